@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from maseval.app.results.results import RunResult
-from maseval.benchmark.tau2.app.running.own_agents import MakeAgent
+from maseval.benchmark.tau2.agent_brief import MakeAgent
 from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder

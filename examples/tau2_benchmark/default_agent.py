@@ -6,8 +6,7 @@ python examples/tau2_benchmark/default_agent.py --model gpt-4.1 --user-model gpt
 
 from rehearse import main
 
-from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
-from maseval.commands.tau2 import AgentBrief
+from maseval.benchmark.tau2 import AgentBrief, DefaultTau2Agent, DefaultTau2AgentAdapter
 
 
 def agent(brief: AgentBrief) -> DefaultTau2AgentAdapter:

@@ -11,8 +11,7 @@ difference between them is told with its error bar.
 from rehearse import main
 
 from maseval import AgentAdapter, MessageHistory, ModelAdapter
-from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
-from maseval.commands.tau2 import AgentBrief
+from maseval.benchmark.tau2 import AgentBrief, DefaultTau2Agent, DefaultTau2AgentAdapter
 
 PLANNING = "You plan the work of a customer service agent, who obeys this policy:\n\n{policy}"
 REQUEST = "The customer says:\n{query}\n\nWhat should the agent do next, in a few short steps?"

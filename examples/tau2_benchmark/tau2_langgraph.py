@@ -7,7 +7,7 @@ python examples/tau2_benchmark/tau2_langgraph.py --model gpt-4.1 --user-model gp
 
 from rehearse import main, needing
 
-from maseval.commands.tau2 import AgentBrief
+from maseval.benchmark.tau2 import AgentBrief
 from maseval.interface.agents.langgraph import LangGraphAgentAdapter, as_tools
 
 with needing("langgraph"):

@@ -14,7 +14,7 @@ from typing import Any
 from rehearse import main, needing
 
 from maseval import MessageHistory, TokenUsage
-from maseval.commands.tau2 import AgentBrief
+from maseval.benchmark.tau2 import AgentBrief
 from maseval.core.event_loop import run_async
 from maseval.interface.agents.framework import FrameworkAgentAdapter
 from maseval.interface.agents.mcp import serve_tools

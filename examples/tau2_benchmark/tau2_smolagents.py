@@ -8,7 +8,7 @@ Without a key, with a scripted model; then with a real one:
 
 from rehearse import main, needing
 
-from maseval.commands.tau2 import AgentBrief
+from maseval.benchmark.tau2 import AgentBrief
 from maseval.interface.agents.smolagents import SmolAgentAdapter, as_tools
 
 with needing("smolagents"):

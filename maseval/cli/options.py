@@ -18,10 +18,10 @@ def load_domain(given: str | None) -> str | None:
     if given is None or ":" not in given:
         return given
     from maseval.benchmark.tau2.app.running.tasks import (
-        named_domain,  # help must not load the benchmark
+        domain_name,  # help must not load the benchmark
     )
 
-    return named_domain(given)
+    return domain_name(given)
 
 
 RunName = Annotated[

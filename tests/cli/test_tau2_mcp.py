@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from maseval.benchmark.tau2 import load_tasks
-from maseval.benchmark.tau2.app.running import mcp as mcp_simulation
+from maseval.benchmark.tau2.app.running import mcp
 from maseval.benchmark.tau2.players.scripts import GOODBYE, request_for
 from maseval.commands import tau2
 from maseval.interface import extras
@@ -28,7 +28,7 @@ LIBRARY = ("tau2", "mcp", "--domain", "library", "--task-id", LIBRARY_TASK)
 @pytest.fixture(autouse=True)
 def in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(mcp_simulation, "_LINGER_SECONDS", 0.3)
+    monkeypatch.setattr(mcp, "_LINGER_SECONDS", 0.3)
 
 
 def actions_of(domain, task_id):
@@ -345,7 +345,7 @@ def test_an_agent_that_was_busy_when_its_time_was_up_still_hears_of_it():
 
 @with_mcp
 def test_nobody_is_waited_for_without_end(monkeypatch):
-    monkeypatch.setattr(mcp_simulation, "_ABSENCE_SECONDS", 0.3)
+    monkeypatch.setattr(mcp, "_ABSENCE_SECONDS", 0.3)
 
     _, result = played(read_only, timeout=0.3)
 

@@ -1,4 +1,4 @@
-"""``maseval tau2``: the benchmark's commands. To add one, write its file and name it here."""
+"""``maseval tau2``: the benchmark's commands. To add one, name its file here."""
 
 import typer
 
@@ -8,17 +8,13 @@ from maseval.cli.tau2 import (
     audit,
     branch,
     certify,
-    data,
     explain,
     export,
     mcp,
     play,
     run,
     score,
-    show,
-    submit,
     tasks,
-    verify,
 )
 
 app = typer.Typer(
@@ -34,5 +30,5 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 add_commands(app, run, play, branch, mcp, score, explain, audit)
-add_commands(app, certify, verify, export, submit, tasks, show)
-app.add_typer(data.app, name="data")
+add_commands(app, certify, export, tasks)
+app.add_typer(tasks.data, name="data")

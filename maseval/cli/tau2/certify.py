@@ -1,4 +1,4 @@
-"""``maseval tau2 certify``."""
+"""``maseval tau2 certify`` and ``maseval tau2 verify``."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,15 +7,14 @@ import typer
 
 from maseval import commands
 from maseval.cli.command_line import FAILED
-from maseval.cli.console import inert, stderr, stdout
-from maseval.cli.options import DataVersion, DomainOfFile, Overwrite, RunOrFile, examples
-
-EXAMPLES = examples(
-    ("maseval tau2 certify theirs.json", "are the recorded rewards right, is anything odd?"),
-    ("maseval tau2 certify last --output cert.json", "write the certificate down"),
-    ("maseval tau2 certify last --output cert.json --sign KEY", "and sign it with your key"),
-    ("maseval tau2 certify theirs.json --fail-on-suspicion", "exit code 1 at any oddity"),
-    ("maseval tau2 certify theirs.json --json", "the certificate itself, for scripts"),
+from maseval.cli.console import inert, print_json, shorten_line, stderr, stdout
+from maseval.cli.options import (
+    AsJson,
+    DataVersion,
+    DomainOfFile,
+    Overwrite,
+    RunOrFile,
+    examples,
 )
 
 _SHOWN = 12
@@ -71,10 +70,54 @@ def certify(
 
 
 def _print_certificate(text: str, suspicions: int) -> None:
-    """The certificate in words, but of many suspicions only the first."""
     lines = text.splitlines()
     hidden = max(0, suspicions - _SHOWN)
     for line in lines[: len(lines) - hidden]:
         stdout().print(inert(line), highlight=False, soft_wrap=True)
     if hidden:
         stdout().print(f"  and {hidden} more; --json and --output list all", highlight=False)
+
+
+def verify(
+    certificate: Annotated[Path, typer.Argument(help="What `maseval tau2 certify` wrote.")],
+    file: RunOrFile,
+    domain: DomainOfFile = None,
+    key: Annotated[
+        Path | None, typer.Option(help="Ed25519 public key that the certificate is signed with.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Recompute what a certificate says, and list what differs; exit code 1 if anything does.
+
+    Without --key, a certificate that was made to fit an edited file goes undetected.
+    """
+    found = commands.tau2.verify(certificate, file, domain=domain, key=key)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        console = stdout()
+        for difference in found.differences:
+            console.print(
+                f"[red]differs[/red] {inert(shorten_line(difference, 300))}", highlight=False
+            )
+        signed = f" It is signed by the owner of {inert(str(key))}." if found.signed else ""
+        holds = f"[green]The certificate holds.[/green]{signed}"
+        console.print(holds if found.holds else "It does not hold.", soft_wrap=True)
+    if not found.holds:
+        raise typer.Exit(FAILED)
+
+
+COMMANDS = {
+    certify: examples(
+        ("maseval tau2 certify theirs.json", "are the recorded rewards right, is anything odd?"),
+        ("maseval tau2 certify last --output cert.json", "write the certificate down"),
+        ("maseval tau2 certify last --output cert.json --sign KEY", "and sign it with your key"),
+        ("maseval tau2 certify theirs.json --fail-on-suspicion", "exit code 1 at any oddity"),
+        ("maseval tau2 certify theirs.json --json", "the certificate itself, for scripts"),
+    ),
+    verify: examples(
+        ("maseval tau2 verify cert.json theirs.json", "is the file what was certified?"),
+        ("maseval tau2 verify cert.json theirs.json --key theirs.pub", "and is it theirs?"),
+        ("maseval tau2 verify cert.json last --json", "for scripts"),
+    ),
+}

@@ -106,7 +106,7 @@ def play(
 
 
 def _viewer(options: PlayOptions) -> "Viewer":
-    """The viewer of the folder that the runs go to, at the usual port if that is free."""
+    """Return the viewer of the runs' folder, at the usual port if that is free."""
     if options.output is not None:
         Path(options.output).mkdir(parents=True, exist_ok=True)
     try:
@@ -116,7 +116,7 @@ def _viewer(options: PlayOptions) -> "Viewer":
 
 
 def _forget_environment(given: dict[str, Any], context: typer.Context, side: str) -> None:
-    """Of the side that is played, a model that the environment names for all runs is not meant."""
+    """Drop a model of the played side that the environment names for all runs."""
     for name in (f"{side}_model", f"{side}_args"):
         source: Any = context.get_parameter_source(name)
         if source is not None and source.name == "ENVIRONMENT":

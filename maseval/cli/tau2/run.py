@@ -1,5 +1,6 @@
-"""``maseval tau2 run``."""
+"""``maseval tau2 run``, and with ``--dry-run`` the plan of a run."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,7 +17,6 @@ from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson, examples
 from maseval.cli.results import finish
 from maseval.cli.view import Watching
-from maseval.core.shapes import mapping
 
 EXAMPLES = examples(
     (
@@ -106,7 +106,7 @@ _WHOSE = {"agent_model": "agent", "user_simulator": "user", "nl_evaluator": "jud
 
 
 def show_plan(plan: "RunPlan", console: Console, *, as_json: bool, whole: bool) -> None:
-    """What would run; with ``whole`` all of the prompts."""
+    """Print the plan; with ``whole`` all of the prompts."""
     if as_json:
         print_json(plan.to_dict())
         return
@@ -130,10 +130,10 @@ def _print_tasks(plan: "RunPlan", console: Console) -> None:
     left = "" if plan.left == total else f", of which {plan.left} are left to run"
     console.print(f"[bold]{total} simulations{left}[/bold], into {inert(here(plan.folder))}")
     for domain, ids in plan.tasks.items():
-        named = ", ".join(shorten_line(each, 40) for each in ids[:_FEW])
+        listed = ", ".join(shorten_line(each, 40) for each in ids[:_FEW])
         more = f", ... {len(ids) - _FEW} more" if len(ids) > _FEW else ""
         console.print(
-            f"  {inert(domain)}: {len(ids)} tasks x {plan.trials} trials: {inert(named)}{more}",
+            f"  {inert(domain)}: {len(ids)} tasks x {plan.trials} trials: {inert(listed)}{more}",
             highlight=False,
         )
 
@@ -142,20 +142,19 @@ def _print_participants(plan: "RunPlan", console: Console) -> None:
     config = plan.config
     for side in ("agent", "user", "judge"):
         if (who := config.get(side)) is not None:
-            console.print(f"  {side}: {inert(_who(who))}", highlight=False)
-    named = ("mode", "seed", "max_steps", "max_errors", "timeout")
-    facts = (f"{name.replace('_', ' ')} {config[name]}" for name in named if name in config)
+            console.print(f"  {side}: {inert(_participant(who))}", highlight=False)
+    settings = ("mode", "seed", "max_steps", "max_errors", "timeout")
+    facts = (f"{name.replace('_', ' ')} {config[name]}" for name in settings if name in config)
     console.print(f"  {', '.join(facts)}", highlight=False)
 
 
-def _who(side: object) -> str:
-    facts = mapping(side)
-    if not facts:
+def _participant(side: object) -> str:
+    if not isinstance(side, dict):
         return str(side)
-    known = [facts.get(key) for key in ("function", "model", "player", "rehearse")]
-    settings = {**mapping(facts, "options"), **mapping(facts, "args")}
-    shown = [f"{key}={value}" for key, value in settings.items()]
-    return ", ".join([*(str(name) for name in known if name), *shown])
+    known = [side.get(key) for key in ("function", "model", "player", "rehearse")]
+    settings = {**side.get("options", {}), **side.get("args", {})}
+    given = [f"{key}={value}" for key, value in settings.items()]
+    return ", ".join([*(str(name) for name in known if name), *given])
 
 
 def _print_prompt(who: str, prompt: "Prompt", console: Console, whole: bool) -> None:
@@ -169,35 +168,28 @@ def _print_prompt(who: str, prompt: "Prompt", console: Console, whole: bool) -> 
 
 def _models(plan: "RunPlan") -> Table:
     table = Table()
-    for name in (
-        "asked",
-        "model",
-        "calls",
-        "input tokens",
-        "output tokens",
-        "price in/out",
-        "cost",
-    ):
-        table.add_column(name, justify="left" if name in ("asked", "model") else "right")
-    prices = mapping(plan.config, "prices", "models")
+    for name in ("asked", "model"):
+        table.add_column(name)
+    for name in ("calls", "input tokens", "output tokens", "price in/out", "cost"):
+        table.add_column(name, justify="right")
+    prices = (plan.config.get("prices") or {}).get("models", {})
     for model in plan.models:
         table.add_row(
             model.role,
             inert(model.model),
             *(_about(number) for number in (model.calls, model.input_tokens, model.output_tokens)),
-            _price(mapping(prices, model.model)),
+            _price(prices.get(model.model)),
             _about_money(model.cost),
         )
     return table
 
 
-def _price(price: object) -> str:
-    rates = mapping(price)
+def _price(rates: "Mapping[str, object] | None") -> str:
     return f"${rates['input']}/${rates['output']} per M" if rates else "not known"
 
 
 def _about(number: int) -> str:
-    """In two digits, which is more than is known."""
+    # Two digits are more than is known.
     return count(int(float(f"{number:.2g}")))
 
 

@@ -1,4 +1,4 @@
-"""``maseval tau2 score``."""
+"""``maseval tau2 score``, with the numbers under several releases by ``--under``."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Unpack
@@ -21,13 +21,21 @@ from maseval.cli.options import (
     with_scoring_options,
 )
 from maseval.cli.results import estimate
-from maseval.cli.tau2.under import print_judges, print_under
 from maseval.core.engine.engines import DEFAULT
 from maseval.core.scoring_options import ScoringKeywords
 
-if TYPE_CHECKING:  # help must not load what makes it
-    from maseval.benchmark.tau2.app.results.score import Disagreement, FileScore, UnreadableFile
-    from maseval.benchmark.tau2.app.results.score_under import ScoresUnder
+if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.benchmark.tau2.app.results.score import (
+        Disagreement,
+        FileScore,
+        FileUnder,
+        Scores,
+        ScoresUnder,
+        UnreadableFile,
+    )
+    from maseval.benchmark.tau2.rescoring import ReleaseTotals
+    from maseval.benchmark.tau2.rescoring.judges import JudgePanel
+    from maseval.stats.agreement import Agreement
 
 EXAMPLES = examples(
     ("maseval tau2 score results.json", "a results file of tau2-bench, or several"),
@@ -40,6 +48,7 @@ EXAMPLES = examples(
 )
 
 _SHOWN = 12
+_WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]judge[/yellow]"}
 
 
 @with_scoring_options()
@@ -105,7 +114,7 @@ def score(
                 base_url=base_url,
                 on_progress=count,
             )
-        _print_under(found, as_json)
+        _finish_under(found, as_json)
         return
     with counting("judged") as count:
         scores = commands.tau2.score(
@@ -119,20 +128,32 @@ def score(
             on_progress=count,
             **scoring,
         )
+    console = stderr() if as_json else stdout()
     for each in scores:
-        _print_score(each, stderr() if as_json else stdout())
+        _print_score(each, console)
     _print_unreadable(scores.unreadable)
     agree = all(each.agrees for each in scores) and not scores.unreadable
     if as_json:
-        files_in_json = [each.to_dict() for each in [*scores, *scores.unreadable]]
-        print_json({"agree": agree, "files": files_in_json})
+        print_json({"agree": agree, "files": _to_json(scores)})
     nothing_compared = any(not each.compared for each in scores)
     if scores.unreadable or nothing_compared or (fail_on_disagreement and not agree):
         raise typer.Exit(FAILED)
 
 
-def _print_under(found: "ScoresUnder", as_json: bool) -> None:
-    print_under(found, stderr() if as_json else stdout())
+def _to_json(scores: "Scores[FileScore]") -> list[dict[str, object]]:
+    readable = [each.to_dict() for each in scores]
+    return [*readable, *(each.to_dict() for each in scores.unreadable)]
+
+
+def _finish_under(found: "ScoresUnder", as_json: bool) -> None:
+    console = stderr() if as_json else stdout()
+    for each in found:
+        _print_file_under(each, console)
+    if len(found) > 1:
+        first = found[0].found.first
+        console.print(f"[bold]all {len(found)} files[/bold], compared with {first}")
+        for name, totals in found.totals.items():
+            _print(f"{name}: {_totals(totals)}", console)
     _print_unreadable(found.unreadable)
     if as_json:
         print_json(found.to_dict())
@@ -146,44 +167,67 @@ def _print_unreadable(files: Sequence["UnreadableFile"]) -> None:
         stderr().print(words, highlight=False, soft_wrap=True)
 
 
-def _print_score(score: "FileScore", console: Console) -> None:
-    """What is wrong with the record, then the numbers that follow from the new verdicts."""
+def _print(words: str, console: Console) -> None:
+    console.print(f"  {words}", highlight=False, soft_wrap=True)
+
+
+def _print_record(score: "FileScore | FileUnder", console: Console) -> None:
+    """Print the path of a file, and the faults of its record."""
     console.print(f"[bold]{inert(str(score.path))}[/bold]", soft_wrap=True)
-    for mark in score.marks:
-        console.print(f"  [yellow]{inert(mark)}[/yellow]", highlight=False, soft_wrap=True)
+    for mark in getattr(score, "marks", ()):
+        _print(f"[yellow]{inert(mark)}[/yellow]", console)
     for cause in score.causes:
-        words = f"[red]{inert(cause.kind)}[/red]: {inert(str(cause).partition(': ')[2])}"
-        console.print(f"  {words}", highlight=False, soft_wrap=True)
+        _print(f"[red]{inert(cause.kind)}[/red]: {inert(str(cause).partition(': ')[2])}", console)
+
+
+def _print_score(score: "FileScore", console: Console) -> None:
+    """Print the faults of a record, then the numbers that follow from the new verdicts."""
+    _print_record(score, console)
     _print_agreement(score, console)
-    print_judges(score.panel, console)
-    _print_passes(score, console)
+    _print_judges(score.panel, console)
+    if score.judged or score.open:
+        (_print_bounds if score.open else _print_passes)(score, console)
+        version, source = score.found.version, score.found.record.version_from
+        _print(f"judged by tau2-bench {version} ({source})", console)
     for one in score.disagreements[:_SHOWN]:
-        console.print(f"  [red]differs[/red] {_disagreement(one)}", highlight=False, soft_wrap=True)
+        _print(f"[red]differs[/red] {_disagreement(one)}", console)
     if len(score.disagreements) > _SHOWN:
-        console.print(f"  and {len(score.disagreements) - _SHOWN} more; --json lists all")
+        _print(f"and {len(score.disagreements) - _SHOWN} more; --json lists all", console)
 
 
 def _print_agreement(score: "FileScore", console: Console) -> None:
     if score.compared:
         share = f" ({score.agreeing / score.compared:.1%})"
-        words = f"{score.agreeing} of {score.compared} recorded verdicts confirmed{share}"
+        _print(f"{score.agreeing} of {score.compared} recorded verdicts confirmed{share}", console)
     else:
-        words = f"none of {score.simulations} simulations could be compared with a recorded verdict"
-    console.print(f"  {words}", highlight=False)
+        number = score.simulations
+        _print(f"none of {number} simulations could be compared with a recorded verdict", console)
     for reason, number in score.skipped.items():
-        console.print(f"  {number} not compared: {inert(reason)}", highlight=False)
+        _print(f"{number} not compared: {inert(reason)}", console)
     if score.not_replayable:
-        console.print(
-            f"  {score.not_replayable} cannot be replayed, and count as failures", highlight=False
+        _print(f"{score.not_replayable} cannot be replayed, and count as failures", console)
+
+
+def _print_judges(panel: "JudgePanel", console: Console) -> None:
+    for judge in panel.judges:
+        kept = f"{judge.remembered} known from {judge.memory.path.name}"
+        _print(inert(f"judge {judge.model_id}: {judge.asked} asked, {kept}"), console)
+    for each in panel.agreements:
+        words = (
+            f"{each.first} and {each.second} agree on {_agreement(each.assertions)} of the "
+            f"assertions and {_agreement(each.verdicts)} of the verdicts"
         )
+        _print(inert(words), console)
+
+
+def _agreement(found: "Agreement") -> str:
+    if found.share is None:
+        return "0 of 0"
+    kappa = "undefined" if found.kappa is None else f"{found.kappa:.2f}"
+    return f"{found.equal} of {found.total} ({found.share:.1%}, Cohen's kappa {kappa})"
 
 
 def _print_passes(score: "FileScore", console: Console) -> None:
-    if not score.judged and not score.open:
-        return
-    if score.open:
-        _print_bounds(score, console)
-        return
     first = score.pass_hat.get(1)
     share = score.passes / score.planned
     # Where tasks have different numbers of trials, the interval is about another mean.
@@ -191,40 +235,78 @@ def _print_passes(score: "FileScore", console: Console) -> None:
     interval = ""
     if first is not None and first.interval is not None and same:
         interval = f", 95% CI {100 * first.low:.0f}\u2013{100 * first.high:.0f}"
-    console.print(
-        f"  passed: {score.passes} of {score.planned} ({share:.0%}{interval}); "
-        f"{score.recorded_passes} as recorded",
-        highlight=False,
-    )
+    passed = f"passed: {score.passes} of {score.planned} ({share:.0%}{interval})"
+    _print(f"{passed}; {score.recorded_passes} as recorded", console)
     for k, value in score.pass_hat.items():
-        console.print(f"  pass^{k} {estimate(value)}", highlight=False)
+        _print(f"pass^{k} {estimate(value)}", console)
     for line in conventions_in_words(score.conventions):
-        console.print(f"  {inert(line)}", highlight=False, soft_wrap=True)
-    _print_release(score, console)
+        _print(inert(line), console)
 
 
 def _print_bounds(score: "FileScore", console: Console) -> None:
-    """Where a judge must decide, the range in which the numbers are."""
-    most = score.passes + score.open
-    low, high = (number / score.planned for number in (score.passes, most))
-    console.print(
-        f"  passed: {score.passes} to {most} of {score.planned} ({low:.0%} to {high:.0%}): "
-        f"{score.open} depend on a judge (--judge-model); {score.recorded_passes} as recorded",
-        highlight=False,
+    """Print the range of the numbers where a judge must decide."""
+    _print(
+        f"{_range(score, 'passed:')}: {score.open} depend on a judge (--judge-model); "
+        f"{score.recorded_passes} as recorded",
+        console,
     )
     for k, value in score.pass_hat.items():
         low, high = value.bounds or (0.0, 1.0)
-        words = f"{low:.1%} if all unjudged fail, {high:.1%} if all pass"
-        console.print(f"  pass^{k} {words}", highlight=False)
-    _print_release(score, console)
+        _print(f"pass^{k} {low:.1%} if all unjudged fail, {high:.1%} if all pass", console)
 
 
-def _print_release(score: "FileScore", console: Console) -> None:
-    chosen = score.found.record.version_from
-    console.print(f"  judged by tau2-bench {score.found.version} ({chosen})", highlight=False)
+def _range(score: "FileScore", word: str) -> str:
+    most = score.passes + score.open
+    low, high = (number / score.planned for number in (score.passes, most))
+    if not score.open:
+        return f"{word} {score.passes} of {score.planned} ({low:.0%})"
+    return f"{word} {score.passes} to {most} of {score.planned} ({low:.0%} to {high:.0%})"
 
 
 def _disagreement(one: "Disagreement") -> str:
     first = shorten_line(one.differences[0], 120)
     more = f" (and {len(one.differences) - 1} more)" if len(one.differences) > 1 else ""
     return f"task {inert(one.task_id)}, trial {one.trial}: {inert(first)}{more}"
+
+
+def _print_file_under(file: "FileUnder", console: Console) -> None:
+    _print_record(file, console)
+    for name, score in file.scores.items():
+        _print(f"{name}: {_range(score, 'passed')}", console)
+        if name in file.totals:
+            _print_changes(file, name, console)
+    _print_judges(next(iter(file.scores.values())).panel, console)
+    early = file.found.ended_early
+    if early:
+        _print(f"early end: {early}, which neither side ended, fail under every release", console)
+
+
+def _print_changes(file: "FileUnder", name: str, console: Console) -> None:
+    from maseval.benchmark.tau2.rescoring.releases import counted_reasons  # help must not load it
+
+    changes = file.changes(name)
+    reasons = counted_reasons(changes).most_common()
+    _print(f"  from {file.found.first}: {_totals(file.totals[name])}", console)
+    for way, label in _WAYS.items():
+        counts = [f"{kind} {number}" for (direction, kind), number in reasons if direction == way]
+        if counts:
+            _print(f"  {label}: {inert(', '.join(counts))}", console)
+    for each in sorted(changes, key=lambda each: each.direction == "open")[:_SHOWN]:
+        why = shorten_line("; ".join(map(str, each.reasons)), 120)
+        _print(f"  {_WAYS[each.direction]} {inert(str(each.trial))}: {inert(why)}", console)
+    if len(changes) > _SHOWN:
+        _print(f"  and {len(changes) - _SHOWN} more; --json lists all", console)
+
+
+def _totals(totals: "ReleaseTotals") -> str:
+    words = f"{totals.same} the same, {totals.up} up, {totals.down} down"
+    if totals.open:
+        words += (
+            f", {totals.open} decided by a judge (all met: {totals.up_if_met} up, {totals.down} "
+            f"down; none met: {totals.up} up, {totals.down_if_not_met} down)"
+        )
+    if totals.asks_judge:
+        words += f"; {totals.asks_judge} need the judge"
+        if totals.judge_is_moot:
+            words += f", {totals.judge_is_moot} of them fail whatever it says"
+    return words

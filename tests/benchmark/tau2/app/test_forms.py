@@ -7,8 +7,8 @@ import pytest
 from maseval.benchmark.tau2.app.running.tool_forms import (
     FormError,
     check_arguments,
-    checked_arguments,
     fields_of,
+    read_arguments,
 )
 from maseval.benchmark.tau2.domains import domain_names
 from maseval.benchmark.tau2.environment import Tau2Environment
@@ -85,13 +85,13 @@ def test_nested_models_are_followed_and_shown_by_an_example():
 def test_all_arguments_may_be_given_at_once():
     tool = form(id={"type": "string"}, limit={"type": "integer", "default": 12})
 
-    assert checked_arguments(tool, '{"id": "x"}') == {"id": "x"}
+    assert read_arguments(tool, '{"id": "x"}') == {"id": "x"}
     with pytest.raises(FormError, match="no parameter 'ID'; there is id, limit"):
-        checked_arguments(tool, '{"ID": "x"}')
+        read_arguments(tool, '{"ID": "x"}')
     with pytest.raises(FormError, match="id missing"):
-        checked_arguments(tool, '{"limit": 1}')
+        read_arguments(tool, '{"limit": 1}')
     with pytest.raises(FormError, match="not a JSON object"):
-        checked_arguments(tool, "id=x")
+        read_arguments(tool, "id=x")
     with pytest.raises(FormError, match="whole number"):
         check_arguments(tool, {"id": "x", "limit": True})
 

@@ -11,10 +11,9 @@ import pytest
 from maseval import AgentAdapter, ScriptedModelAdapter, commands
 from maseval.app.running.own_code import qualified_name, source_sha256
 from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
+from maseval.benchmark.tau2.agent_brief import FunctionAgentAdapter, make_agents
 from maseval.benchmark.tau2.app.running.own_agents import (
     AgentImportError,
-    FunctionAgentAdapter,
-    cast_of,
     load_agent,
 )
 from maseval.commands import tau2
@@ -227,7 +226,7 @@ def test_a_function_without_a_source_has_a_name_but_no_hash():
 
 def test_what_is_no_agent_is_refused():
     with pytest.raises(HookResultError, match="returned 42"):
-        cast_of(lambda brief: 42, brief_with())
+        make_agents(lambda brief: 42, brief_with(), "make")
 
 
 def test_asking_for_a_model_that_nobody_named_tells_how_to_name_one():

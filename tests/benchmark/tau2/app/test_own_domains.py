@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from maseval.benchmark.tau2.app.running.tasks import DomainImportError, named_domain
+from maseval.benchmark.tau2.app.running.tasks import DomainImportError, domain_name
 from maseval.commands import tau2
 from maseval.runs import RunFolder
 from maseval.runs.exceptions import RunConfigError
@@ -139,7 +139,7 @@ def test_what_cannot_be_loaded_is_one_message(folder, given, words):
     (folder / "broken.py").write_text("def")
 
     with pytest.raises(DomainImportError) as caught:
-        named_domain(given)
+        domain_name(given)
     result = maseval("tau2", "tasks", "--domain", given)
 
     assert words in str(caught.value)
@@ -150,7 +150,7 @@ def test_the_name_of_a_domain_of_maseval_is_not_to_be_taken(folder):
     (folder / "shop.py").write_text(SHOP.replace("NAME", "retail"))
 
     with pytest.raises(DomainImportError, match="give yours another"):
-        named_domain("shop.py:SHOP")
+        domain_name("shop.py:SHOP")
 
 
 def test_a_name_in_a_file_loads_nothing(folder):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, lost_at
+from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, explain_loss
 
 
 def report(task="1", *, reward=0.0, error=None, status="success", calls=(), **info):
@@ -53,7 +53,7 @@ def check(name, match, requestor="assistant", **arguments):
     ],
 )
 def test_a_loss_is_named_by_the_first_thing_that_is_missing(seen, where):
-    assert lost_at(seen).startswith(where)
+    assert explain_loss(seen).startswith(where)
 
 
 def test_simulations_in_which_the_model_was_not_asked_are_named():

@@ -3,7 +3,8 @@
 import pytest
 
 from maseval.app.results.counting import report_notes, report_rows
-from maseval.benchmark.tau2.app.results.support import SUPPORT, diagnosed
+from maseval.benchmark.tau2.app.results.explain import diagnose
+from maseval.benchmark.tau2.app.results.support import SUPPORT
 from maseval.benchmark.tau2.labels import Label, Labelled, summarise_labels
 from maseval.commands import show, tau2
 from maseval.runs import RunFolder
@@ -52,7 +53,7 @@ def test_a_simulation_that_broke_is_nobodys_verdict(tmp_path):
     )
 
     (report,) = RunFolder.read(run.folder).reports()
-    found = diagnosed(report)
+    found = diagnose(report)
 
     assert found.explanation is None
     assert found.label.rule == "status of the run"

@@ -1,19 +1,19 @@
-"""``maseval tau2 audit``: a benchmark's tasks, proof-read."""
+"""``maseval tau2 audit``: proof-read a benchmark's tasks."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, named_domain
-from maseval.benchmark.tau2.audit import KINDS, SEVERITIES, Finding
+from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, domain_name
+from maseval.benchmark.tau2.audit import KINDS, SEVERITIES
 from maseval.benchmark.tau2.audit import audit as audit_domain
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.core.exceptions import ConfigurationError
 
 
 class Remark(NamedTuple):
-    """One finding, with what its kind means; ``task_id`` is None if it is about all tasks."""
+    """A finding with the meaning of its kind; ``task_id`` is None if it is about all tasks."""
 
     domain: str
     task_id: str | None
@@ -26,7 +26,7 @@ class Remark(NamedTuple):
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found in these domains, the worst first; ``counts`` by severity."""
+    """The findings in these domains, the worst first; ``counts`` are by severity."""
 
     domains: Sequence[str]
     remarks: Sequence[Remark]
@@ -34,7 +34,7 @@ class Audit:
     data_version: str
 
     def to_dict(self) -> dict[str, object]:
-        """In JSON's terms."""
+        """Return the audit as JSON."""
         return {
             "domains": list(self.domains),
             "data_version": self.data_version,
@@ -57,7 +57,7 @@ def audit(
         )
     listed = SEVERITIES[: SEVERITIES.index(severity) + 1]
     given = [domain] if isinstance(domain, str) else domain
-    names = list(dict.fromkeys(map(named_domain, given)))
+    names = list(dict.fromkeys(map(domain_name, given)))
     findings = [
         finding
         for name in names
@@ -69,19 +69,7 @@ def audit(
     counts = Counter(finding.severity for finding in findings)
     return Audit(
         names,
-        [_remark(each) for each in findings],
+        [Remark(meaning=KINDS.get(each.kind, ""), **vars(each)) for each in findings],
         {name: counts[name] for name in listed},
         release_named(data_version).name,
-    )
-
-
-def _remark(found: Finding) -> Remark:
-    return Remark(
-        domain=found.domain,
-        task_id=found.task_id,
-        kind=found.kind,
-        meaning=KINDS.get(found.kind, ""),
-        severity=found.severity,
-        text=found.text,
-        evidence=found.evidence,
     )

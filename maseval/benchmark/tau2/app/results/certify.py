@@ -1,4 +1,4 @@
-"""``maseval tau2 certify``: numbers recomputed, and a record of what was recomputed."""
+"""``maseval tau2 certify`` and ``verify``: a record of recomputed numbers, and its check."""
 
 import os
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ def certify(
     target = None if output is None else Path(output)
     if target is not None and target.exists() and not overwrite:
         raise OutputExistsError(f"{target} already exists; choose another file, or overwrite it")
-    found, simulations = certifiable(source, domain, data_version)
+    found, simulations = _open_certifiable(source, domain, data_version)
     certificate = certify_source(simulations, partial=partial, panel=own_panel(found.folder))
     if sign is not None:
         certificate = certificate.with_signature(signature(certificate.signed_text, Path(sign)))
@@ -54,10 +54,10 @@ def certify(
     return Certified(found.path, certificate, target)
 
 
-def certifiable(
+def _open_certifiable(
     file: str | os.PathLike[str], domain: str | None = None, data_version: str | None = None
 ) -> tuple[SimulationSource, SimulationRecord]:
-    """A results file or a run, and its simulations."""
+    """Return a results file or a run, and its simulations."""
     source = open_source(file)
     if source.folder is not None and not source.folder.recorded:
         raise NotRunError(f"{source.path} has no finished simulation yet; nothing to certify")
@@ -66,7 +66,7 @@ def certifiable(
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether simulations still are what a certificate says; ``differences`` list where not.
+    """A check of simulations against a certificate; ``differences`` lists all.
 
     ``signed`` if the certificate's signature was checked, too.
     """
@@ -78,11 +78,11 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing differs."""
+        """True if nothing differs."""
         return not self.differences
 
     def to_dict(self) -> dict[str, object]:
-        """In JSON's terms."""
+        """Return the check as JSON."""
         return {
             "certificate": str(self.certificate),
             "path": str(self.path),
@@ -108,7 +108,7 @@ def verify(
     given = Certificate.of(name.read_text(encoding="utf-8"))
     if key is not None:
         _check_signature(given, Path(key))
-    found, simulations = certifiable(source, domain, given.version)
+    found, simulations = _open_certifiable(source, domain, given.version)
     differences = verify_source(given, simulations, panel=own_panel(found.folder))
     return Verification(name, found.path, differences, signed=key is not None)
 

@@ -1,4 +1,4 @@
-"""``maseval tau2 data``: the benchmark's files, fetched, verified, found."""
+"""``maseval tau2 data``: fetch, verify and find the benchmark's files."""
 
 import os
 from pathlib import Path
@@ -16,12 +16,12 @@ def fetch(domain: str | None = None, *, force: bool = False) -> Path:
 
 
 def texts(version: str = DEFAULT_VERSION) -> Texts:
-    """The original's texts, fetched into the cache if they are not there."""
+    """Return the original's texts, fetched into the cache if they are not there."""
     return original_texts(version)
 
 
 def path() -> Path:
-    """Where fetched files are kept, whether there are any or not."""
+    """Return the folder of fetched files, whether there are any or not."""
     return default_data_dir()
 
 

@@ -1,33 +1,43 @@
-"""``maseval tau2 explain``: why a simulation got its reward."""
+"""``maseval tau2 explain``: the reasons for a verdict, and the diagnosis of every failure of a run.
+
+A diagnosis is the rule-based label of a failure, with the explanation where there is a verdict to
+explain. Reports, the viewer and ``maseval show`` get it by way of ``Tau2Support``.
+"""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from maseval.app.benchmarks import Section
 from maseval.app.results.finding import trial_numbered, trials_named
 from maseval.app.results.recording import line_of
 from maseval.benchmark.tau2.app.results.sources import (
-    InDomain,
     SimulationSource,
     open_source,
-    record_of,
+    read_report,
+    simulation_id,
 )
-from maseval.benchmark.tau2.app.results.support import sections_of
-from maseval.benchmark.tau2.explain import Explanation
+from maseval.benchmark.tau2.data_loader import UnknownTaskError
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.explain import CheckSummary, Explanation, WrongField
+from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.labels import Label, explain_and_label
 from maseval.benchmark.tau2.rescoring.causes import Cause, causes
 from maseval.benchmark.tau2.rescoring.record import RecordItem, SimulationRecord
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
-from maseval.benchmark.tau2.results import Omitted
+from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import is_successful
+from maseval.core.outcome import is_successful, kind_of
+from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder, Simulation
+
+# The page shows the checks with the verdict, and the fields of the end state as a table.
+_SHOWN_ELSEWHERE = (CheckSummary, WrongField)
 
 
 class NothingToExplainError(ConfigurationError):
@@ -36,7 +46,7 @@ class NothingToExplainError(ConfigurationError):
 
 @dataclass(frozen=True)
 class Explained:
-    """A simulation, the reasons for its verdict, and who failed, if somebody did.
+    """A simulation, the reasons for its verdict, and the label of its failure, if it failed.
 
     ``causes`` say why its record is not what was recomputed, and ``marks`` by which task it was
     judged if not by the benchmark's own.
@@ -50,17 +60,14 @@ class Explained:
     marks: tuple[str, ...] = ()
 
     def sections(self) -> list[Section]:
-        """In words, what is wrong with the record first."""
-        doubts = [Section("What is wrong with the record", [str(each) for each in self.causes])]
+        """Return the explanation in words, the faults of the record first."""
+        faults = [Section("What is wrong with the record", list(map(str, self.causes)))]
         marks = [Section(mark) for mark in self.marks]
-        return [
-            *(doubts if self.causes else ()),
-            *marks,
-            *sections_of(self.label, self.explanation),
-        ]
+        words = sections_of(self.label, self.explanation)
+        return [*(faults if self.causes else ()), *marks, *words]
 
     def to_dict(self) -> dict[str, object]:
-        """In JSON's terms."""
+        """Return the explanation as JSON."""
         return {
             "path": str(self.path),
             **self.simulation._asdict(),
@@ -91,19 +98,26 @@ def explain(
     source = open_source(run)
     options = ScoringOptions(False, embedded_tasks, remap_tasks, domain, data_version)
     if source.folder is None:
-        return _of_file(source, task, trial, options)
-    chosen, (recorded, own) = _in_run(source.folder, task, trial)
-    with _a_judge_may_be_missing(chosen):
-        explanation, label = explain_and_label(
-            recorded.simulation, domain=own, solo=recorded.solo, version=recorded.version
-        )
+        return _explain_in_file(source, task, trial, options)
+    chosen, recorded, rules = _choose_trial(source.folder, task, trial)
+    explanation, label = _explain(chosen, recorded, rules)
     return Explained(source.path, chosen, explanation, label)
 
 
-@contextmanager
-def _a_judge_may_be_missing(simulation: Simulation) -> Iterator[None]:
+def _explain(
+    simulation: Simulation,
+    recorded: RecordedSimulation | RecordItem,
+    domain: Domain,
+    task: Mapping[str, object] | None = None,
+) -> tuple[Explanation, Label | None]:
     try:
-        yield
+        return explain_and_label(
+            recorded.simulation,
+            domain=domain,
+            task=task,
+            solo=recorded.solo,
+            version=recorded.version,
+        )
     except NoJudgeError as error:
         raise NothingToExplainError(
             f"{simulation}: every check passes but that of a judge model, which alone decides; "
@@ -111,74 +125,67 @@ def _a_judge_may_be_missing(simulation: Simulation) -> Iterator[None]:
         ) from error
 
 
-RunTrial = tuple[Simulation, InDomain]
+RunTrial = tuple[Simulation, RecordedSimulation, Domain]
 
 
-def _in_run(folder: RunFolder, task: str, trial: int | None) -> RunTrial:
+def _choose_trial(folder: RunFolder, task: str, trial: int | None) -> RunTrial:
     trials = trials_named(task, folder.planned, folder.recorded, folder.path)
     if trial is not None:
         trials = [trial_numbered(trial, trials)]
     first: RunTrial | None = None
     for each in trials:
-        found = record_of(folder.report(each))
+        found = read_report(folder.report(each))
         if isinstance(found, Omitted):
             if trial is not None:
                 raise NothingToExplainError(
-                    f"{each} {_ended(folder, each)}, so there is no verdict to explain; "
+                    f"{each} {_status(folder, each)}, so there is no verdict to explain; "
                     f"`maseval show {folder.path} {task} {trial}` shows what happened"
                 )
             continue
-        if first is None or (_passed(first[1]) and not _passed(found)):
-            first = each, found
+        recorded, setup = found
+        if first is None or (_is_passed(first[1]) and not _is_passed(recorded)):
+            first = each, recorded, setup.rules
     if first is None:
         raise NothingToExplainError(
             f"no trial of {trials[0].domain}/{trials[0].task_id} finished (trial "
-            f"{trials[0].trial} {_ended(folder, trials[0])}), so there is no verdict to explain; "
+            f"{trials[0].trial} {_status(folder, trials[0])}), so there is no verdict to explain; "
             f"`maseval show {folder.path} {task}` shows what happened"
         )
     return first
 
 
-def _ended(folder: RunFolder, simulation: Simulation) -> str:
+def _status(folder: RunFolder, simulation: Simulation) -> str:
     line = line_of(folder.report(simulation))
     return f"ended with {line.status}: {line.error}" if line.error else f"ended with {line.status}"
 
 
-def _passed(found: InDomain) -> bool:
-    verdict = found[0].verdict
-    return verdict is not None and is_successful(verdict["reward"])
+def _is_passed(recorded: RecordedSimulation) -> bool:
+    return recorded.verdict is not None and is_successful(recorded.verdict["reward"])
 
 
-def _of_file(
-    source: SimulationSource,
-    task: str,
-    trial: int | None,
-    options: ScoringOptions,
+def _explain_in_file(
+    source: SimulationSource, task: str, trial: int | None, options: ScoringOptions
 ) -> Explained:
-    def read() -> SimulationRecord:
-        return source.simulations(options.domain, options.data_version)
-
-    every = [_named(item) for item in read().items]
-    trials = trials_named(task, every, every, source.path)
+    every = source.simulations(options.domain, options.data_version).items
+    ids = [simulation_id(item) for item in every]
+    trials = trials_named(task, ids, ids, source.path)
     if trial is not None:
         trials = [trial_numbered(trial, trials)]
-    whole = read()
-    judged = [_judged(item, whole, options) for item in whole.items if _named(item) in trials]
-    chosen = next((each for each in judged if not each.judged.passed), judged[0])
-    item, raw = chosen.item, chosen.task
-    if item.problem is not None:
-        raise NothingToExplainError(f"{_named(item)} cannot be explained: it is {item.problem}")
-    with _a_judge_may_be_missing(_named(item)):
-        explanation, label = explain_and_label(
-            item.simulation, domain=item.domain, task=raw, solo=item.solo, version=item.version
-        )
+    whole = source.simulations(options.domain, options.data_version)
+    chosen = [
+        _judge_alone(item, whole, options) for item in whole.items if simulation_id(item) in trials
+    ]
+    one = next((each for each in chosen if not each.judged.passed), chosen[0])
+    simulation = simulation_id(one.item)
+    if one.item.problem is not None:
+        raise NothingToExplainError(f"{simulation} cannot be explained: it is {one.item.problem}")
+    explanation, label = _explain(simulation, one.item, one.item.domain, one.task)
     marks = tuple(options.marks)
-    return Explained(source.path, _named(item), explanation, label, chosen.causes, marks)
+    return Explained(source.path, simulation, explanation, label, one.causes, marks)
 
 
-@dataclass(frozen=True)
-class _FileTrial:
-    """A trial of a file with its new verdict, the task it was judged by, and what is wrong."""
+class _FileTrial(NamedTuple):
+    """A trial of a file with its new verdict, the task it was judged by, and its faults."""
 
     item: RecordItem
     judged: RescoredSimulation
@@ -186,7 +193,7 @@ class _FileTrial:
     causes: tuple[Cause, ...]
 
 
-def _judged(item: RecordItem, whole: SimulationRecord, options: ScoringOptions) -> _FileTrial:
+def _judge_alone(item: RecordItem, whole: SimulationRecord, options: ScoringOptions) -> _FileTrial:
     task_id = str(item.simulation.get("task_id"))
     embedded = {task_id: whole.tasks[task_id]} if task_id in whole.tasks else {}
     alone = SimulationRecord(
@@ -198,6 +205,106 @@ def _judged(item: RecordItem, whole: SimulationRecord, options: ScoringOptions) 
     return _FileTrial(item, again.simulation, again.task, reasons)
 
 
-def _named(item: RecordItem) -> Simulation:
-    simulation = item.simulation
-    return Simulation(item.domain.name, str(simulation["task_id"]), simulation.get("trial") or 0)
+@dataclass(frozen=True)
+class FailureDiagnosis:
+    """A failed simulation's label, and the explanation where there is a verdict to explain."""
+
+    label: Label
+    explanation: Explanation | None = None
+
+    @property
+    def name(self) -> str:
+        """The label, such as ``agent: wrong arguments``."""
+        return f"{self.label.who}: {self.label.what}"
+
+    def sections(self) -> list[Section]:
+        """Return the diagnosis in words, the label first."""
+        return sections_of(self.label, self.explanation)
+
+    def for_page(self) -> dict[str, object]:
+        """Return the label, the wrong fields, and the rest in words, for the HTML page."""
+        form: dict[str, object] = {
+            "label": {
+                "name": self.name,
+                "rule": self.label.rule,
+                "evidence": list(self.label.evidence),
+            }
+        }
+        if self.explanation is not None:
+            form["summary"] = self.explanation.summary
+            form["fields"] = [_field(each) for each in self.explanation.wrong_fields]
+            form["sections"] = [
+                {"title": each.title, "lines": list(each.lines)}
+                for each in self.explanation.sections()
+                if each.kind not in _SHOWN_ELSEWHERE
+            ]
+        return form
+
+
+def sections_of(label: Label | None, explanation: Explanation | None) -> list[Section]:
+    """Return an explained verdict in words, the label first."""
+    sections = []
+    if label is not None:
+        title = f"{label.who}: {label.what} (rule: {label.rule})"
+        sections.append(Section(title, label.evidence))
+    if explanation is not None:
+        sections.append(Section(explanation.summary))
+        sections += [Section(each.title, each.lines) for each in explanation.sections()]
+    return sections
+
+
+def _field(field: WrongField) -> dict[str, object]:
+    wrote, action = field.written_by, field.gold_action
+    return {
+        "place": str(field.place),
+        "expected": format_value(field.expected),
+        "found": format_value(field.found),
+        "message": None if wrote is None else wrote.message_index,
+        "call": None if wrote is None else render_call(wrote.call),
+        "remedy": None if action is None else render_call(action.model_dump()),
+    }
+
+
+def diagnose(report: Report) -> FailureDiagnosis | None:
+    """Return the diagnosis of one simulation; None if it passed."""
+    if kind_of(report) == "pass":
+        return None
+    found = read_report(report)
+    if isinstance(found, Omitted):
+        return FailureDiagnosis(_label_unfinished(found))
+    recorded, setup = found
+    try:
+        explanation, label = explain_and_label(
+            recorded.simulation,
+            domain=setup.rules,
+            task=setup.judged_by,
+            solo=recorded.solo,
+            version=recorded.version,
+        )
+    except UnknownTaskError as error:
+        return FailureDiagnosis(Label("unclear", "unknown task", "no such task", (str(error),)))
+    except NoJudgeError as error:
+        return FailureDiagnosis(_label_by_judge(recorded, error))
+    if label is None:
+        seen = ("recorded as failed, but it passes when it is judged again",)
+        label = Label("infrastructure", "verdict not reproduced", "judged again", seen)
+    return FailureDiagnosis(label, explanation)
+
+
+def _label_by_judge(recorded: RecordedSimulation, error: NoJudgeError) -> Label:
+    """Return the label where only the judge's part is left: by its replies, if it was asked."""
+    replies = recorded.verdict and recorded.verdict.get("nl_assertions")
+    unmet = [each for each in replies or () if each["met"] is False]
+    if not unmet:
+        return Label("unclear", "needs a judge", "no judge", (str(error),))
+    evidence = tuple(f"{each['nl_assertion']}: {each['justification']}" for each in unmet)
+    return Label("unclear", "assertion not met", "what the judge said", evidence)
+
+
+def _label_unfinished(omitted: Omitted) -> Label:
+    evidence = (f"{omitted.status}: {omitted.reason}",)
+    if omitted.status == TaskExecutionStatus.AGENT_ERROR.value:
+        return Label("agent", "raised an error", "status of the run", evidence)
+    if omitted.status == TaskExecutionStatus.CONTEXT_OVERFLOW.value:
+        return Label("agent", "context overflow", "status of the run", evidence)
+    return Label("infrastructure", "did not finish", "status of the run", evidence)

@@ -1,18 +1,28 @@
-"""``maseval tau2 score``: recorded conversations judged again, and compared with their record."""
+"""``maseval tau2 score``: recorded conversations judged again, and compared with their record.
+
+With several releases (``--under``), the same conversations are judged under each, and the changes
+from the first are listed. A file that cannot be read does not stop the others. Runs and recounts of
+1.0.x also get their numbers in both of its conventions for infrastructure errors: its metrics leave
+them out, its leaderboard counts them as failures.
+"""
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import asdict, dataclass
+from functools import cached_property, reduce
 from itertools import chain
+from operator import add
 from pathlib import Path
-from typing import NamedTuple, Unpack
+from typing import Generic, TypeVar, Unpack
 
 from maseval.app.results.counting import ConventionScore, conventions_in_json
 from maseval.app.results.recording import SimulationLine
 from maseval.app.running.run_options import chosen_engine
+from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.app.results.sources import (
+    SimulationSource,
     files_below,
     judge_models,
     open_source,
@@ -21,16 +31,19 @@ from maseval.benchmark.tau2.app.results.sources import (
 from maseval.benchmark.tau2.domains.releases import RELEASES, release_named
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.rescoring.causes import Cause, causes
-from maseval.benchmark.tau2.rescoring.judges import JudgePanel
+from maseval.benchmark.tau2.rescoring.releases import ReleaseTotals, ScoredUnder
+from maseval.benchmark.tau2.rescoring.releases import score_under as score_one_under
 from maseval.benchmark.tau2.rescoring.remote import score_with_engine
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, ScoreElsewhere, rescore_record
-from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.run_metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
 from maseval.core.engine.engines import DEFAULT, AnyEngine, Engine, MappingEngine, ThreadEngine
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.interface.ray.worker_setup import check_data
 from maseval.stats.estimation import Estimate
+
+ScoreT = TypeVar("ScoreT")
+Files = Sequence[str | os.PathLike[str]]
 
 
 @dataclass(frozen=True)
@@ -42,91 +55,50 @@ class Disagreement:
     differences: Sequence[str]
 
 
-@dataclass(frozen=True)
 class FileScore:
     """One file or run, judged again.
 
-    ``passes`` of ``planned`` simulations passed by the new verdicts: what is missing is a failure.
-    ``agreeing`` of ``compared`` recorded verdicts were confirmed. ``causes`` say what is wrong with
-    the record, ``marks`` how it was judged if not by the benchmark's tasks.
+    ``passes`` of ``planned`` simulations passed by the new verdicts; a missing one is a failure,
+    and ``open`` ones wait for a judge. The record calls ``recorded_passes`` passed. ``agreeing`` of
+    ``compared`` recorded verdicts were confirmed. ``not_replayable`` conversations count as
+    failures. ``marks`` say how it was judged, if not by the benchmark's tasks.
     """
 
-    path: Path
-    found: RescoredRecord
-
-    @property
-    def simulations(self) -> int:
-        """How many are recorded."""
-        return len(self.found.simulations)
-
-    @property
-    def judged(self) -> int:
-        """How many got a new verdict."""
-        return sum(each.reward is not None for each in self.found.simulations)
-
-    @property
-    def planned(self) -> int:
-        """How many there should be: tasks times trials."""
-        return len(self.found.slots)
-
-    @property
-    def missing(self) -> list[str]:
-        """The planned simulations that are not recorded."""
-        return [str(slot) for slot in self.found.missing]
-
-    @property
-    def passes(self) -> int:
-        """How many passed."""
-        return self.found.passed
-
-    @property
-    def open(self) -> int:
-        """How many only a judge model can decide; they are not among ``passes``."""
-        return len(self.found.open)
-
-    @property
-    def recorded_passes(self) -> int:
-        """How many the record calls passed."""
-        return sum(each.passed_as_recorded for each in self.found.simulations)
-
-    @property
-    def compared(self) -> int:
-        """How many have a recorded and a new verdict."""
-        return len(self.found.compared)
-
-    @property
-    def agreeing(self) -> int:
-        """How many recorded verdicts were confirmed."""
-        return sum(each.agrees for each in self.found.simulations)
-
-    @property
-    def not_replayable(self) -> int:
-        """How many conversations cannot be replayed; they count as failures."""
-        return sum(each.fault is not None for each in self.found.simulations)
+    def __init__(self, path: Path, found: RescoredRecord) -> None:
+        self.path, self.found = path, found
+        self.planned = len(found.slots)
+        self.simulations = len(found.simulations)
+        self.missing = [str(slot) for slot in found.missing]
+        self.judged = sum(each.reward is not None for each in found.simulations)
+        self.passes = found.passed
+        self.open = len(found.open)
+        self.recorded_passes = sum(each.passed_as_recorded for each in found.simulations)
+        self.compared = len(found.compared)
+        self.agreeing = sum(each.agrees for each in found.simulations)
+        self.not_replayable = sum(each.fault is not None for each in found.simulations)
+        self.marks = found.options.marks
+        self.panel = found.panel
 
     @property
     def skipped(self) -> Mapping[str, int]:
-        """Why simulations were not compared, and how many."""
+        """The reasons why simulations were not compared, with their numbers."""
         without = sum(each.recorded is None and not each.problem for each in self.found.simulations)
         return self.found.problems | ({"no recorded verdict": without} if without else {})
 
     @cached_property
     def disagreements(self) -> list[Disagreement]:
         """Every simulation whose verdict differs."""
-        return [
-            Disagreement(each.named, each.identity.trial, _differences(each))
-            for each in self.found.disagreeing
-        ]
+        found = []
+        for each in self.found.disagreeing:
+            replay = [] if each.fault is None else [f"it cannot be replayed: {each.fault.error}"]
+            differences = [*each.differences, *replay]
+            found.append(Disagreement(each.named, each.identity.trial, differences))
+        return found
 
     @cached_property
     def causes(self) -> list[Cause]:
-        """What is wrong with the record, with the evidence."""
+        """The faults of the record, with the evidence."""
         return causes(self.found)
-
-    @property
-    def marks(self) -> list[str]:
-        """How it was judged, if not by the benchmark's own tasks."""
-        return self.found.options.marks
 
     @property
     def pass_hat(self) -> Mapping[int, Estimate]:
@@ -135,24 +107,16 @@ class FileScore:
 
     @property
     def conventions(self) -> list[ConventionScore]:
-        """pass^k of the recorded simulations, without and with infrastructure errors.
-
-        None where a judge must decide.
-        """
+        """pass^k without and with infrastructure errors; none where a judge must decide."""
         return [] if self.open else conventions_of_recount(self.found)
 
     @property
     def agrees(self) -> bool:
-        """Whether something was compared, and nothing is wrong."""
+        """True if something was compared, and the record has no fault."""
         return bool(self.compared) and not self.causes
 
-    @property
-    def panel(self) -> JudgePanel:
-        """The judges that were asked, and how far they agree."""
-        return self.found.panel
-
     def to_dict(self) -> dict[str, object]:
-        """In JSON's terms."""
+        """Return the score as JSON."""
         return {
             "path": str(self.path),
             "version": self.found.version,
@@ -170,10 +134,7 @@ class FileScore:
             **self.panel.to_dict(),
             "not_replayable": self.not_replayable,
             "skipped": dict(self.skipped),
-            "disagreements": [
-                {"task_id": one.task_id, "trial": one.trial, "differences": list(one.differences)}
-                for one in self.disagreements
-            ],
+            "disagreements": [asdict(one) for one in self.disagreements],
             **{f"pass^{k}": _in_brief(estimate) for k, estimate in self.pass_hat.items()},
             "conventions": conventions_in_json(self.conventions),
         }
@@ -186,6 +147,48 @@ def _in_brief(estimate: Estimate) -> dict[str, float | None]:
     return {"value": None, "if_unjudged_fail": low, "if_unjudged_pass": high}
 
 
+class FileUnder:
+    """One file or run under several releases; the others are compared with the first.
+
+    ``scores`` has the numbers under each release, and ``totals`` the number of changed verdicts
+    under each but the first.
+    """
+
+    def __init__(self, path: Path, found: ScoredUnder) -> None:
+        self.path, self.found = path, found
+        self.scores = {name: FileScore(path, each) for name, each in found.recounts.items()}
+        self.totals = found.totals
+        self.changes = found.changes
+        """Returns the simulations whose verdict changes under a release, or needs a judge."""
+
+    @property
+    def causes(self) -> list[Cause]:
+        """The faults of the record under every release."""
+        kinds = [{cause.kind for cause in each.causes} for each in self.scores.values()]
+        common = set.intersection(*kinds) - {"not recomputed"}
+        return [each for each in self.scores[self.found.first].causes if each.kind in common]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the scores as JSON."""
+        return {
+            "path": str(self.path),
+            "compared_with": self.found.first,
+            "causes": [cause.to_dict() for cause in self.causes],
+            "releases": {name: _numbers(each) for name, each in self.scores.items()},
+            "totals": {name: each.to_dict() for name, each in self.totals.items()},
+            **next(iter(self.found.recounts.values())).panel.to_dict(),
+            "changes": {
+                name: [each.to_dict() for each in self.changes(name)] for name in self.totals
+            },
+        }
+
+
+def _numbers(score: FileScore) -> dict[str, object]:
+    kept = ("planned", "simulations", "passed", "needs_judge", "not_replayable")
+    every = score.to_dict().items()
+    return {key: value for key, value in every if key in kept or key.startswith("pass^")}
+
+
 @dataclass(frozen=True)
 class UnreadableFile:
     """A file among several that could not be judged, and why."""
@@ -194,20 +197,50 @@ class UnreadableFile:
     error: Exception
 
     def to_dict(self) -> dict[str, object]:
-        """In JSON's terms."""
+        """Return the file and its error as JSON."""
         return {"path": str(self.path), "error": str(self.error)}
 
 
-class Scores(list[FileScore]):
+class Scores(list[ScoreT], Generic[ScoreT]):
     """The files that were judged, and in ``unreadable`` those that could not be."""
 
     def __init__(self) -> None:
         super().__init__()
         self.unreadable: list[UnreadableFile] = []
 
+    def add_files(self, files: Files, judge: Callable[[SimulationSource], ScoreT]) -> None:
+        """Judge every file, and every results file below a folder that is not a run.
+
+        If none can be read, the first error is raised.
+        """
+        for file in chain.from_iterable(map(files_below, files)):
+            try:
+                self.append(judge(open_source(file)))
+            except (MASEvalError, OSError) as error:
+                self.unreadable.append(UnreadableFile(Path(file), error))
+        if self.unreadable and not self:
+            raise self.unreadable[0].error
+
+
+class ScoresUnder(Scores[FileUnder]):
+    """The files that were judged under several releases."""
+
+    @property
+    def totals(self) -> dict[str, ReleaseTotals]:
+        """The number of changed verdicts in all files together."""
+        names = self[0].totals if self else ()
+        return {name: reduce(add, (each.totals[name] for each in self)) for name in names}
+
+    def to_dict(self) -> dict[str, object]:
+        """Return all files as JSON."""
+        return {
+            "files": [each.to_dict() for each in [*self, *self.unreadable]],
+            "totals": {name: each.to_dict() for name, each in self.totals.items()},
+        }
+
 
 def score(
-    files: Sequence[str | os.PathLike[str]],
+    files: Files,
     *,
     strict: bool = False,
     judge_model: Sequence[str] = (),
@@ -217,7 +250,7 @@ def score(
     processes: int | None = None,
     on_progress: Callable[[int], object] | None = None,
     **scoring: Unpack[ScoringKeywords],
-) -> Scores:
+) -> Scores[FileScore]:
     """Judge the simulations of run folders and results files again, by the benchmark's rules.
 
     Of a folder that is not a run, all results files below it are judged. A file that cannot be
@@ -240,34 +273,26 @@ def score(
             files by v0.2.0.
     """
     options = ScoringOptions(strict=strict, **scoring)
-    models, scores = judge_models(judge_model, base_url), Scores()
-    with assessing(chosen_engine(engine, ray_address, processes)) as assessed:
-        for file in chain.from_iterable(map(files_below, files)):
-            try:
-                source = open_source(file)
-                found = rescore_record(
-                    source.simulations(options.domain, options.data_version),
-                    options,
-                    panel=panel_for(source, models),
-                    on_progress=on_progress,
-                    assessed=assessed,
-                )
-                scores.append(FileScore(source.path, found))
-            except (MASEvalError, OSError) as error:
-                scores.unreadable.append(UnreadableFile(Path(file), error))
-    if scores.unreadable and not scores:
-        raise scores.unreadable[0].error
+    models, scores = judge_models(judge_model, base_url), Scores[FileScore]()
+    with _assessor(chosen_engine(engine, ray_address, processes)) as assess:
+
+        def judge(source: SimulationSource) -> FileScore:
+            found = rescore_record(
+                source.simulations(options.domain, options.data_version),
+                options,
+                panel=panel_for(source, models),
+                on_progress=on_progress,
+                assessed=assess,
+            )
+            return FileScore(source.path, found)
+
+        scores.add_files(files, judge)
     return scores
 
 
-def _differences(each: RescoredSimulation) -> list[str]:
-    replay = [] if each.fault is None else [f"it cannot be replayed: {each.fault.error}"]
-    return [*each.differences, *replay]
-
-
 @contextmanager
-def assessing(engine: Engine) -> Iterator[ScoreElsewhere | None]:
-    """How an engine assesses the simulations of a record; None for this process itself.
+def _assessor(engine: Engine) -> Iterator[ScoreElsewhere | None]:
+    """Yield the function with which an engine assesses simulations; None for this process.
 
     An engine that can stay connected from one record to the next does.
     """
@@ -283,73 +308,100 @@ def assessing(engine: Engine) -> Iterator[ScoreElsewhere | None]:
         yield score_with_engine(engine, check_data)
 
 
+def score_under(
+    files: Files,
+    versions: Sequence[str],
+    *,
+    domain: str | None = None,
+    strict: bool = False,
+    embedded_tasks: bool = False,
+    remap_tasks: bool = False,
+    judge_model: Sequence[str] = (),
+    base_url: str | None = None,
+    on_progress: Callable[[int], object] | None = None,
+) -> ScoresUnder:
+    """Judge the simulations of run folders and results files under several releases.
+
+    Files are found and read as by ``score``, and the other arguments are those of ``score``.
+
+    Args:
+        versions: The releases, such as ``0.2.0``, ``1.0.1`` or ``1.0.1+tasks.0.2.0``; changes are
+            from the first to each of the others.
+        strict: Replay as the original does in a run, also under releases that can be lenient.
+        embedded_tasks: Judge by the tasks in the file: only the rules are those of the releases.
+    """
+    options = ScoringOptions(False, embedded_tasks, remap_tasks, domain, strict=strict)
+    models, scores = judge_models(judge_model, base_url), ScoresUnder()
+
+    def judge(source: SimulationSource) -> FileUnder:
+        found = score_one_under(
+            lambda version: source.simulations(options.domain, version),
+            versions,
+            options=options,
+            panel=panel_for(source, models),
+            on_progress=on_progress,
+        )
+        return FileUnder(source.path, found)
+
+    scores.add_files(files, judge)
+    return scores
+
+
 MEANINGS: Mapping[Convention, str] = {
     "metrics": "errors left out",
     "leaderboard": "errors counted as failures",
 }
-
 _ENDINGS = {reason.value for reason in TerminationReason}
-
-
-class _CountedSimulation(NamedTuple):
-    """A simulation as far as the conventions look at it."""
-
-    domain: str
-    task_id: str
-    ended: str | None
-    passed: bool
-
-    def record(self) -> dict[str, object]:
-        """In the form of tau2-bench; what did not end as it knows is stored as an error there."""
-        return {
-            "task_id": self.task_id,
-            "termination_reason": self.ended if self.ended in _ENDINGS else LEFT_OUT,
-            "reward_info": {"reward": float(self.passed)},
-        }
+Counted = tuple[str, str, str | None, bool]
+"""The domain, task, ending and success of a simulation, which the conventions look at."""
 
 
 def conventions_of_lines(
     lines: Iterable[SimulationLine], config: Mapping[str, object]
 ) -> list[ConventionScore]:
-    """Of a run of 1.0.x, or of its results file; none for 0.2.0, which knows no such errors."""
-    rules = str(config.get("rules", "")).removeprefix("tau2-bench v").partition("+")[0]
-    of_run = rules in RELEASES and RELEASES[rules].rules.metrics.detailed
+    """Count a run of 1.0.x, or its results file; none for 0.2.0, which knows no such errors."""
+    release = (RecordedSetup.of(config).release or "").partition("+")[0]
+    is_run = release in RELEASES and RELEASES[release].rules.metrics.detailed
     every = [
-        _CountedSimulation(one.domain, one.task_id, one.ended, one.outcome == "pass")
+        (one.domain, one.task_id, one.ended, one.outcome == "pass")
         for one in lines
-        if of_run or one.ended is not None  # of a file, that one is missing
+        if is_run or one.ended is not None  # of a file, that one is missing
     ]
-    return list(_scores(every)) if of_run or _any_error(every) else []
+    return _count_conventions(every, is_detailed=is_run)
 
 
 def conventions_of_recount(found: RescoredRecord) -> list[ConventionScore]:
-    """The same of simulations that were judged again."""
+    """Count simulations that were judged again."""
     every = [
-        _CountedSimulation(
-            each.slot.domain, each.slot.task_id, each.ending, found.passes[each.slot]
-        )
+        (each.slot.domain, each.slot.task_id, each.ending, found.passes[each.slot])
         for each in found.simulations
     ]
     detailed = any(release_named(one.version).rules.metrics.detailed for one in found.simulations)
-    return list(_scores(every)) if detailed or _any_error(every) else []
+    return _count_conventions(every, is_detailed=detailed)
 
 
-def _any_error(every: Iterable[_CountedSimulation]) -> bool:
-    return any(each.ended == LEFT_OUT for each in every)
-
-
-def _scores(every: Sequence[_CountedSimulation]) -> Iterator[ConventionScore]:
-    for domain in dict.fromkeys(each.domain for each in every):
-        records = [each.record() for each in every if each.domain == domain]
-        metrics = by_convention(records, len(records))
-        for name in CONVENTIONS:
-            found = metrics[name]
-            yield ConventionScore(
-                domain,
-                name,
-                MEANINGS[name],
-                found["infra_error_count"],
-                found["total_simulations"],
-                found["total_tasks"],
-                found["pass_hat_ks"],
-            )
+def _count_conventions(every: Sequence[Counted], *, is_detailed: bool) -> list[ConventionScore]:
+    if not is_detailed and not any(ended == LEFT_OUT for _, _, ended, _ in every):
+        return []
+    records: dict[str, list[dict[str, object]]] = defaultdict(list)
+    for domain, task_id, ended, passed in every:
+        # tau2-bench stores an end that it does not know as an infrastructure error.
+        reason = ended if ended in _ENDINGS else LEFT_OUT
+        reward = {"reward": float(passed)}
+        records[domain].append(
+            {"task_id": task_id, "termination_reason": reason, "reward_info": reward}
+        )
+    metrics = {domain: by_convention(each, len(each)) for domain, each in records.items()}
+    return [
+        ConventionScore(
+            domain,
+            name,
+            MEANINGS[name],
+            found[name]["infra_error_count"],
+            found[name]["total_simulations"],
+            found[name]["total_tasks"],
+            found[name]["pass_hat_ks"],
+        )
+        for domain, found in metrics.items()
+        for name in CONVENTIONS
+    ]

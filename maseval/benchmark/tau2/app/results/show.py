@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from maseval.app.results.task_names import TaskName, tasks_called, why_not_one
-from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, named_domain, reason_for_call
+from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, domain_name, reason_for_call
 from maseval.benchmark.tau2.data_loader import (
     UnknownTaskError,
     load_domain_config,
@@ -36,7 +36,7 @@ class ToolLine:
 
 @dataclass(frozen=True)
 class DomainView:
-    """What was asked for: a task as its file has it, a domain's tools, policy or documents."""
+    """A task as its file has it, or a domain's tools, policy or documents."""
 
     domain: str
     task: Mapping[str, object] | None = None
@@ -46,7 +46,7 @@ class DomainView:
 
     @property
     def reason(self) -> str:
-        """What the customer of the task wants."""
+        """The customer's reason to call."""
         return reason_for_call(self.task or {})
 
 
@@ -57,11 +57,11 @@ def show(
     query: str | None = None,
     data_version: str | None = None,
 ) -> DomainView:
-    """A task (``12``, ``retail/12``, a part of its id), or a domain's ``tools`` or ``policy``.
+    """Look up a task (``12``, ``retail/12``, a part of its id), or a domain's tools or policy.
 
     ``documents`` are those of a knowledge base that fit ``query`` best; without one, all of them.
     """
-    domain = None if domain is None else named_domain(domain)
+    domain = None if domain is None else domain_name(domain)
     if what == "documents":
         return _documents(domain, query)
     if what in ("tools", "policy"):
@@ -90,7 +90,7 @@ def _documents(domain: str | None, query: str | None) -> DomainView:
 
 
 def _domains_of(name: str) -> Sequence[str]:
-    """The domain before the slash, or those of the benchmark."""
+    """Return the domain before the slash, or those of the benchmark."""
     domain, slash, _ = name.partition("/")
     return [domain] if slash and domain in domain_names() else BASE_DOMAINS
 
@@ -122,7 +122,7 @@ def _names(domains: Sequence[str], release: Release, *, only_base: bool) -> list
 
 
 def _splits(domain: Domain) -> Sequence[str | None]:
-    """Splits that hold every task: one for each file, or all of the only file."""
+    """Return splits that hold every task: one for each file, or all of the only file."""
     return [None] if domain.splits_file else list(domain.task_files)
 
 

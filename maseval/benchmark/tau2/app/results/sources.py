@@ -1,16 +1,27 @@
-"""Recorded simulations, from a run folder or from a results file of tau2-bench."""
+"""Recorded simulations, from a run folder or a results file of tau2-bench, and their judges.
+
+The replies of judge models are kept in the run folder, or beside the results file, so that nothing
+is asked twice.
+"""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from maseval.app.results.finding import open_run_or_file
+from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.app.running.participants import ModelSpec
 from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.releases import Release
 from maseval.benchmark.tau2.rescoring.judges import JudgePanel
-from maseval.benchmark.tau2.rescoring.record import PlannedTrial, SimulationRecord, open_record
+from maseval.benchmark.tau2.rescoring.record import (
+    PlannedTrial,
+    RecordItem,
+    SimulationRecord,
+    open_record,
+)
 from maseval.benchmark.tau2.results import (
     Omitted,
     RecordedSimulation,
@@ -27,15 +38,15 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.report import Report
 from maseval.core.shapes import mapping
-from maseval.runs import RunFolder
+from maseval.runs import RunFolder, Simulation
 
-InDomain = tuple[RecordedSimulation, Domain]
-"""A simulation and the domain it took place in."""
+JUDGED_BY = "judged_by"
+"""The key in a report's task for the task it was judged by, if that is not the benchmark's."""
 
 
 @dataclass(frozen=True)
 class SimulationSource:
-    """Where simulations are: a results file, or a run."""
+    """A results file or a run with simulations in it."""
 
     path: Path
     folder: RunFolder | None = None
@@ -43,7 +54,7 @@ class SimulationSource:
     def simulations(
         self, domain: str | None = None, data_version: str | None = None
     ) -> SimulationRecord:
-        """All of them, one in memory at a time, and what the file or run says of them.
+        """Return all simulations, one in memory at a time, with what the record says of them.
 
         ``domain`` is used whatever the file calls its own, and ``data_version`` names the release
         by which they are judged.
@@ -56,7 +67,7 @@ class SimulationSource:
 
 
 def open_source(file: str | os.PathLike[str]) -> SimulationSource:
-    """A results file by its path, or a run by its folder, its name, or as ``last``."""
+    """Open a results file by its path, or a run by its folder, its name, or as ``last``."""
     found = open_run_or_file(file)
     if isinstance(found, Path):
         return SimulationSource(found)
@@ -64,7 +75,7 @@ def open_source(file: str | os.PathLike[str]) -> SimulationSource:
 
 
 def files_below(name: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
-    """The results files below a folder that is not a run; anything else is itself."""
+    """Return the results files below a folder that is not a run; anything else is itself."""
     folder = Path(name)
     if not folder.is_dir() or any((folder / own).exists() for own in ("config.json", RESULTS_NAME)):
         return [name]
@@ -81,25 +92,58 @@ def _holds_simulations(path: Path) -> bool:
         return True  # damaged: reported when it is read
 
 
-def record_of(report: Report) -> InDomain | Omitted:
-    """A report of ours in its release's form, and its domain by the rules that the run had."""
+def simulation_id(item: RecordItem) -> Simulation:
+    """Return the domain, task and trial of a simulation in a file."""
+    simulation = item.simulation
+    return Simulation(item.domain.name, str(simulation["task_id"]), simulation.get("trial") or 0)
+
+
+@dataclass(frozen=True)
+class ReportSetup:
+    """The world of a reported simulation: its domain by the rules that the run had.
+
+    ``judged_by`` is the task it was judged by, if that is not the benchmark's.
+    """
+
+    domain: str
+    release: Release
+    solo: bool
+    lenient: bool
+    judged_by: Mapping[str, Any] | None
+
+    @classmethod
+    def of(cls, report: Report) -> "ReportSetup":
+        """Parse the configuration of a report."""
+        environment = mapping(report, "config", "environment")
+        rules = mapping(report, "config", "benchmark", "tau2")
+        return cls(
+            str(environment.get("domain")),
+            release_of_report(report),
+            bool(environment.get("solo")),
+            bool(rules.get("lenient_order_ids")),
+            mapping(report, "task", JUDGED_BY) or None,
+        )
+
+    @property
+    def rules(self) -> Domain:
+        """The domain with the tools of the release, lenient where the run was."""
+        domain = self.release.domain(self.domain)
+        return domain.lenient if self.lenient else domain
+
+
+def read_report(report: Report) -> tuple[RecordedSimulation, ReportSetup] | Omitted:
+    """Return the simulation of a report in its release's form, and its world."""
     simulation = simulation_of(report)
     if isinstance(simulation, Omitted):
         return simulation
-    environment = mapping(report, "config", "environment")
-    rules = mapping(report, "config", "benchmark", "tau2")
-    release = release_of_report(report)
-    domain = release.domain(str(environment["domain"]))
-    if rules.get("lenient_order_ids"):
-        domain = domain.lenient
-    solo, verdict = bool(environment.get("solo")), simulation["reward_info"]
-    form = cast("SimulationForm", simulation)
-    recorded = RecordedSimulation(0, form, domain.name, solo, verdict, version=release.name)
-    return recorded, domain
+    setup, form = ReportSetup.of(report), cast("SimulationForm", simulation)
+    verdict, version = simulation["reward_info"], setup.release.name
+    domain = setup.rules.name
+    return RecordedSimulation(0, form, domain, setup.solo, verdict, version=version), setup
 
 
 def judge_models(model_ids: Sequence[str], base_url: str | None = None) -> list[ModelAdapter]:
-    """The models of these ids; one that is named twice would agree with itself."""
+    """Return the models with these ids; raises for one that is named twice."""
     if len(set(model_ids)) < len(model_ids):
         raise ConfigurationError(
             f"judge_model is {', '.join(model_ids)}; name each judge once, as one always agrees "
@@ -110,10 +154,7 @@ def judge_models(model_ids: Sequence[str], base_url: str | None = None) -> list[
 
 
 def panel_for(source: SimulationSource, models: Sequence[ModelAdapter]) -> JudgePanel | None:
-    """The judges of a run or file, whose replies are kept with it.
-
-    Without any, a run's own judge, as far as it is remembered.
-    """
+    """Return the judges of a run or file; without models, those of ``own_panel``."""
     if not models:
         return own_panel(source.folder)
     memory = JudgeMemory(memory_path(source.path))
@@ -121,16 +162,16 @@ def panel_for(source: SimulationSource, models: Sequence[ModelAdapter]) -> Judge
 
 
 def own_panel(folder: RunFolder | None) -> JudgePanel | None:
-    """The judge that a run had, as far as its replies are kept: nothing is asked again."""
+    """Return the judge that a run had, which answers from its kept replies alone."""
     if folder is None:
         return None
     memory = JudgeMemory(memory_path(folder.path))
-    named = str(mapping(folder.config.values, "judge").get("model"))
-    known = [each for each in memory.models if f"/{named}".endswith(f"/{each}")]
+    name = RecordedSetup.of(folder.config.values).judge
+    known = [each for each in memory.models if f"/{name}".endswith(f"/{each}")]
     return JudgePanel([RememberingJudge(known[0], memory)]) if known else None
 
 
 def memory_path(source: str | os.PathLike[str]) -> Path:
-    """Where replies are kept: in the folder of a run, or beside a results file."""
+    """Return the file of the replies: in the folder of a run, or beside a results file."""
     path = Path(source)
     return path / MEMORY_NAME if path.is_dir() else path.with_name(f"{path.stem}-{MEMORY_NAME}")

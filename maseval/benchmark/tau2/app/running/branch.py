@@ -1,28 +1,25 @@
-"""``maseval tau2 branch``: another way on from a message of a recorded conversation."""
+"""``maseval tau2 branch``: another way on from a message of a recorded conversation.
+
+The run that continues it has the options of the original, but for those that were given. Before
+anything is paid for or written, the recorded beginning is replayed, and an agent of the user's own
+is made once, to find out whether it can take over an earlier conversation.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from maseval.app.results.recording import ORIGIN
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
-from maseval.benchmark.tau2.app.running.cast import CastBenchmark
+from maseval.app.running.own_code import title_of
+from maseval.benchmark.tau2.agent_brief import AgentBrief, FunctionAgentAdapter, make_agents
 from maseval.benchmark.tau2.app.running.options import SAME, BranchOptions, RunOptions
-from maseval.benchmark.tau2.app.running.origin import Origin, Recalled, find_origin
-from maseval.benchmark.tau2.app.running.own_agents import (
-    ANYWHERE,
-    NO_KEY,
-    AgentBrief,
-    AgentModel,
-    FunctionAgentAdapter,
-    cast_of,
-)
+from maseval.benchmark.tau2.app.running.origin import Origin, RecordedConversation, find_origin
 from maseval.benchmark.tau2.app.running.participants import OwnAgent
-from maseval.benchmark.tau2.app.running.run import PreparedRun, run_prepared
-from maseval.benchmark.tau2.app.running.setup import RunSetup
+from maseval.benchmark.tau2.app.running.run import PreparedRun
+from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import Continuation, check_turn_of_framework
 from maseval.benchmark.tau2.conversation.participants import CanRecall
@@ -32,9 +29,6 @@ from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
 from maseval.core.agent import ConversationNotLoadedError
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.seeding import SeedGenerator
-from maseval.core.task import Task
-from maseval.server import ModelServer
 from maseval.stats.intervals import Interval, wilson
 
 
@@ -58,7 +52,7 @@ class BranchResult:
         return wilson(self.passed, self.judged)
 
     def to_dict(self) -> dict[str, object]:
-        """The one object that ``--json`` prints."""
+        """Return the one object that ``--json`` prints."""
         chance = {
             "passed": self.passed,
             "judged": self.judged,
@@ -86,104 +80,68 @@ def branch(options: BranchOptions) -> BranchResult:
         domain=options.of_domain,
         data_version=options.data_version or None,
     )
-    prepared = _prepared(options, origin)
+    prepared = _prepare(options, origin)
     prepared.check()
-    setup = prepared.setup
-    (task,) = (task for tasks in prepared.tasks.values() for task in tasks)
-    environment = check_retelling(setup, task, origin.past, lenient=options.lenient)
-    if isinstance(setup.agent, OwnAgent):
-        check_agent(setup.agent, environment, origin.past)
-    result = run_prepared(
-        prepared,
-        lambda server: BranchBenchmark(prepared, origin, server, lenient=options.lenient),
-    )
+    environment = _replay_beginning(prepared, origin.past, lenient=options.lenient)
+    if isinstance(prepared.setup.agent, OwnAgent):
+        _check_agent(prepared.setup.agent, environment, origin.past)
+    result = prepared.execute()
     overall = result.summary.overall
     judged = overall.recorded - overall.failed - result.summary.unjudged
     return BranchResult(origin, result, overall.passed, judged)
 
 
-def _prepared(options: BranchOptions, origin: Origin) -> PreparedRun:
-    prepared = PreparedRun.of(options_for(options, origin.recalled, _split_of(origin.recalled)))
+def _prepare(options: BranchOptions, origin: Origin) -> PreparedRun:
+    prepared = PreparedRun.of(_run_options(options, origin.recorded))
     path = prepared.path
     if options.output is None:
         path = path.with_name(f"{path.name}-from-m{origin.at}")
     lenient = {"lenient": True} if options.lenient else {}
-    return replace(prepared, path=Path(path), origin={**origin.to_config(), **lenient})
+    start = RecordedStart(origin.past, origin.recorded.simulation.trial, options.lenient)
+    noted = {**origin.to_config(), **lenient}
+    return replace(prepared, path=path, start=start, origin=noted)
 
 
-def _split_of(recalled: Recalled) -> str:
-    """Which of the domain's files has the task: telecom's sampled tasks are in its full set."""
-    domain, task_id, _ = recalled.simulation
-    splits = dict.fromkeys(["base", *domain_named(domain).task_files])
-    for split in splits:
-        tasks = load_raw_tasks(domain, split, version=recalled.version)
-        if any(str(task["id"]) == task_id for task in tasks):
-            return split
-    raise ConfigurationError(
-        f"{domain} has no task {task_id!r} in tau2-bench {recalled.version}, so the conversation "
-        "cannot be continued; --data-version names another release"
-    )
-
-
-class BranchBenchmark(CastBenchmark):
-    """tau2 whose conversations begin as a recorded one did.
-
-    Its first simulation has the seeds of the recorded trial, and each further one those of the
-    next.
-    """
-
-    def __init__(
-        self,
-        prepared: PreparedRun,
-        origin: Origin,
-        rehearsals: ModelServer | None = None,
-        *,
-        lenient: bool = False,
-    ) -> None:
-        super().__init__(prepared.setup, rehearsals, prepared.prices)
-        self.orchestrator = partial(Continuation, past=origin.past, lenient=lenient)
-        self._first_trial = origin.recalled.simulation.trial
-
-    def seeds(self, seed_generator: SeedGenerator) -> SeedGenerator:
-        repeat = seed_generator.gather_config().get("rep_index")
-        number = repeat if isinstance(repeat, int) else 0
-        return seed_generator.for_repetition(self._first_trial + number)
-
-
-_HELD = ("max_steps", "max_errors", "seed")
-
-
-def options_for(options: BranchOptions, recalled: Recalled, split: str) -> RunOptions:
-    """The options of the run; the task is one of ``split``."""
-    known = recalled.settings
+def _run_options(options: BranchOptions, recorded: RecordedConversation) -> RunOptions:
+    """Return the options of the run: what was not given is as in the original."""
+    known = recorded.settings
     given: dict[str, Any] = {each.name: getattr(options, each.name) for each in fields(RunOptions)}
-    given |= {name: known[name] for name in _HELD if name in known}
-    given |= {"mode": _mode(options, known, recalled.solo)}
-    given |= (
-        _agent(options, known) | _prompt(options) | _user(options, known) | _others(options, known)
-    )
+    given |= _select(known, "max_steps", "max_errors", "seed")
+    given |= _agent_options(options, known)
+    if options.prompt is not None:
+        given["agent_prompt"] = _read_prompt(Path(options.prompt))
+    if options.user is None and options.user_model is None:
+        given |= _select(known, "user", "user_model")
+        given["user_args"] = options.user_args or known.get("user_args", {})
+    for name in ("texts", "judge_model"):
+        given[name] = given[name] or known.get(name)
     given |= {
-        "domain": recalled.simulation.domain,
-        "data_version": recalled.version,
-        "task_id": (recalled.simulation.task_id,),
-        "split": split,
+        "mode": _mode(options, recorded),
+        "domain": recorded.simulation.domain,
+        "data_version": recorded.version,
+        "task_id": (recorded.simulation.task_id,),
+        "split": _split_of(recorded),
         "trials": options.repeats,
     }
     return RunOptions(**given)
 
 
-def _mode(options: BranchOptions, known: Mapping[str, object], solo: bool) -> object:
-    recorded = known.get("mode", "solo" if solo else "normal")
-    mode = recorded if options.mode == SAME else options.mode
-    if (mode == "solo") is not solo:
-        held = "without a user (solo)" if solo else "with a user"
+def _select(known: Mapping[str, object], *names: str) -> dict[str, object]:
+    return {name: known[name] for name in names if name in known}
+
+
+def _mode(options: BranchOptions, recorded: RecordedConversation) -> object:
+    original = recorded.settings.get("mode", "solo" if recorded.solo else "normal")
+    mode = original if options.mode == SAME else options.mode
+    if (mode == "solo") is not recorded.solo:
+        held = "without a user (solo)" if recorded.solo else "with a user"
         raise ConfigurationError(
             f"mode is {mode!r}, but the conversation was held {held}; leave --mode out"
         )
     return mode
 
 
-def _agent(options: BranchOptions, known: Mapping[str, object]) -> dict[str, object]:
+def _agent_options(options: BranchOptions, known: Mapping[str, object]) -> dict[str, object]:
     if options.agent != SAME:
         return {}
     if options.agent_model is not None and "agent_function" not in known:
@@ -195,15 +153,11 @@ def _agent(options: BranchOptions, known: Mapping[str, object]) -> dict[str, obj
             "the agent of the original cannot be made again from its record; name one: "
             f"--agent {reference}"
         )
-    names = ("agent", "agent_model", "agent_prompt")
-    chosen = {name: known[name] for name in names if name in known}
-    return chosen if options.agent_args else {**chosen, "agent_args": known.get("agent_args", {})}
+    chosen = _select(known, "agent", "agent_model", "agent_prompt")
+    return {**chosen, "agent_args": options.agent_args or known.get("agent_args", {})}
 
 
-def _prompt(options: BranchOptions) -> dict[str, object]:
-    if options.prompt is None:
-        return {}
-    path = Path(options.prompt)
+def _read_prompt(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -215,23 +169,24 @@ def _prompt(options: BranchOptions) -> dict[str, object]:
         raise ConfigurationError(
             f"the prompt in {str(path)!r} is empty; write what the agent is to read"
         )
-    return {"agent_prompt": text}
+    return text
 
 
-def _user(options: BranchOptions, known: Mapping[str, object]) -> dict[str, object]:
-    if options.user is not None or options.user_model is not None:
-        return {}
-    chosen = {name: known[name] for name in ("user", "user_model") if name in known}
-    return chosen if options.user_args else {**chosen, "user_args": known.get("user_args", {})}
+def _split_of(recorded: RecordedConversation) -> str:
+    """Return the split that has the task: telecom's sampled tasks are in its full set."""
+    domain, task_id, _ = recorded.simulation
+    for split in dict.fromkeys(["base", *domain_named(domain).task_files]):
+        tasks = load_raw_tasks(domain, split, version=recorded.version)
+        if any(str(task["id"]) == task_id for task in tasks):
+            return split
+    raise ConfigurationError(
+        f"{domain} has no task {task_id!r} in tau2-bench {recorded.version}, so the conversation "
+        "cannot be continued; --data-version names another release"
+    )
 
 
-def _others(options: BranchOptions, known: Mapping[str, object]) -> dict[str, object]:
-    names = ("texts", "judge_model")
-    return {name: known[name] for name in names if name in known and not getattr(options, name)}
-
-
-class _Silent:
-    """A side that hears all and is asked for nothing."""
+class _Listener:
+    """A side that follows the recorded beginning and is asked for nothing."""
 
     def begin(self, history: Sequence[Tau2Message]) -> None: ...
 
@@ -244,24 +199,26 @@ class _Silent:
         return False
 
 
-def check_retelling(
-    setup: RunSetup, task: Task, past: Sequence[Tau2Message], *, lenient: bool
+def _replay_beginning(
+    prepared: PreparedRun, past: Sequence[Tau2Message], *, lenient: bool
 ) -> Tau2Environment:
-    """The environment after the recorded beginning; raises if that does not come out the same."""
-    solo = setup.mode is Mode.SOLO
+    """Return the environment after the recorded beginning; raises if it comes out otherwise."""
+    (task,) = (task for tasks in prepared.tasks.values() for task in tasks)
+    solo = prepared.setup.mode is Mode.SOLO
     environment = Tau2Environment({**task.environment_data, "solo": solo})
-    user = None if solo else _Silent()
-    Continuation(environment, _Silent(), user, past=past, lenient=lenient).initialize()
+    user = None if solo else _Listener()
+    Continuation(environment, _Listener(), user, past=past, lenient=lenient).initialize()
     return environment
 
 
-def check_agent(agent: OwnAgent, environment: Tau2Environment, past: Sequence[Tau2Message]) -> None:
+def _check_agent(
+    agent: OwnAgent, environment: Tau2Environment, past: Sequence[Tau2Message]
+) -> None:
     """Raise if an own agent cannot take over: one is made to find out."""
-    model = AgentModel(agent.rehearse, ANYWHERE, NO_KEY) if agent.rehearse else agent.client
     brief = AgentBrief(
-        environment.tools, environment.policy, environment.domain, model, None, agent.args
+        environment.tools, environment.policy, environment.domain, agent.client, None, agent.args
     )
-    agents, _ = cast_of(agent.make, brief)
+    agents, _ = make_agents(agent.make, brief, title_of(agent.make))
     if len(agents) != 1:
         names = ", ".join(each.name for each in agents)
         raise ConversationNotLoadedError(

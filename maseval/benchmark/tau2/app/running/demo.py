@@ -24,16 +24,16 @@ STAGES = (DATA, RUN, REPORT)
 
 @dataclass(frozen=True)
 class DemoResult:
-    """The run, its report, and why it is not on the real data, if it is not."""
+    """The run and its report; ``without_data`` says why it is not on the real data."""
 
     run: RunResult
     report: Path | None
     without_data: str | None = None
 
     def to_dict(self) -> dict[str, object]:
-        """In JSON's terms."""
-        shown = None if self.report is None else str(self.report)
-        return {**self.run.to_dict(), "report": shown, "without_data": self.without_data}
+        """Return the result as JSON."""
+        page = None if self.report is None else str(self.report)
+        return {**self.run.to_dict(), "report": page, "without_data": self.without_data}
 
 
 def demo(

@@ -1,33 +1,28 @@
 """``maseval tau2 mcp``: one simulation as an MCP server, for any agent that can connect to one.
 
 The simulation is run like every other, into a run folder; only its agent is whoever is connected.
+It begins when the agent first reads what the customer says, since many MCP clients start their
+servers long before they need them, or only to see what there is.
 """
 
 import signal
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
-from maseval.benchmark.tau2.app.running.options import (
-    ConversationOptions,
-    McpOptions,
-    OnResult,
-    RunOptions,
-)
-from maseval.benchmark.tau2.app.running.own_agents import AgentBrief, MakeAgent
+from maseval.benchmark.tau2.agent_brief import AgentBrief
+from maseval.benchmark.tau2.app.running.options import McpOptions, OnResult, RunOptions
 from maseval.benchmark.tau2.app.running.run import run
 from maseval.benchmark.tau2.app.running.setup import RunSetup
 from maseval.benchmark.tau2.app.running.simulation_thread import SimulationThread, wait_until
-from maseval.benchmark.tau2.app.running.tasks import named_domain, select_tasks
+from maseval.benchmark.tau2.app.running.tasks import domain_name, select_tasks
 from maseval.benchmark.tau2.benchmark import describe_tools
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.core.engine.process import signal_handlers
 from maseval.core.exceptions import ConfigurationError, MASEvalError
-from maseval.core.task import Task
 from maseval.interface.agents.mcp import (
     McpAgentAdapter,
     conversation_server,
@@ -36,56 +31,6 @@ from maseval.interface.agents.mcp import (
     over_stdio,
 )
 from maseval.interface.agents.mcp_conversation import AgentLeftError, Conversation
-
-# How long a server stays reachable: after the last call of an agent that knows of the end, and of
-# one that does not, because it was busy when its time was up.
-_LINGER_SECONDS = 2.0
-_ABSENCE_SECONDS = 60.0
-
-
-class McpAgent:
-    """Makes the agent of the run; its name is what the run's configuration says of the agent."""
-
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
-
-    def __call__(self, brief: AgentBrief) -> McpAgentAdapter:
-        return McpAgentAdapter(self._conversation, brief.tools, str(brief.args["name"]))
-
-
-class McpSimulation:
-    """The run of the task, in a thread of its own."""
-
-    def __init__(
-        self,
-        run: Callable[[MakeAgent], RunResult],
-        briefing: str,
-        on_result: OnResult,
-    ) -> None:
-        self._thread = SimulationThread(
-            lambda: run(McpAgent(self.conversation)),
-            # A client may end this process as soon as it hears of the end.
-            lambda words: self.conversation.end(words),
-            on_result,
-        )
-        self.conversation = Conversation(self._thread.start, briefing)
-
-    def is_long_over(self) -> bool:
-        """Whether there is nothing more to be done for the agent."""
-        patience = _LINGER_SECONDS if self.conversation.knows_end else _ABSENCE_SECONDS
-        silence = time.monotonic() - self.conversation.last_heard
-        return self._thread.is_over and silence > patience
-
-    def leave(self, why: MASEvalError) -> None:
-        """Let the simulation end if it has not; waits until it is recorded."""
-        self.conversation.leave(why)
-        if self.conversation.is_begun:
-            wait_until(lambda: self._thread.is_over)
-
-    def outcome(self) -> RunResult | None:
-        """What became of it; raises what kept it from being run."""
-        return self._thread.outcome()
-
 
 TRANSPORTS = ("stdio", "http")
 
@@ -96,11 +41,59 @@ INSTRUCTIONS = (
     "conversation is over. Follow this policy:\n\n{policy}"
 )
 
+# The seconds that a server stays reachable: after the last call of an agent that knows of the end,
+# and of one that does not, because it was busy when its time was up.
+_LINGER_SECONDS = 2.0
+_ABSENCE_SECONDS = 60.0
+
 
 class InterruptedConversationError(MASEvalError):
-    """Ctrl-C, while the agent was at work."""
+    """Ctrl-C ended the server while the agent was at work."""
 
     fatal_for_run = True
+
+
+class McpAgent:
+    """Makes the agent of the run; the run's configuration names the agent after this class."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+
+    def __call__(self, brief: AgentBrief) -> McpAgentAdapter:
+        return McpAgentAdapter(self._conversation, brief.tools, str(brief.args["name"]))
+
+
+class McpSimulation:
+    """The run of the task in a thread of its own; ``given`` are its options but for the agent."""
+
+    def __init__(self, given: dict[str, Any], briefing: str, on_result: OnResult) -> None:
+        self._thread = SimulationThread(
+            lambda: run(**given, agent=McpAgent(self.conversation)),
+            # A client may end this process as soon as it hears of the end.
+            lambda words: self.conversation.end(words),
+            on_result,
+        )
+        self.conversation = Conversation(self._thread.start, briefing)
+        self.outcome = self._thread.outcome
+
+    def is_long_over(self) -> bool:
+        """Return whether it has ended and the agent has been silent for long enough."""
+        patience = _LINGER_SECONDS if self.conversation.knows_end else _ABSENCE_SECONDS
+        silence = time.monotonic() - self.conversation.last_heard
+        return self._thread.is_over and silence > patience
+
+    def attend(self, agent_is_gone: Callable[[], bool]) -> None:
+        """Wait until the agent is gone, then let the simulation end and wait for its record."""
+        why: MASEvalError = AgentLeftError(
+            "the MCP client disconnected before the conversation was over"
+        )
+        try:
+            wait_until(agent_is_gone)
+        except KeyboardInterrupt:
+            why = InterruptedConversationError("interrupted")
+        self.conversation.leave(why)
+        if self.conversation.is_begun:
+            wait_until(lambda: self._thread.is_over)
 
 
 @takes(McpOptions)
@@ -117,47 +110,34 @@ def mcp(options: McpOptions) -> RunResult | None:
         raise ConfigurationError(
             f"transport is {options.transport!r}; choose one of: {', '.join(TRANSPORTS)}"
         )
-    options = replace(options, domain=named_domain(options.domain))
-    environment = Tau2Environment(_task(options).environment_data)
+    options = replace(options, domain=domain_name(options.domain))
+    environment = _environment(options)
     given = _run_options(options)
     # Before any client connects, what would keep the simulation from beginning.
     setup = RunSetup.of(RunOptions(**given, agent=_nobody))
     setup.check_models()
     describe_tools(environment, setup.wording)
-    simulation = McpSimulation(
-        lambda agent: run(**given, agent=agent),
-        BRIEFING.format(policy=environment.policy),
-        options.on_result,
-    )
+    briefing = BRIEFING.format(policy=environment.policy)
+    simulation = McpSimulation(given, briefing, options.on_result)
     server = conversation_server(
         simulation.conversation,
         environment.tools,
         name=f"tau2-{options.domain}",
         instructions=INSTRUCTIONS.format(policy=environment.policy),
     )
-    with _terminated_like_interrupted():
+    # Many clients end their servers with SIGTERM; what was done by then is to be recorded.
+    with signal_handlers({signal.SIGTERM: signal.default_int_handler}):
         if options.transport == "stdio":
             with over_stdio(server) as closed:
-                _attend(simulation, closed.is_set)
+                simulation.attend(closed.is_set)
         else:
             with over_http(server, host=options.host, port=options.port) as running:
                 options.on_address(running.url)
-                _attend(simulation, simulation.is_long_over)
+                simulation.attend(simulation.is_long_over)
         return simulation.outcome()
 
 
-def _attend(simulation: McpSimulation, agent_is_gone: Callable[[], bool]) -> None:
-    try:
-        wait_until(agent_is_gone)
-    except KeyboardInterrupt:
-        simulation.leave(InterruptedConversationError("interrupted"))
-    else:
-        simulation.leave(
-            AgentLeftError("the MCP client disconnected before the conversation was over")
-        )
-
-
-def _task(options: McpOptions) -> Task:
+def _environment(options: McpOptions) -> Tau2Environment:
     found = select_tasks(
         [options.domain],
         split=options.split,
@@ -165,13 +145,12 @@ def _task(options: McpOptions) -> Task:
         timeout=options.timeout,
         data_version=options.data_version,
     )
-    return next(iter(found.values()))[0]
+    return Tau2Environment(next(iter(found.values()))[0].environment_data)
 
 
 def _run_options(options: McpOptions) -> dict[str, Any]:
-    """The run of the one task, but for its agent."""
     return {
-        **{each.name: getattr(options, each.name) for each in fields(ConversationOptions)},
+        **options.shared_with_run(),
         "domain": options.domain,
         "task_id": [options.task_id],
         "agent_args": {"name": options.agent_name},
@@ -182,8 +161,3 @@ def _run_options(options: McpOptions) -> dict[str, Any]:
 
 def _nobody(brief: AgentBrief) -> NoReturn:
     raise NotImplementedError
-
-
-def _terminated_like_interrupted() -> AbstractContextManager[None]:
-    """Many clients end their servers with a signal; what was done by then is to be recorded."""
-    return signal_handlers({signal.SIGTERM: signal.default_int_handler})

@@ -1,10 +1,10 @@
-"""The options of ``maseval tau2 run``, ``mcp``, ``play`` and ``submit``."""
+"""The options of ``maseval tau2 run``, ``mcp``, ``play``, ``branch`` and ``submit``."""
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import ExtraArguments, Flag
@@ -17,23 +17,13 @@ from maseval.app.running.run_options import (
     OutputOptions,
     check_timeout,
 )
-from maseval.benchmark.tau2.app.running.own_agents import MakeAgent
+from maseval.benchmark.tau2.agent_brief import MakeAgent
 from maseval.core.agent import HUMAN
 from maseval.core.exceptions import ConfigurationError
 
-
-@dataclass(frozen=True)
-class Human:
-    """A person, who plays one side."""
-
-    side: Literal["assistant", "user"]
-
-    def to_config(self) -> dict[str, object]:
-        """For the run's configuration: nothing about the person."""
-        return {"player": HUMAN}
-
-
-SUBMISSION = "Submission"
+SUBMISSION, BRANCH = "Submission", "Branch"
+SAME = "same"
+"""Stands for the value in the simulation that is continued."""
 
 # The original's limits; ours for an agent behind MCP is longer, as a person may sit beside it.
 DATA_VERSION = "0.2.0"
@@ -47,9 +37,20 @@ OnResult = Callable[[RunResult, str], None]
 """Called with the result of a run, and how the conversation ended."""
 
 
+@dataclass(frozen=True)
+class Human:
+    """A person who plays one side."""
+
+    side: Literal["assistant", "user"]
+
+    def to_config(self) -> dict[str, object]:
+        """Return the entry of the run's configuration; it says nothing about the person."""
+        return {"player": HUMAN}
+
+
 @dataclass(frozen=True, kw_only=True)
 class ConversationOptions(OutputOptions):
-    """What every conversation is held by: its user and judge, its limits, and where it is kept."""
+    """The user, the judge and the limits of a conversation, and the folder it is kept in."""
 
     split: Annotated[
         str, Flag("Task split: base; telecom: small, full; 1.0.1: train, test", TASKS)
@@ -115,10 +116,14 @@ class ConversationOptions(OutputOptions):
             if (limit := getattr(self, name)) < 1:
                 raise ConfigurationError(f"{name} is {limit}; give at least 1")
 
+    def shared_with_run(self) -> dict[str, Any]:
+        """Return the options that a run has as well, by name."""
+        return {each.name: getattr(self, each.name) for each in fields(ConversationOptions)}
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(ConversationOptions, FolderRunOptions):
-    """What ``run`` is asked to do.
+    """The options of ``run``.
 
     ``patience`` is how long a conversation that hangs is waited for, in seconds; by default as long
     as its ``timeout``, and longer where the release's rules end it by that. ``human`` is a person
@@ -175,13 +180,13 @@ class RunOptions(ConversationOptions, FolderRunOptions):
 
     @property
     def domains(self) -> list[str]:
-        """The domains, each once."""
+        """The domains without repetition."""
         return list(dict.fromkeys([self.domain] if isinstance(self.domain, str) else self.domain))
 
 
 @dataclass(frozen=True, kw_only=True)
 class McpOptions(ConversationOptions):
-    """What ``mcp`` is asked to do."""
+    """The options of ``mcp``."""
 
     domain: Annotated[str, Flag("Domain of the task", TASKS, short="-d")]
     task_id: Annotated[str, Flag("The task", TASKS, typed=list[str])]
@@ -199,7 +204,7 @@ class McpOptions(ConversationOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class PlayOptions(ConversationOptions):
-    """What ``play`` is asked to do: ``side`` is the one that the person plays."""
+    """The options of ``play``; ``side`` is the one that the person plays."""
 
     domain: str | None = None
     side: str = "agent"
@@ -240,9 +245,9 @@ class PlayOptions(ConversationOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class SubmitOptions:
-    """What ``submit`` is asked to do: which runs, as what, and where to.
+    """The options of ``submit``: the runs, their details, and the folder to write.
 
-    What is required and not given is reported with all else that is wrong.
+    Details that are required and not given are reported with every other broken rule.
     """
 
     runs: Sequence[str | os.PathLike[str]]
@@ -266,14 +271,9 @@ class SubmitOptions:
     notes: Annotated[str | None, Flag("What readers should know", SUBMISSION)] = None
 
 
-BRANCH = "Branch"
-SAME = "same"
-"""As in the simulation that is continued."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class BranchOptions(RunOptions):
-    """What ``branch`` is asked to do.
+    """The options of ``branch``.
 
     The task, the release and the limits are those of the origin. So are the agent, its model, the
     user, the mode and the texts, unless others are named.
@@ -311,7 +311,7 @@ class BranchOptions(RunOptions):
     user: Annotated[
         str | None, Flag("llm or scripted (default: as in the original)", PARTICIPANTS)
     ] = None
-    # What the origin says.
+    # The origin gives these.
     domain: str | Sequence[str] = ""
     split: str = "base"
     data_version: str = ""

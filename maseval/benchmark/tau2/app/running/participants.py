@@ -1,16 +1,19 @@
-"""Models, own agents and people as a run is told of them and as its configuration says."""
+"""The participants of a run that are more than a name: models, own agents and people.
+
+Each turns the options into what the run needs, and describes itself for the run's configuration.
+"""
 
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from maseval.app.running.options import ExtraArguments
 from maseval.app.running.own_code import qualified_name, source_sha256
+from maseval.benchmark.tau2.agent_brief import AgentModel, MakeAgent
 from maseval.benchmark.tau2.app.running.options import Human
-from maseval.benchmark.tau2.app.running.own_agents import AgentModel, MakeAgent
 from maseval.benchmark.tau2.players.human import Seat
 from maseval.core.exceptions import ConfigurationError
 
-# What the way to a model needs; any other argument is one of generation, such as temperature.
+# Arguments of the connection to a model; any other is one of generation, such as temperature.
 _CONNECTION = frozenset(
     {
         *("api_key", "base_url", "timeout", "max_answer_mb", "device", "threads", "context_size"),
@@ -24,7 +27,7 @@ _RENAMED = {"api_base": "base_url"}
 class ModelSpec:
     """A model and how to ask it: ``options`` reach it, ``args`` steer what it says.
 
-    ``prompt`` is a system prompt of the reader's own, for the reference agent.
+    ``prompt`` is a system prompt of the user's own, for the reference agent.
     """
 
     model_id: str
@@ -36,6 +39,7 @@ class ModelSpec:
     def of(
         cls, model_id: str, args: ExtraArguments | None = None, base_url: str | None = None
     ) -> "ModelSpec":
+        """Tell the arguments of the connection from those of generation."""
         given = {_RENAMED.get(name, name): value for name, value in (args or {}).items()}
         options = {name: value for name, value in given.items() if name in _CONNECTION}
         if base_url is not None:
@@ -46,11 +50,11 @@ class ModelSpec:
 
     @property
     def llm_args(self) -> ExtraArguments | None:
-        """None if nothing was asked for: what is asked for may replace all defaults."""
+        """The arguments of generation; None if there are none, as any replace all defaults."""
         return dict(self.args) or None
 
     def to_config(self) -> dict[str, object]:
-        """For the run's configuration, which takes out the secrets."""
+        """Return the model for the run's configuration, which takes out the secrets."""
         prompt = {} if self.prompt is None else {"prompt": self.prompt}
         asked = {"options": dict(self.options), "args": dict(self.args)}
         return {"model": self.model_id, **asked, **prompt}
@@ -58,7 +62,7 @@ class ModelSpec:
 
 @dataclass(frozen=True)
 class OwnAgent:
-    """Somebody's own agent; ``rehearse`` names the scripted agent that stands in for its model."""
+    """An agent of the user's own; ``rehearse`` names the scripted agent that plays its model."""
 
     make: MakeAgent
     model: ModelSpec | None = None
@@ -67,19 +71,21 @@ class OwnAgent:
 
     @property
     def name(self) -> str:
-        """Where it comes from."""
+        """The file and the name of its function."""
         return qualified_name(self.make)
 
     @property
     def client(self) -> AgentModel:
         """The model for the agent's own client library."""
+        if self.rehearse:
+            return AgentModel.placeholder(self.rehearse)
         if self.model is None:
             return AgentModel()
         options = self.model.options
         return AgentModel(self.model.model_id, options.get("base_url"), options.get("api_key"))
 
     def to_facts(self) -> dict[str, str]:
-        """What readers of a report want to know."""
+        """Return the facts for readers of a report."""
         facts = {"function": self.name}
         if self.rehearse:
             facts["rehearsed with"] = self.rehearse
@@ -88,7 +94,7 @@ class OwnAgent:
         return facts
 
     def to_config(self) -> dict[str, object]:
-        """For the run's configuration: another version of the code is another agent."""
+        """Return the agent for the run's configuration: other code is another agent."""
         config: dict[str, object] = {
             "function": self.name,
             "source_sha256": source_sha256(self.make),
@@ -103,7 +109,7 @@ class OwnAgent:
 
 @dataclass(frozen=True)
 class SeatedHuman(Human):
-    """A person, and where that person plays."""
+    """A person, and the seat in which that person plays."""
 
     seat: Seat
 

@@ -1,39 +1,38 @@
 """``maseval tau2 play``: one simulation in which a person plays the agent or the customer.
 
-It is run like every other, into a run folder, by the same rules, and judged in the same way.
+It is run like every other, into a run folder, by the same rules, and judged in the same way. A
+folder may be played into task after task. A conversation that was interrupted is continued.
 """
 
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from maseval.app.results.recording import line_of
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
-from maseval.benchmark.tau2.app.running.cast import CastBenchmark
-from maseval.benchmark.tau2.app.running.options import ConversationOptions, PlayOptions, RunOptions
+from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
+from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
 from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent, SeatedHuman
-from maseval.benchmark.tau2.app.running.run import PreparedRun, run_prepared
+from maseval.benchmark.tau2.app.running.run import PreparedRun
+from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart
+from maseval.benchmark.tau2.app.running.setup import RunSetup
 from maseval.benchmark.tau2.app.running.simulation_thread import SimulationThread, wait_until
-from maseval.benchmark.tau2.app.running.tasks import named_domain
-from maseval.benchmark.tau2.conversation.continuation import Continuation
+from maseval.benchmark.tau2.app.running.tasks import domain_name
 from maseval.benchmark.tau2.conversation.recording import read_recording
-from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message, tool_calls_of
+from maseval.benchmark.tau2.formats.message import Requestor, tool_calls_of
 from maseval.benchmark.tau2.players.human import Seat
-from maseval.benchmark.tau2.results.reports import environment_of
 from maseval.core.exceptions import ConfigurationError, MASEvalError
-from maseval.core.outcome import OutcomeKind
-from maseval.core.shapes import mapping
+from maseval.core.outcome import OutcomeKind, recorded_simulation
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.config_file import CONFIG
-from maseval.server import ModelServer
 
 SIDES: Mapping[str, Requestor] = {"agent": "assistant", "user": "user"}
 DEFAULT_DOMAIN = "library"
-"""Small, and here without a download."""
+"""The domain that is small, and here without a download."""
 
 
 class PlayInterruptedError(MASEvalError):
@@ -49,54 +48,39 @@ class PlayedRun(PreparedRun):
     @cached_property
     def config(self) -> dict[str, object]:
         """The configuration of the folder with this task added."""
-        config = super().config
+        config: dict[str, Any] = dict(super().config)
         if not self.is_resumed:
             return config
-        before = RunFolder.read(self.path).config.values
-        return {
-            **config,
-            "tasks": _merged(mapping(before, "tasks"), mapping(config, "tasks")),
-            "data": {**mapping(before, "data"), **mapping(config, "data")},
+        before = RecordedSetup.of(RunFolder.read(self.path).config.values)
+        tasks = {
+            domain: list(
+                dict.fromkeys([*before.tasks.get(domain, ()), *config["tasks"].get(domain, ())])
+            )
+            for domain in dict.fromkeys([*before.tasks, *config["tasks"]])
         }
+        return {**config, "tasks": tasks, "data": {**before.data, **config["data"]}}
 
     @property
     def is_resumed(self) -> bool:
-        """Whether the folder is that of a run."""
+        """True if the folder is that of a run."""
         return (self.path / CONFIG).exists()
-
-
-def _merged(before: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, list[str]]:
-    domains = dict.fromkeys([*before, *added])
-    return {
-        name: list(dict.fromkeys([*before.get(name, ()), *added.get(name, ())])) for name in domains
-    }
 
 
 class Play:
     """A simulation with a person in it: ``seat`` is where that person plays."""
 
-    def __init__(
-        self,
-        prepared: PlayedRun,
-        seat: Seat,
-        simulation: Simulation,
-        past: Sequence[Tau2Message] = (),
-    ) -> None:
+    def __init__(self, prepared: PlayedRun, seat: Seat, simulation: Simulation) -> None:
         self.seat = seat
         self.folder = prepared.path
         self.simulation = simulation
-        self.other = _other_side(prepared)
-        """Who plays the other side."""
+        self.other = _other_side(prepared.setup)
+        """The name of whoever plays the other side."""
         self._is_new = not prepared.is_resumed
-        self._thread = SimulationThread(
-            lambda: run_prepared(prepared, partial(_benchmark, prepared, past)),
-            seat.end,
-            simulation=simulation,
-        )
+        self._thread = SimulationThread(prepared.execute, seat.end, simulation=simulation)
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended and is recorded."""
+        """True once the simulation has ended and is recorded."""
         return self._thread.is_over
 
     def start(self) -> None:
@@ -109,7 +93,7 @@ class Play:
         wait_until(lambda: self.is_over)
 
     def result(self) -> RunResult:
-        """What became of it, once it is over; raises what kept it from being run."""
+        """Wait for the end and return the result; raises what kept it from being run."""
         wait_until(lambda: self.is_over)
         found = self._thread.outcome()
         assert found is not None  # an end without a result is an error
@@ -117,34 +101,24 @@ class Play:
 
     @property
     def has_verdict(self) -> bool:
-        """Whether it was played to an end that counts; else it can be played again."""
+        """True if it was played to an end that counts; else it can be played again."""
         folder = RunFolder.read(self.folder)
         return self.simulation in folder.recorded and self.simulation not in folder.missing()
 
     @property
     def outcome(self) -> OutcomeKind | None:
-        """Whether it passed, once it is over; None if nothing was recorded."""
+        """The outcome, once it is over; None if nothing was recorded."""
         folder = RunFolder.read(self.folder)
         if self.simulation not in folder.recorded:
             return None
         return line_of(folder.report(self.simulation)).outcome
 
     def drop(self) -> bool:
-        """Delete what was recorded, if this play made the folder; says whether it did."""
+        """Delete the folder, if this play made it; returns whether it is gone."""
         if self._is_new and self.is_over:
             with suppress(OSError):
                 shutil.rmtree(self.folder)
         return not self.folder.exists()
-
-
-def _benchmark(
-    prepared: PlayedRun, past: Sequence[Tau2Message], server: ModelServer | None
-) -> CastBenchmark:
-    """The usual one, whose conversation begins with the ``past`` if there is any."""
-    benchmark = CastBenchmark(prepared.setup, server, prepared.prices)
-    if past:
-        benchmark.orchestrator = partial(Continuation, past=past)
-    return benchmark
 
 
 @takes(PlayOptions)
@@ -159,43 +133,42 @@ def play(options: PlayOptions) -> Play:
         raise ConfigurationError(f"side is {options.side!r}; choose one of: {', '.join(SIDES)}")
     _check_other_side(options)
     seat = Seat()
-    human = SeatedHuman(SIDES[options.side], seat)
-    prepared = PlayedRun.of(RunOptions(**_run_options(options), human=human))
-    played = _played(prepared)
+    prepared = PlayedRun.of(_run_options(options, SeatedHuman(SIDES[options.side], seat)))
+    played = _finished_simulations(prepared)
     [(domain, tasks)] = prepared.tasks.items()
     left = [task for task in tasks if Simulation(domain, str(task.id), 0) not in played]
     if not left:
-        named = f"task {tasks[0].id}" if options.task_id else "every task"
+        subject = f"task {tasks[0].id}" if options.task_id else "every task"
         raise ConfigurationError(
-            f"{named} of {domain} has been played in {prepared.path}; choose another task, or "
+            f"{subject} of {domain} has been played in {prepared.path}; choose another task, or "
             "another folder (--output)"
         )
-    prepared = replace(prepared, tasks={domain: left[:1]})
-    prepared.check()
     simulation = Simulation(domain, str(left[0].id), 0)
-    past = _interrupted(prepared, simulation) if options.resume else []
-    return Play(prepared, seat, simulation, past)
+    start = _interrupted_start(prepared, simulation) if options.resume else None
+    prepared = replace(prepared, tasks={domain: left[:1]}, start=start)
+    prepared.check()
+    return Play(prepared, seat, simulation)
 
 
-def _interrupted(prepared: PlayedRun, simulation: Simulation) -> list[Tau2Message]:
-    """What was said and done in a conversation that can be continued."""
+def _interrupted_start(prepared: PlayedRun, simulation: Simulation) -> RecordedStart | None:
+    """Return the messages of a conversation that was interrupted and can be continued."""
     # An agent of a framework has forgotten what was said.
     if not prepared.is_resumed or isinstance(prepared.setup.agent, OwnAgent):
-        return []
+        return None
     folder = RunFolder.read(prepared.path)
     if simulation not in folder.recorded:
-        return []
+        return None
     report = folder.report(simulation)
-    if mapping(report, "error").get("error_type") != PlayInterruptedError.__name__:
-        return []
-    recorded = mapping(environment_of(report), "simulation")
+    if (report["error"] or {}).get("error_type") != PlayInterruptedError.__name__:
+        return None
+    recorded = recorded_simulation(report)
     past = list(read_recording(recorded).messages) if recorded else []
     while past and tool_calls_of(past[-1]):  # never answered
         past.pop()
-    return past
+    return RecordedStart(past) if past else None
 
 
-def _played(prepared: PlayedRun) -> Collection[Simulation]:
+def _finished_simulations(prepared: PlayedRun) -> Collection[Simulation]:
     if not prepared.is_resumed:
         return ()
     folder = RunFolder.read(prepared.path)
@@ -212,20 +185,20 @@ def _check_other_side(options: PlayOptions) -> None:
             )
 
 
-def _run_options(options: PlayOptions) -> dict[str, Any]:
-    return {
-        **{each.name: getattr(options, each.name) for each in fields(ConversationOptions)},
-        "domain": named_domain(options.domain or DEFAULT_DOMAIN),
-        "task_id": [options.task_id] if options.task_id else (),
-        "agent": options.agent or ("llm" if options.agent_model else "gold"),
-        "agent_model": options.agent_model,
-        "agent_args": options.agent_args,
-        "concurrency": 1,
-    }
+def _run_options(options: PlayOptions, human: SeatedHuman) -> RunOptions:
+    return RunOptions(
+        **options.shared_with_run(),
+        domain=domain_name(options.domain or DEFAULT_DOMAIN),
+        task_id=[options.task_id] if options.task_id else (),
+        agent=options.agent or ("llm" if options.agent_model else "gold"),
+        agent_model=options.agent_model,
+        agent_args=options.agent_args,
+        concurrency=1,
+        human=human,
+    )
 
 
-def _other_side(prepared: PlayedRun) -> str:
-    setup = prepared.setup
+def _other_side(setup: RunSetup) -> str:
     other = setup.user if isinstance(setup.agent, SeatedHuman) else setup.agent
     match other:
         case ModelSpec():

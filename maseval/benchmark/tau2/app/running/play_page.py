@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from maseval.benchmark.tau2.app.running.options import PlayOptions
-from maseval.benchmark.tau2.app.running.own_agents import MakeAgent
 from maseval.benchmark.tau2.app.running.play import SIDES, Play, play
 from maseval.benchmark.tau2.app.running.tasks import tasks
-from maseval.benchmark.tau2.app.running.tool_forms import fields_of, filled_in
+from maseval.benchmark.tau2.app.running.tool_forms import fields_of, read_form
 from maseval.benchmark.tau2.domains import domain_names
 from maseval.benchmark.tau2.formats.message import Tau2Message, tool_calls_of
 from maseval.benchmark.tau2.players.scripts import PLAYERS
@@ -29,7 +28,7 @@ from maseval.view.answers import Answers, Body, Query
 from maseval.view.exceptions import BadRequestError, NothingThereError
 from maseval.view.library import Library
 
-# The page asks again whenever it got an answer, so somebody who looks is heard of that often.
+# The page asks again whenever it got an answer, so an open page asks at least that often.
 _LONG_POLL = 10.0
 _ABANDONED = 300.0
 _TICK = 5.0
@@ -39,20 +38,42 @@ SCRIPTED = "scripted"
 
 @dataclass
 class _Game:
-    """A simulation in progress, or over, and when its page was last heard of."""
+    """A simulation in progress, or over, and the time of the last request of its page."""
 
     key: str
     play: Play
     run: str
-    heard: float = field(default_factory=time.monotonic)
+    last_request: float = field(default_factory=time.monotonic)
+
+    def to_json(self, seen: int = 0) -> dict[str, object]:
+        """Return the state for the page; the briefing only for one that has seen nothing."""
+        view, simulation = self.play.seat.view, self.play.simulation
+        state: dict[str, object] = {
+            "version": view.version,
+            "messages": [_message(each) for each in view.messages],
+            "your_turn": view.your_turn,
+            "over": view.over,
+            "domain": simulation.domain,
+            "task": simulation.task_id,
+            "other": self.play.other,
+            "play": self.key,
+            "run": self.run,
+        }
+        if view.over is not None:
+            state |= _ending(self.play)
+        if view.briefing is not None and seen == 0:
+            side = next(name for name, role in SIDES.items() if role == view.briefing.side)
+            tools = [_form(tool) for tool in view.briefing.tools]
+            state["briefing"] = {"side": side, "text": view.briefing.text, "tools": tools}
+        return state
 
 
 class PlayHost:
     """All simulations that are played in pages of this server.
 
     Args:
-        options: What the command line said: who else may play the other side, and all limits.
-        patience: After how many seconds without a sign of its page a simulation is interrupted.
+        options: The options of the command line: further players of the other side, and limits.
+        patience: Seconds without a request of its page after which a simulation is interrupted.
     """
 
     def __init__(self, options: PlayOptions | None = None, patience: float = _ABANDONED) -> None:
@@ -64,7 +85,7 @@ class PlayHost:
         self._watch: threading.Thread | None = None
 
     def feature(self) -> Answers:
-        """What the page asks for and sends."""
+        """Return the answers to the requests of the page."""
         return Answers(
             "play",
             asked={
@@ -95,10 +116,8 @@ class PlayHost:
         with self._lock:
             return list(self._games.values())
 
-    # What can be played.
-
     def _others(self) -> dict[str, list[str]]:
-        """Who can play the other side, by the side that the person plays."""
+        """Return the possible players of the other side, by the side that the person plays."""
         given = self._options
         own = given.agent if isinstance(given.agent, str) and ":" in given.agent else None
         return {
@@ -123,8 +142,6 @@ class PlayHost:
         found = tasks(_domain(query), self._options.split, data_version=self._options.data_version)
         return {"tasks": [{"id": each.task_id, "reason": each.reason} for each in found]}
 
-    # A simulation.
-
     def _start(self, library: Library, body: Body) -> Mapping[str, object]:
         if sum(not game.play.is_over for game in self._list()) >= _MOST:
             raise BadRequestError(f"{_MOST} simulations are being played; end one of them first")
@@ -142,7 +159,7 @@ class PlayHost:
             self._games[game.key] = game
         begun.start()
         self._watch_over()
-        return {**shown(game.play), "play": game.key, "run": game.run}
+        return game.to_json()
 
     def _play_options(self, body: Body, side: str, other: str) -> dict[str, Any]:
         given = {each.name: getattr(self._options, each.name) for each in fields(PlayOptions)}
@@ -157,7 +174,7 @@ class PlayHost:
             "side": side,
         }
 
-    def _other_options(self, side: str, other: str) -> dict[str, str | MakeAgent | None]:
+    def _other_options(self, side: str, other: str) -> dict[str, str | None]:
         if side == "agent":
             return {"user": other} if other == SCRIPTED else {"user": "llm", "user_model": other}
         if other in PLAYERS or ":" in other:
@@ -169,16 +186,16 @@ class PlayHost:
             game = self._games.get(str(named.get("play")))
         if game is None:
             raise NothingThereError("this simulation is not being played here; begin a new one")
-        game.heard = time.monotonic()
+        game.last_request = time.monotonic()
         return game
 
     def _state(self, library: Library, query: Query) -> Mapping[str, object]:
-        """What is to be seen, as soon as it is newer than what the page has ``seen``."""
+        """Return the state as soon as it is newer than the version that the page has seen."""
         game = self._game(query)
         seen = int(number) if (number := query.get("seen", "0")).isdecimal() else 0
         game.play.seat.wait(seen, _LONG_POLL)
-        game.heard = time.monotonic()
-        return {**shown(game.play, seen), "play": game.key, "run": game.run}
+        game.last_request = time.monotonic()
+        return game.to_json(seen)
 
     def _say(self, library: Library, body: Body) -> Mapping[str, object]:
         game = self._game(body)
@@ -189,7 +206,7 @@ class PlayHost:
         game, name, texts = self._game(body), _text(body, "name"), body.get("arguments")
         if not isinstance(texts, dict) or not all(isinstance(each, str) for each in texts.values()):
             raise BadRequestError("arguments must be an object of texts")
-        game.play.seat.call_tool(name, filled_in(_tool(game, name), texts))
+        game.play.seat.call_tool(name, read_form(_tool(game, name), texts))
         return {"play": game.key}
 
     def _stop(self, library: Library, body: Body) -> Mapping[str, object]:
@@ -220,13 +237,13 @@ class PlayHost:
     def _close_abandoned(self) -> None:
         while not self._closed.wait(min(_TICK, self._patience)):
             for game in self._list():
-                silent = time.monotonic() - game.heard > self._patience
+                silent = time.monotonic() - game.last_request > self._patience
                 if silent and not game.play.is_over:
                     game.play.interrupt()
 
 
 def _new_folder(root: Path, title: str) -> Path:
-    """A folder that has just been made, for nobody else."""
+    """Make a folder that did not exist before."""
     name = f"{datetime.now():%Y%m%d-%H%M%S}-{title}"
     root.mkdir(parents=True, exist_ok=True)
     for number in count(1):
@@ -246,7 +263,7 @@ def _tool(game: _Game, name: str) -> Mapping[str, Any]:
 
 
 def _domain(named: Mapping[str, object]) -> str:
-    """A domain that is known; a page may not have a file loaded."""
+    """Return a domain that is known; a page may not have a file loaded."""
     domain = named.get("domain")
     if not isinstance(domain, str) or domain not in domain_names():
         raise BadRequestError(f"there is no domain {domain!r}")
@@ -260,29 +277,7 @@ def _text(body: Body, name: str) -> str:
     return value
 
 
-def shown(play: Play, seen: int = 0) -> dict[str, object]:
-    """What there is to be seen; what does not change only for a page that has ``seen`` nothing."""
-    view = play.seat.view
-    state: dict[str, object] = {
-        "version": view.version,
-        "messages": [_message(each) for each in view.messages],
-        "your_turn": view.your_turn,
-        "over": view.over,
-        "domain": play.simulation.domain,
-        "task": play.simulation.task_id,
-        "other": play.other,
-    }
-    if view.over is not None:
-        state |= _ending(play)
-    if view.briefing is not None and seen == 0:
-        side = next(name for name, role in SIDES.items() if role == view.briefing.side)
-        tools = [_form(tool) for tool in view.briefing.tools]
-        state["briefing"] = {"side": side, "text": view.briefing.text, "tools": tools}
-    return state
-
-
 def _ending(play: Play) -> dict[str, object]:
-    """Whether it was judged, or why it could not be held."""
     try:
         play.result()
     except MASEvalError as error:

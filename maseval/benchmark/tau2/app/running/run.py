@@ -1,4 +1,10 @@
-"""``maseval tau2 run``: simulations into a run folder."""
+"""``maseval tau2 run``: simulations into a run folder.
+
+``PreparedRun.of`` turns options into everything a run needs: its participants, its tasks, its
+prices and its folder. ``check`` raises what would make every simulation fail, before anything is
+written or paid for. ``execute`` runs what is missing in the folder. The commands ``play``,
+``branch``, ``mcp`` and ``plan`` begin with the same object.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
@@ -12,14 +18,14 @@ from maseval.app.running.folder_run import FolderRun, as_file_name, budget_of, p
 from maseval.app.running.options import takes
 from maseval.app.running.prices import Prices, PriceTable
 from maseval.app.running.probe import probe
-from maseval.benchmark.tau2.app.running.cast import CastBenchmark
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent, SeatedHuman
+from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart, RunBenchmark
 from maseval.benchmark.tau2.app.running.setup import RunSetup
 from maseval.benchmark.tau2.app.running.tasks import (
     TasksByDomain,
-    named_domain,
-    own_domains,
+    domain_name,
+    own_domain_origins,
     select_tasks,
 )
 from maseval.benchmark.tau2.data_loader import data_fingerprint
@@ -29,20 +35,36 @@ from maseval.runs import task_ids
 from maseval.server import ModelServer
 
 
+@takes(RunOptions)
+def run(options: RunOptions) -> RunResult:
+    """Run tau2 tasks into a folder, or resume the run that is there.
+
+    ``agent`` may also be a function of an ``AgentBrief``. ``display`` shows the progress for as
+    long as the context it returns is open. ``command`` is noted as how the run was started.
+    """
+    prepared = PreparedRun.of(options)
+    prepared.check()
+    return prepared.execute()
+
+
 @dataclass(frozen=True)
 class PreparedRun(FolderRun):
-    """Who takes part in which tasks, at which prices, and where it is kept."""
+    """The participants, tasks and prices of a run, and the folder it is kept in.
+
+    ``start`` and ``origin`` are those of a run that continues a recorded conversation.
+    """
 
     options: RunOptions  # with each domain by its name
     setup: RunSetup
     tasks: TasksByDomain
     priced: PriceTable
-    origin: Mapping[str, object] | None = None  # of a run that continues another's conversation
+    start: RecordedStart | None = None
+    origin: Mapping[str, object] | None = None
 
     @classmethod
     def of(cls, options: RunOptions) -> Self:
-        """What the options mean; raises for what makes no sense."""
-        options = replace(options, domain=[named_domain(name) for name in options.domains])
+        """Prepare the run that the options ask for; raises ``ConfigurationError``."""
+        options = replace(options, domain=[domain_name(name) for name in options.domains])
         setup = RunSetup.of(options)
         budget, prices = budget_of(options), Prices.of(options.prices)
         tasks = select_tasks(
@@ -62,11 +84,11 @@ class PreparedRun(FolderRun):
     @cached_property
     def config(self) -> dict[str, object]:
         """The run's configuration."""
-        own = own_domains(self.tasks)
+        own = own_domain_origins(self.tasks)
         return {
             "tasks": task_ids(task for each in self.tasks.values() for task in each),
             "data": {
-                domain: data_fingerprint(domain, version=self.setup.options.data_version)
+                domain: data_fingerprint(domain, version=self.options.data_version)
                 for domain in self.tasks
             },
             **({"own_domains": own} if own else {}),
@@ -76,85 +98,47 @@ class PreparedRun(FolderRun):
         }
 
     def check(self) -> None:
-        """Raise now what would make every simulation fail."""
+        """Raise what would make every simulation fail."""
         for problem in self.problems():
             raise problem
 
     def problems(self) -> Iterator[MASEvalError]:
-        """Why the run would be refused."""
-        for check in (self._check_mode, self.setup.check_models, self._check_budget):
+        """Yield the errors with which the run would be refused."""
+        checks: list[Callable[[], None]] = [
+            partial(self.setup.check_mode, self.tasks),
+            self.setup.check_models,
+        ]
+        if self.budget is not None:
+            checks.append(partial(self.budget.check_watchable, self.priced.unknown))
+        for check in checks:
             try:
                 check()
             except MASEvalError as error:
                 yield error
 
-    def _check_mode(self) -> None:
-        self.setup.check_mode(self.tasks)
-
-    def _check_budget(self) -> None:
-        if self.budget is not None:
-            self.budget.check_watchable(self.priced.unknown)
-
-
-def _title(setup: RunSetup) -> str:
-    title = _title_of(setup.agent)
-    return f"{title}-for-{HUMAN}" if isinstance(setup.user, SeatedHuman) else title
-
-
-def _title_of(agent: ModelSpec | OwnAgent | SeatedHuman | str) -> str:
-    match agent:
-        case SeatedHuman():
-            return HUMAN
-        case ModelSpec():
-            return agent.model_id
-        case OwnAgent():
-            rehearsed = f"-rehearsed-{agent.rehearse}" if agent.rehearse else ""
-            return agent.name.replace(".py:", "-") + rehearsed
-        case _:
-            return agent
+    def execute(self) -> RunResult:
+        """Run the simulations that are missing in the folder."""
+        options = self.options
+        if options.probe and self.missing():
+            probe(self.setup.probes)
+        with ModelServer() if options.rehearse else nullcontext() as server:
+            benchmark = RunBenchmark(self.setup, self.prices, server, self.start)
+            # Domain by domain, because each has a task "1".
+            result = self.run(
+                benchmark,
+                self.tasks.values(),
+                benchmark.agent_data,
+                turn=None if options.runs_elsewhere else benchmark.turn,
+                priced=bool(self.priced.known),
+                time_limit=self.setup.deadline,
+                on_folder=benchmark.keep_judgements_in,
+            )
+            return replace(
+                result, notes=[*benchmark.notes(), *_notes_on_judges(result), *result.notes]
+            )
 
 
-@takes(RunOptions)
-def run(options: RunOptions) -> RunResult:
-    """Run tau2 tasks into a folder, or resume the run that is there.
-
-    ``agent`` may also be a function of an ``AgentBrief``. ``display`` shows the progress for as
-    long as the context it returns is open. ``command`` is noted as how the run was started.
-    """
-    prepared = PreparedRun.of(options)
-    prepared.check()
-    return run_prepared(prepared)
-
-
-def run_prepared(
-    prepared: PreparedRun, make: Callable[[ModelServer | None], CastBenchmark] | None = None
-) -> RunResult:
-    """Run what is missing of a run that has been prepared and checked.
-
-    ``make`` gets the server of a rehearsal's models; without it the benchmark is the usual one.
-    """
-    options, setup = prepared.options, prepared.setup
-    if options.probe and prepared.missing():
-        probe(setup.probes)
-    with ModelServer() if options.rehearse else nullcontext() as server:
-        usual = partial(CastBenchmark, setup, prices=prepared.prices)
-        benchmark = (make or usual)(server)
-        # Domain by domain, because each has a task "1".
-        result = prepared.run(
-            benchmark,
-            prepared.tasks.values(),
-            benchmark.agent_data,
-            turn=None if options.runs_elsewhere else benchmark.turn,
-            priced=bool(prepared.priced.known),
-            time_limit=setup.deadline,
-            on_folder=benchmark.keep_judgements_in,
-        )
-        notes = (benchmark.rehearsal.notes(), benchmark.time_notes(), judge_notes(result))
-        return replace(result, notes=[*(note for each in notes for note in each), *result.notes])
-
-
-def judge_notes(result: RunResult) -> list[str]:
-    """How simulations get a verdict that wait for one."""
+def _notes_on_judges(result: RunResult) -> list[str]:
     waiting = result.summary.unjudged
     if not waiting:
         return []
@@ -162,3 +146,18 @@ def judge_notes(result: RunResult) -> list[str]:
         f"{waiting} simulations wait for a judge; `maseval tau2 score {result.folder} "
         "--judge-model MODEL` judges them"
     ]
+
+
+def _title(setup: RunSetup) -> str:
+    """Return the part of a new folder's name that says who takes part."""
+    match setup.agent:
+        case SeatedHuman():
+            title = HUMAN
+        case ModelSpec(model_id):
+            title = model_id
+        case OwnAgent() as own:
+            rehearsed = f"-rehearsed-{own.rehearse}" if own.rehearse else ""
+            title = own.name.replace(".py:", "-") + rehearsed
+        case scripted:
+            title = scripted
+    return f"{title}-for-{HUMAN}" if isinstance(setup.user, SeatedHuman) else title

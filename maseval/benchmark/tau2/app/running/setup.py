@@ -1,16 +1,17 @@
-"""Who takes part in a run: the meaning of its options, checked before anything is begun."""
+"""RunSetup: the participants and rules that the options of a run ask for.
+
+Options that contradict each other, an unknown agent, or a model without a name raise
+``ConfigurationError`` here, before anything is begun.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from maseval.app.running.options import ExtraArguments, recorded_values
 from maseval.app.running.probe import Probe
+from maseval.benchmark.tau2.agent_brief import AgentBrief
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.own_agents import (
-    ANYWHERE,
-    NO_KEY,
-    AgentBrief,
-    AgentModel,
     check_imports,
     check_signature,
     load_agent,
@@ -34,7 +35,7 @@ from maseval.core.task import Task
 AGENTS = ("llm", *PLAYERS)
 USERS = ("llm", "scripted")
 
-# How tau2-bench calls the same things.
+# The names of the same things in tau2-bench.
 _AGENT_ALIASES = {
     "llm_agent": ("llm", None),
     "llm_agent_solo": ("llm", Mode.SOLO.value),
@@ -42,13 +43,13 @@ _AGENT_ALIASES = {
 }
 _USER_ALIASES = {"user_simulator": "llm", "dummy_user": None}
 
-# The rules look at the clock between steps: how long the last one may take, at least.
+# The rules look at the clock between steps; this is the least time for the last one.
 _LAST_STEP = 60.0
 
 
 @dataclass(frozen=True)
 class RunSetup:
-    """Who takes part, and by which rules.
+    """The participants of a run, and its rules.
 
     The agent is a model with the reference agent around it, a scripted agent's name, somebody's
     own, or a person.
@@ -64,7 +65,7 @@ class RunSetup:
 
     @classmethod
     def of(cls, options: RunOptions) -> "RunSetup":
-        """What the options mean; raises for what cannot work."""
+        """Read the options; raises ``ConfigurationError`` for those that cannot work."""
         kind, mode = _kind_and_mode(options)
         _check_rehearsal(kind, options.rehearse)
         _check_prompt(kind, mode, options.agent_prompt)
@@ -84,13 +85,13 @@ class RunSetup:
 
     @property
     def asks_models(self) -> bool:
-        """Whether any model reads anything, be it one of an agent's own."""
+        """True if any model reads texts of ours, be it one of an agent's own."""
         own = isinstance(self.agent, OwnAgent) and not self.agent.rehearse
         return own or bool(self.models)
 
     @property
     def models(self) -> dict[str, ModelSpec]:
-        """The models by the name under which the benchmark asks for them."""
+        """The models by the role for which the benchmark asks for them."""
         roles = {
             "agent_model": self.agent,
             "user_simulator": self.user,
@@ -105,20 +106,20 @@ class RunSetup:
 
     @property
     def timeout(self) -> float | None:
-        """After how many seconds the rules end a conversation; None if they do not."""
+        """The seconds after which the rules end a conversation; None if they do not."""
         known = TerminationReason.TIMEOUT in self.rules.loop.endings
         return self.options.timeout if known else None
 
     @property
     def deadline(self) -> float | None:
-        """After how many seconds a conversation that is not over is given up."""
+        """The seconds after which a conversation that is not over is given up."""
         limit = self.options.timeout
         if limit is None or self.options.patience is not None:
             return self.options.patience
         return limit if self.timeout is None else limit + max(limit, _LAST_STEP)
 
     def assign_models(self, tasks: list[Task]) -> None:
-        """Let the tasks know which models play the user and judge."""
+        """Note in the tasks which models play the user and judge."""
         user, judge = self.user, self.judge
         configure_model_ids(
             tasks,
@@ -130,22 +131,18 @@ class RunSetup:
                 task.user_data["llm_args"] = user.llm_args
 
     def check_models(self) -> None:
-        """Raise now what would make every simulation fail: an unknown name, a missing key."""
+        """Raise if a model is unknown or lacks its key, or an own agent cannot be made."""
         for model in self.models.values():
             resolve_model(model.model_id, **model.options)
-        if isinstance(self.agent, OwnAgent):
-            self._check_own_agent(self.agent)
-
-    def _check_own_agent(self, agent: OwnAgent) -> None:
-        check_imports(agent.make)
-        if not uses_chat_model(agent.make):
+        agent = self.agent
+        if not isinstance(agent, OwnAgent):
             return
-        model = AgentModel(agent.rehearse, ANYWHERE, NO_KEY) if agent.rehearse else agent.client
-        if model.id is not None:
-            AgentBrief({}, "", "", model).chat_model()  # raises if its library is missing
+        check_imports(agent.make)
+        if uses_chat_model(agent.make) and agent.client.id is not None:
+            AgentBrief({}, "", "", agent.client).chat_model()  # raises if its library is missing
 
     def check_mode(self, tasks: Mapping[str, Sequence[Task]]) -> None:
-        """Raise now if the tasks of a domain cannot be run here, or not in the mode."""
+        """Raise if the tasks of a domain cannot be run here, or not in this mode."""
         for domain in tasks:
             domain_named(domain).require_ready()
         if self.mode is not Mode.SOLO:
@@ -161,7 +158,7 @@ class RunSetup:
 
     @property
     def probes(self) -> list[Probe]:
-        """What to ask each model before the run."""
+        """The requests with which each model is tried before the run."""
         roles = [
             Probe(
                 model.model_id,
@@ -171,20 +168,25 @@ class RunSetup:
             )
             for role, model in self.models.items()
         ]
-        own = self.agent.model if isinstance(self.agent, OwnAgent) else None
-        if own is None or self.options.rehearse:
-            return roles
-        return [Probe(own.model_id, own.options, {}, foreign=True), *roles]
+        own = self.own_model
+        return (
+            roles if own is None else [Probe(own.model_id, own.options, {}, foreign=True), *roles]
+        )
 
     @property
     def paid_models(self) -> list[ModelSpec]:
-        """The models that may cost something, as far as they were named."""
-        own = [self.agent.model] if isinstance(self.agent, OwnAgent) else []
-        rehearsed = isinstance(self.agent, OwnAgent) and self.agent.rehearse
-        return [*(model for model in own if model and not rehearsed), *self.models.values()]
+        """The named models that may cost something."""
+        own = self.own_model
+        return [*([own] if own else []), *self.models.values()]
+
+    @property
+    def own_model(self) -> ModelSpec | None:
+        """The model of an own agent; None in a rehearsal, which replaces it."""
+        agent = self.agent
+        return agent.model if isinstance(agent, OwnAgent) and not agent.rehearse else None
 
     def to_config(self) -> dict[str, object]:
-        """All that the results depend on, apart from tasks and data."""
+        """Return everything that the results depend on, apart from tasks and data."""
         scripted: dict[str, object] = {"player": self.agent}
         if self.agent == "noisy":
             scripted["error_rate"] = self.error_rate
@@ -204,7 +206,7 @@ class RunSetup:
 
 
 def _kind_and_mode(options: RunOptions) -> tuple[str, str]:
-    """The agent, which is ``llm``, ``own`` or a scripted one, and the mode that it implies."""
+    """Return the kind of agent (``llm``, ``own``, a person or a scripted one) and the mode."""
     agent = options.agent
     if options.human is not None and options.human.side == "assistant":
         kind, implied = HUMAN, None

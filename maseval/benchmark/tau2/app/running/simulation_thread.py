@@ -1,10 +1,10 @@
-"""The run of one task in a thread, while somebody outside plays one of its sides."""
+"""SimulationThread: the run of one task, while somebody outside plays one of its sides."""
 
 import threading
 import time
 from collections.abc import Callable
 
-from maseval.app.results.recording import SimulationLine, lines_of, simulation_in
+from maseval.app.results.recording import lines_of, simulation_in
 from maseval.app.results.results import RunResult
 from maseval.benchmark.tau2.app.running.options import OnResult
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
@@ -12,7 +12,7 @@ from maseval.core.report import TaskExecutionStatus
 from maseval.runs import RunFolder, Simulation
 
 _TICK = 0.1
-_WAYS_TO_END = {
+_ENDINGS = {
     TerminationReason.USER_STOP: "the customer has left",
     TerminationReason.AGENT_STOP: "the agent has ended it",
     TerminationReason.MAX_STEPS: "the limit of steps is reached",
@@ -22,13 +22,13 @@ _WAYS_TO_END = {
 
 
 class SimulationThread:
-    """Runs the simulation, and says how it ended.
+    """Runs a simulation and reports how it ended.
 
     Args:
         run: Runs it into its folder.
         on_end: Called with how it ended, last of all: the process may be ended by then.
         on_result: Called before that with the result, if there is one.
-        simulation: Which one of the folder it is, if there are several.
+        simulation: The one of the folder, if there are several.
     """
 
     def __init__(
@@ -47,18 +47,18 @@ class SimulationThread:
 
     @property
     def is_over(self) -> bool:
-        """Whether the simulation has ended and is recorded."""
+        """True once the simulation has ended and is recorded."""
         return self._over.is_set()
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def _play(self) -> None:
         try:
             self._result = self._run()
-            how = _ended(self._result, self._simulation)
-        except Exception as error:  # for the thread that waits; this one has nobody to tell
+            how = _describe_end(self._result, self._simulation)
+        except Exception as error:  # raised again in the thread that waits
             self._error = error
             how = "the simulation could not be run"
         words = f"The conversation is over: {how}."
@@ -70,32 +70,27 @@ class SimulationThread:
             self._over.set()
 
     def outcome(self) -> RunResult | None:
-        """What became of it; raises what kept it from being run."""
+        """Return the result; raises what kept the simulation from being run."""
         if self._error is not None:
             raise self._error
         return self._result
 
 
-def _ended(result: RunResult, simulation: Simulation | None) -> str:
-    """How it ended, without how it was judged."""
+def _describe_end(result: RunResult, simulation: Simulation | None) -> str:
     if not result.ran:
         return "it had been held before, and is in the run folder"
-    line = _line(result, simulation)
+    lines = lines_of(RunFolder.read(result.folder))
+    line = next((one for one in lines if simulation in (None, simulation_in(one))), None)
     if line is None:
         return "it was interrupted"
     if line.status == TaskExecutionStatus.TASK_TIMEOUT.value:
         return "the time for it is up"
     failed = f"it failed ({line.error or line.status})"
-    return _WAYS_TO_END.get(TerminationReason(line.ended), failed) if line.ended else failed
-
-
-def _line(result: RunResult, simulation: Simulation | None) -> SimulationLine | None:
-    lines = lines_of(RunFolder.read(result.folder))
-    return next((one for one in lines if simulation in (None, simulation_in(one))), None)
+    return _ENDINGS.get(TerminationReason(line.ended), failed) if line.ended else failed
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    """Return once it holds."""
+    """Return once the condition holds."""
     # In short naps: on some systems nothing but the end of a wait lets Ctrl-C through.
     while not condition():
         time.sleep(_TICK)

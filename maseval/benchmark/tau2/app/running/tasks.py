@@ -1,4 +1,8 @@
-"""``maseval tau2 tasks``, and which tasks a run is made of."""
+"""``maseval tau2 tasks``, and the domains and tasks that a run is made of.
+
+A domain may be one of your own, in a file: ``--domain shop.py:SHOP``. Only a domain that a user
+typed is loaded. A name that stands in a file or a run never is, since loading runs code.
+"""
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,25 +23,29 @@ from maseval.benchmark.tau2.domains import (
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.task import Task
 
+BASE_DOMAINS = ("airline", "retail", "telecom")
+
+TasksByDomain = dict[str, list[Task]]
+
 
 class DomainImportError(ConfigurationError):
     """The domain that an option names cannot be found or loaded."""
 
 
-class _Origin(NamedTuple):
-    """``file.py:NAME``, and the hash of the file."""
+class _DomainOrigin(NamedTuple):
+    """The ``file.py:NAME`` of an own domain, and the hash of the file."""
 
     reference: str
     sha256: str | None
 
 
 _DOMAIN = OwnCode("domain", "domain", "shop.py:SHOP or package.module:SHOP", DomainImportError)
-_origins: dict[str, _Origin] = {}
+_origins: dict[str, _DomainOrigin] = {}
 _names: dict[tuple[Path, str, str | None], str] = {}
 
 
-def named_domain(given: str) -> str:
-    """The name of the domain that was typed; one in a file is loaded and registered first."""
+def domain_name(given: str) -> str:
+    """Return the name of a domain that was typed; one in a file is loaded and registered first."""
     if ":" not in given:
         return given
     place, _, name = given.rpartition(":")
@@ -45,13 +53,13 @@ def named_domain(given: str) -> str:
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
     key = file.resolve(), name, sha256
     if key not in _names:
-        domain = _registered(given)
-        _origins[domain.name] = _Origin(f"{file.name}:{name}", sha256)
+        domain = _register_own(given)
+        _origins[domain.name] = _DomainOrigin(f"{file.name}:{name}", sha256)
         _names[key] = domain.name
     return _names[key]
 
 
-def _registered(given: str) -> Domain:
+def _register_own(given: str) -> Domain:
     found = load_named(given, _DOMAIN)
     if not isinstance(found, Domain):
         raise DomainImportError(f"{given} is {found!r}; it must be a Domain")
@@ -61,19 +69,14 @@ def _registered(given: str) -> Domain:
         raise DomainImportError(f"{given}: {error}") from error
 
 
-def own_domains(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
-    """Where the domains come from, of those that were loaded; for the run's configuration."""
+def own_domain_origins(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
+    """Return the files of those domains that were loaded, for the run's configuration."""
     return {name: _origins[name]._asdict() for name in names if name in _origins}
-
-
-BASE_DOMAINS = ("airline", "retail", "telecom")
-
-TasksByDomain = dict[str, list[Task]]
 
 
 @dataclass(frozen=True)
 class TaskLine:
-    """One task in a line: its number in its domain's list, what it is about, and what counts.
+    """One task in a line: its number in its domain's list, its purpose, and its scoring.
 
     ``reason`` is why the customer calls; ``actions`` is how many calls the solution has.
     """
@@ -93,8 +96,8 @@ def tasks(
     *,
     data_version: str | None = None,
 ) -> list[TaskLine]:
-    """The tasks of one domain or several."""
-    names = map(named_domain, [domain] if isinstance(domain, str) else domain)
+    """List the tasks of one domain or several."""
+    names = map(domain_name, [domain] if isinstance(domain, str) else domain)
     return [
         _task_line(name, number, raw)
         for name in names
@@ -104,28 +107,25 @@ def tasks(
 
 def _task_line(domain: str, number: int, raw: Mapping[str, Any]) -> TaskLine:
     criteria = raw.get("evaluation_criteria") or {}
+    description = raw.get("description") or {}
+    purpose = description.get("purpose") if isinstance(description, Mapping) else description
+    reason = reason_for_call(raw)
     return TaskLine(
         domain,
         str(raw.get("id")),
-        _purpose(raw),
-        reason_for_call(raw),
+        " ".join(str(purpose or reason).split()),
+        reason,
         number,
         len(criteria.get("actions") or ()),
         criteria.get("reward_basis") or ("DB", "COMMUNICATE"),
     )
 
 
-def _purpose(raw: Mapping[str, Any]) -> str:
-    description = raw.get("description") or {}
-    words = description.get("purpose") if isinstance(description, Mapping) else description
-    return " ".join(str(words or reason_for_call(raw)).split())
-
-
 def reason_for_call(raw: Mapping[str, Any]) -> str:
-    """What the customer wants, in one line; empty if the task does not say."""
-    instructions = (raw.get("user_scenario") or {}).get("instructions") or {}
-    told = instructions if isinstance(instructions, Mapping) else {"reason_for_call": instructions}
-    return " ".join(str(told.get("reason_for_call") or raw.get("ticket") or "").split())
+    """Return the customer's reason in one line; empty if the task does not say."""
+    told = (raw.get("user_scenario") or {}).get("instructions") or {}
+    reason = told.get("reason_for_call") if isinstance(told, Mapping) else told
+    return " ".join(str(reason or raw.get("ticket") or "").split())
 
 
 def select_tasks(
@@ -137,7 +137,7 @@ def select_tasks(
     timeout: float | None = None,
     data_version: str | None = None,
 ) -> TasksByDomain:
-    """The tasks of each domain; ``num_tasks`` is the most that each domain gives."""
+    """Load the tasks of each domain; ``num_tasks`` is the most that each domain gives."""
     if not domains:
         raise ConfigurationError("no domain is given; name one or more, such as --domain retail")
     selected: TasksByDomain = {}
@@ -146,18 +146,20 @@ def select_tasks(
         queue = load_tasks(domain, split, timeout_seconds=timeout, version=data_version)
         selected[name] = queue.to_list()
     if task_ids:
-        wanted = _wanted(selected, split, task_ids)
+        chosen = _resolve_task_names(task_ids, selected, split)
         selected = {
-            name: [task for task in tasks if TaskName(name, str(task.id)) in wanted]
+            name: [task for task in tasks if TaskName(name, str(task.id)) in chosen]
             for name, tasks in selected.items()
         }
     return {name: tasks[:num_tasks] for name, tasks in selected.items() if tasks}
 
 
-def _wanted(selected: TasksByDomain, split: str, task_ids: Collection[str]) -> set[TaskName]:
-    """The tasks that are called so; an id that several domains have means each of them."""
+def _resolve_task_names(
+    task_ids: Collection[str], selected: TasksByDomain, split: str
+) -> set[TaskName]:
+    """Find the tasks with these names; an id that several domains have means each of them."""
     every = [TaskName(name, str(task.id)) for name, tasks in selected.items() for task in tasks]
-    wanted: set[TaskName] = set()
+    chosen: set[TaskName] = set()
     for name in task_ids:
         found = tasks_called(name, every)
         words = why_not_one(name, found, every)
@@ -168,5 +170,5 @@ def _wanted(selected: TasksByDomain, split: str, task_ids: Collection[str]) -> s
             )
         if len({task.domain for task in found}) < len(found):
             raise UnknownTaskError(words)
-        wanted.update(found)
-    return wanted
+        chosen.update(found)
+    return chosen

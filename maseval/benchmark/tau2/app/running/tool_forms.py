@@ -33,12 +33,12 @@ _NULLABLE = "nullable"
 
 
 class FormError(ConfigurationError):
-    """What was filled in does not fit the field."""
+    """An entry of a form does not fit its field."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """One parameter: how it is filled in, and an ``example`` of what is written as JSON."""
+    """One parameter and its kind of input; ``example`` is for those that are written as JSON."""
 
     name: str
     kind: Kind
@@ -50,7 +50,7 @@ class Field:
     example: str = ""
 
     def read(self, text: str) -> object:
-        """The value that a text stands for."""
+        """Return the value that a text stands for."""
         if not text.strip():
             raise FormError(f"{self.name} is empty; fill it in")
         value = _READERS[self.kind](self, text)
@@ -58,12 +58,12 @@ class Field:
         return value
 
     def to_json(self) -> dict[str, object]:
-        """For a page, which makes an input of it."""
+        """Return the field for a page, which makes an input of it."""
         return {key: value for key, value in vars(self).items() if key != "schema"}
 
 
 def fields_of(definition: Schema) -> list[Field]:
-    """The fields of a function schema, in its order."""
+    """Return the fields of a function schema, in its order."""
     parameters = definition["function"].get("parameters") or {}
     required = parameters.get("required") or ()
     return [
@@ -72,8 +72,8 @@ def fields_of(definition: Schema) -> list[Field]:
     ]
 
 
-def filled_in(definition: Schema, texts: Mapping[str, str]) -> dict[str, Any]:
-    """The arguments that were written into a form; optional fields may be left empty."""
+def read_form(definition: Schema, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Read the arguments that were written into a form; optional fields may be left empty."""
     fields = fields_of(definition)
     written = {
         each.name: each.read(texts.get(each.name, ""))
@@ -83,8 +83,8 @@ def filled_in(definition: Schema, texts: Mapping[str, str]) -> dict[str, Any]:
     return check_arguments(definition, written)
 
 
-def checked_arguments(definition: Schema, text: str) -> dict[str, Any]:
-    """The arguments that a JSON object gives all at once."""
+def read_arguments(definition: Schema, text: str) -> dict[str, Any]:
+    """Read the arguments from a JSON object."""
     try:
         given = strict_json.loads(text)
     except ValueError as error:
@@ -98,7 +98,7 @@ def checked_arguments(definition: Schema, text: str) -> dict[str, Any]:
 
 
 def check_arguments(definition: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments, if they fit the schema."""
+    """Return the arguments if they fit the schema; raises ``FormError`` otherwise."""
     fields = {each.name: each for each in fields_of(definition)}
     for name, value in given.items():
         if name not in fields:
@@ -113,7 +113,7 @@ def check_arguments(definition: Schema, given: Mapping[str, Any]) -> dict[str, A
 
 
 def _field(name: str, schema: Schema, required: bool, root: Schema) -> Field:
-    chosen = _resolved(schema, root)
+    chosen = _resolve(schema, root)
     choices = [str(each) for each in chosen.get("enum") or ()]
     kind: Kind = "choice" if choices else _kind(chosen)
     example = strict_json.dumps(_example(chosen)) if kind in ("list", "json") else ""
@@ -121,21 +121,21 @@ def _field(name: str, schema: Schema, required: bool, root: Schema) -> Field:
     return Field(name, kind, chosen, required, words, choices, schema.get("default"), example)
 
 
-def _resolved(schema: Schema, root: Schema, depth: int = _DEPTH) -> Schema:
-    """The schema with references followed, and of several forms the first that says something."""
+def _resolve(schema: Schema, root: Schema, depth: int = _DEPTH) -> Schema:
+    """Follow references in a schema, and take the first of several forms that is not null."""
     if "$ref" in schema and depth:
-        return _resolved(root["$defs"][schema["$ref"].rpartition("/")[2]], root, depth - 1)
+        return _resolve(root["$defs"][schema["$ref"].rpartition("/")[2]], root, depth - 1)
     for key in ("anyOf", "oneOf", "allOf"):
         if schema.get(key):
             forms = [each for each in schema[key] if each.get("type") != "null"]
-            found = _resolved(forms[0], root, depth) if forms else schema
+            found = _resolve(forms[0], root, depth) if forms else schema
             return found if len(forms) == len(schema[key]) else {**found, _NULLABLE: True}
     inner = dict(schema)
     if depth and isinstance(schema.get("items"), dict):
-        inner["items"] = _resolved(schema["items"], root, depth - 1)
+        inner["items"] = _resolve(schema["items"], root, depth - 1)
     if depth and schema.get("properties"):
         named = schema["properties"].items()
-        inner["properties"] = {name: _resolved(each, root, depth - 1) for name, each in named}
+        inner["properties"] = {name: _resolve(each, root, depth - 1) for name, each in named}
     return inner
 
 
@@ -234,8 +234,8 @@ def _check(value: object, schema: Schema, where: str) -> None:
     expected = _TYPES.get(str(kind))
     is_bool = isinstance(value, bool) and kind in ("integer", "number")
     if expected is not None and (not isinstance(value, expected) or is_bool):
-        shown = excerpt(json.dumps(value, ensure_ascii=False), 60)  # 1 is not "1"
-        raise FormError(f"{where} is {shown}; give {_ARTICLES[str(kind)]}")
+        quoted = excerpt(json.dumps(value, ensure_ascii=False), 60)  # 1 is not "1"
+        raise FormError(f"{where} is {quoted}; give {_ARTICLES[str(kind)]}")
     if schema.get("enum") and value not in schema["enum"]:
         raise FormError(f"{where} is {value!r}; choose one of: {', '.join(schema['enum'])}")
     if isinstance(value, list):

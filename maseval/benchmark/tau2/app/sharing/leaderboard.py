@@ -6,12 +6,13 @@ out.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from maseval.app.running.prices import unpriced_models
+from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.app.running.options import SubmitOptions
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_raw_tasks
 from maseval.benchmark.tau2.domains.releases import V1_0_1
@@ -20,57 +21,39 @@ from maseval.benchmark.tau2.results.reports import Omitted, infrastructure_error
 from maseval.benchmark.tau2.run_metrics import RunMetrics, compute_run_metrics
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report
-from maseval.core.shapes import mapping, text_or_none
 from maseval.runs import RunFolder, Simulation
 
+RELEASE = V1_0_1
+RULES = f"tau2-bench v{RELEASE.name}"
+DOMAINS = ("airline", "retail", "telecom", "banking_knowledge")
+SPLIT = "base"
 MOST_K = 4
+TYPES = ("standard", "custom")
+
+_FEW = 5
+_REQUIRED = ("model_name", "model_organization", "submitting_organization", "email")
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
 class SubmittedDomain:
-    """One domain of a run."""
+    """One domain of a run, as it is submitted to the leaderboard."""
 
     def __init__(self, folder: RunFolder, domain: str) -> None:
         self.folder = folder
         self.domain = domain
-        self.config: Mapping[str, Any] = folder.config.values
-
-    @property
-    def where(self) -> str:
-        """The run and the domain."""
-        return f"{self.folder.path} ({self.domain})"
-
-    @property
-    def rules(self) -> str:
-        """By which release it was run."""
-        return str(self.config.get("rules"))
-
-    @property
-    def planned(self) -> list[Simulation]:
-        """Every simulation that there should be."""
-        return [one for one in self.folder.planned if one.domain == self.domain]
-
-    @property
-    def trials(self) -> int:
-        """How often each task was to be tried."""
-        return int(self.config.get("trials", 1))
-
-    @property
-    def agent(self) -> str | None:
-        """The model of the agent, if there is one."""
-        return text_or_none(mapping(self.config, "agent").get("model"))
+        self.setup = RecordedSetup.of(folder.config.values)
+        self.where = f"{folder.path} ({domain})"
+        self.planned = [one for one in folder.planned if one.domain == domain]
 
     @property
     def user(self) -> str:
-        """Who played the user."""
-        user = self.config.get("user")
-        return str(user["model"] if isinstance(user, Mapping) else user or "nobody")
+        """The model or the script that played the user."""
+        return self.setup.user.name or "nobody"
 
     def reports(self) -> Iterator[Report]:
-        """The reports of the domain."""
-        return (report for report in self.folder.reports() if self._is_of(report))
-
-    def _is_of(self, report: Report) -> bool:
-        return Simulation.of(report).domain == self.domain
+        """Yield the reports of the domain."""
+        every = self.folder.reports()
+        return (report for report in every if Simulation.of(report).domain == self.domain)
 
     @cached_property
     def simulations(self) -> list[dict[str, Any]]:
@@ -79,36 +62,36 @@ class SubmittedDomain:
 
     @property
     def metrics(self) -> RunMetrics:
-        """In the leaderboard's convention: an infrastructure error is a failed trial."""
-        return compute_run_metrics(self.simulations, self.trials, "leaderboard")
+        """The metrics in the leaderboard's convention: an infrastructure error is a failure."""
+        return compute_run_metrics(self.simulations, self.setup.trials, "leaderboard")
 
     def results(self) -> dict[str, float]:
-        """pass^k in percent, and the mean cost of the agent where it is known."""
+        """Return pass^k in percent, and the mean cost of the agent where it is known."""
         found = self.metrics
         shares = found["pass_hat_ks"].items()
         percent = {f"pass_{k}": round(100 * value, 2) for k, value in shares if k <= MOST_K}
         cost = found["avg_agent_cost"]
-        known = unpriced_models(self.config) == [] and cost > 0
+        known = unpriced_models(self.folder.config.values) == [] and cost > 0
         return {**percent, "cost": round(cost, 4)} if known else percent
 
     def deviations(self) -> Iterator[str]:
-        """Why it is not a run of the reference agent under the benchmark's own conditions."""
-        config, agent = self.config, mapping(self.config, "agent")
-        if player := agent.get("player") or agent.get("rehearse"):
+        """Yield the differences from the reference agent under the benchmark's conditions."""
+        agent, mode = self.setup.agent, self.setup.mode or "normal"
+        if player := agent.player or agent.rehearse:
             yield f"the agent is scripted ({player})"
-        elif function := agent.get("function"):
-            yield f"the agent is {function}, not the reference agent"
-        if not isinstance(config.get("user"), Mapping):
+        elif agent.function:
+            yield f"the agent is {agent.function}, not the reference agent"
+        if self.setup.user.model is None:
             yield f"the user is not played by a model ({self.user})"
-        if config.get("mode", "normal") != "normal":
-            yield f"the mode is {config['mode']}"
-        if self.other_texts:
+        if mode != "normal":
+            yield f"the mode is {mode}"
+        if self.has_other_texts:
             yield "models read other texts than the benchmark's"
 
     @property
-    def other_texts(self) -> bool:
-        """Whether the prompts were not the original's."""
-        return mapping(self.config, "texts").get("name") not in (None, "original")
+    def has_other_texts(self) -> bool:
+        """True if the prompts were not the original's."""
+        return self.setup.texts not in (None, "original")
 
 
 def _in_brief(report: Report) -> dict[str, Any]:
@@ -116,17 +99,6 @@ def _in_brief(report: Report) -> dict[str, Any]:
     simulation = infrastructure_error(report) if isinstance(found, Omitted) else found
     keys = ("task_id", "trial", "termination_reason", "reward_info", "agent_cost", "start_time")
     return {key: (simulation or {}).get(key) for key in keys}
-
-
-RELEASE = V1_0_1
-RULES = f"tau2-bench v{RELEASE.name}"
-DOMAINS = ("airline", "retail", "telecom", "banking_knowledge")
-SPLIT = "base"
-TYPES = ("standard", "custom")
-
-_FEW = 5
-_REQUIRED = ("model_name", "model_organization", "submitting_organization", "email")
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
 class BrokenRule(NamedTuple):
@@ -152,18 +124,18 @@ class SubmissionRefusedError(ConfigurationError):
 def broken_rules(
     entries: Sequence[SubmittedDomain], options: SubmitOptions
 ) -> Iterator[BrokenRule]:
-    """Every rule that the details, a run, or all of them together break."""
-    yield from _details(options)
+    """Yield every rule that the details, a run, or all of them together break."""
+    yield from _check_details(options)
     for entry in entries:
-        yield from _world(entry)
+        yield from _check_release(entry)
         if _is_comparable(entry):
-            yield from _tasks(entry)
-            yield from _verdicts(entry)
-        yield from _conditions(entry, options.submission_type)
-    yield from _together(entries)
+            yield from _check_tasks(entry)
+            yield from _check_verdicts(entry)
+        yield from _check_conditions(entry, options.submission_type)
+    yield from _check_together(entries)
 
 
-def _details(options: SubmitOptions) -> Iterator[BrokenRule]:
+def _check_details(options: SubmitOptions) -> Iterator[BrokenRule]:
     for name in _REQUIRED:
         if not (getattr(options, name) or "").strip():
             yield BrokenRule("details", f"{name} is missing", f"give --{name.replace('_', '-')}")
@@ -183,30 +155,32 @@ def _is_date(text: str) -> bool:
         return False
 
 
-def _world(entry: SubmittedDomain) -> Iterator[BrokenRule]:
-    if entry.rules != RULES:
+def _check_release(entry: SubmittedDomain) -> Iterator[BrokenRule]:
+    if entry.setup.rules != RULES:
         again = f"run it with --data-version {RELEASE.version}"
-        yield BrokenRule("release", f"{entry.where} was run by {entry.rules}", again)
+        yield BrokenRule("release", f"{entry.where} was run by {entry.setup.rules}", again)
     if entry.domain not in DOMAINS:
         listed = ", ".join(DOMAINS)
         yield BrokenRule("domain", f"{entry.where} is not on the leaderboard", f"it has {listed}")
-    elif _is_comparable(entry) and _other_data(entry):
+    elif _is_comparable(entry) and _has_other_data(entry):
         what = f"{entry.where} was run with other data than that of {RELEASE.version}"
         yield BrokenRule("data", what, "run it again with the published files")
 
 
 def _is_comparable(entry: SubmittedDomain) -> bool:
-    """Whether its tasks can be compared with those of the release at all."""
-    return entry.rules == RULES and entry.domain in DOMAINS and entry.domain in RELEASE.domains
+    """Return whether its tasks can be compared with those of the release at all."""
+    return (
+        entry.setup.rules == RULES and entry.domain in DOMAINS and entry.domain in RELEASE.domains
+    )
 
 
-def _other_data(entry: SubmittedDomain) -> bool:
+def _has_other_data(entry: SubmittedDomain) -> bool:
     published = data_fingerprint(entry.domain, version=RELEASE)
-    return bool(mapping(entry.config, "data").get(entry.domain) != published)
+    return bool(entry.setup.data.get(entry.domain) != published)
 
 
-def _tasks(entry: SubmittedDomain) -> Iterator[BrokenRule]:
-    """Exactly the base tasks, and each of them exactly as often as the run says."""
+def _check_tasks(entry: SubmittedDomain) -> Iterator[BrokenRule]:
+    """Check that the tasks are the base tasks, each as often as the run says."""
     base = [str(task["id"]) for task in load_raw_tasks(entry.domain, SPLIT, version=RELEASE)]
     planned = list(dict.fromkeys(one.task_id for one in entry.planned))
     whole = f"{len(base)} {SPLIT} tasks"
@@ -217,9 +191,9 @@ def _tasks(entry: SubmittedDomain) -> Iterator[BrokenRule]:
         what = f"{entry.where} has {len(foreign)} that are not among the {whole} ({_few(foreign)})"
         yield BrokenRule("tasks", what, f"run --split {SPLIT}")
     held = Counter(str(each["task_id"]) for each in entry.simulations)
-    if odd := [task for task in planned if held[task] != entry.trials]:
-        missing = sum(max(0, entry.trials - held[task]) for task in odd)
-        what = f"{entry.where} does not have {entry.trials} trials of each task"
+    if odd := [task for task in planned if held[task] != entry.setup.trials]:
+        missing = sum(max(0, entry.setup.trials - held[task]) for task in odd)
+        what = f"{entry.where} does not have {entry.setup.trials} trials of each task"
         text = f"{what}: {missing} are missing ({_few(odd)})"
         yield BrokenRule("trials", text, f"resume it with --output {entry.folder.path}")
 
@@ -229,7 +203,7 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:_FEW]) + more
 
 
-def _verdicts(entry: SubmittedDomain) -> Iterator[BrokenRule]:
+def _check_verdicts(entry: SubmittedDomain) -> Iterator[BrokenRule]:
     lacking = [
         each
         for each in entry.simulations
@@ -241,8 +215,8 @@ def _verdicts(entry: SubmittedDomain) -> Iterator[BrokenRule]:
         yield BrokenRule("verdicts", what, "judge them: run it with --judge-model")
 
 
-def _conditions(entry: SubmittedDomain, kind: str | None) -> Iterator[BrokenRule]:
-    if entry.config.get("mode") == "oracle-plan":
+def _check_conditions(entry: SubmittedDomain, kind: str | None) -> Iterator[BrokenRule]:
+    if entry.setup.mode == "oracle-plan":
         what = f"in {entry.where} the agent was shown the solution (mode oracle-plan)"
         yield BrokenRule("conditions", what, "run it in mode normal")
     elif kind == "standard":
@@ -251,12 +225,12 @@ def _conditions(entry: SubmittedDomain, kind: str | None) -> Iterator[BrokenRule
             yield BrokenRule("conditions", what, "submit it with --submission-type custom")
 
 
-def _together(entries: Sequence[SubmittedDomain]) -> Iterator[BrokenRule]:
-    """A submission is of one agent, against one user, with each domain once."""
+def _check_together(entries: Sequence[SubmittedDomain]) -> Iterator[BrokenRule]:
+    """Check that it is one agent, against one user, with each domain once."""
     for domain, number in Counter(entry.domain for entry in entries).items():
         if number > 1:
             yield BrokenRule("domain", f"{number} runs hold {domain}", "name one run of it")
     for side in ("agent", "user"):
-        if len({str(entry.config.get(side)) for entry in entries}) > 1:
+        if len({str(entry.folder.config.values.get(side)) for entry in entries}) > 1:
             what = f"the runs have different configurations of the {side}"
             yield BrokenRule("one system", what, "submit them apart")

@@ -1,5 +1,6 @@
 """``maseval tau2 submit``: runs in the form of the public leaderboard's submissions."""
 
+import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,9 +20,40 @@ from maseval.benchmark.tau2.app.sharing.leaderboard import (
     SubmittedDomain,
     broken_rules,
 )
-from maseval.benchmark.tau2.results import export_results
-from maseval.core.exceptions import ConfigurationError, OutputExistsError
+from maseval.benchmark.tau2.results import ExportSummary, export_results
+from maseval.core.exceptions import ConfigurationError, NotRunError, OutputExistsError
 from maseval.core.storage.files import write_json
+
+
+def export(
+    run: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    overwrite: bool = False,
+) -> list[ExportSummary]:
+    """Write one results file for each domain of a run, by default into the run's folder.
+
+    ``output`` is the file for a run of one domain, and the folder for one of several.
+    """
+    folder = open_run(run)
+    domains = list(dict.fromkeys(simulation.domain for simulation in folder.recorded))
+    if not domains:
+        raise NotRunError(f"{folder.path} has no finished simulation yet; nothing to export")
+    target = None if output is None else Path(output)
+    return [
+        export_results(
+            (folder.report(one) for one in folder.recorded if one.domain == domain),
+            _file(target or folder.path, domain, alone=target is not None and len(domains) == 1),
+            domain=domain,
+            overwrite=overwrite,
+        )
+        for domain in domains
+    ]
+
+
+def _file(target: Path, domain: str, *, alone: bool) -> Path:
+    return target if alone and not target.is_dir() else target / f"tau2-{domain}.json"
+
 
 SUBMISSION_NAME = "submission.json"
 TRAJECTORIES_NAME = "trajectories"
@@ -29,7 +61,7 @@ TRAJECTORIES_NAME = "trajectories"
 
 @dataclass(frozen=True)
 class WrittenSubmission:
-    """A submission on disk: its folder, what ``submission.json`` says, and what to know of it."""
+    """A submission on disk: its folder, the content of ``submission.json``, and notes on it."""
 
     folder: Path
     content: dict[str, Any]
@@ -37,7 +69,7 @@ class WrittenSubmission:
     notes: Sequence[str]
 
     def to_dict(self) -> dict[str, object]:
-        """In JSON's terms."""
+        """Return the submission as JSON."""
         return {
             "folder": str(self.folder),
             "files": [str(file) for file in self.files],
@@ -58,7 +90,7 @@ def submit(options: SubmitOptions) -> WrittenSubmission:
         raise OutputExistsError(f"{target} already exists; give the path of a new folder")
     entries = _entries(options)
     broken = [*broken_rules(entries, options)]
-    broken += _unconfirmed(entries) if not broken else []
+    broken += _check_recomputed(entries) if not broken else []
     if broken:
         raise SubmissionRefusedError(broken)
     content = _content(entries, options)
@@ -79,8 +111,8 @@ def _entries(options: SubmitOptions) -> list[SubmittedDomain]:
     ]
 
 
-def _unconfirmed(entries: Sequence[SubmittedDomain]) -> list[BrokenRule]:
-    """The runs whose recorded verdicts do not come out again."""
+def _check_recomputed(entries: Sequence[SubmittedDomain]) -> list[BrokenRule]:
+    """Return a broken rule for each run whose recorded verdicts do not come out again."""
     paths = dict.fromkeys(entry.folder.path for entry in entries)
     return [
         BrokenRule(
@@ -94,7 +126,6 @@ def _unconfirmed(entries: Sequence[SubmittedDomain]) -> list[BrokenRule]:
 
 
 def _content(entries: Sequence[SubmittedDomain], options: SubmitOptions) -> dict[str, Any]:
-    """What ``submission.json`` says."""
     deviations = list(dict.fromkeys(each for entry in entries for each in entry.deviations()))
     standard, custom = TYPES
     contact = {"email": options.email, "name": options.contact_name, "github": options.github}
@@ -114,7 +145,7 @@ def _content(entries: Sequence[SubmittedDomain], options: SubmitOptions) -> dict
             "user_simulator": entries[0].user,
             "notes": options.notes,
             "verification": {
-                "modified_prompts": any(entry.other_texts for entry in entries),
+                "modified_prompts": any(entry.has_other_texts for entry in entries),
                 "omitted_questions": False,
                 "details": "; ".join(["run and scored with maseval", *deviations]),
             },
@@ -130,7 +161,7 @@ def _last_day(entries: Sequence[SubmittedDomain]) -> str:
 def _file_name(options: SubmitOptions, entry: SubmittedDomain) -> str:
     words = (options.model_name or "", entry.domain, entry.user.rpartition("/")[2])
     kept = ("".join(c if c.isalnum() or c in ".-" else "-" for c in word) for word in words)
-    return f"{'_'.join(kept)}_{entry.trials}trials.json"
+    return f"{'_'.join(kept)}_{entry.setup.trials}trials.json"
 
 
 def _write(
@@ -140,7 +171,7 @@ def _write(
     with tempfile.TemporaryDirectory(dir=target.parent) as name:
         folder = Path(name) / target.name
         for entry, file in zip(entries, names, strict=True):
-            info = {"num_trials": entry.trials}
+            info = {"num_trials": entry.setup.trials}
             path = folder / TRAJECTORIES_NAME / file
             export_results(entry.reports(), path, domain=entry.domain, info=info)
         write_json(folder / SUBMISSION_NAME, content)

@@ -1,12 +1,16 @@
-"""The outcomes and settings of a results file or a run, in the form in which runs are compared."""
+"""The outcomes and settings of a results file or a run, in the form in which runs are compared.
+
+Every verdict is recomputed, unless the data or the release of the run is not here: then the
+recorded rewards count, and a note says so.
+"""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from maseval.app.benchmarks import OnScored, RecordedOutcomes
+from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup, RecordedSide
 from maseval.benchmark.tau2.app.results.sources import own_panel
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import UnknownDomainError
@@ -20,22 +24,20 @@ from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimul
 from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import Outcome, TaskKey, checked_report, outcome_of
+from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.shapes import Shape, mapping, text_or_none
 from maseval.runs import RunFolder
-
-_MODES = {"llm_agent_solo": "solo", "llm_agent_gt": "oracle-plan"}
 
 
 def digest(value: object) -> str:
-    """A short hash of any JSON value."""
+    """Return a short hash of a JSON value."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:12]
 
 
 def outcomes_of_file(
     path: Path, options: ScoringOptions, on_progress: OnScored | None = None
 ) -> RecordedOutcomes:
-    """Every planned simulation of a results file, recomputed; what is missing is a failure.
+    """Recompute every planned simulation of a results file; a missing one is a failure.
 
     Simulations of tasks that the benchmark does not have cannot be compared and are left out.
     """
@@ -47,22 +49,22 @@ def outcomes_of_file(
     outcomes = [
         Outcome(*slot[:2], slot.trial, None if slot in found.open else passed, costs.get(slot))
         for slot, passed in found.passes.items()
-        if slot not in foreign and _is_ours(found, slot)
+        if slot not in foreign and _has_task(found, slot)
     ]
     notes = [*options.marks, *map(str, causes(found))]
     return RecordedOutcomes(
-        outcomes, len(found.slots), _config(results, found), notes, _task_digests(found, outcomes)
+        outcomes, len(found.slots), _settings(results, found), notes, _task_digests(found, outcomes)
     )
 
 
-def _is_ours(found: RescoredRecord, slot: PlannedTrial) -> bool:
+def _has_task(found: RescoredRecord, slot: PlannedTrial) -> bool:
     if found.options.embedded_tasks:
         return True
     return found.known_tasks(found.domains[slot.domain]).raw(slot.task_id) is not None
 
 
 def _task_digests(found: RescoredRecord, outcomes: list[Outcome]) -> dict[TaskKey, str]:
-    """The content of each task: the file's where it has one under that id, else the benchmark's."""
+    """Hash each task: the file's where it has one under that id, else the benchmark's."""
     digests = {}
     for key in dict.fromkeys(outcome.key for outcome in outcomes):
         ours = found.known_tasks(found.domains[key.group]).raw(key.task)
@@ -72,30 +74,28 @@ def _task_digests(found: RescoredRecord, outcomes: list[Outcome]) -> dict[TaskKe
     return digests
 
 
-def _config(results: ResultsFile, found: RescoredRecord) -> dict[str, Any]:
-    """The settings recorded in a file; a file of lines records none."""
+def _settings(results: ResultsFile, found: RescoredRecord) -> dict[str, object]:
+    """Return the settings recorded in a file; a file of lines records none."""
     data = {name: digest(data_fingerprint(domain)) for name, domain in found.domains.items()}
     if results.layout != "results":
         return {"benchmark": "tau2", "data": data}
-    info = results.raw_info
-    agent = mapping(info, "agent_info")
+    setup = RecordedSetup.of_file(results)
     settings = {
         "benchmark": "tau2",
-        "agent": _side(agent),
-        "user": _side(mapping(info, "user_info")),
-        "mode": _MODES.get(str(agent.get("implementation")), "normal"),
-        "max_steps": info.get("max_steps"),
-        "seed": info.get("seed"),
+        "agent": _side(setup.agent),
+        "user": _side(setup.user),
+        "mode": setup.mode,
+        "max_steps": setup.limits.get("max_steps"),
         "data": data,
     }
-    return {key: value for key, value in settings.items() if value is not None or key == "seed"}
+    known = {key: value for key, value in settings.items() if value is not None}
+    return {**known, "seed": setup.limits.get("seed")}
 
 
-def _side(info: Shape) -> dict[str, Any] | str | None:
-    if info.get("llm") is None:
-        implementation = info.get("implementation")
-        return None if implementation is None else str(implementation)
-    return {"model": info["llm"], "args": info.get("llm_args") or {}}
+def _side(side: RecordedSide) -> dict[str, object] | str | None:
+    if side.model is None:
+        return side.player
+    return {"model": side.model, "args": dict(side.model_args)}
 
 
 def outcomes_of_run(
@@ -104,20 +104,23 @@ def outcomes_of_run(
     options: ScoringOptions,
     on_progress: OnScored | None = None,
 ) -> RecordedOutcomes:
-    """The finished simulations of a run, recomputed where the data is what it was."""
+    """Return the finished simulations of a run, recomputed where the data is what it was."""
     outcomes: list[Outcome] = []
-    reports = (_noted(report, outcomes) for report in folder.reports())
-    obstacle = None if options.as_recorded else _obstacle(config)
+
+    def reports() -> Iterator[Report]:
+        for report in folder.reports():
+            outcomes.append(outcome_of(checked_report(report)))
+            yield report
+
+    obstacle = None if options.as_recorded else _obstacle(RecordedSetup.of(config))
     planned = len(folder.planned)
     if options.as_recorded or obstacle is not None:
-        for _ in reports:
+        for _ in reports():
             pass
         notes = [obstacle] if obstacle else ScoringOptions(as_recorded=True).marks
         return RecordedOutcomes(outcomes, planned, config, notes)
-    found = rescore_record(open_record(reports), panel=own_panel(folder), on_progress=on_progress)
-    judged = [
-        _again(outcome, each) for outcome, each in zip(outcomes, found.simulations, strict=True)
-    ]
+    found = rescore_record(open_record(reports()), panel=own_panel(folder), on_progress=on_progress)
+    judged = [_recompute(one, each) for one, each in zip(outcomes, found.simulations, strict=True)]
     changed = sum(
         a.passed != b.passed for a, b in zip(outcomes, judged, strict=True) if b.passed is not None
     )
@@ -132,48 +135,43 @@ def outcomes_of_run(
     return RecordedOutcomes(judged, planned, config, notes, _task_digests(found, judged))
 
 
-def _again(outcome: Outcome, each: RescoredSimulation) -> Outcome:
+def _recompute(outcome: Outcome, each: RescoredSimulation) -> Outcome:
     if each.open:
         return replace(outcome, passed=None, reason=each.problem)
     return outcome if each.problem else replace(outcome, passed=each.passed)
 
 
-def _noted(report: Any, outcomes: list[Outcome]) -> Any:
-    outcomes.append(outcome_of(checked_report(report)))
-    return report
-
-
-def _obstacle(config: Mapping[str, object]) -> str | None:
-    """Why the verdicts of a run cannot be recomputed here."""
-    for name, recorded in mapping(config, "data").items():
+def _obstacle(setup: RecordedSetup) -> str | None:
+    """Return the reason why the verdicts of a run cannot be recomputed here, if there is one."""
+    words = "rewards as recorded, not recomputed"
+    for name, recorded in setup.data.items():
         try:
-            here = digest(_fingerprint(name, config))
+            here = digest(_fingerprint(name, setup))
         except UnknownDomainError:
-            return f"rewards as recorded, not recomputed: the domain {name!r} is not known here"
+            return f"{words}: the domain {name!r} is not known here"
         except MASEvalError as error:  # a release that is not known here
-            return f"rewards as recorded, not recomputed: {error}"
+            return f"{words}: {error}"
         if here != recorded:
-            return f"rewards as recorded, not recomputed: the run had other data for {name!r}"
+            return f"{words}: the run had other data for {name!r}"
     return None
 
 
-def _fingerprint(name: str, config: Mapping[str, object]) -> dict[str, str]:
-    """What a run in the domain would depend on here, by the release of the run."""
-    rules = text_or_none(config.get("rules"))
-    release = release_named(None if rules is None else rules.removeprefix("tau2-bench v"))
+def _fingerprint(name: str, setup: RecordedSetup) -> dict[str, str]:
+    """Return the hashes of the files that a run in the domain would depend on here."""
+    release = release_named(setup.release)
     return data_fingerprint(name, version=release if name in release.domains else None)
 
 
 def differing_data(config: Mapping[str, object]) -> list[str]:
-    """The files of a run's domains that are others here; ``config`` is the run's."""
-    found = []
-    for name, recorded in mapping(config, "data").items():
+    """List the files of a run's domains that are others here; ``config`` is the run's."""
+    setup, found = RecordedSetup.of(config), []
+    for name, recorded in setup.data.items():
         try:
-            here = _fingerprint(name, config)
+            here = _fingerprint(name, setup)
         except MASEvalError as error:  # a domain or a release that is not known here
             found.append(f"{name}: {error}")
             continue
-        then = mapping(recorded)
+        then = recorded if isinstance(recorded, Mapping) else {}
         files = sorted(file for file in {*here, *then} if here.get(file) != then.get(file))
         found += [f"{name}: {file} is not the file that the run was made with" for file in files]
     return found

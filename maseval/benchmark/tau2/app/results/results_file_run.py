@@ -1,0 +1,210 @@
+"""ResultsFileRun: a results file of tau2-bench as a run to look at, with recomputed verdicts.
+
+The numbers are those of ``maseval tau2 score``: planned is every task of the file times its number
+of trials, and a simulation that is not in the file, is a copy or cannot be judged is not passed.
+The outcome of one depends on all, so each is judged once and then stored on disk: the file may be
+larger than memory.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from maseval.app.results.finding import UnknownSimulationError
+from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
+from maseval.benchmark.tau2.app.results.sources import JUDGED_BY
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.environment import tool_types
+from maseval.benchmark.tau2.rescoring.causes import causes
+from maseval.benchmark.tau2.rescoring.record import PlannedTrial, open_record
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
+from maseval.benchmark.tau2.results import ResultsFile, read_results
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.scoring_options import ScoringOptions
+from maseval.core.storage.files import Scratch
+from maseval.report.simulations import report_of_simulation
+from maseval.runs import Simulation
+from maseval.runs.config import RunConfig
+from maseval.runs.log import DamagedRecord
+
+
+class _JudgedTrial(NamedTuple):
+    """A simulation that was judged again; its conversation is on disk at ``place``."""
+
+    judged: RescoredSimulation
+    domain: Domain
+    solo: bool
+    version: str | None
+    place: int
+
+
+class _StoredTrial(NamedTuple):
+    """The part of a simulation on disk; ``task`` is the one it was judged by, if not ours."""
+
+    simulation: Mapping[str, Any]
+    verdict: Mapping[str, Any] | None
+    task: Mapping[str, Any] | None
+    recorded_reward: float | None
+
+
+class ResultsFileRun:
+    """The simulations of a results file, read and judged when they are first asked for."""
+
+    damaged: tuple[DamagedRecord, ...] = ()
+
+    def __init__(self, path: Path, options: ScoringOptions | None = None) -> None:
+        self.path = path
+        self._options = options or ScoringOptions()
+        self._file: ResultsFile = read_results(path)
+        self._setup = RecordedSetup.of_file(self._file)
+
+    @cached_property
+    def config(self) -> RunConfig:
+        """The settings that the file records, and the release by which it was judged."""
+        tasks: dict[str, dict[str, None]] = {}
+        for one in self.planned:
+            tasks.setdefault(one.domain, {})[one.task_id] = None
+        return RunConfig.of(
+            {
+                "benchmark": "tau2",
+                "tasks": {domain: list(ids) for domain, ids in tasks.items()},
+                "trials": 1 + max(one.trial for one in self.planned),
+                "version": self._recount.version,
+                "agent": self._setup.agent.name,
+                "user": self._setup.user.name,
+            }
+        )
+
+    @cached_property
+    def _scratch(self) -> Scratch:
+        return Scratch()
+
+    @cached_property
+    def _trials(self) -> tuple[RescoredRecord, Mapping[PlannedTrial, list[_JudgedTrial]]]:
+        """All simulations judged again, by the planned trial that each is."""
+        options = self._options
+        whole = open_record(self._file, options.domain, version=options.data_version)
+        recount = RescoredRecord(whole, options)
+        trials: dict[PlannedTrial, list[_JudgedTrial]] = defaultdict(list)
+        for item in whole.items:
+            again = recount.judge(item)
+            verdict = item.recorded if options.as_recorded else again.verdict.reward_info
+            recorded = (item.recorded or {}).get("reward")
+            place = self._scratch.put([item.simulation, verdict, again.task, recorded])
+            one = _JudgedTrial(again.simulation, item.domain, item.solo, item.version, place)
+            trials[one.judged.slot].append(one)
+        if not trials:
+            raise ConfigurationError(f"{self.path} holds no simulation; there is nothing to show")
+        return recount, trials
+
+    @property
+    def _recount(self) -> RescoredRecord:
+        return self._trials[0]
+
+    def _report(self, slot: PlannedTrial) -> Report:
+        """Return the report on a planned simulation; on one that is missing, it says so."""
+        recount, trials = self._trials
+        if slot not in trials:
+            return _missing_report(slot)
+        # Of several in one place, one that did not pass decides.
+        several = trials[slot]
+        failed = (each for each in several if not recount.passed_alone(each.judged))
+        chosen = next(failed, several[0])
+        stored = _StoredTrial(*self._scratch.get(chosen.place))
+        simulation = {
+            **stored.simulation,
+            **{"task_id": slot.task_id, "trial": slot.trial, "reward_info": stored.verdict},
+        }
+        task = stored.task or recount.known_tasks(chosen.domain).raw(slot.task_id)
+        embedded = recount.record.tasks.get(chosen.judged.named)
+        report = report_of_simulation(simulation, domain=slot.domain, task=task or embedded)
+        report |= _status(recount, slot, chosen.judged)
+        report["config"] = self._configuration(chosen)
+        report["recorded_reward"] = stored.recorded_reward
+        if stored.task is not None:
+            report["task"] = {
+                **cast("Mapping[str, object]", report["task"]),
+                JUDGED_BY: stored.task,
+            }
+        return cast("Report", report)
+
+    def _configuration(self, trial: _JudgedTrial) -> dict[str, object]:
+        """Return the settings of the file in the place where reports of ours have them."""
+        sides = {"agent_model": self._setup.agent, "user_model": self._setup.user}
+        world = {
+            "domain": trial.domain.name,
+            "solo": trial.solo,
+            "version": trial.version,
+            "tool_types": tool_types(trial.domain),
+        }
+        models = {role: {"model_id": side.model} for role, side in sides.items() if side.model}
+        return {"environment": world, "models": models}
+
+    @cached_property
+    def planned(self) -> list[Simulation]:
+        """Every simulation that should be there."""
+        return [Simulation(*slot) for slot in dict.fromkeys(self._recount.slots)]
+
+    @property
+    def recorded(self) -> list[Simulation]:
+        """The same: a missing simulation has a report that says so."""
+        return self.planned
+
+    def reports(self) -> Iterator[Report]:
+        """Yield one report for each simulation, one in memory at a time."""
+        return (self._report(PlannedTrial(*one)) for one in self.planned)
+
+    def report(self, simulation: Simulation) -> Report:
+        """Return the report on one simulation."""
+        if simulation not in self._planned_set:
+            raise UnknownSimulationError(f"{self.path} has no {simulation}")
+        return self._report(PlannedTrial(*simulation))
+
+    @cached_property
+    def _planned_set(self) -> frozenset[Simulation]:
+        return frozenset(self.planned)
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """Faults of the file, the rules it was judged by, and the number of confirmed verdicts."""
+        recount = self._recount
+        how = [] if self._options.as_recorded else [f"rewards recomputed from {self.path.name}"]
+        confirmed = sum(each.agrees for each in recount.simulations)
+        return [
+            *self._options.marks,
+            *map(str, causes(recount)),
+            *how,
+            f"judged by tau2-bench {recount.version} ({recount.record.version_from})",
+            f"{confirmed} of {len(recount.compared)} recorded verdicts confirmed",
+        ]
+
+
+def _status(
+    recount: RescoredRecord, slot: PlannedTrial, judged: RescoredSimulation
+) -> dict[str, object]:
+    """Return the status of a simulation where the recount decides and not its end alone."""
+    if recount.passes[slot]:
+        return {"status": TaskExecutionStatus.SUCCESS.value, "error": None}
+    original = recount.copy_of(judged)
+    if original is not None:
+        words = f"a copy of {original.identity.where}, which counts as a failure"
+        return _without_verdict("duplicated simulation", words)
+    if judged.problem and not judged.ending:
+        return _without_verdict("no verdict", judged.problem)
+    return {}
+
+
+def _without_verdict(kind: str, words: str) -> dict[str, object]:
+    error = {"error_type": kind, "error_message": words}
+    return {"status": TaskExecutionStatus.SETUP_FAILED.value, "error": error, "eval": []}
+
+
+def _missing_report(slot: PlannedTrial) -> Report:
+    ids: dict[str, Any] = {"task_id": slot.task_id, "trial": slot.trial}
+    bare = report_of_simulation(ids, domain=slot.domain)
+    missing = _without_verdict("missing", "this simulation is not in the file")
+    return cast("Report", {**bare, **missing, "started_at": ""})

@@ -1,0 +1,440 @@
+"""RunBenchmark: the tau2 benchmark of ``maseval tau2 run``, ``play``, ``branch`` and ``mcp``.
+
+On each side it seats what the run's set-up names: a model, an agent of the user's own, a scripted
+agent, a scripted user, or a person. It keeps the environments of running simulations, so that the
+progress can say whose turn it is, and lets go of them when a simulation is over. The replies of the
+judge are kept in the run folder. In a rehearsal, a server of this process plays the model of an own
+agent; a worker process starts one of its own and hands its counts back with each report.
+"""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+from weakref import WeakSet
+
+from maseval.app.running.own_code import title_of
+from maseval.app.running.prices import AgentPrices, Prices
+from maseval.benchmark.tau2.agent_brief import (
+    AgentBrief,
+    AgentGroup,
+    AgentModel,
+    make_agents,
+    no_answer_error,
+)
+from maseval.benchmark.tau2.app.results.sources import memory_path
+from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_errors
+from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent, SeatedHuman
+from maseval.benchmark.tau2.app.running.setup import RunSetup
+from maseval.benchmark.tau2.benchmark import Mode
+from maseval.benchmark.tau2.conversation.continuation import Continuation
+from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.evaluator import Tau2Evaluator
+from maseval.benchmark.tau2.formats.message import Tau2Message, tool_calls_of
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.players.agent import make_agent
+from maseval.benchmark.tau2.players.human import seat_agent, seat_user
+from maseval.benchmark.tau2.players.rehearsal import make_model
+from maseval.benchmark.tau2.players.user import make_user
+from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge, RemoteJudgeMemory
+from maseval.core.agent import AgentAdapter
+from maseval.core.benchmark import Benchmark
+from maseval.core.callbacks import BenchmarkCallback
+from maseval.core.context import Said
+from maseval.core.engine.engines import DEFAULT
+from maseval.core.evaluator import Evaluator
+from maseval.core.exceptions import AgentError, HookResultError
+from maseval.core.model import ModelAdapter
+from maseval.core.outcome import termination_of
+from maseval.core.report import Report
+from maseval.core.scripted import ScriptedModelAdapter
+from maseval.core.seeding import SeedGenerator
+from maseval.core.shapes import text
+from maseval.core.task import Task
+from maseval.core.task.task import RepetitionKey
+from maseval.core.user import User
+from maseval.runs import Simulation
+from maseval.server import ModelServer
+
+_starting = threading.Lock()
+
+
+@dataclass(frozen=True)
+class RecordedStart:
+    """The recorded messages with which every conversation of a run begins.
+
+    With ``first_trial``, repetition 0 has the seeds of that trial, and each further one those of
+    the next. ``lenient`` accepts tools that answer otherwise than recorded.
+    """
+
+    past: Sequence[Tau2Message]
+    first_trial: int | None = None
+    lenient: bool = False
+
+
+class WorkerNote(NamedTuple):
+    """The model requests of a rehearsal and the judge's replies, from a worker process."""
+
+    requests: int | None
+    judgements: list[tuple[str, str, str]]
+
+
+class RunBenchmark(DefaultAgentTau2Benchmark):
+    """tau2 with the participants of a ``RunSetup``.
+
+    Args:
+        setup: The agent, the user, the judge, and the rules.
+        prices: The prices of models, put on every model of the run.
+        rehearsals: Serves the scripted models of a rehearsal.
+        start: A recorded beginning of every conversation.
+    """
+
+    def __init__(
+        self,
+        setup: RunSetup,
+        prices: Prices | None = None,
+        rehearsals: ModelServer | None = None,
+        start: RecordedStart | None = None,
+    ) -> None:
+        super().__init__(
+            max_invocations=setup.options.max_steps,
+            max_errors=setup.options.max_errors,
+            timeout=setup.timeout,
+            num_workers=setup.options.concurrency,
+            progress_bar=False,
+            seed=setup.options.seed,
+            mode=setup.mode,
+            texts=setup.wording,
+        )
+        self.setup = setup
+        self.prices = prices or Prices()
+        self.rehearsals = rehearsals
+        self.serves_rehearsals = False
+        self.rehearsal = Rehearsal(setup.options.rehearse or "")
+        self.start = start
+        if start is not None:
+            self.orchestrator = partial(Continuation, past=start.past, lenient=start.lenient)
+        self.add_callback(_ForgetFinished())
+        self._judge_memory: JudgeMemory | None = None
+        self._timeouts = 0
+        self._environments: dict[RepetitionKey, Tau2Environment] = {}
+        self._rehearsal_models: dict[RepetitionKey, tuple[str, ScriptedModelAdapter]] = {}
+        self._seen: WeakSet[AgentAdapter] = WeakSet()
+
+    # Around the run.
+
+    @cached_property
+    def benchmark_level_config(self) -> dict[str, Any]:
+        """The configuration that every report has, with whose agent it is."""
+        config, agent = super().benchmark_level_config, self.setup.agent
+        if human := self.setup.options.human:
+            config = {**config, "human": {"plays": "agent" if agent is human else "user"}}
+        return {**config, "agent": agent.to_facts()} if isinstance(agent, OwnAgent) else config
+
+    @property
+    def agent_data(self) -> dict[str, object]:
+        """The description of the agent that ``run`` passes on to ``setup_agents``."""
+        agent = self.setup.agent
+        if isinstance(agent, ModelSpec):
+            return {"model_id": agent.model_id, "llm_args": agent.llm_args}
+        if isinstance(agent, OwnAgent):
+            return {"agent": agent.name}
+        if isinstance(agent, SeatedHuman):
+            return agent.to_config()
+        return {"player": agent, "error_rate": self.setup.error_rate}
+
+    def keep_judgements_in(self, folder: Path) -> None:
+        """Keep the judge's replies in a run folder."""
+        self._judge_memory = JudgeMemory(memory_path(folder))
+
+    def notes(self) -> list[str]:
+        """Return the notes on the finished run: on its rehearsal, and on its time limit."""
+        if not self._timeouts:
+            return self.rehearsal.notes()
+        ended = f"{self._timeouts} simulations were ended by the limit of {self.timeout:g} s"
+        return [
+            *self.rehearsal.notes(),
+            f"{ended}, and count as not passed; --timeout 0 sets no limit, as tau2-bench does",
+        ]
+
+    def turn(self, simulation: Simulation) -> tuple[str, float] | None:
+        """Return the side that a running simulation waits for, and since how many seconds."""
+        environment = self._environments.get((simulation.task_id, simulation.trial))
+        return None if environment is None else _turn_in(environment)
+
+    def last_said(self, task_id: str, repeat_idx: int) -> Said | None:
+        environment = self._environments.get((task_id, repeat_idx))
+        known = None if environment is None else _last_message(environment)
+        return known or super().last_said(task_id, repeat_idx)
+
+    def forget(self, report: Report) -> None:
+        """Let go of a finished simulation; only its rehearsal and a timeout are counted."""
+        self._timeouts += termination_of(report) == TerminationReason.TIMEOUT
+        if model := self._release(report):
+            self.rehearsal.add(report, len(model.requests))
+
+    def _release(self, report: Report) -> ScriptedModelAdapter | None:
+        trial = (report["task_id"], report["repeat_idx"])
+        self._environments.pop(trial, None)
+        return self._forget_rehearsal(trial)
+
+    # Other processes.
+
+    def for_worker(self) -> Self:
+        """Return a copy for another process, which serves a rehearsal's models by itself."""
+        twin = super().for_worker()
+        options = replace(
+            self.setup.options, display=None, engine=DEFAULT, ray_address=None, processes=None
+        )
+        twin.setup = replace(self.setup, options=options)
+        twin.rehearsals, twin.serves_rehearsals = None, self.rehearsals is not None
+        twin._judge_memory = self._judge_memory and self._judge_memory.for_worker()
+        twin._environments, twin._rehearsal_models, twin._seen = {}, {}, WeakSet()
+        return twin
+
+    def worker_note(self, report: Report) -> WorkerNote | None:
+        model, memory = self._release(report), self._judge_memory
+        judgements = memory.take_new_replies() if isinstance(memory, RemoteJudgeMemory) else []
+        if model is None and not judgements:
+            return None
+        return WorkerNote(None if model is None else len(model.requests), judgements)
+
+    def take_worker_note(self, report: Report, note: WorkerNote) -> None:
+        if note.requests is not None:
+            self.rehearsal.add(report, note.requests)
+        if self._judge_memory is not None:
+            for each in note.judgements:
+                self._judge_memory.keep(*each)
+
+    # One simulation.
+
+    def get_model_adapter(self, model_id: str, **kwargs: Any) -> ModelAdapter:
+        """Return a model with the connection that was given for its role."""
+        model = self.setup.models.get(kwargs.get("register_name", ""))
+        return self._priced_model(model_id, **(model.options if model else {}), **kwargs)
+
+    def _priced_model(self, model_id: str, **options: Any) -> ModelAdapter:
+        adapter = super().get_model_adapter(model_id, **options)
+        if price := self.prices.at(model_id, options.get("base_url")):
+            adapter.use_prices(price)
+        return adapter
+
+    def setup_environment(
+        self, agent_data: dict[str, Any], task: Task, seed_generator: SeedGenerator
+    ) -> Tau2Environment:
+        environment = super().setup_environment(agent_data, task, seed_generator)
+        self._environments[_trial(task, seed_generator)] = environment
+        return environment
+
+    def setup_evaluators(
+        self,
+        environment: Tau2Environment,
+        task: Task,
+        agents: Sequence[AgentAdapter],
+        user: User | None,
+        seed_generator: SeedGenerator,
+    ) -> Sequence[Evaluator]:
+        evaluators = super().setup_evaluators(environment, task, agents, user, seed_generator)
+        for each in evaluators:
+            if isinstance(each, Tau2Evaluator) and each.nl_model and self._judge_memory:
+                each.nl_model = RememberingJudge(each.nl_model, self._judge_memory)
+        return evaluators
+
+    def setup_user(
+        self,
+        agent_data: dict[str, Any],
+        environment: Tau2Environment,
+        task: Task,
+        seed_generator: SeedGenerator,
+    ) -> User | None:
+        if self.setup.user == "scripted" and self.mode is not Mode.SOLO:
+            return make_user(task, environment)
+        if isinstance(self.setup.user, SeatedHuman):
+            tools = environment.create_user_tools(task.user_data.get("user_tools"))
+            definitions = self._user_definitions(environment, tools)
+            return seat_user(self.setup.user.seat, task, environment, tools, definitions)
+        return super().setup_user(agent_data, environment, task, self._seeds(seed_generator))
+
+    def _seeds(self, seed_generator: SeedGenerator) -> SeedGenerator:
+        """Return the seeds of a repetition's agent and user."""
+        if self.start is None or self.start.first_trial is None:
+            return seed_generator
+        repeat = seed_generator.gather_config().get("rep_index")
+        number = repeat if isinstance(repeat, int) else 0
+        return seed_generator.for_repetition(self.start.first_trial + number)
+
+    def setup_agents(
+        self,
+        agent_data: dict[str, Any],
+        environment: Tau2Environment,
+        task: Task,
+        user: User | None,
+        seed_generator: SeedGenerator,
+    ) -> tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]:
+        agent, seeds = self.setup.agent, self._seeds(seed_generator)
+        if isinstance(agent, ModelSpec):
+            return super().setup_agents(agent_data, environment, task, user, seeds)
+        if isinstance(agent, OwnAgent):
+            trial = _trial(task, seed_generator)
+            seed = seeds.derive_seed("agents/own")
+            return self._own_agents(agent, environment, task, trial, seed)
+        adapter: AgentAdapter
+        if isinstance(agent, SeatedHuman):
+            tools = self._tool_definitions(environment)
+            adapter = seat_agent(agent.seat, task, environment, tools)
+        else:
+            seed = seeds.derive_seed("agents/player")
+            rate = self.setup.error_rate
+            adapter = make_agent(agent, task, environment, seed=seed, error_rate=rate)
+        return [adapter], {adapter.name: adapter}
+
+    def _system_prompt(self, environment: Tau2Environment, task: Task) -> str:
+        agent = self.setup.agent
+        if isinstance(agent, ModelSpec) and agent.prompt is not None:
+            return agent.prompt.replace("{policy}", environment.policy)
+        return super()._system_prompt(environment, task)
+
+    def run_agents(
+        self,
+        agents: Sequence[AgentAdapter],
+        task: Task,
+        environment: Tau2Environment,
+        query: str = "",
+    ) -> object:
+        own = self.setup.agent
+        if not isinstance(own, OwnAgent):
+            return super().run_agents(agents, task, environment, query)
+        with attribute_errors(own.make):
+            answer = super().run_agents(agents, task, environment, query)
+        if answer is None:
+            raise no_answer_error(agents[0].name)
+        return answer
+
+    def execution_loop(
+        self,
+        agents: Sequence[AgentAdapter],
+        task: Task,
+        environment: Tau2Environment,
+        user: User | None,
+    ) -> object:
+        own = self.setup.agent
+        if not isinstance(own, OwnAgent):
+            return super().execution_loop(agents, task, environment, user)
+        # An agent that takes part step by step runs inside the loop, outside of run_agents.
+        with attribute_errors(own.make, only_its_file=True):
+            return super().execution_loop(agents, task, environment, user)
+
+    # Agents of the user's own.
+
+    def _own_agents(
+        self,
+        own: OwnAgent,
+        environment: Tau2Environment,
+        task: Task,
+        trial: RepetitionKey,
+        seed: int | None,
+    ) -> AgentGroup:
+        """Make the agents; one that cannot be made is at fault as soon as it is asked."""
+        model = own.client
+        if own.rehearse and (server := self._rehearsal_server()):
+            self._forget_rehearsal(trial)
+            scripted = make_model(own.rehearse, task, environment, seed=seed)
+            name = server.add(scripted, f"{scripted.model_id}-{trial[1]}")
+            self._rehearsal_models[trial] = name, scripted
+            model = replace(AgentModel.placeholder(name), base_url=server.url)
+        brief = AgentBrief(
+            environment.tools,
+            environment.policy,
+            environment.domain,
+            model,
+            seed,
+            own.args,
+            self._priced_model,
+        )
+        try:
+            with attribute_errors(own.make):
+                asked, traced = make_agents(own.make, brief, title_of(own.make))
+        except AgentError as error:
+            failed = _FailedAgentAdapter(error, "agent")
+            asked, traced = [failed], {failed.name: failed}
+        self._check_unused(asked)
+        if not own.rehearse:
+            client = own.client
+            for agent in [*asked, *traced.values()]:
+                agent.use_prices(AgentPrices(self.prices, client.base_url), client.id)
+        return asked, traced
+
+    def _check_unused(self, agents: Sequence[AgentAdapter]) -> None:
+        """Raise for an agent that still has the tools and the memory of another simulation."""
+        for agent in agents:
+            if agent in self._seen:
+                raise HookResultError(
+                    f"the agent {agent.name!r} has already been in another simulation; "
+                    "make a new one whenever the function is called"
+                )
+            self._seen.add(agent)
+
+    def _rehearsal_server(self) -> ModelServer | None:
+        with _starting:
+            if self.rehearsals is None and self.serves_rehearsals:
+                self.rehearsals = ModelServer().__enter__()  # for as long as the worker lives
+        return self.rehearsals
+
+    def _forget_rehearsal(self, trial: RepetitionKey) -> ScriptedModelAdapter | None:
+        name, model = self._rehearsal_models.pop(trial, (None, None))
+        if self.rehearsals and name:
+            self.rehearsals.remove(name)
+        return model
+
+
+class _FailedAgentAdapter(AgentAdapter):
+    """Stands for an agent that could not be made: a failed set-up would not be its fault."""
+
+    def _run_agent(self, query: str) -> str:
+        raise self.agent
+
+
+class _ForgetFinished(BenchmarkCallback):
+    """Lets go of what only a running simulation needs."""
+
+    def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
+        if isinstance(benchmark, RunBenchmark):
+            benchmark.forget(report)
+
+
+def _trial(task: Task, seed_generator: SeedGenerator) -> RepetitionKey:
+    return str(task.id), seed_generator.gather_config().get("rep_index") or 0
+
+
+def _turn_in(environment: Tau2Environment) -> tuple[str, float]:
+    """Return whose turn it is by the last message, and for how many seconds."""
+    trajectory = environment.trajectory
+    if not trajectory.messages:
+        return "agent", _seconds_since(trajectory.start_time)
+    last = trajectory.messages[-1]
+    seconds = _seconds_since(last["timestamp"] or trajectory.start_time)
+    if trajectory.termination_reason is not None:
+        return "evaluation", seconds
+    if tool_calls_of(last):
+        return "tools", seconds
+    # A tool's answer goes to the side that asked, a text to the other side.
+    if last["role"] == "tool":
+        return ("user" if last.get("requestor") == "user" else "agent"), seconds
+    return ("agent" if last["role"] == "user" else "user"), seconds
+
+
+def _last_message(environment: Tau2Environment) -> Said | None:
+    messages = environment.trajectory.messages
+    if not messages:
+        return None
+    last = messages[-1]
+    calls = (f"{call['name']}({text(call['arguments'])})" for call in tool_calls_of(last) or ())
+    return Said(last["role"], last.get("content") or ", ".join(calls), len(messages))
+
+
+def _seconds_since(timestamp: str) -> float:
+    return max(0.0, (datetime.now() - datetime.fromisoformat(timestamp)).total_seconds())
