@@ -87,7 +87,7 @@ RANKS = {
         texts run_metrics
         versions
         data
-        formats
+        formats agent_brief
     """,
     "maseval.benchmark.tau2.domains": """
         releases
