@@ -1,8 +1,8 @@
 import io
+import itertools
 import subprocess
 import sys
 import threading
-import time
 import types
 
 import pytest
@@ -165,10 +165,11 @@ def test_a_log_file_is_not_flooded(kind, rehearsal, monkeypatch):
 def test_a_slow_run_does_not_write_a_line_for_each_repetition_to_a_log_file(rehearsal, monkeypatch):
     log = io.StringIO()
     monkeypatch.setattr(sys, "stderr", log)
+    moment = itertools.count(step=0.11)
+    monkeypatch.setattr("tqdm.std.time", lambda: next(moment))
     bar, run = TqdmProgressBarCallback(), rehearsal("a", repeats=5)
     bar.on_run_start(run)
     for repeat in range(5):
-        time.sleep(0.11)
         bar.on_task_repeat_end(run, run.report("a", repeat))
     bar.on_run_end(run, [])
 
@@ -240,6 +241,7 @@ class Beating:
 def test_without_a_terminal_the_bar_moves_though_nothing_is_finished(
     kind, notebook, rehearsal, monkeypatch
 ):
+    before = set(threading.enumerate())
     screen = Beating(terminal=False)
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LOG_LINES", 0.01)
@@ -255,9 +257,7 @@ def test_without_a_terminal_the_bar_moves_though_nothing_is_finished(
     bar.on_run_end(run, [])
 
     assert "1/2" in "".join(screen.written)
-    before = len(screen.written)
-    time.sleep(0.05)
-    assert len(screen.written) == before, "nothing is drawn after the run"
+    assert set(threading.enumerate()) <= before, "nothing is drawn after the run"
 
 
 def test_a_bar_of_ones_own_need_not_know_of_the_beat(rehearsal, monkeypatch):

@@ -1,7 +1,7 @@
 """One repetition: whatever happens in it, the result is a report with every key."""
 
 import sys
-import time
+import threading
 import typing
 
 import pytest
@@ -182,17 +182,19 @@ def test_an_evaluator_without_a_verdict_is_a_failed_evaluation():
     assert run_one(Shop(judge=Speechless))["status"] == "evaluation_failed"
 
 
-def overrun(*args, **kwargs):
-    """Go on until nobody waits any more."""
-    while not TaskContext.current().abandoned:
-        time.sleep(0.005)
+@pytest.fixture
+def overrun():
+    """A hook that does not return while the test runs."""
+    over = threading.Event()
+    yield lambda *args, **kwargs: over.wait(60)
+    over.set()
 
 
 @pytest.mark.parametrize(
     ("stage", "traced"),
     [("setup_user", False), ("run_agents", True), ("evaluate", True)],
 )
-def test_a_deadline_that_passes_in_any_stage_is_a_timeout(stage, traced):
+def test_a_deadline_that_passes_in_any_stage_is_a_timeout(stage, traced, overrun):
     report = run_one(Shop(**{stage: overrun}), timeout_seconds=0.2)
 
     assert list(report) == KEYS
@@ -202,6 +204,40 @@ def test_a_deadline_that_passes_in_any_stage_is_a_timeout(stage, traced):
     assert report["error"]["elapsed"] >= 0.2
     assert report["eval"] is None
     assert ("worker" in report["traces"].get("agents", {})) == traced
+
+
+def test_the_report_holds_the_time_that_the_repetition_took(ticks):
+    def work(*args, **kwargs):
+        ticks.advance(2.5)
+
+    report = run_one(Shop(setup_user=work, execution_loop=work))
+
+    assert report["duration_seconds"] == 5.0
+
+
+def test_the_report_of_a_timeout_holds_the_time_that_had_passed(ticks):
+    def overrun(*args, **kwargs):
+        ticks.advance(30.0)
+        TaskContext.current().check_timeout()
+
+    report = run_one(Shop(execution_loop=overrun), timeout_seconds=20.0)
+
+    assert (report["error"]["elapsed"], report["error"]["timeout"]) == (30.0, 20.0)
+    assert report["duration_seconds"] == 30.0
+
+
+def test_each_attempt_has_a_duration_of_its_own(ticks):
+    durations = [3.0, 4.0]
+
+    def fail_once(*args, **kwargs):
+        ticks.advance(durations.pop(0))
+        if durations:
+            raise ValueError("not yet")
+
+    report = run_one(Shop(execution_loop=fail_once), max_retries=1)
+
+    assert [attempt["duration_seconds"] for attempt in report["attempts"]] == [3.0]
+    assert report["duration_seconds"] == 4.0
 
 
 def test_the_clock_is_looked_at_after_setup_before_execution_and_before_evaluation():

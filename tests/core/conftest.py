@@ -1,0 +1,28 @@
+"""A clock that tests move by hand."""
+
+from types import SimpleNamespace
+
+import pytest
+
+
+class Ticks:
+    """A time in seconds that stands still until somebody advances it."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def read(self) -> float:
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def ticks(monkeypatch):
+    """The time that clocks, calls and repetitions read, instead of the machine's."""
+    ticks = Ticks()
+    machine = SimpleNamespace(monotonic=ticks.read, perf_counter=ticks.read, sleep=ticks.advance)
+    for module in ("clock", "call_policy", "throttle", "scripted", "engine.repetition"):
+        monkeypatch.setattr(f"maseval.core.{module}.time", machine)
+    return ticks
