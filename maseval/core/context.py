@@ -1,4 +1,7 @@
-"""The current repetition: its clock and its components."""
+"""The current repetition: its clock, its components, and what was said in it last.
+
+Whoever watches a run asks ``Conversations`` from another thread; repetitions do nothing for it.
+"""
 
 import functools
 import threading

@@ -1,4 +1,8 @@
-"""Looks into reports that may lack any part, or hold something else where a part should be."""
+"""Values from outside: read whatever their shape, and shown whatever they contain.
+
+A report may lack any part, or hold something else where a part should be; a text of a model, a
+server or a file may hold characters that move the cursor or reorder a line.
+"""
 
 import json
 import re

@@ -50,10 +50,17 @@ class FetchProgress:
             self.note(f"{label}: {total / 1e6:.1f} MB")
             yield lambda received: None
             return
-        from tqdm import tqdm
+        from rich import console, progress
 
-        with tqdm(desc=label, total=total, unit="B", unit_scale=True, file=sys.stderr) as bar:
-            yield bar.update
+        columns = (
+            progress.TextColumn("{task.description}", markup=False),
+            progress.BarColumn(bar_width=20),
+            progress.TaskProgressColumn(),
+            progress.DownloadColumn(),
+        )
+        with progress.Progress(*columns, console=console.Console(stderr=True)) as bar:
+            row = bar.add_task(label, total=total)
+            yield lambda received: bar.advance(row, received)
 
     def _line(self, level: int, text: str) -> None:
         if self.verbose >= level:

@@ -1,7 +1,7 @@
-"""Engines: where the repetitions of a run take place.
+"""Engines, which say where the repetitions of a run take place, and their workers.
 
-The default is threads of this process. Installed packages offer others by an entry point in the
-group ``maseval.engines``; what one must do is ``Engine``.
+The default is the calling thread, or threads of this process. Installed packages offer other
+engines by an entry point in the group ``maseval.engines``; what one must do is ``Engine``.
 """
 
 import difflib

@@ -1,7 +1,7 @@
 """Process-wide settings that a run changes: thread switching, garbage collection, signals.
 
 Runs may overlap, in one thread or in several. Each setting tracks all open requests and returns to
-its original value when the last one ends.
+its original value when the last one ends. Ctrl-C is held back while a finished result is delivered.
 """
 
 import gc

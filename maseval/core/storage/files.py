@@ -1,7 +1,11 @@
-"""Files that appear whole or not at all: a reader sees the old file or the new one, never a part.
+"""Files: written whole or not at all, locked against others, or laid aside for a while.
 
-The content is written to a hidden file in the same folder and flushed to the disk before it takes
-the target's name. A process that is killed leaves at most such a hidden file, ``.<random>.tmp``.
+``atomic_file`` writes the content to a hidden file in the same folder and flushes it to the disk
+before it takes the target's name: a reader sees the old file or the new one, never a part. A
+process that is killed leaves at most such a hidden file, ``.<random>.tmp``.
+
+``lock`` is the operating system's lock on an open file. It ends when the file is closed or the
+process dies, and also keeps two openings within one process apart. On POSIX it is advisory.
 """
 
 import errno

@@ -1,7 +1,10 @@
 """Append-only files of JSON lines that survive being killed.
 
 Each record is one line, written in one go and flushed to disk. Whatever ends the process, the
-file holds every finished record and at most one torn last line, which readers report and skip.
+file holds every finished record and at most one torn last line, which readers report and skip and
+``mend`` moves aside before more is written. A sealed line begins with a checksum of all that
+follows: JSON alone does not notice a digit that was changed. A record that cannot be written where
+it belongs goes to a ``Rescue``, because it was paid for.
 """
 
 import errno

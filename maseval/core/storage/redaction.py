@@ -1,4 +1,10 @@
-"""Keys, tokens and passwords are kept out of everything that is written."""
+"""Keys, tokens and passwords are kept out of everything that is written.
+
+``redact`` and ``redact_text`` go by names and well-known formats. That is not enough for what a
+provider or an agent may quote, and rules for what looks like a secret would mutilate conversations;
+so ``Secrets`` removes the very values that a configuration and the environment variables hold under
+a name that says so.
+"""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Queues: the tasks of a run, and the order in which it takes them."""
+"""Queues: the tasks of a run in the order in which it takes them, and the agent data of each."""
 
 import json
 from abc import ABC, abstractmethod

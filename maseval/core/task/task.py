@@ -1,4 +1,4 @@
-"""One task: its query, and the data to set it up and to evaluate it."""
+"""One task: its query, the data to set it up and to evaluate it, and the rules it is run by."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
