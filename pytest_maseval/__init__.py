@@ -1,4 +1,4 @@
-"""pytest's way to maseval: the mark ``maseval`` and the fixture of the same name.
+"""The pytest plugin: the mark ``maseval`` and the fixture of the same name.
 
 pytest imports this in every test suite of an environment that has maseval. So it stands beside the
 package, whose import takes half a second, and imports from it when a test asks for the fixture.
@@ -21,7 +21,7 @@ _DESCRIPTION = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options that pytest lists under its ``--help``."""
+    """Add the options that pytest lists under its ``--help``."""
     parser.getgroup("maseval", "evaluation of agents").addoption(
         RUNS,
         metavar="DIR",
@@ -31,12 +31,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The mark, which strict suites want to know beforehand."""
+    """Register the mark, which strict suites want to know beforehand."""
     config.addinivalue_line("markers", _DESCRIPTION)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A mark on a test that does not take the fixture would look like an evaluation that passed."""
+    """Fail a marked test without the fixture: it would look like an evaluation that passed."""
     marked = any(mark.name == MARK for mark in item.own_markers)
     if marked and MARK not in getattr(item, "fixturenames", ()):
         pytest.fail(
@@ -48,14 +48,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture
 def maseval(request: pytest.FixtureRequest) -> "AgentEvaluation":
-    """Evaluates an agent as the test's mark ``maseval`` says."""
+    """Return the evaluation of an agent as the test's mark ``maseval`` says."""
     from pytest_maseval.evaluation import AgentEvaluation
 
     return AgentEvaluation.of(request)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """A line for each evaluation: a test that passed may still be undecided."""
+    """Print a line for each evaluation: a test that passed may still be undecided."""
     finished = [each for reports in terminalreporter.stats.values() for each in reports]
     called = [each for each in finished if getattr(each, "when", None) == "call"]
     lines = [

@@ -1,30 +1,33 @@
-"""An agent evaluated inside a test: run, counted, and held against what was asked for."""
+"""Evaluation of an agent inside a test: options checked, agent run, result held against them."""
 
 import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from maseval.app.results.results import RunResult
+from maseval.app.running.options import list_options
 from maseval.benchmark.tau2.agent_brief import MakeAgent
+from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
 from maseval.stats import Requirement, outcomes_of, requirement
+from maseval.stats.planning import ALPHA, check_alpha, check_at_least
 from maseval.stats.trials import by_task
 from pytest_maseval import MARK, RUNS
-from pytest_maseval.options import EvaluationOptions
 
 _VERDICTS = {"met": "reached", "missed": "missed", "undecided": "not decided"}
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What became of an agent's run, and of the pass rate that was asked for."""
+    """The result of an agent's run, and of the pass rate that was asked for."""
 
     result: RunResult
     requirement: Requirement
@@ -63,7 +66,7 @@ class AgentEvaluation:
 
     @classmethod
     def of(cls, request: pytest.FixtureRequest) -> "AgentEvaluation":
-        """As the marks of a test say, those of its class and module included."""
+        """Read the marks of a test, those of its class and module included."""
         marks = list(request.node.iter_markers(MARK))
         if any(mark.args for mark in marks):
             raise ConfigurationError(
@@ -104,7 +107,7 @@ class AgentEvaluation:
 
 
 def _folder_name(nodeid: str) -> str:
-    """The name of a test's folder; two tests never share one, whatever their parameters are."""
+    # The hash keeps tests apart whose names differ only in other characters.
     readable = re.sub(r"[^\w.]+", "-", nodeid).strip("-")[:100]
     return f"{readable}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
 
@@ -126,3 +129,44 @@ def _check_complete(result: RunResult) -> None:
             "for a judge; give judge_model='...' in the mark",
             pytrace=False,
         )
+
+
+# The agent is what a test gives, and the place of the run what --maseval-runs says.
+_NOT_ASKED = frozenset({"agent", "output", "fork"})
+_OWN = ("tasks", "at_least", "alpha")
+
+
+@dataclass(frozen=True)
+class EvaluationOptions:
+    """The pass rate asked for, the accepted chance to fail a good agent, and how to run it."""
+
+    at_least: float
+    alpha: float
+    of_run: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, asked: Mapping[str, Any]) -> "EvaluationOptions":
+        """Check the options; raise ``ConfigurationError`` for one that cannot be asked."""
+        settings = dict(asked)
+        _check_names(settings)
+        at_least, alpha = settings.pop("at_least", 0.0), settings.pop("alpha", ALPHA)
+        check_at_least(at_least)
+        check_alpha(alpha)
+        if "domain" not in settings:
+            raise ConfigurationError(
+                "no domain to evaluate in; mark the test with @pytest.mark.maseval(domain='retail')"
+            )
+        tasks = settings.pop("tasks", ())
+        settings.setdefault("task_id", [tasks] if isinstance(tasks, str) else tasks)
+        return cls(at_least, alpha, settings)
+
+
+def _check_names(asked: Mapping[str, Any]) -> None:
+    names = [each.name for each in list_options(RunOptions)]
+    known = [*_OWN, *(name for name in names if name not in _NOT_ASKED)]
+    unknown = next((name for name in asked if name not in known), None)
+    if unknown is None:
+        return
+    alike = get_close_matches(unknown, known, n=1)
+    hint = f"did you mean {alike[0]!r}?" if alike else f"choose among {', '.join(known)}"
+    raise ConfigurationError(f"maseval evaluates agents without an option {unknown!r}; {hint}")

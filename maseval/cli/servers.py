@@ -153,7 +153,7 @@ def _lines(numbers: Sequence[int]) -> str:
 
 
 if TYPE_CHECKING:  # help must not load a server
-    from maseval.testing.chaos import ChaosServer, Played
+    from maseval.testing.faults import ChaosServer, Played
 
 CHAOS_SERVER_EXAMPLES = examples(
     (

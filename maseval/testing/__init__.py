@@ -3,10 +3,8 @@
 Nothing here is imported by the rest of the package.
 """
 
-from maseval.testing.chaos import ChaosServer, Played
-from maseval.testing.damage import DAMAGES, Damage
-from maseval.testing.faults import FAULTS, Fault, faults_named
-from maseval.testing.kills import KillRig, results_in
+from maseval.testing.damage import DAMAGES, Damage, KillRig, results_in
+from maseval.testing.faults import FAULTS, ChaosServer, Fault, Played, faults_named
 from maseval.testing.protocols import AnthropicProtocol, GoogleProtocol, OpenAIProtocol
 from maseval.testing.provider_server import ProviderServer, Reply, Request, serving
 

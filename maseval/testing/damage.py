@@ -1,16 +1,25 @@
-"""DAMAGES: what can happen to the files of a run, by name.
+"""Damage to runs: ``DAMAGES`` to their files, by name, and kills by ``KillRig``.
 
-Each takes the folder of a finished run and damages it in place.
+Each damage takes the folder of a finished run and damages it in place. The rig starts a program
+that writes to a run folder again and again, and kills it at random moments: whatever was finished
+before a kill must be there after it, and the run that is finished in the end must equal one that
+was never disturbed.
 """
 
 import json
 import os
-from collections.abc import Callable, Mapping
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from maseval.core.report import normalise
 from maseval.core.storage.records import seal_record
+from maseval.runs import RunFolder
 
 LOG, CONFIG, LOCK, RESCUED = "log.jsonl", "config.json", "lock", "log.rescued.jsonl"
 
@@ -25,23 +34,23 @@ class Damage:
 
 
 def log_lines(folder: Path) -> list[bytes]:
-    """The lines of the log, with their ends."""
+    """Return the lines of the log, with their ends."""
     return (folder / LOG).read_bytes().splitlines(keepends=True)
 
 
 def first_report(folder: Path) -> int:
-    """The index of the first line of the log that holds a report."""
+    """Return the index of the first line of the log that holds a report."""
     return next(n for n, line in enumerate(log_lines(folder)) if b'"kind": "report"' in line)
 
 
-def edited(line: bytes, **parts: object) -> bytes:
-    """The line with other values for these keys, and a checksum that is right again."""
+def edit_line(line: bytes, **parts: object) -> bytes:
+    """Change the values of these keys in a line, and make its checksum right again."""
     record: dict[str, Any] = {**json.loads(line), **parts}
     record.pop("crc", None)
     return seal_record(record) + b"\n"
 
 
-def rewritten(folder: Path, change: Callable[[list[bytes], int], object]) -> None:
+def rewrite_log(folder: Path, change: Callable[[list[bytes], int], object]) -> None:
     """Change the lines of the log; ``change`` gets them and the index of the first report."""
     lines, number = log_lines(folder), first_report(folder)
     change(lines, number)
@@ -52,14 +61,14 @@ def _replacing(make: Callable[[bytes], bytes]) -> Callable[[Path], None]:
     def change(lines: list[bytes], number: int) -> None:
         lines[number] = make(lines[number])
 
-    return lambda folder: rewritten(folder, change)
+    return lambda folder: rewrite_log(folder, change)
 
 
 def _closing(**parts: object) -> Callable[[Path], None]:
     def change(lines: list[bytes], number: int) -> None:
-        lines[-1] = edited(lines[-1], **parts)
+        lines[-1] = edit_line(lines[-1], **parts)
 
-    return lambda folder: rewritten(folder, change)
+    return lambda folder: rewrite_log(folder, change)
 
 
 def _swap(lines: list[bytes], number: int) -> None:
@@ -67,7 +76,7 @@ def _swap(lines: list[bytes], number: int) -> None:
 
 
 def _forge(lines: list[bytes], number: int) -> None:
-    lines.insert(number + 1, edited(lines[number], eval=[{"reward": 1.0}]))
+    lines.insert(number + 1, edit_line(lines[number], eval=[{"reward": 1.0}]))
 
 
 def _writing(name: str, content: object) -> Callable[[Path], object]:
@@ -83,7 +92,7 @@ def _pipe(name: str) -> Callable[[Path], None]:
     return do
 
 
-def _marked(folder: Path) -> None:
+def _add_byte_order_mark(folder: Path) -> None:
     log = folder / LOG
     log.write_bytes(b"\xef\xbb\xbf" + log.read_bytes())
 
@@ -106,16 +115,16 @@ _EVERY = (
     Damage(
         "reward",
         "a reward edited, its checksum made right",
-        _replacing(lambda line: edited(line, eval=[{"reward": 1.0, "passed": True}])),
+        _replacing(lambda line: edit_line(line, eval=[{"reward": 1.0, "passed": True}])),
     ),
-    Damage("removed", "a line removed", lambda f: rewritten(f, lambda lines, n: lines.pop(n))),
-    Damage("swapped", "two lines exchanged", lambda f: rewritten(f, _swap)),
-    Damage("forged", "a line added, its checksum made right", lambda f: rewritten(f, _forge)),
-    Damage("mark", "a byte order mark in front of the log", _marked),
+    Damage("removed", "a line removed", lambda f: rewrite_log(f, lambda lines, n: lines.pop(n))),
+    Damage("swapped", "two lines exchanged", lambda f: rewrite_log(f, _swap)),
+    Damage("forged", "a line added, its checksum made right", lambda f: rewrite_log(f, _forge)),
+    Damage("mark", "a byte order mark in front of the log", _add_byte_order_mark),
     Damage(
         "blank",
         "blank lines in the log",
-        lambda f: rewritten(f, lambda lines, n: lines.insert(n, b"\n  \n\n")),
+        lambda f: rewrite_log(f, lambda lines, n: lines.insert(n, b"\n  \n\n")),
     ),
     Damage("rescued", "a rescued file with missing keys", _writing(RESCUED, {"kind": "report"})),
     Damage("rescued-zeros", "a rescued file of zeros", _writing(RESCUED, bytes(1200))),
@@ -134,3 +143,94 @@ _EVERY = (
 )
 
 DAMAGES: dict[str, Damage] = {damage.name: damage for damage in _EVERY}
+
+
+_POLL_SECONDS = 0.002
+# Some die while they start or open the folder, most while they run.
+_WHILE_STARTING = 0.1
+_LONGEST_START = 0.4
+
+
+class KillRig:
+    """One run folder and the command that runs into it.
+
+    Args:
+        command: Starts the run, or resumes it.
+        folder: The run folder that it writes to.
+        seed: The same seed waits for the same number of results before each kill.
+        most_results: A kill comes after fewer new lines of the log than this.
+        signal_number: What the process is sent; by default it gets no chance to clean up.
+        cwd: The folder to start it in.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: str | os.PathLike[str],
+        *,
+        seed: int | random.Random = 0,
+        most_results: int = 25,
+        signal_number: int = signal.SIGTERM if os.name == "nt" else signal.SIGKILL,
+        cwd: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.command = list(command)
+        self.folder = Path(folder)
+        self.kills = 0
+        self._chance = seed if isinstance(seed, random.Random) else random.Random(seed)
+        self._most = most_results
+        self._signal = signal_number
+        self._cwd = cwd
+
+    def kill(self) -> bool:
+        """Start the command and kill it; return False if it ended before that."""
+        with self._start() as process:
+            try:
+                self._wait(process)
+            finally:
+                process.send_signal(self._signal)
+                process.communicate()
+        killed = process.returncode == -self._signal
+        self.kills += killed
+        return killed
+
+    def finish(self) -> subprocess.CompletedProcess[str]:
+        """Run the command to its end."""
+        return subprocess.run(self.command, cwd=self._cwd, capture_output=True, text=True)
+
+    def results(self) -> list[str]:
+        """Return every report of the run as text, without what differs between equal runs."""
+        return results_in(self.folder)
+
+    def _start(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command,
+            cwd=self._cwd,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def _wait(self, process: subprocess.Popen[str]) -> None:
+        if self._chance.random() < _WHILE_STARTING:
+            time.sleep(self._chance.uniform(0, _LONGEST_START))
+            return
+        wanted = self._lines() + 1 + self._chance.randrange(self._most)
+        while process.poll() is None and self._lines() < wanted:
+            time.sleep(_POLL_SECONDS)
+        time.sleep(self._chance.uniform(0, 10 * _POLL_SECONDS))
+
+    def _lines(self) -> int:
+        try:
+            return (self.folder / "log.jsonl").read_bytes().count(b"\n")
+        except FileNotFoundError:
+            return 0
+
+
+def results_in(folder: str | os.PathLike[str]) -> list[str]:
+    """Return every report in a run folder as text, without what differs between equal runs.
+
+    Empty if there is no run yet.
+    """
+    if not (Path(folder) / "config.json").exists():
+        return []
+    return [json.dumps(normalise(report)) for report in RunFolder.read(folder).reports()]

@@ -1,4 +1,4 @@
-"""FAULTS: the ways in which a provider misbehaves, by name, for a server to play.
+"""FAULTS: the ways in which a provider misbehaves, and ChaosServer, which plays them.
 
 Each turns a good reply in OpenAI's protocol into a bad one. What maseval does at each of them is
 listed in docs/errors.md.
@@ -6,13 +6,19 @@ listed in docs/errors.md.
 
 import gzip
 import json
-from collections.abc import Callable, Iterable
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.testing.provider_server import Reply
+from maseval.core.messages import ChatResponse, chat_usage
+from maseval.server.completion import Completion, Refusal, completion
+from maseval.server.upstream import Upstream
+from maseval.testing.provider_server import ProviderServer, Reply, Request
 
 SLOW_SECONDS = 5.0
 HUGE_BYTES = 50_000_000
@@ -44,9 +50,7 @@ def _half(reply: Reply) -> Reply:
     return replace(reply, cut_after=len(json.dumps(reply.body)) // 2)
 
 
-def _changed(change: Callable[[dict[str, Any]], object]) -> Callable[[Reply], Reply]:
-    """A fault inside a good answer."""
-
+def _change_answer(change: Callable[[dict[str, Any]], object]) -> Callable[[Reply], Reply]:
     def spoil(reply: Reply) -> Reply:
         answer = deepcopy(reply.body)
         assert isinstance(answer, dict), "only an answer in OpenAI's form can be changed"
@@ -57,8 +61,6 @@ def _changed(change: Callable[[dict[str, Any]], object]) -> Callable[[Reply], Re
 
 
 def _call(**parts: object) -> Callable[[Reply], Reply]:
-    """A tool call with these parts instead of what was said."""
-
     def change(answer: dict[str, Any]) -> None:
         function: dict[str, object] = {"name": "look_up", "arguments": "{}"}
         call: dict[str, object] = {"id": "call_1", "type": "function", "function": function}
@@ -67,20 +69,20 @@ def _call(**parts: object) -> Callable[[Reply], Reply]:
         answer["choices"][0]["message"] = {"role": "assistant", "tool_calls": [call]}
         answer["choices"][0]["finish_reason"] = "tool_calls"
 
-    return _changed(change)
+    return _change_answer(change)
 
 
 def _usage(value: float) -> Callable[[Reply], Reply]:
     numbers = ("prompt_tokens", "completion_tokens", "total_tokens")
-    return _changed(lambda answer: answer.update(usage=dict.fromkeys(numbers, value)))
+    return _change_answer(lambda answer: answer.update(usage=dict.fromkeys(numbers, value)))
 
 
-def _finished(reason: str) -> Callable[[Reply], Reply]:
+def _finish(reason: str) -> Callable[[Reply], Reply]:
     def change(answer: dict[str, Any]) -> None:
         answer["choices"][0] |= {"finish_reason": reason}
         answer["choices"][0]["message"] = {"role": "assistant", "content": None}
 
-    return _changed(change)
+    return _change_answer(change)
 
 
 def _raw(content: bytes) -> Callable[[Reply], Reply]:
@@ -93,7 +95,6 @@ def _head(header: bytes, body: bytes = b"{}") -> Callable[[Reply], Reply]:
 
 
 def _text(old: str, new: str) -> Callable[[Reply], Reply]:
-    """A good answer with its JSON changed as text."""
     return lambda reply: replace(reply, body=json.dumps(reply.body).replace(old, new, 1))
 
 
@@ -111,7 +112,7 @@ _EVERY = (
         "the conversation is too long",
         _status(400, "This model's maximum context length is 8192", "context_length_exceeded"),
     ),
-    Fault("filter", "the answer is withheld by a content filter", _finished("content_filter")),
+    Fault("filter", "the answer is withheld by a content filter", _finish("content_filter")),
     Fault("drop", "hangs up without an answer", lambda reply: replace(reply, drop=True)),
     Fault("cut", "hangs up in the middle of the answer", _half),
     Fault("slow", "answers after some seconds", lambda reply: replace(reply, delay=SLOW_SECONDS)),
@@ -120,7 +121,9 @@ _EVERY = (
     Fault("html", "a web page instead of an answer", _body(_HTML, Content_Type="text/html")),
     Fault("empty", "an empty body", _body("")),
     Fault("list", "a list instead of an object", _body([])),
-    Fault("no-choices", "an answer without a choice", _changed(lambda a: a.update(choices=[]))),
+    Fault(
+        "no-choices", "an answer without a choice", _change_answer(lambda a: a.update(choices=[]))
+    ),
     Fault("bytes", "random bytes", _body(bytes(range(128, 256)) * 4)),
     Fault("no-name", "a tool call without a name", _call(name="")),
     Fault("number-ids", "tool-call ids that are numbers", _call(id=7)),
@@ -173,7 +176,7 @@ FAULTS: dict[str, Fault] = {fault.name: fault for fault in (*_EVERY, *_WIRE)}
 
 
 def faults_named(names: Iterable[str]) -> list[Fault]:
-    """The faults of these names; raises for one that is not known."""
+    """Return the faults of these names; raise ``ConfigurationError`` for one that is not known."""
     found = []
     for name in names:
         if name not in FAULTS:
@@ -184,3 +187,91 @@ def faults_named(names: Iterable[str]) -> list[Fault]:
     if not found:
         raise ConfigurationError("no fault is named; give some, such as 429,cut,slow,malformed")
     return found
+
+
+GOOD = "good"
+RATE = 0.3
+TEXT = "All is well."
+
+
+class Played(NamedTuple):
+    """The treatment of one request; ``fault`` is ``good`` if it was answered well."""
+
+    number: int
+    fault: str
+
+    @property
+    def is_good(self) -> bool:
+        """True if the request was answered well."""
+        return self.fault == GOOD
+
+
+class ChaosServer(ProviderServer):
+    """Answers some requests well and the others with one of ``faults``.
+
+    Args:
+        faults: What may go wrong, each as often as the others.
+        seed: The same seed spoils the same requests, counted as they come in, in the same way.
+        rate: The share of requests that are spoiled, from 0 to 1.
+        text: What it says where it answers well.
+        upstream: A real provider that answers instead.
+        on_request: Called with what was done with each request.
+    """
+
+    def __init__(
+        self,
+        faults: Sequence[Fault],
+        *,
+        seed: int = 0,
+        rate: float = RATE,
+        text: str = TEXT,
+        upstream: Upstream | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        on_request: Callable[[Played], object] = lambda played: None,
+    ) -> None:
+        if not 0 <= rate <= 1:
+            raise ConfigurationError(f"rate is {rate:g}; give a share from 0 to 1")
+        super().__init__(host, port)
+        self.played: Counter[str] = Counter()
+        self._faults = list(faults)
+        self._seed, self._rate = seed, rate
+        self._text, self._upstream = text, upstream
+        self._numbers = count(1)
+        self._on_request = on_request
+
+    @property
+    def base_url(self) -> str:
+        """The base URL to give to a client of OpenAI's protocol."""
+        return f"{self.url}/v1"
+
+    def reply_to(self, request: Request) -> Reply:
+        """Return a good reply, or a spoiled one."""
+        number = next(self._numbers)
+        fault = self._fault_of(number)
+        reply = self._good_reply(request)
+        self.played[fault.name if fault else GOOD] += 1
+        self._on_request(Played(number, fault.name if fault else GOOD))
+        return fault.spoil(reply) if fault and reply.status == 200 else reply
+
+    def _fault_of(self, number: int) -> Fault | None:
+        # Drawn for each request by itself: with several clients their order is not certain.
+        chance = random.Random(f"{self._seed}/{number}")
+        if not self._faults or chance.random() >= self._rate:
+            return None
+        return chance.choice(self._faults)
+
+    def _good_reply(self, request: Request) -> Reply:
+        if request.method == "GET":
+            model = {"id": "chaos", "object": "model", "created": 0, "owned_by": "maseval"}
+            return Reply({"object": "list", "data": [model]})
+        try:
+            return Reply(self._completion(request))
+        except Refusal as refusal:
+            return Reply(refusal.body, refusal.status, refusal.headers)
+
+    def _completion(self, request: Request) -> Completion:
+        if self._upstream is not None:
+            return self._upstream.ask(request.body, request.headers)
+        said = ChatResponse(self._text, usage=chat_usage(10, 5))
+        return completion(said, str(request.body.get("model")))

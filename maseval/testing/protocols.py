@@ -1,6 +1,6 @@
-"""How each provider would put a text, a tool call or an error.
+"""Texts, tool calls and errors in the form of each provider.
 
-One test can so be run against all of them, with the same method names on each class.
+The classes have the same methods, so that one test can be run against all providers.
 """
 
 import json
@@ -47,12 +47,12 @@ class OpenAIProtocol:
         return {**completion({}, "stop"), "choices": []}
 
     @staticmethod
-    def filtered() -> dict[str, object]:
+    def content_filter() -> dict[str, object]:
         return completion({"role": "assistant", "content": None}, "content_filter")
 
 
 def completion(message: dict[str, object], reason: str) -> dict[str, object]:
-    """An answer in OpenAI's form."""
+    """Return an answer in OpenAI's form."""
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -96,12 +96,12 @@ class AnthropicProtocol:
         return {"id": "msg_1", "type": "message", "role": "assistant", "model": "served-model"}
 
     @staticmethod
-    def filtered() -> dict[str, object]:
+    def content_filter() -> dict[str, object]:
         return message([], "refusal")
 
 
 def message(blocks: Sequence[Mapping[str, object]], reason: str) -> dict[str, object]:
-    """An answer in Anthropic's form."""
+    """Return an answer in Anthropic's form."""
     return {
         "id": "msg_1",
         "type": "message",
@@ -142,12 +142,12 @@ class GoogleProtocol:
         return {"candidates": [], "usageMetadata": {"promptTokenCount": 100}}
 
     @staticmethod
-    def filtered() -> dict[str, object]:
+    def content_filter() -> dict[str, object]:
         return {**candidate([]), "promptFeedback": {"blockReason": "SAFETY"}, "candidates": []}
 
 
 def candidate(parts: Sequence[Mapping[str, object]], reason: str = "STOP") -> dict[str, object]:
-    """An answer in Google's form."""
+    """Return an answer in Google's form."""
     return {
         "candidates": [
             {"content": {"role": "model", "parts": list(parts)}, "finishReason": reason, "index": 0}

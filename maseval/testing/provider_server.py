@@ -21,7 +21,7 @@ _LOCAL = "127.0.0.1"
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server does with one request.
+    """The server's reaction to one request.
 
     Args:
         body: Bytes and texts go out as they are, anything else as JSON.
@@ -46,7 +46,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Request:
-    """What the server was asked; the names of headers are in lower case."""
+    """A request that the server got; the names of headers are in lower case."""
 
     path: str
     headers: Mapping[str, str]
@@ -81,7 +81,7 @@ class ProviderServer(ThreadingHTTPServer):
         self.replies += [r if isinstance(r, Reply) else Reply(r) for r in replies]
 
     def reply_to(self, request: Request) -> Reply:
-        """What to do with a request; called in a thread of its own."""
+        """Return the reply to a request; called in a thread of its own."""
         return self.replies.pop(0) if self.replies else _NOTHING_LEFT
 
     def server_bind(self) -> None:
@@ -90,7 +90,7 @@ class ProviderServer(ThreadingHTTPServer):
         self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that hangs up, as one does after a time-out, is nothing to report."""
+        """Ignore a client that hangs up, as one does after a time-out."""
 
 
 class _ProviderHandler(BaseHTTPRequestHandler):
@@ -166,7 +166,7 @@ def serving() -> AbstractContextManager[ProviderServer]: ...
 @overload
 def serving(server: ServerT) -> AbstractContextManager[ServerT]: ...
 def serving(server: ProviderServer | None = None) -> AbstractContextManager[ProviderServer]:
-    """A server that runs while the block does; a plain one unless another is given."""
+    """Run a server while the block runs; a plain one unless another is given."""
     return _serving(server or ProviderServer())
 
 

@@ -9,7 +9,7 @@ import pytest
 from maseval.core.storage.records import seal_record
 from maseval.runs import RunFolder, RunFolderError, list_runs, run_into
 from maseval.testing import DAMAGES, results_in
-from maseval.testing.damage import edited, first_report, log_lines, rewritten
+from maseval.testing.damage import edit_line, first_report, log_lines, rewrite_log
 from tests.cli.commandline import maseval
 from tests.faults.table import shows
 from tests.runs.worlds import config, desk, finished_run, tasks
@@ -125,9 +125,9 @@ def edited_last_report(path, **parts):
     def change(lines, number):
         reports = [place for place, line in enumerate(lines) if b'"kind": "report"' in line]
         del lines[reports[-1] + 1 :]
-        lines[-1] = edited(lines[-1], **parts)
+        lines[-1] = edit_line(lines[-1], **parts)
 
-    rewritten(path, change)
+    rewrite_log(path, change)
 
 
 @shows(
@@ -180,14 +180,14 @@ def test_a_log_of_an_earlier_release_is_read_resumed_and_linked_from_there(run):
         lines[:] = [edited_without_link(line) for line in lines]
 
     before = results_in(run)
-    rewritten(run, unlink)
+    rewrite_log(run, unlink)
     assert RunFolder.read(run).damaged == []
 
     assert resumed(run) == []
 
     assert RunFolder.read(run).damaged == [] and results_in(run) == before
     assert b'"after": ' in log_lines(run)[-1]
-    rewritten(run, lambda lines, number: lines.pop(number))
+    rewrite_log(run, lambda lines, number: lines.pop(number))
     assert "a line before it is missing" in str(RunFolder.read(run).damaged[0])
 
 
@@ -197,7 +197,7 @@ def edited_without_link(line):
 
 
 def test_a_line_without_a_link_among_others_is_reported(run):
-    rewritten(run, lambda lines, n: lines.__setitem__(n, edited_without_link(lines[n])))
+    rewrite_log(run, lambda lines, n: lines.__setitem__(n, edited_without_link(lines[n])))
 
     assert "does not name the line before it" in str(RunFolder.read(run).damaged[0])
 

@@ -12,8 +12,7 @@ from maseval.server.http import LOCAL
 from maseval.server.models import ScriptServer
 from maseval.server.replaying import OnRequest, ReplayServer
 from maseval.server.upstream import Upstream
-from maseval.testing.chaos import RATE, TEXT, ChaosServer, Played
-from maseval.testing.faults import faults_named
+from maseval.testing.faults import RATE, TEXT, ChaosServer, Played, faults_named
 
 DEFAULT_PORT = 8765
 DEFAULT_KEY_ENV = "OPENAI_API_KEY"

@@ -1,4 +1,4 @@
-"""What happened in a run, for tools that collect traces; nothing is imported until it is used."""
+"""Traces of runs for tools that collect them; nothing is imported until it is used."""
 
 from maseval.core import lazy
 

@@ -1,4 +1,4 @@
-"""Who did what, and when: a report's messages, cut where the word passes to somebody else.
+"""The stretches of a conversation: a report's messages, cut where the speaker changes.
 
 An environment that records the whole conversation with its times is asked first, because it sees
 the agents of all frameworks alike. Otherwise every agent's own messages are read. Frameworks hand
@@ -12,7 +12,7 @@ from itertools import groupby
 
 from maseval.core.outcome import recorded_simulation
 from maseval.core.shapes import Shape, entries, mapping
-from maseval.interface.telemetry.moments import began_and_ended, lasting, moment, spread
+from maseval.interface.telemetry.span import began_and_ended, lasting, moment, spread
 
 USER = "user"
 
@@ -32,7 +32,7 @@ class Step:
 
 @dataclass
 class Stretch:
-    """What one participant did between the words of others, from ``heard`` to its answer."""
+    """The steps of one participant between messages of others, from ``heard`` to its answer."""
 
     name: str
     start: int
@@ -43,14 +43,14 @@ class Stretch:
 
 
 def stretches(report: Shape) -> list[Stretch]:
-    """What agents and user did, in order of time."""
+    """Return the stretches of agents and user, in order of time."""
     recorded = _messages(recorded_simulation(report))
     found = _of_conversation(report, recorded) if recorded else _of_agents(report)
     return sorted(found, key=lambda each: each.start)
 
 
 def bounds(report: Shape) -> tuple[int, int]:
-    """When the repetition began and ended."""
+    """Return the times at which the repetition began and ended."""
     start = moment(report.get("started_at"))
     if start is None:  # in a file of another program
         start = moment(recorded_simulation(report).get("start_time")) or 0
@@ -58,7 +58,7 @@ def bounds(report: Shape) -> tuple[int, int]:
 
 
 def counts_its_tokens(report: Shape, agent: str) -> bool:
-    """Whether an agent asks its model itself, as those of frameworks do."""
+    """Tell whether an agent asks its model itself, as those of frameworks do."""
     return "input_tokens" in mapping(report, "usage", "agents", agent)
 
 
@@ -72,7 +72,7 @@ def _of_conversation(report: Shape, messages: Sequence[Shape]) -> Iterator[Stret
     heard: Shape = {}
     groups = [(who, list(group)) for who, group in groupby(messages, _speaker)]
     for position, (who, group) in enumerate(groups):
-        steps = _timed(group, last)
+        steps = _time_steps(group, last)
         # What a conversation is opened with is not the agent's own.
         is_greeting = position == 0 and who != USER and len(groups) > 1
         if not is_greeting:
@@ -82,11 +82,11 @@ def _of_conversation(report: Shape, messages: Sequence[Shape]) -> Iterator[Stret
 
 
 def _speaker(message: Shape) -> object:
-    """Whose message it is; a tool's answer is part of what was done by whoever called it."""
+    # A tool's answer belongs to the caller of the tool.
     return message.get("requestor") if message.get("role") == "tool" else message.get("role")
 
 
-def _timed(messages: Sequence[Shape], start: int) -> list[Step]:
+def _time_steps(messages: Sequence[Shape], start: int) -> list[Step]:
     steps: list[Step] = []
     for message in messages:
         start = max(start, moment(message.get("timestamp")) or start)
@@ -99,13 +99,15 @@ def _of_agents(report: Shape) -> Iterator[Stretch]:
         trace = mapping(report, "traces", "agents", name)
         turns = list(_turns(_messages(trace)))
         if counts_its_tokens(report, name):
-            yield from _estimated(name, turns, _known_times(trace, len(turns), bounds(report)))
+            yield from _estimated_stretches(
+                name, turns, _known_times(trace, len(turns), bounds(report))
+            )
         else:
-            yield from _as_told(name, turns, bounds(report)[0])
+            yield from _stretches_as_logged(name, turns, bounds(report)[0])
 
 
 def _turns(messages: Sequence[Shape]) -> Iterator[tuple[Shape, list[Shape]]]:
-    """Each message of a user that was answered, and all up to the next one."""
+    """Yield each message of a user that was answered, and all answers up to the next one."""
     heard: Shape = {}
     answers: list[Shape] = []
     for message in messages:
@@ -120,18 +122,18 @@ def _turns(messages: Sequence[Shape]) -> Iterator[tuple[Shape, list[Shape]]]:
         yield heard, answers
 
 
-def _as_told(
+def _stretches_as_logged(
     name: str, turns: Sequence[tuple[Shape, list[Shape]]], start: int
 ) -> Iterator[Stretch]:
     for heard, answers in turns:
         start = max(start, moment(heard.get("timestamp")) or start)
-        steps = _timed(answers, start)
+        steps = _time_steps(answers, start)
         yield Stretch(name, start, steps[-1].end, steps, heard)
         start = steps[-1].end
 
 
 def _known_times(trace: Shape, turns: int, whole: tuple[int, int]) -> list[tuple[int, int]]:
-    """When each turn began and ended: as logged, else in equal parts of the whole."""
+    """Return the times of each turn: as logged, else in equal parts of the whole."""
     logs = (began_and_ended(mapping(entry)) for entry in entries(trace.get("logs")))
     known = [each for each in logs if each is not None]
     if len(known) == turns:
@@ -142,7 +144,7 @@ def _known_times(trace: Shape, turns: int, whole: tuple[int, int]) -> list[tuple
     return list(zip([first, *ends], ends, strict=False))
 
 
-def _estimated(
+def _estimated_stretches(
     name: str,
     turns: Sequence[tuple[Shape, list[Shape]]],
     times: Sequence[tuple[int, int]],

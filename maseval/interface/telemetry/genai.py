@@ -41,13 +41,13 @@ _PROVIDERS = {
 
 
 def provider_of(model: str | None, adapter: str = "") -> str:
-    """Who runs a model: by the class that asks it, else by the first part of its id."""
+    """Return a model's provider: by the class that asks it, else by the first part of its id."""
     prefix = model.partition("/")[0] if model and "/" in model else ""
     return _PROVIDERS.get(adapter) or prefix or "_OTHER"
 
 
 def message(role: str, content: object, calls: Sequence[Shape] = ()) -> str:
-    """One message in the form of the conventions, as the JSON text of a list."""
+    """Return one message in the form of the conventions, as the JSON text of a list."""
     parts: list[Shape] = [{"type": "text", "content": content}] if content else []
     parts += [{"type": "tool_call", **call} for call in calls]
     return text([{"role": role, "parts": parts}])

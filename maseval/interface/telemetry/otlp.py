@@ -22,7 +22,7 @@ from maseval.interface import extras
 from maseval.interface.telemetry.genai import SCHEMA_URL
 from maseval.interface.telemetry.sender import DeliveryError
 from maseval.interface.telemetry.simulation import simulation_span, trace_of
-from maseval.interface.telemetry.span import Numbered, Value, numbered
+from maseval.interface.telemetry.span import NumberedSpan, Value, number_spans
 
 EXTRA = "otel"
 PATH = "/v1/traces"
@@ -68,7 +68,7 @@ class OTLPReceiver:
         if self._over.is_set():
             raise DeliveryError("sending was given up")
         if self._exporter is None:
-            self._exporter = self._made()
+            self._exporter = self._make_exporter()
         self._failure = None
         with _LastWords() as words:
             result = self._exporter.export(list(self._spans(reports)))
@@ -80,24 +80,24 @@ class OTLPReceiver:
             self._exporter.shutdown()
         self._over.set()
 
-    def _made(self) -> Any:
+    def _make_exporter(self) -> Any:
         session = import_module("requests").Session()
         session.hooks["response"].append(_check_answer)
-        session.request = self._watched(session.request)
+        session.request = self._remember_failure(session.request)
         kind = import_module(_EXPORTER).OTLPSpanExporter
         return kind(endpoint=self.endpoint, headers=self._headers or None, session=session)
 
-    def _watched(self, request: Callable[..., object]) -> Callable[..., object]:
-        """A request whose failure is remembered; the exporter only says that it gave up."""
+    def _remember_failure(self, request: Callable[..., object]) -> Callable[..., object]:
+        """Wrap a request so that its failure is kept; the exporter only says that it gave up."""
 
-        def watched(*args: object, **options: object) -> object:
+        def send(*args: object, **options: object) -> object:
             try:
                 return request(*args, **options)
             except Exception as error:
                 self._failure = _innermost(error)
                 raise
 
-        return watched
+        return send
 
     def _spans(self, reports: Sequence[Report]) -> Iterator[object]:
         sdk = import_module("opentelemetry.sdk.trace")
@@ -107,12 +107,12 @@ class OTLPReceiver:
             trace = trace_of(report)
             root = simulation_span(report, content=self._content)
             root.attributes |= self._attributes(report)
-            for each in numbered(root, trace):
+            for each in number_spans(root, trace):
                 yield sdk.ReadableSpan(
-                    **self._described(each, trace), resource=resource, instrumentation_scope=scope
+                    **self._span_fields(each, trace), resource=resource, instrumentation_scope=scope
                 )
 
-    def _described(self, each: Numbered, trace: int) -> dict[str, object]:
+    def _span_fields(self, each: NumberedSpan, trace: int) -> dict[str, object]:
         api = import_module("opentelemetry.trace")
         sdk = import_module("opentelemetry.sdk.trace")
         span = each.span
@@ -122,9 +122,9 @@ class OTLPReceiver:
             "context": _context(trace, each.id),
             "parent": None if each.parent is None else _context(trace, each.parent),
             "kind": api.SpanKind.CLIENT if span.client else api.SpanKind.INTERNAL,
-            "attributes": self._cleaned(span.attributes),
+            "attributes": self._clean_all(span.attributes),
             "events": [
-                sdk.Event(name, self._cleaned(attributes), span.end)
+                sdk.Event(name, self._clean_all(attributes), span.end)
                 for name, attributes in span.events.items()
             ],
             "status": api.Status(code, span.error and self._clean(span.error)),
@@ -132,23 +132,23 @@ class OTLPReceiver:
             "end_time": span.end,
         }
 
-    def _cleaned(self, attributes: Mapping[str, Value]) -> dict[str, Value]:
-        return {key: self._cleaned_value(value) for key, value in attributes.items()}
+    def _clean_all(self, attributes: Mapping[str, Value]) -> dict[str, Value]:
+        return {key: self._clean_value(value) for key, value in attributes.items()}
 
-    def _cleaned_value(self, value: Value) -> Value:
+    def _clean_value(self, value: Value) -> Value:
         if isinstance(value, tuple):
             return tuple(map(self._clean, value))
         return self._clean(value) if isinstance(value, str) else value
 
 
 def clean_text(secrets: Secrets | None = None) -> Clean:
-    """Removes known secrets from a text, by default those in environment variables."""
+    """Return a function that removes secrets from a text, by default those of the environment."""
     known = secrets or Secrets.of({})
     return lambda text: redact_text(known.removed_from_text(text))
 
 
 def traces_url(endpoint: str) -> str:
-    """Where an endpoint takes traces; raises for what is not the address of one."""
+    """Return the URL at which an endpoint takes traces; raise for what is not an address."""
     parts = urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise ConfigurationError(
@@ -204,13 +204,13 @@ def _is_taken(body: bytes, kind: str) -> bool:
 
 
 def _innermost(error: Exception) -> Exception:
-    """What is behind an error of the HTTP library, which wraps others in words of its own."""
+    """Return the cause of an error of the HTTP library, which wraps others in words of its own."""
     inner = getattr(error, "reason", None) or next(iter(error.args), None)
     return _innermost(inner) if isinstance(inner, Exception) else error
 
 
 class _LastWords(logging.Handler):
-    """Why an export failed: the exporter says so to its log alone.
+    """A log handler that keeps why an export failed: the exporter says so to its log alone.
 
     With a handler on it, the log does not print to a terminal by itself either.
     """

@@ -1,7 +1,8 @@
-"""Sending in the background: whoever has something to send neither waits nor learns of failures.
+"""Sending in the background: the run neither waits nor fails when a receiver does.
 
-A thread of its own takes from a queue of limited size and hands over batches. What finds the queue
-full is left out, what the receiver does not take is counted, and the end waits a stated time.
+A thread of its own takes items from a queue of limited size and hands over batches. An item that
+finds the queue full is left out, one that the receiver does not take is counted, and the end waits
+a stated time.
 """
 
 import queue
@@ -17,7 +18,7 @@ ItemT = TypeVar("ItemT", contravariant=True)
 KeptT = TypeVar("KeptT")
 
 END_SECONDS = 10.0
-"""How long the end of a run waits for what is still to be sent, at most."""
+"""The end of a run waits at most so long for what is still to be sent."""
 CAPACITY = 500
 BATCH = 50
 
@@ -27,10 +28,10 @@ class DeliveryError(MASEvalError):
 
 
 class Receiver(Protocol[ItemT]):
-    """Takes batches of items, and can be told to give up from another thread."""
+    """A destination of batches; another thread can tell it to give up."""
 
     def send(self, items: Sequence[ItemT], /) -> None:
-        """Hand over a batch; raises ``DeliveryError``."""
+        """Hand over a batch; raise ``DeliveryError`` if it is not taken."""
 
     def abort(self) -> None:
         """Let a ``send`` that hangs end soon."""
@@ -38,7 +39,7 @@ class Receiver(Protocol[ItemT]):
 
 @dataclass
 class Delivery:
-    """How much was taken, how much was not, and why not the first time."""
+    """The number of items sent and not sent, and the reason of the first failure."""
 
     sent: int = 0
     unsent: int = 0
@@ -103,7 +104,7 @@ class Sender(Generic[KeptT]):
         self.on_sent(batch)
 
     def _batch(self) -> tuple[list[KeptT], bool]:
-        """What waits by now, and whether more can come."""
+        """Take what waits by now; the second value tells whether more can come."""
         items = [self._queue.get()]
         while len(items) < BATCH and items[-1] is not None:
             try:

@@ -21,25 +21,24 @@ from maseval.interface.telemetry.conversation import (
     counts_its_tokens,
     stretches,
 )
-from maseval.interface.telemetry.moments import began_and_ended
-from maseval.interface.telemetry.span import Span, Value, known, trace_id
+from maseval.interface.telemetry.span import Span, Value, began_and_ended, drop_unknown, trace_id
 
 ESTIMATED = "maseval.time.estimated"
 
 
 def trace_of(report: Shape) -> int:
-    """The id of the trace about a repetition: that of its run, task and trial."""
+    """Return the id of the trace about a repetition: that of its run, task and trial."""
     run = report.get("run_id") or recorded_id(report) or report.get("started_at") or ""
     return trace_id(text(run), *simulation_key(report))
 
 
 def recorded_id(report: Shape) -> object:
-    """What a results file calls a simulation."""
+    """Return the id of a simulation in a results file."""
     return mapping(report, "traces", "environment", "simulation").get("id")
 
 
 def simulation_span(report: Shape, *, content: bool = False) -> Span:
-    """The tree of spans; with ``content``, also what was said and what tools were given."""
+    """Return the tree of spans; ``content`` adds messages, and arguments and results of tools."""
     root = Span(_title(report), *bounds(report), _facts(report), error=_failure(report))
     root.events[genai.EVALUATION] = _verdict(report)
     found = stretches(report)
@@ -66,7 +65,7 @@ def _facts(report: Shape) -> dict[str, Value]:
     cost, tokens = spent(report)
     passed = {"pass": True, "fail": False}.get(kind_of(report))
     run = text_or_none(report.get("run_id"))
-    return known(
+    return drop_unknown(
         {
             genai.CONVERSATION: f"{run or ''}/{domain}/{task}/{trial}",
             "maseval.run_id": run,
@@ -93,7 +92,7 @@ def _failure(report: Shape) -> str | None:
 
 def _verdict(report: Shape) -> dict[str, Value]:
     named = next((each.get("evaluator") for each in evaluations(report)), None)
-    return known(
+    return drop_unknown(
         {
             genai.SCORE_NAME: text(named or "reward"),
             genai.SCORE: reward_of(report),
@@ -103,7 +102,7 @@ def _verdict(report: Shape) -> dict[str, Value]:
 
 
 def _turns(worked: Sequence[Span]) -> Iterator[Span]:
-    """What the user does, and the agent thereafter; an agent at work for another is part of it."""
+    """Yield one turn at a time: the user's message and all that agents do in reply."""
     turn: Span | None = None
     for span in worked:
         if turn is not None and span.end <= turn.end and span.start < turn.end:
@@ -134,9 +133,9 @@ def _stretch_span(report: Shape, stretch: Stretch, *, content: bool) -> Span:
         **_tokens_logged(report, stretch),
     }
     name = f"{genai.INVOKE_AGENT} {stretch.name}"
-    span = Span(name, stretch.start, stretch.end, known(facts))
+    span = Span(name, stretch.start, stretch.end, drop_unknown(facts))
     if content:
-        span.attributes |= known(_said(stretch))
+        span.attributes |= drop_unknown(_content_attributes(stretch))
     if counts_its_tokens(report, stretch.name):
         span.children += _chats(stretch, model)
     span.children += _tool_calls(stretch, content=content)
@@ -148,7 +147,7 @@ def _model_of(report: Shape, agent: str) -> str | None:
 
 
 def _tokens_logged(report: Shape, stretch: Stretch) -> dict[str, Value | None]:
-    """The tokens that a framework counted for a turn, or for the steps of it."""
+    """Add up the tokens that a framework counted for a turn, or for the steps of it."""
     totals = {"input_tokens": 0, "output_tokens": 0}
     seen = False
     for entry in map(
@@ -168,7 +167,7 @@ def _tokens_logged(report: Shape, stretch: Stretch) -> dict[str, Value | None]:
 
 
 def _chats(stretch: Stretch, model: str | None) -> Iterator[Span]:
-    """A model call for each of the agent's own messages: from what came before to its end."""
+    """Yield a model call for each of the agent's messages, from the step before to its end."""
     start = stretch.start
     for step in stretch.steps:
         if step.role == "assistant":
@@ -186,11 +185,11 @@ def _chat_span(
         ESTIMATED: estimated or None,
     }
     name = f"{genai.CHAT} {model}" if model else genai.CHAT
-    return Span(name, start, end, known(facts), client=True)
+    return Span(name, start, end, drop_unknown(facts), client=True)
 
 
 def _tool_calls(stretch: Stretch, *, content: bool) -> Iterator[Span]:
-    """A tool starts when it is called, or when the one before it is done."""
+    """Yield tool calls; each starts when it is made, or when the one before it is done."""
     called: dict[object, Shape] = {}
     start = stretch.start
     for step in stretch.steps:
@@ -222,11 +221,11 @@ def _tool_span(step: Step, call: Shape, start: int, *, estimated: bool, content:
         facts[genai.CALL_ARGUMENTS] = text_or_none(function.get("arguments"))
         facts[genai.CALL_RESULT] = text_or_none(step.message.get("content"))
     error = "the tool returned an error" if failed else None
-    return Span(f"{genai.EXECUTE_TOOL} {name}", start, step.end, known(facts), error=error)
+    return Span(f"{genai.EXECUTE_TOOL} {name}", start, step.end, drop_unknown(facts), error=error)
 
 
 def _model_calls(report: Shape) -> Iterator[Span]:
-    """The calls that models themselves have logged, every attempt of them."""
+    """Yield the calls that models themselves have logged, every attempt of them."""
     models = mapping(report, "traces", "models")
     for trace in map(partial(mapping, models), models):
         model, adapter = text_or_none(trace.get("model_id")), text(trace.get("type"))
@@ -248,7 +247,7 @@ def _logged_call(entry: Shape, span: Span) -> Span:
     return span
 
 
-def _said(stretch: Stretch) -> Mapping[str, Value | None]:
+def _content_attributes(stretch: Stretch) -> Mapping[str, Value | None]:
     heard, last = stretch.heard.get("content"), stretch.steps[-1].message
     return {
         genai.INPUT: genai.message("user", heard) if heard else None,
@@ -257,7 +256,7 @@ def _said(stretch: Stretch) -> Mapping[str, Value | None]:
 
 
 def _note_answers(stretch: Stretch, span: Span) -> None:
-    """What the model answered in each call, where every message has its call."""
+    """Add the model's answer to each call, if every message has its call."""
     chats = [each for each in span.children if each.client and each.error is None]
     answers = [step.message for step in stretch.steps if step.role != "tool"]
     if len(chats) == len(answers):

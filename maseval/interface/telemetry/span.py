@@ -1,16 +1,22 @@
-"""Spans before any library: a tree with times, whose ids follow from what it is about."""
+"""Spans before any library: trees whose ids follow from their subject, and times.
+
+Times are nanoseconds since 1970, as OpenTelemetry counts them.
+"""
 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
+
+from maseval.core.shapes import Shape, number
 
 Value = str | bool | int | float | tuple[str, ...]
 
 
 @dataclass
 class Span:
-    """A part of a simulation; ``client`` is a request to somebody else, ``error`` why it failed."""
+    """A part of a simulation; ``client`` marks a request to a provider, ``error`` a failure."""
 
     name: str
     start: int
@@ -22,11 +28,11 @@ class Span:
     children: list["Span"] = field(default_factory=list)
 
     def contains(self, moment: int) -> bool:
-        """Whether it lasted at that moment."""
+        """Tell whether it lasted at that moment."""
         return self.start <= moment <= self.end
 
     def innermost(self, moment: int, *, besides: tuple[str, ...] = ()) -> "Span":
-        """The deepest span that lasted at a moment, of which the last begun; else this one.
+        """Return the deepest span that lasted at a moment, of which the last begun; else this one.
 
         Those whose operation is one of ``besides`` have no children.
         """
@@ -45,7 +51,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Numbered:
+class NumberedSpan:
     """A span with its id and that of its parent."""
 
     span: Span
@@ -54,29 +60,61 @@ class Numbered:
 
 
 def trace_id(*identity: str | int) -> int:
-    """The id of the trace about one thing: 128 bits, the same whenever it is computed."""
-    return _hashed([*identity], 16)
+    """Return the id of the trace about one thing: 128 bits, the same whenever it is computed."""
+    return _hash([*identity], 16)
 
 
-def numbered(root: Span, trace: int) -> Iterator[Numbered]:
-    """Every span of a trace, parents first, with ids that depend on its place alone."""
-    yield from _numbered(root, trace, None, ())
+def number_spans(root: Span, trace: int) -> Iterator[NumberedSpan]:
+    """Yield every span of a trace, parents first, with ids that depend on its place alone."""
+    yield from _number_below(root, trace, None, ())
 
 
-def _numbered(
+def _number_below(
     span: Span, trace: int, parent: int | None, place: tuple[int, ...]
-) -> Iterator[Numbered]:
-    own = _hashed([trace, *place], 8)
-    yield Numbered(span, own, parent)
+) -> Iterator[NumberedSpan]:
+    own = _hash([trace, *place], 8)
+    yield NumberedSpan(span, own, parent)
     for position, child in enumerate(span.children):
-        yield from _numbered(child, trace, own, (*place, position))
+        yield from _number_below(child, trace, own, (*place, position))
 
 
-def _hashed(identity: list[str | int], size: int) -> int:
+def _hash(identity: list[str | int], size: int) -> int:
     digest = hashlib.sha256(json.dumps(identity).encode()).digest()
     return int.from_bytes(digest[:size]) or 1  # an id of zero is not valid
 
 
-def known(attributes: Mapping[str, Value | None]) -> dict[str, Value]:
-    """The attributes that have a value."""
+def drop_unknown(attributes: Mapping[str, Value | None]) -> dict[str, Value]:
+    """Return the attributes that have a value."""
     return {key: value for key, value in attributes.items() if value is not None}
+
+
+SECOND = 1_000_000_000
+
+
+def moment(text: object) -> int | None:
+    """Return the moment that an ISO 8601 text names; without a zone, as in reports, it is local."""
+    if not isinstance(text, str):
+        return None
+    try:
+        found = datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return None
+    return int(found.timestamp()) * SECOND + found.microsecond * 1000
+
+
+def lasting(seconds: object) -> int:
+    """Return a duration in nanoseconds; 0 for what is not one."""
+    return int(max(number(seconds) or 0.0, 0.0) * SECOND)
+
+
+def began_and_ended(entry: Shape) -> tuple[int, int] | None:
+    """Return the times at which the call of a log entry began and ended."""
+    start = moment(entry.get("timestamp"))
+    if start is None and (epoch := number(entry.get("start_time"))) is not None:
+        start = int(epoch * SECOND)
+    return None if start is None else (start, start + lasting(entry.get("duration_seconds")))
+
+
+def spread(first: int, last: int, count: int) -> list[int]:
+    """Return ``count`` moments at equal distances after ``first``, the last one being ``last``."""
+    return [first + (last - first) * place // count for place in range(1, count + 1)]

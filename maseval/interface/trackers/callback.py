@@ -11,9 +11,13 @@ from maseval.core.outcome import kind_of, outcome_of, reward_of, simulation_key,
 from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets
 from maseval.interface.telemetry.conversation import bounds
-from maseval.interface.telemetry.moments import SECOND
-from maseval.interface.trackers.bounded import BoundedProcess
-from maseval.interface.trackers.sending import TRACKER_SECONDS, as_json, check_installed
+from maseval.interface.telemetry.span import SECOND
+from maseval.interface.trackers.sending import (
+    TRACKER_SECONDS,
+    BoundedProcess,
+    as_json,
+    check_installed,
+)
 from maseval.interface.trackers.tracked_run import (
     OVERALL,
     Finished,
@@ -102,7 +106,7 @@ class WandbCallback(_TrackerCallback):
 
 
 def finished_of(report: Report) -> Finished:
-    """A report without its conversation."""
+    """Reduce a report to a ``Finished``, without its conversation."""
     domain, task, _ = simulation_key(report)
     cost, tokens = spent(report)
     return Finished(

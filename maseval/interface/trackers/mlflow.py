@@ -92,7 +92,7 @@ def _note_end(client: Any, run_id: str, run: TrackedRun) -> None:
 
 @contextmanager
 def _settings() -> Iterator[None]:
-    """Give up soon, unless variables of the environment say how long to try."""
+    """Make MLflow give up soon, unless the environment says how long to try."""
     added = {name: value for name, value in _SETTINGS.items() if name not in os.environ}
     os.environ.update(added)
     try:

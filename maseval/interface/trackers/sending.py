@@ -1,9 +1,17 @@
-"""Sending a run to one of the trackers, by name; also as a process: ``NAME WHERE KNOWN``."""
+"""Sending a run to a tracker by name, also in a process of its own: ``NAME WHERE KNOWN``.
+
+The process is given so long and no longer, and is killed with all that it has started.
+"""
 
 import json
+import os
+import signal
+import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import asdict
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 
@@ -14,9 +22,50 @@ from maseval.interface import extras
 from maseval.interface.telemetry.sender import DeliveryError
 from maseval.interface.trackers.tracked_run import TrackedRun
 
+
+@dataclass
+class BoundedProcess:
+    """A command that runs beside this one."""
+
+    process: "subprocess.Popen[str]"
+
+    @classmethod
+    def start(cls, command: Sequence[str]) -> "BoundedProcess":
+        """Start a command."""
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        return cls(process)
+
+    def failure(self, deadline: float, given: str = "") -> str | None:
+        """Wait for its end, at ``deadline`` (monotonic) kill it; return why it failed, or None."""
+        try:
+            _, errors = self.process.communicate(given, max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self._kill()
+            return "no answer in time"
+        if self.process.returncode == 0:
+            return None
+        lines = [line for line in errors.splitlines() if line.strip()]
+        return (lines or ["it failed without a word"])[-1].removeprefix("Error: ")
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError):
+            if hasattr(os, "killpg"):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            else:
+                self.process.kill()
+        self.process.communicate()
+
+
 TRACKERS = ("mlflow", "wandb")
 TRACKER_SECONDS = 30.0
-"""How long the end of a run waits for trackers, at most: their libraries alone take seconds."""
+"""The end of a run waits at most so long for trackers: their libraries alone take seconds."""
 
 
 def check_installed(name: str) -> None:
@@ -26,7 +75,7 @@ def check_installed(name: str) -> None:
 
 
 def send_to(name: str, run: TrackedRun, where: str | None, known: str | None = None) -> str:
-    """Send a run to a tracker, and return the id it has there; raises ``DeliveryError``."""
+    """Send a run to a tracker and return its id there; raise ``DeliveryError`` if refused."""
     send: Callable[..., str] = import_module(f"maseval.interface.trackers.{name}").send
     try:
         return send(run, where, known)
@@ -38,16 +87,16 @@ def send_to(name: str, run: TrackedRun, where: str | None, known: str | None = N
 
 
 def as_json(run: TrackedRun) -> str:
-    """A run for another process; its files are made first."""
+    """Write a run for another process; its files are made first."""
     files = [str(file) for file in run.files()]
     return json.dumps({**asdict(run), "files": files})
 
 
 def from_json(text: str) -> TrackedRun:
-    """The run that ``as_json`` wrote."""
-    told = json.loads(text)
-    files = [Path(file) for file in told["files"]]
-    return TrackedRun(**{**told, "files": lambda: files})
+    """Read the run that ``as_json`` wrote."""
+    fields = json.loads(text)
+    files = [Path(file) for file in fields["files"]]
+    return TrackedRun(**{**fields, "files": lambda: files})
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ class Finished(NamedTuple):
 
 @dataclass(frozen=True)
 class TrackedRun:
-    """What is sent of a run.
+    """The part of a run that is sent.
 
     ``key`` names the run whenever it is sent, so that a tracker has it once. Its first simulation
     ``started`` and its last one ``ended`` so many seconds after 1970. ``files`` makes what is
@@ -48,7 +48,7 @@ class TrackedRun:
 
     @property
     def digest(self) -> str:
-        """Equal for equal contents: what was sent already need not be sent again."""
+        """A hash of the contents: a run that was sent already need not be sent again."""
         content = [self.name, self.parameters, self.metrics, self.tasks, self.complete]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -58,17 +58,17 @@ class TrackedRun:
         return list(self.tasks[0]) if self.tasks else []
 
     def rows(self) -> list[list[object]]:
-        """The table, a row for each task."""
+        """Return the table, a row for each task."""
         return [list(row.values()) for row in self.tasks]
 
 
 def key_of(*identity: str) -> str:
-    """The key of a run, from whatever identifies it."""
+    """Return the key of a run, from whatever identifies it."""
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
 
 
 def parameters_of(config: Mapping[str, object]) -> dict[str, str]:
-    """A configuration without its secrets, one text for each setting: ``agent.model``."""
+    """Flatten a configuration without its secrets: one text for each setting, ``agent.model``."""
     return dict(_flat(redact(config), ()))
 
 
@@ -84,7 +84,7 @@ def _flat(values: Mapping[str, object], path: tuple[str, ...]) -> Iterator[tuple
 def metrics_of(
     scores: Mapping[str, Mapping[int, Estimate]], finished: Sequence[Finished]
 ) -> dict[str, float]:
-    """pass^k with both ends of its interval, by domain and overall, and what the run took.
+    """Return pass^k with both ends of its interval, by domain and overall, and what the run took.
 
     ``pass_hat_1``, ``pass_hat_1_low``, ``retail/pass_hat_1_high``: no tracker takes a ``^``.
     """
@@ -110,7 +110,7 @@ def metrics_of(
 
 
 def tasks_of(finished: Iterable[Finished]) -> list[dict[str, object]]:
-    """A row for each task: its trials, how many passed, and what they took."""
+    """Return a row for each task: its trials, how many passed, and what they took."""
     by_task: dict[tuple[str, str], list[Finished]] = {}
     for each in finished:
         by_task.setdefault((each.domain, each.task_id), []).append(each)

@@ -78,7 +78,7 @@ def test_an_answer_that_cannot_be_read_is_the_providers_failure(body, clerk, ser
 
 @pytest.mark.parametrize("kind", each(lambda kind: kind.tells_filtered), indirect=True)
 def test_a_filtered_answer_is_the_providers_failure(clerk, server):
-    server.will(OpenAIProtocol.filtered())
+    server.will(OpenAIProtocol.content_filter())
 
     with pytest.raises(ContentFilterError):
         clerk(f"{server.url}/v1").run("Hi")

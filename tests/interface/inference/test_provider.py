@@ -260,7 +260,7 @@ def test_an_answer_with_nothing_in_it_is_malformed(provider, server):
 
 
 def test_a_withheld_answer_is_a_content_filter(provider, server):
-    server.will(provider.protocol.filtered())
+    server.will(provider.protocol.content_filter())
 
     failure(provider.adapter(server), errors.ContentFilterError)
 

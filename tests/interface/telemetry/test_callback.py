@@ -152,7 +152,7 @@ def test_langfuse_gets_traces_with_its_keys_and_names(monkeypatch):
 @pytest.fixture
 def langfuse_keys(monkeypatch):
     monkeypatch.setattr(callback_module, "END_SECONDS", 30.0)
-    monkeypatch.setattr("maseval.interface.telemetry.langfuse_scores._PAUSES", (0.0, 0.0))
+    monkeypatch.setattr("maseval.interface.telemetry.langfuse._PAUSES", (0.0, 0.0))
     monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "pk-lf-12345678")
     monkeypatch.setenv("LANGFUSE_SECRET_KEY", "sk-lf-87654321")
 
@@ -179,7 +179,7 @@ def test_scores_that_langfuse_refuses_are_unsent_and_fail_no_run(
     status, asked, langfuse_keys, monkeypatch, caplog
 ):
     if status is None:  # it never answers
-        monkeypatch.setattr("maseval.interface.telemetry.langfuse_scores._TIMEOUT", 0.2)
+        monkeypatch.setattr("maseval.interface.telemetry.langfuse._TIMEOUT", 0.2)
     with receiving() as receiver:
         receiver.score_answer = status and (status, "text/plain", b"not sk-lf-87654321")
         callback = LangfuseCallback(receiver.url)

@@ -9,7 +9,7 @@ from maseval.benchmark.booking.benchmark import BookingBenchmark
 from maseval.benchmark.booking.tasks import load_tasks
 from maseval.core.usage import TokenUsage
 from maseval.interface.telemetry.simulation import ESTIMATED, simulation_span, trace_of
-from maseval.interface.telemetry.span import numbered
+from maseval.interface.telemetry.span import number_spans
 
 
 def every(span):
@@ -79,7 +79,9 @@ def test_what_was_said_is_there_only_if_asked_for(report):
 
 def test_ids_depend_on_run_task_and_trial_alone(report):
     def ids(one):
-        return [(each.id, each.parent) for each in numbered(simulation_span(one), trace_of(one))]
+        return [
+            (each.id, each.parent) for each in number_spans(simulation_span(one), trace_of(one))
+        ]
 
     assert trace_of(report) == trace_of(json.loads(json.dumps(report)))
     assert ids(report) == ids(json.loads(json.dumps(report)))

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from maseval.interface.trackers.bounded import BoundedProcess
+from maseval.interface.trackers.sending import BoundedProcess
 
 
 def failure(code, seconds, given=""):
