@@ -112,7 +112,7 @@ class _Printer:
 
 def _serve(server: "ReplayServer | ScriptServer", printer: _Printer) -> None:
     """Serve until Ctrl-C or SIGTERM, and sum up."""
-    from maseval.server.secrets import PLACEHOLDER
+    from maseval.server.upstream import PLACEHOLDER
 
     with ended_by_signals():
         try:

@@ -92,7 +92,6 @@ class ExportedTable:
     path: Path | None
 
     def to_dict(self) -> dict[str, object]:
-        """Return the fields, ready for JSON."""
         return {**vars(self), "path": None if self.path is None else str(self.path)}
 
 

@@ -94,7 +94,6 @@ class Frame:
 
     @property
     def schema(self) -> Any:
-        """The Arrow schema."""
         return arrow.schema(self._column_types)
 
     @property

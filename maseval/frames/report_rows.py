@@ -29,7 +29,6 @@ def key_of(report: Shape) -> dict[str, object]:
 
 
 def simulation_rows(report: Shape, source: OpenedSource) -> Iterator[dict[str, object]]:
-    """Yield the one row of a report."""
     kind = kind_of(report)
     error = mapping(report, "error")
     messages = conversation(report)
@@ -190,7 +189,6 @@ def _verdict_cells(returned: Shape) -> dict[str, object]:
 
 
 def message_rows(report: Shape, source: OpenedSource) -> Iterator[dict[str, object]]:
-    """Yield a row for each message, in order; of several agents one after the other."""
     key = key_of(report)
     for speaker, messages in recorded_messages(report):
         for position, message in enumerate(messages):
@@ -216,7 +214,6 @@ def _answers(message: Shape) -> object:
 
 
 def tool_call_rows(report: Shape, source: OpenedSource) -> Iterator[dict[str, object]]:
-    """Yield a row for each tool call, in the order of the messages."""
     key = key_of(report)
     types = mapping(report, "config", "environment", "tool_types")
     for message in conversation(report):

@@ -45,7 +45,6 @@ class Refusal(MASEvalError):
 
 
 def completion(response: ChatResponse, model: str) -> Completion:
-    """Return a model's answer in the protocol's form."""
     message: dict[str, object] = {"role": "assistant", "content": response.content}
     if response.tool_calls:
         message["tool_calls"] = response.tool_calls

@@ -252,7 +252,6 @@ class ChatServer:
 
     @property
     def port(self) -> int:
-        """The port it listens on."""
         return int(self._http.server_address[1])
 
     @property

@@ -39,7 +39,6 @@ def canonical(request: Mapping[str, object]) -> Canonical:
 
 
 def key_of(request: Canonical) -> str:
-    """Return the key of a canonical request, under which its answers are stored."""
     return digest(request)
 
 

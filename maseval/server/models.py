@@ -40,7 +40,6 @@ class ModelServer(ChatServer):
         return name
 
     def remove(self, name: str) -> None:
-        """Stop serving that model."""
         self._served.pop(name, None)
 
     def _ask(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:

@@ -121,7 +121,6 @@ class Nearest:
         self._models: dict[str, _KnownRequest] = {}
 
     def models(self) -> list[str]:
-        """Return the names of the models on the tape."""
         with self._lock:
             self._catch_up()
             return list(self._models)

@@ -13,9 +13,8 @@ from maseval.server.completion import Completion, Refusal, RequestBody
 from maseval.server.http import LOCAL, ChatServer
 from maseval.server.matching import Canonical, canonical, key_of
 from maseval.server.nearest import Nearest, Neighbour
-from maseval.server.secrets import exchange_secrets
 from maseval.server.tape import Exchange, Tape, TapeError, TapePlace
-from maseval.server.upstream import Upstream
+from maseval.server.upstream import Upstream, exchange_secrets
 
 TAPE_MISS = "tape_miss"
 # Not one of those after which clients retry: 408, 409, 429, and all from 500 on.
@@ -229,7 +228,6 @@ class ReplayServer(ChatServer):
 
 
 def about(request: RequestBody) -> tuple[str, int]:
-    """Return the model and the number of messages of a request."""
     return str(request.get("model")), len(request["messages"])
 
 

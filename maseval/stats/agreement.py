@@ -33,7 +33,6 @@ class Agreement:
         return (self.equal / self.total - by_chance) / (1 - by_chance)
 
     def to_dict(self) -> dict[str, float | None]:
-        """Return the counts and shares, ready for JSON."""
         return {
             "total": self.total,
             "equal": self.equal,
@@ -43,7 +42,6 @@ class Agreement:
 
 
 def agreement(answers: Iterable[tuple[bool, bool]]) -> Agreement:
-    """Count pairs of answers."""
     pairs = list(answers)
     return Agreement(
         len(pairs),

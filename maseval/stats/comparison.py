@@ -47,7 +47,6 @@ class Difference:
 
     @property
     def name(self) -> str:
-        """The measure with its k, such as ``pass^1``."""
         return measure_name(self.measure, self.k)
 
 
@@ -144,7 +143,6 @@ def compare(
 
 
 def _groups(tasks: Mapping[TaskKey, Trials]) -> list[tuple[str | None, list[TaskKey]]]:
-    """Return the tasks of each group, and of all together if there are several."""
     names = dict.fromkeys(key.group for key in tasks)
     groups: list[tuple[str | None, list[TaskKey]]] = [
         (name, [key for key in tasks if key.group == name]) for name in names

@@ -54,7 +54,6 @@ class Estimate(Result):
 
     @property
     def high(self) -> float:
-        """The upper end of ``interval``; 1 without one."""
         return 1.0 if self.interval is None else self.interval.high
 
     def in_brief(self) -> dict[str, float | None]:

@@ -144,7 +144,6 @@ def regularised_beta(x: float, a: float, b: float) -> float:
 
 
 def log_beta(a: float, b: float) -> float:
-    """Return the logarithm of Euler's beta function."""
     return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
 

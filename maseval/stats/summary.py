@@ -59,7 +59,6 @@ class Summary(Result):
 
     @property
     def overall(self) -> GroupSummary:
-        """All tasks together."""
         return self.groups[-1]
 
 

@@ -91,12 +91,10 @@ MEASURES: dict[Measure, Callable[[int, int, int], Fraction]] = {
 
 
 def task_scores(tasks: Iterable[Trials], measure: Measure, k: int) -> list[float]:
-    """Return the measure of each task."""
     return [float(MEASURES[measure](*each, k)) for each in tasks]
 
 
 def mean_over_tasks(tasks: Iterable[Trials], measure: Measure, k: int) -> float:
-    """Return the mean over tasks, each of which counts once."""
     return fmean(task_scores(tasks, measure, k))
 
 

@@ -5,8 +5,15 @@ Nothing here is imported by the rest of the package.
 
 from maseval.testing.damage import DAMAGES, Damage, KillRig, results_in
 from maseval.testing.faults import FAULTS, ChaosServer, Fault, Played, faults_named
-from maseval.testing.protocols import AnthropicProtocol, GoogleProtocol, OpenAIProtocol
-from maseval.testing.provider_server import ProviderServer, Reply, Request, serving
+from maseval.testing.provider_server import (
+    AnthropicProtocol,
+    GoogleProtocol,
+    OpenAIProtocol,
+    ProviderServer,
+    Reply,
+    Request,
+    serving,
+)
 
 __all__ = [
     "DAMAGES",

@@ -34,12 +34,10 @@ class Damage:
 
 
 def log_lines(folder: Path) -> list[bytes]:
-    """Return the lines of the log, with their ends."""
     return (folder / LOG).read_bytes().splitlines(keepends=True)
 
 
 def first_report(folder: Path) -> int:
-    """Return the index of the first line of the log that holds a report."""
     return next(n for n, line in enumerate(log_lines(folder)) if b'"kind": "report"' in line)
 
 

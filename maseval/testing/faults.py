@@ -202,7 +202,6 @@ class Played(NamedTuple):
 
     @property
     def is_good(self) -> bool:
-        """True if the request was answered well."""
         return self.fault == GOOD
 
 
@@ -246,7 +245,6 @@ class ChaosServer(ProviderServer):
         return f"{self.url}/v1"
 
     def reply_to(self, request: Request) -> Reply:
-        """Return a good reply, or a spoiled one."""
         number = next(self._numbers)
         fault = self._fault_of(number)
         reply = self._good_reply(request)

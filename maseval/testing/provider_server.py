@@ -1,5 +1,8 @@
 """ProviderServer: a real HTTP server on loopback that answers by a script, well or badly.
 
+The protocol classes write texts, tool calls and errors in the form of each provider, all with the
+same methods, so that one test can be run against all providers.
+
 Each request takes the next reply; what was asked is kept. A reply says what goes over the wire to
 the byte, so that every way in which a provider can misbehave can be played.
 """
@@ -7,7 +10,7 @@ the byte, so that every way in which a provider can misbehave can be played.
 import json
 import socketserver
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -73,7 +76,6 @@ class ProviderServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """The address of the server, without a path."""
         return f"http://{self.server_address[0]!s}:{self.server_port}"
 
     def will(self, *replies: Reply | object) -> None:
@@ -180,3 +182,142 @@ def _serving(server: ServerT) -> Iterator[ServerT]:
         server.closing.set()
         server.shutdown()
         server.server_close()
+
+
+Call = tuple[str, dict[str, object]]
+
+
+class OpenAIProtocol:
+    """Chat completions, as OpenAI answers them."""
+
+    filter_error = (400, "The response was filtered by the content management policy")
+    overflow_error = (400, "This model's maximum context length is 8192 tokens")
+
+    @staticmethod
+    def text(text: str | None, **more: object) -> dict[str, object]:
+        return completion({"role": "assistant", "content": text, **more}, "stop")
+
+    @staticmethod
+    def calls(*calls: Call) -> dict[str, object]:
+        made = [
+            {
+                "id": f"id_{number}",
+                "type": "function",
+                "function": {"name": name, "arguments": json.dumps(arguments)},
+            }
+            for number, (name, arguments) in enumerate(calls)
+        ]
+        return completion({"role": "assistant", "content": None, "tool_calls": made}, "tool_calls")
+
+    @staticmethod
+    def error(message: str, status: int = 400, code: str | None = None) -> dict[str, object]:
+        return {"error": {"message": message, "type": "an_error", "code": code}}
+
+    @staticmethod
+    def empty() -> dict[str, object]:
+        return {**completion({}, "stop"), "choices": []}
+
+    @staticmethod
+    def content_filter() -> dict[str, object]:
+        return completion({"role": "assistant", "content": None}, "content_filter")
+
+
+def completion(message: dict[str, object], reason: str) -> dict[str, object]:
+    """Return an answer in OpenAI's form."""
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "served-model",
+        "choices": [{"index": 0, "message": message, "finish_reason": reason}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+    }
+
+
+class AnthropicProtocol:
+    """Messages, as Anthropic answers them."""
+
+    filter_error = (400, "Output blocked by content filtering policy: content_filter")
+    overflow_error = (400, "prompt is too long: 210000 tokens > 200000 maximum")
+
+    @staticmethod
+    def text(text: str) -> dict[str, object]:
+        return message([{"type": "text", "text": text}], "end_turn")
+
+    @staticmethod
+    def calls(*calls: Call) -> dict[str, object]:
+        blocks = [
+            {"type": "tool_use", "id": f"id_{number}", "name": name, "input": arguments}
+            for number, (name, arguments) in enumerate(calls)
+        ]
+        return message(blocks, "tool_use")
+
+    @staticmethod
+    def error(message: str, status: int = 400, code: str | None = None) -> dict[str, object]:
+        return {"type": "error", "error": {"type": code or "an_error", "message": message}}
+
+    @staticmethod
+    def empty() -> dict[str, object]:
+        return {"id": "msg_1", "type": "message", "role": "assistant", "model": "served-model"}
+
+    @staticmethod
+    def content_filter() -> dict[str, object]:
+        return message([], "refusal")
+
+
+def message(blocks: Sequence[Mapping[str, object]], reason: str) -> dict[str, object]:
+    """Return an answer in Anthropic's form."""
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "served-model",
+        "content": list(blocks),
+        "stop_reason": reason,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 100, "output_tokens": 20},
+    }
+
+
+class GoogleProtocol:
+    """``generateContent``, as Gemini answers it."""
+
+    filter_error = (400, "Blocked by the safety settings")
+    overflow_error = (400, "The input token count (1048577) exceeds the maximum number")
+
+    @staticmethod
+    def text(text: str) -> dict[str, object]:
+        return candidate([{"text": text}])
+
+    @staticmethod
+    def calls(*calls: Call) -> dict[str, object]:
+        return candidate(
+            [{"functionCall": {"name": name, "args": arguments}} for name, arguments in calls]
+        )
+
+    @staticmethod
+    def error(message: str, status: int = 400, code: str | None = None) -> dict[str, object]:
+        return {"error": {"code": status, "message": message, "status": code or "AN_ERROR"}}
+
+    @staticmethod
+    def empty() -> dict[str, object]:
+        return {"candidates": [], "usageMetadata": {"promptTokenCount": 100}}
+
+    @staticmethod
+    def content_filter() -> dict[str, object]:
+        return {**candidate([]), "promptFeedback": {"blockReason": "SAFETY"}, "candidates": []}
+
+
+def candidate(parts: Sequence[Mapping[str, object]], reason: str = "STOP") -> dict[str, object]:
+    """Return an answer in Google's form."""
+    return {
+        "candidates": [
+            {"content": {"role": "model", "parts": list(parts)}, "finishReason": reason, "index": 0}
+        ],
+        "usageMetadata": {
+            "promptTokenCount": 100,
+            "candidatesTokenCount": 20,
+            "totalTokenCount": 120,
+        },
+        "modelVersion": "served-model",
+    }

@@ -8,8 +8,7 @@ from maseval import ScriptedModelAdapter, register_model
 from maseval.interface.extras import is_installed
 from maseval.runs import RunFolder
 from maseval.server import ModelServer
-from maseval.testing.protocols import OpenAIProtocol
-from maseval.testing.provider_server import Reply, serving
+from maseval.testing.provider_server import OpenAIProtocol, Reply, serving
 from tests.cli.commandline import finished, last_json, maseval, require_data
 
 LIBRARY = ("tau2", "run", "--domain", "library")

@@ -8,8 +8,7 @@ import pytest
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.wording import wording_of
 from maseval.core.model import resolve_model
-from maseval.testing.protocols import OpenAIProtocol
-from maseval.testing.provider_server import serving
+from maseval.testing.provider_server import OpenAIProtocol, serving
 from tests.interface.libraries import needing
 
 pytestmark = [pytest.mark.contract, pytest.mark.data, *needing("openai")]

@@ -10,8 +10,7 @@ from maseval.core.exceptions import RunStoppedError
 from maseval.core.model import register_model, resolve_model
 from maseval.core.throttle import throttle_of
 from maseval.interface.inference import OpenAIModelAdapter
-from maseval.testing.protocols import OpenAIProtocol
-from maseval.testing.provider_server import Reply
+from maseval.testing.provider_server import OpenAIProtocol, Reply
 from tests.core.worlds import Shop, numbered
 
 CANARY = "canary-0123456789-do-not-sing"

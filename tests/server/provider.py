@@ -77,6 +77,7 @@ class Provider(ProviderServer):
         super().__init__()
         self.gate = threading.Event()
         self.gate.set()
+        self.asked = threading.Event()
 
     @property
     def url(self) -> str:
@@ -100,6 +101,7 @@ class Provider(ProviderServer):
 
     def reply_to(self, request: Request) -> Reply:
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        self.asked.set()
         self.gate.wait(60)
         return reply
 

@@ -3,7 +3,6 @@
 import json
 import socket
 import threading
-import time
 
 import pytest
 
@@ -230,8 +229,7 @@ def test_an_answer_under_way_is_kept_when_the_server_is_closed(path, upstream):
     server = ReplayServer(path, upstream=upstream.url, **RECORDER).start()
     client = threading.Thread(target=lambda: heard.append(ask(server.url, asking("one"))))
     client.start()
-    while not upstream.bodies:
-        time.sleep(0.01)
+    assert upstream.asked.wait(60)
     assert server.under_way == 1
     closing = threading.Thread(target=server.close)
     closing.start()
@@ -255,22 +253,21 @@ def test_an_answer_that_cannot_be_kept_is_not_paid_for_again(recorder, upstream,
     assert reply.status == 422 and "cannot be added to the tape" in reply.error["message"]
 
 
-def test_an_answer_that_its_client_did_not_wait_for_is_not_what_it_went_on_with(
-    recorder, upstream, path
-):
+def test_an_answer_that_its_client_did_not_wait_for_is_not_what_it_went_on_with(path, upstream):
     upstream.will(saying("late"), saying("in time"))
     upstream.gate.clear()
     body = json.dumps(asking("one")).encode()
-    with socket.create_connection(("127.0.0.1", recorder.port)) as line:
-        head = f"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n"
-        line.sendall(head.encode() + body)
-        while not upstream.bodies:
-            time.sleep(0.01)
-    upstream.gate.set()
-    while recorder.under_way:
-        time.sleep(0.01)
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n"
+    done = threading.Event()
+    options = {**RECORDER, "on_request": lambda served: done.set()}
+    with ReplayServer(path, upstream=upstream.url, **options) as recorder:
+        with socket.create_connection(("127.0.0.1", recorder.port)) as line:
+            line.sendall(head.encode() + body)
+            assert upstream.asked.wait(60)
+        upstream.gate.set()
+        assert done.wait(60)
 
-    again = ask(recorder.url, asking("one"))
+        again = ask(recorder.url, asking("one"))
 
     assert again.content == "in time" and recorder.recorded == 1
     assert played(path, asking("one"))[0].content == "in time"

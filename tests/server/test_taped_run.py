@@ -9,7 +9,7 @@ from maseval.benchmark.tau2.players.rehearsal import make_model
 from maseval.benchmark.tau2.players.user import make_user
 from maseval.core import call_policy
 from maseval.server import ModelServer, ReplayServer
-from maseval.server.secrets import PLACEHOLDER
+from maseval.server.upstream import PLACEHOLDER
 from tests.interface.libraries import needing
 
 pytestmark = [pytest.mark.data, pytest.mark.slow, *needing("openai")]

@@ -66,7 +66,6 @@ class Assignment:
             self.deaths += 1
 
     def is_hopeless(self, most_deaths: int) -> bool:
-        """Tell whether it has been tried often enough."""
         return self.deaths >= most_deaths or self.moves >= _MOST_MOVES
 
 
@@ -81,12 +80,10 @@ class Backlog:
     )
 
     def add(self, assignment: Assignment) -> None:
-        """Have an assignment wait."""
         self._waiting[assignment.quarantine_level].append(assignment)
 
     @property
     def is_empty(self) -> bool:
-        """True if none waits."""
         return not any(self._waiting)
 
     @property
@@ -126,7 +123,6 @@ class ProcessLostError(MASEvalError):
 
     @property
     def machine_down(self) -> bool:
-        """True if its whole machine is gone."""
         return "node has died" in self.message
 
 
@@ -155,7 +151,6 @@ class Process:
         return f"process {self.place.process} on {self.place.node}"
 
     def equip(self, modules: Any, equipment: bytes, limits: Any) -> None:
-        """Send what it needs."""
         self.stage = Stage.EQUIPPING
         self.pending = self._actor.begin.remote(modules, equipment, limits)
 
@@ -167,11 +162,9 @@ class Process:
         self.pending = self._actor.collect.remote(orders, patience)
 
     def submit(self, assignments: Sequence[Assignment], orders: bytes) -> None:
-        """Send orders by themselves."""
         self._unconfirmed[self._actor.submit.remote(orders)] = assignments
 
     def stop(self) -> None:
-        """Let it know that the run is stopping."""
         self._actor.stop.remote()
 
     def reply(self) -> Any:
@@ -182,7 +175,6 @@ class Process:
         return reply
 
     def read_reply(self, data: bytes) -> WorkerReply:
-        """Read a reply to ``collect``."""
         reply = unpack_reply(data)
         if reply.unreadable:
             self._unread.append((self._sent_along, reply.unreadable))

@@ -71,7 +71,6 @@ class RayMap:
         self._under_way: deque[tuple[Sequence[Any], Any]] = deque()
 
     def over(self, batches: Iterable[Sequence[Any]]) -> Iterator[MappedBatch[Any, Any]]:
-        """Yield the results, in the order of the batches."""
         try:
             for batch in batches:
                 self._under_way.append((batch, self._start(batch)))

@@ -180,7 +180,6 @@ class SharedThrottle(Throttle):
             self._admit()
 
     def grant(self, grant: Grant) -> None:
-        """Let through the request whose turn it is."""
         with self._lock:
             slot = self._waiting.pop(grant.ticket, None)
             if slot is None or slot.turn is None:  # it waits no longer
@@ -192,7 +191,6 @@ class SharedThrottle(Throttle):
             slot.turn.set()
 
     def leave(self, slot: Slot, error: BaseException | None = None, *, rest: float = 0.0) -> None:
-        """Release a slot and report the outcome of its request to the cluster."""
         outcome = _outcome(error)
         with self._lock:
             if self._joined or (outcome == "complaint" and self._join(first=True)):

@@ -175,7 +175,6 @@ class ClusterLimits:
         return News(known.term, self._limited(), grants)
 
     async def has_answered(self, endpoint: str, model_id: str) -> bool:
-        """Tell whether a model has answered any member."""
         return model_id in self._endpoint(endpoint).answered
 
     async def limits(self) -> dict[str, float]:

@@ -48,7 +48,6 @@ def unpack(data: bytes) -> Any:
 
 
 def can_be_sent(value: object) -> bool:
-    """Tell whether a value can be packed."""
     try:
         pack(value)
     except Exception:  # of whatever the value consists of
@@ -95,7 +94,6 @@ def _as_text(delivery: WorkResult) -> WorkResult:
 
 
 def unpack_reply(data: bytes) -> WorkerReply:
-    """Unpack a reply, with its exceptions."""
     reply, carried = unpack(data)
     assert isinstance(reply, WorkerReply)
     pairs = zip(reply.deliveries, carried, strict=True)

@@ -122,7 +122,6 @@ class CodeFacts(NamedTuple):
 
     @classmethod
     def here(cls) -> "CodeFacts":
-        """Return those of this process."""
         python = ".".join(platform.python_version_tuple()[:2])
         return cls(str(_PACKAGE.__version__), code_hash(), python)
 

@@ -269,7 +269,6 @@ class RayWorkers:
         self._finished.append((assignment.repetition, delivery.to_result(assignment.repetition)))
 
     def _pass_on(self, assignment: Assignment | None, said: Said) -> None:
-        """Show people who watch the run the last message."""
         if assignment is not None:
             self._job.setting.conversations.note(assignment.key, said)
 
@@ -284,7 +283,6 @@ class RayWorkers:
             self._processes.append(Process(self._ray, quarantine=process.quarantine))
 
     def _replace_dead(self, process: Process, lost: ProcessLostError) -> None:
-        """Replace a process that died, and begin its repetitions again."""
         self._remove(process)
         if process.stage is not Stage.WORKING:
             self._failed_start(str(lost), process, blamed=not lost.machine_down)
@@ -356,7 +354,6 @@ class RayWorkers:
         self._end(assignment, error)
 
     def _end(self, assignment: Assignment, error: MASEvalError) -> None:
-        """Report a assignment that no process will finish."""
         self._forget(assignment)
         repetition = assignment.repetition
         repetition.context.registry.close()

@@ -26,7 +26,6 @@ class Step:
 
     @property
     def role(self) -> object:
-        """``assistant``, ``user`` or ``tool``."""
         return self.message.get("role")
 
 
@@ -43,7 +42,6 @@ class Stretch:
 
 
 def stretches(report: Shape) -> list[Stretch]:
-    """Return the stretches of agents and user, in order of time."""
     recorded = _messages(recorded_simulation(report))
     found = _of_conversation(report, recorded) if recorded else _of_agents(report)
     return sorted(found, key=lambda each: each.start)

@@ -55,7 +55,6 @@ class LangfuseReceiver(OTLPReceiver):
         self._scores = LangfuseScores(home, keys)
 
     def send(self, reports: Sequence[Report], /) -> None:
-        """Export the traces of reports, and their verdicts as scores."""
         super().send(reports)
         self._scores.send(reports)
 
@@ -129,7 +128,6 @@ class LangfuseScores:
                 self._post(score)
 
     def abort(self) -> None:
-        """Let a ``send`` that is under way end soon."""
         self._over.set()
         if self._session is not None:
             self._session.close()

@@ -33,7 +33,6 @@ def trace_of(report: Shape) -> int:
 
 
 def recorded_id(report: Shape) -> object:
-    """Return the id of a simulation in a results file."""
     return mapping(report, "traces", "environment", "simulation").get("id")
 
 
@@ -225,7 +224,6 @@ def _tool_span(step: Step, call: Shape, start: int, *, estimated: bool, content:
 
 
 def _model_calls(report: Shape) -> Iterator[Span]:
-    """Yield the calls that models themselves have logged, every attempt of them."""
     models = mapping(report, "traces", "models")
     for trace in map(partial(mapping, models), models):
         model, adapter = text_or_none(trace.get("model_id")), text(trace.get("type"))

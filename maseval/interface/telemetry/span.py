@@ -28,7 +28,6 @@ class Span:
     children: list["Span"] = field(default_factory=list)
 
     def contains(self, moment: int) -> bool:
-        """Tell whether it lasted at that moment."""
         return self.start <= moment <= self.end
 
     def innermost(self, moment: int, *, besides: tuple[str, ...] = ()) -> "Span":
@@ -84,7 +83,6 @@ def _hash(identity: list[str | int], size: int) -> int:
 
 
 def drop_unknown(attributes: Mapping[str, Value | None]) -> dict[str, Value]:
-    """Return the attributes that have a value."""
     return {key: value for key, value in attributes.items() if value is not None}
 
 

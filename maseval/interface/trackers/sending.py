@@ -31,7 +31,6 @@ class BoundedProcess:
 
     @classmethod
     def start(cls, command: Sequence[str]) -> "BoundedProcess":
-        """Start a command."""
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -93,7 +92,6 @@ def as_json(run: TrackedRun) -> str:
 
 
 def from_json(text: str) -> TrackedRun:
-    """Read the run that ``as_json`` wrote."""
     fields = json.loads(text)
     files = [Path(file) for file in fields["files"]]
     return TrackedRun(**{**fields, "files": lambda: files})

@@ -54,16 +54,13 @@ class TrackedRun:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the table's columns."""
         return list(self.tasks[0]) if self.tasks else []
 
     def rows(self) -> list[list[object]]:
-        """Return the table, a row for each task."""
         return [list(row.values()) for row in self.tasks]
 
 
 def key_of(*identity: str) -> str:
-    """Return the key of a run, from whatever identifies it."""
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:16]
 
 

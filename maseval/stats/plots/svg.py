@@ -89,7 +89,6 @@ def text(
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str = "grid", width: float = 1) -> str:
-    """Return a straight line."""
     return (
         f'<line class="{kind} line" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
         f'stroke-width="{width:g}"/>'
@@ -97,7 +96,6 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str = "grid", width: 
 
 
 def polyline(points: Iterable[tuple[float, float]], kind: str, dash: str = "") -> str:
-    """Return a line through points."""
     pattern = f' stroke-dasharray="{dash}"' if dash else ""
     places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return f'<polyline class="{kind} line" points="{places}" stroke-width="2"{pattern}/>'
@@ -123,12 +121,10 @@ def marker(x: float, y: float, number: int, words: str) -> str:
 
 
 def hint(words: str) -> str:
-    """Return a tooltip for the element around it."""
     return f"<title>{escape(words)}</title>"
 
 
 def series(number: int) -> str:
-    """Return the CSS class of the elements of a series."""
     return f"series-{number % SERIES + 1}"
 
 
@@ -173,7 +169,6 @@ def spread_apart(wanted: Sequence[float], gap: float, low: float, high: float) -
 
 
 def shorten(words: str, length: int) -> str:
-    """Cut words to so many characters."""
     return words if len(words) <= length else f"{words[: length - 1]}…"
 
 

@@ -16,7 +16,7 @@ from maseval.core.provider_errors import (
 from maseval.core.scripted import Reply
 from maseval.server import ModelServer
 from maseval.testing import provider_server
-from maseval.testing.protocols import OpenAIProtocol
+from maseval.testing.provider_server import OpenAIProtocol
 from tests.interface.libraries import py_example
 
 NAME = "served"

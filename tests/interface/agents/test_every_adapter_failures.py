@@ -9,7 +9,7 @@ from maseval.core.provider_errors import (
     ProviderConnectionError,
 )
 from maseval.interface.agents.framework import AgentGaveUpError
-from maseval.testing.protocols import OpenAIProtocol
+from maseval.testing.provider_server import OpenAIProtocol
 from tests.interface.agents.frameworks import FRAMEWORKS, each, in_every_way
 from tests.interface.agents.served import (
     COUNTED,

@@ -11,8 +11,7 @@ from maseval.core.seeding import SeedingError
 from maseval.core.usage import StaticPricingCalculator
 from maseval.interface.inference import provider
 from maseval.interface.inference.anthropic import AnthropicModelAdapter
-from maseval.testing.protocols import AnthropicProtocol, message
-from maseval.testing.provider_server import Reply
+from maseval.testing.provider_server import AnthropicProtocol, Reply, message
 from tests.interface.libraries import needing
 
 pytestmark = needing("anthropic")

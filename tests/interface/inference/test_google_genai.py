@@ -10,8 +10,7 @@ from maseval.core.provider_errors import (
     MalformedResponseError,
     RateLimitError,
 )
-from maseval.testing.protocols import GoogleProtocol, candidate
-from maseval.testing.provider_server import Reply
+from maseval.testing.provider_server import GoogleProtocol, Reply, candidate
 from tests.interface.libraries import needing
 
 pytestmark = needing("google.genai")

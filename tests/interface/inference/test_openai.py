@@ -7,7 +7,7 @@ from maseval.core.messages import MessageForm, tool_call
 from maseval.core.model import resolve_model
 from maseval.core.provider_errors import MalformedResponseError
 from maseval.interface.inference.openai import OpenAIModelAdapter, UnusableClientError
-from maseval.testing.protocols import OpenAIProtocol
+from maseval.testing.provider_server import OpenAIProtocol
 from tests.interface.libraries import needing
 
 pytestmark = needing("openai")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from maseval.testing.protocols import AnthropicProtocol, GoogleProtocol, OpenAIProtocol
+from maseval.testing.provider_server import AnthropicProtocol, GoogleProtocol, OpenAIProtocol
 from tests.interface.inference.smollm2 import model_file
 from tests.interface.libraries import QUIET_LITELLM, needing
 

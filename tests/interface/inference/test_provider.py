@@ -15,8 +15,7 @@ from maseval.core.messages import MessageHistory, tool_call
 from maseval.core.report import error_record
 from maseval.core.usage import StaticPricingCalculator
 from maseval.interface.inference import anthropic, google_genai, litellm, openai
-from maseval.testing.protocols import AnthropicProtocol, GoogleProtocol, OpenAIProtocol
-from maseval.testing.provider_server import Reply
+from maseval.testing.provider_server import AnthropicProtocol, GoogleProtocol, OpenAIProtocol, Reply
 from tests.interface.libraries import QUIET_LITELLM, needing
 
 pytestmark = QUIET_LITELLM

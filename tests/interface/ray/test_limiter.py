@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from maseval.testing.protocols import OpenAIProtocol
+from maseval.testing.provider_server import OpenAIProtocol
 from tests.interface.libraries import needing
 
 pytestmark = [*needing("ray"), *needing("openai")]

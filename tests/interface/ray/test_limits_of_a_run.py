@@ -7,8 +7,7 @@ import pytest
 from maseval.commands import tau2
 from maseval.core.exceptions import RunStoppedError
 from maseval.core.model import resolve_model
-from maseval.testing.protocols import OpenAIProtocol
-from maseval.testing.provider_server import Reply
+from maseval.testing.provider_server import OpenAIProtocol, Reply
 from tests.core.worlds import Shop, numbered
 from tests.interface.libraries import needing
 

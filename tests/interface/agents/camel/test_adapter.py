@@ -18,8 +18,7 @@ from maseval.interface.agents.camel import (
     as_tools,
 )
 from maseval.interface.agents.framework import AgentGaveUpError
-from maseval.testing.protocols import OpenAIProtocol
-from maseval.testing.provider_server import Reply
+from maseval.testing.provider_server import OpenAIProtocol, Reply
 from tests.interface.agents.frameworks import Camel
 from tests.interface.agents.served import KEY, NAME, answers, recorded_calls, served
 

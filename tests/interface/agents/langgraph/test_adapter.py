@@ -11,8 +11,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.langgraph import LangGraphAgentAdapter, as_tools
-from maseval.testing.protocols import OpenAIProtocol
-from maseval.testing.provider_server import Reply
+from maseval.testing.provider_server import OpenAIProtocol, Reply
 from tests.interface.agents.frameworks import LangGraph
 from tests.interface.agents.langgraph.graphs import (
     GRAPHS,

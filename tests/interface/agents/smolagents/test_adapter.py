@@ -16,8 +16,7 @@ from maseval.core.provider_errors import (
     RateLimitError,
 )
 from maseval.interface.agents.smolagents import SmolAgentAdapter, SmolAgentLLMUser, as_tools
-from maseval.testing.protocols import OpenAIProtocol
-from maseval.testing.provider_server import Reply
+from maseval.testing.provider_server import OpenAIProtocol, Reply
 from tests.interface.agents.frameworks import Smolagents
 from tests.interface.agents.served import KEY, NAME, look, recorded_calls, served
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from maseval.server import ReplayServer
-from maseval.server.secrets import exchange_secrets
+from maseval.server.upstream import exchange_secrets
 from tests.server.provider import ask, asking, saying
 
 HEADER = "CANARY-header-7f3a9b"
