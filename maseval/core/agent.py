@@ -59,7 +59,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         """Let the agent work on ``query`` and return its answer; may be ``async``."""
 
     def run(self, query: str) -> Any:
-        """The agent's answer to ``query``; what it raises is logged and passed on."""
+        """Return the agent's answer to ``query``; what it raises is logged and passed on."""
         for callback in self.callbacks:
             callback.on_run_start(self)
         began, started = now(), time.perf_counter()
@@ -90,7 +90,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self._assumed_model_id = model_id
 
     def get_messages(self) -> MessageHistory:
-        """The conversation so far; empty if the agent keeps none."""
+        """Return the conversation so far; empty if the agent keeps none."""
         return MessageHistory() if self.messages is None else self.messages
 
     def load_messages(self, messages: MessageHistory) -> None:
@@ -127,7 +127,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         return self._cost_calculator
 
     def _resolve_model_id(self) -> str | None:
-        """The model the framework uses, for an adapter created without a ``model_id``."""
+        """Return the model the framework uses, for an adapter created without a ``model_id``."""
         return None
 
     def gather_traces(self) -> JsonObject:

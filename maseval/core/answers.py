@@ -24,7 +24,7 @@ _MOST_TOKENS = 10**12
 
 
 def checked_answer(answer: ChatResponse) -> ChatResponse:
-    """The answer with all its parts in their proper types."""
+    """Return the answer with all its parts in their proper types."""
     return replace(
         answer,
         content=_text_or_none("content", answer.content),
@@ -37,14 +37,14 @@ def checked_answer(answer: ChatResponse) -> ChatResponse:
 
 
 def size_of(answer: ChatResponse) -> int:
-    """The number of characters in an answer, for its limit."""
+    """Return the number of characters in an answer, for its limit."""
     calls = (call["function"] for call in answer.tool_calls or ())
     written = sum(len(call["name"]) + len(call["arguments"]) for call in calls)
     return len(answer.content or "") + written
 
 
 def tokens(value: object) -> int:
-    """A number of tokens as a provider reports it; 0 if it is none."""
+    """Return a number of tokens as a provider reports it; 0 if it is none."""
     number = _finite(value)
     if number is None or not 0 <= number <= _MOST_TOKENS:
         _warn_of_number(value)
@@ -53,7 +53,7 @@ def tokens(value: object) -> int:
 
 
 def amount(value: object) -> float | None:
-    """A cost as a provider reports it; None if it is none."""
+    """Return a cost as a provider reports it; None if it is none."""
     number = _finite(value)
     if number is None or number < 0:
         _warn_of_number(value)
@@ -113,7 +113,7 @@ def _checked_call(call: object) -> ToolCall:
 
 
 def call_id(given: object) -> str:
-    """The id of a tool call as text; some servers count their calls. Empty if there is none."""
+    """Return the id of a tool call as text, empty if there is none; some servers send numbers."""
     if given is None or isinstance(given, str):
         return given or ""
     if isinstance(given, int) and not isinstance(given, bool) and abs(given) < 10**100:
@@ -122,7 +122,7 @@ def call_id(given: object) -> str:
 
 
 def tool_name(given: object) -> str:
-    """The name of the tool that a provider's answer calls; no model can write an empty one."""
+    """Return the name of the tool that an answer calls; raise if it is empty or not text."""
     if not isinstance(given, str) or not given.strip():
         raise UnreadableAnswerError(f"a tool call without the name of a tool: {excerpt(given, 80)}")
     return given

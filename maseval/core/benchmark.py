@@ -114,7 +114,7 @@ class Benchmark(ABC):
     def setup_environment(
         self, agent_data: JsonObject, task: Task, seed_generator: SeedGenerator
     ) -> Environment:
-        """The environment in which the task is done.
+        """Return the environment in which the task is done.
 
         Every ``setup_*`` method may omit ``seed_generator``.
         """
@@ -127,7 +127,7 @@ class Benchmark(ABC):
         task: Task,
         seed_generator: SeedGenerator,
     ) -> User | None:
-        """The user who talks to the agents; none by default."""
+        """Return the user who talks to the agents; none by default."""
         return None
 
     @hook
@@ -140,7 +140,7 @@ class Benchmark(ABC):
         user: User | None,
         seed_generator: SeedGenerator,
     ) -> Agents:
-        """The agents to be invoked, in order, and all agents by name."""
+        """Return the agents to be invoked, in order, and all agents by name."""
 
     @hook
     @abstractmethod
@@ -152,7 +152,7 @@ class Benchmark(ABC):
         user: User | None,
         seed_generator: SeedGenerator,
     ) -> Sequence[Evaluator]:
-        """The evaluators that score the outcome."""
+        """Return the evaluators that score the outcome."""
 
     def get_model_adapter(
         self,
@@ -162,7 +162,7 @@ class Benchmark(ABC):
         register_name: str | None = None,
         **kwargs: Any,
     ) -> ModelAdapter:
-        """A model for the parts of the benchmark that need one, registered for tracing.
+        """Return a model for the parts of the benchmark that need one, registered for tracing.
 
         Its name in the registry is ``model_id`` unless given; ``kwargs`` go to the provider.
         """
@@ -172,7 +172,7 @@ class Benchmark(ABC):
     def run_agents(
         self, agents: Sequence[AgentAdapter], task: Task, environment: Any, query: str
     ) -> Any:
-        """One turn of the agents: the answer of the only one, or a list of all answers."""
+        """Return one turn of the agents: the answer of the only one, or a list of all answers."""
         match [agent.run(query) for agent in agents]:
             case [answer]:
                 return answer
@@ -207,7 +207,7 @@ class Benchmark(ABC):
         final_answer: Any,
         traces: JsonObject,
     ) -> list[JsonObject]:
-        """The result of each evaluator on the traces it filters."""
+        """Return the result of each evaluator on the traces it filters."""
         return [
             settle(evaluator(settle(evaluator.filter_traces(traces)), final_answer))
             for evaluator in evaluators
@@ -252,7 +252,7 @@ class Benchmark(ABC):
     def walk_through(
         self, task: Task, agent_data: Mapping[str, object] | None = None, repeat_idx: int = 0
     ) -> Walkthrough:
-        """One repetition of a task, step by step: for a notebook, a debugger or a unit test."""
+        """Return one repetition to take step by step: in a notebook, a debugger or a unit test."""
         data = agent_data_for(task_queue(task), self._or_default(agent_data))(task)
         setting = self._setting(self._components.shared_registry(self.callbacks))
         return Walkthrough(Repetition.of(setting, task, repeat_idx, data))
@@ -307,7 +307,7 @@ class Benchmark(ABC):
     # For engines whose workers are other processes.
 
     def for_worker(self) -> Self:
-        """A copy for another process: tasks, reports and callbacks stay here.
+        """Return a copy for another process: tasks, reports and callbacks stay here.
 
         A subclass that holds what cannot be sent, such as an open file, extends this and replaces
         it in the copy.
@@ -405,7 +405,7 @@ class Benchmark(ABC):
         status_filter: TaskExecutionStatus | Iterable[TaskExecutionStatus] | None = None,
         reports: Iterable[Report] | None = None,
     ) -> SequentialTaskQueue:
-        """The tasks with at least one failed repetition, or one of the given statuses."""
+        """Return the tasks with at least one failed repetition, or one of the given statuses."""
         if reports is None:
             if not self._has_run:
                 raise NotRunError(

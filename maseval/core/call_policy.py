@@ -96,7 +96,7 @@ class CallPolicy:
         return (error.retry_after or 0.0) + self.chance() * longest
 
     def to_dict(self) -> dict[str, object]:
-        """The limits, for a model's configuration."""
+        """Return the limits, for a model's configuration."""
         return {
             "max_attempts": self.max_attempts,
             "base_delay": self.base_delay,
@@ -174,7 +174,7 @@ class _Call(Generic[T]):
         return answer
 
     def _asked_to_wait(self, error: BaseException) -> float:
-        """For how long the provider wants no request, if this call is going to respect that."""
+        """Return the seconds that the provider asks for, if this call is going to wait for them."""
         asked = error.retry_after if isinstance(error, ProviderError) else None
         return asked if asked and self._obstacle_to(asked) is None else 0.0
 
@@ -195,7 +195,7 @@ class _Call(Generic[T]):
         self._waits_for(_FREE_SLOT)
 
     def _or_persistent(self, error: ProviderError) -> ProviderError:
-        """The error, or what it amounts to if the same unreadable answer came several times."""
+        """Return the error, or a lasting one if the same unreadable answer came several times."""
         if not isinstance(error, MalformedResponseError):
             self._unreadable.clear()
             return error
@@ -252,7 +252,7 @@ _default = CallPolicy()
 
 
 def default_policy() -> CallPolicy:
-    """The policy of every model created without one."""
+    """Return the policy of every model created without one."""
     return _default
 
 

@@ -31,7 +31,7 @@ class Clock:
 
     @staticmethod
     def here() -> "Clock | None":
-        """The clock of the current repetition, if there is one."""
+        """Return the clock of the current repetition, if there is one."""
         return _current.get()
 
     @property
@@ -55,7 +55,7 @@ class Clock:
             raise self.timeout_error()
 
     def timeout_error(self) -> TaskTimeoutError:
-        """The error for a deadline that has passed."""
+        """Return the error for a deadline that has passed."""
         elapsed = self.elapsed
         return TaskTimeoutError(
             f"Task exceeded {self.deadline}s deadline after {elapsed:.2f}s",

@@ -41,7 +41,7 @@ class TaskContext(Clock):
 
     @staticmethod
     def current() -> "TaskContext":
-        """The repetition in which this code runs."""
+        """Return the repetition in which this code runs."""
         context = Clock.here()
         if not isinstance(context, TaskContext):
             raise NoRepetitionError(
@@ -114,31 +114,25 @@ class Conversations:
 
 
 def last_said(registry: ComponentRegistry) -> Said | None:
-    """The latest message of all agents and the user; None before there is one."""
-    told = map(_last_of, registry.components_in("user", "agents"))
-    known = [each for each in told if each is not None]
+    """Return the latest message of all agents and the user; None before there is one."""
+    answers = map(_last_of, registry.components_in("user", "agents"))
+    known = [answer for answer in answers if answer is not None]
     if not known:
         return None
-    _, role, words, _ = max(known, key=lambda each: each.timestamp)
-    return Said(role, words, max(each.messages for each in known))
+    _, last = max(known, key=lambda each: each[0])
+    return last._replace(messages=max(said.messages for _, said in known))
 
 
-class _Last(NamedTuple):
-    timestamp: str
-    role: str
-    text: str
-    messages: int
-
-
-def _last_of(participant: object) -> _Last | None:
+def _last_of(participant: object) -> tuple[str, Said] | None:
+    """Return the last message of an agent or a user, with its timestamp."""
     try:
         ask = getattr(participant, "get_messages", None)
         messages = ask() if callable(ask) else getattr(participant, "messages", None)
         if not messages:
             return None
         last: Message = messages[-1]
-        words = _text_or_calls(last)
-        return _Last(last.get("timestamp") or "", last["role"], words, len(messages))
+        said = Said(last["role"], _text_or_calls(last), len(messages))
+        return last.get("timestamp") or "", said
     except Exception:  # a framework's memory, read while the framework writes to it
         return None
 
@@ -169,7 +163,7 @@ class BenchmarkComponents:
         self._run_thread: threading.Thread | None = None
 
     def here(self) -> ComponentRegistry:
-        """The registry of the code that asks; a bare thread in a run has none."""
+        """Return the registry of the code that asks; a bare thread in a run has none."""
         if not isinstance(Clock.here(), TaskContext):
             if self._of_run is None:
                 return self._by_hand
@@ -178,7 +172,7 @@ class BenchmarkComponents:
         return TaskContext.current().registry
 
     def configs(self) -> JsonObject:
-        """The configuration of all components here."""
+        """Return the configuration of all components here."""
         registry = self.here()
         if registry is self._by_hand:  # only now: the machine's facts take a while to find out
             registry.update_benchmark_config(self._benchmark_config())
@@ -186,7 +180,7 @@ class BenchmarkComponents:
 
     @contextmanager
     def whole_run(self, callbacks: Iterable[object]) -> Iterator[ComponentRegistry]:
-        """The registry of a run that takes place in this thread."""
+        """Yield the registry of a run that takes place in this thread."""
         shared = self.shared_registry(callbacks)
         self._of_run, self._run_thread = shared, threading.current_thread()
         try:
@@ -197,7 +191,7 @@ class BenchmarkComponents:
             self._of_run = self._run_thread = None
 
     def shared_registry(self, callbacks: Iterable[object]) -> ComponentRegistry:
-        """The components of several repetitions: callbacks that gather traces of their own."""
+        """Return a registry for several repetitions, with the callbacks that gather traces."""
         shared = ComponentRegistry(self._benchmark_config(), totals=self._totals)
         shared.include_all_of(self._by_hand, _CALLBACKS)
         for callback in callbacks:

@@ -44,18 +44,18 @@ class Environment(ABC, TraceableMixin, ConfigurableMixin):
 
     @abstractmethod
     def setup_state(self, task_data: dict[str, Any]) -> object:
-        """The initial state."""
+        """Return the initial state."""
 
     @abstractmethod
     def create_tools(self) -> dict[str, Any]:
-        """The tools by name; called once, after the state is set up."""
+        """Return the tools by name; called once, after the state is set up."""
 
     def get_tools(self) -> dict[str, Any]:
-        """All tools by name."""
+        """Return all tools by name."""
         return self.tools
 
     def get_tool(self, name: str) -> Any | None:
-        """The tool of that name, if there is one."""
+        """Return the tool of that name, if there is one."""
         return self.tools.get(name)
 
     def gather_traces(self) -> JsonObject:
@@ -76,7 +76,7 @@ class Environment(ABC, TraceableMixin, ConfigurableMixin):
 def only_one(
     task_data: dict[str, Any] | None, environment_data: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """The data of a task's environment, by whichever of its two names it was given."""
+    """Return the data of a task's environment, by whichever of its two names it was given."""
     if task_data is not None and environment_data is not None:
         raise ConfigurationError(
             "task_data and environment_data are two names for one thing; give only one of them"
@@ -86,7 +86,7 @@ def only_one(
 
 
 def _tool_traces(tool: Any) -> JsonObject:
-    """A tool's traces: its own, its invocations, those of its simulator, or none."""
+    """Return a tool's traces: its own, its invocations, those of its simulator, or none."""
     if hasattr(tool, "gather_traces"):
         traces: JsonObject = tool.gather_traces()
         return traces

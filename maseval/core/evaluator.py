@@ -22,9 +22,9 @@ class Evaluator(ABC):
         self.user = user
 
     def filter_traces(self, traces: JsonObject) -> JsonObject:
-        """The part of the traces that this evaluator uses; all of them by default."""
+        """Return the part of the traces that this evaluator uses; all of them by default."""
         return traces
 
     @abstractmethod
     def __call__(self, traces: JsonObject, final_answer: Any = None) -> JsonObject:
-        """The result, as JSON-friendly data."""
+        """Return the result, as JSON-friendly data."""

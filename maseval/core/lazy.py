@@ -55,7 +55,7 @@ def _listing(names: list[str]) -> object:
 
 
 def _homes(stub: Path) -> dict[str, str]:
-    """The module that each name of a stub is imported from."""
+    """Return the module that each name of a stub is imported from."""
     return {
         alias.name: line.module
         for line in ast.parse(stub.read_text(encoding="utf-8")).body

@@ -80,13 +80,13 @@ OPENAI_KEYS = ("role", "content", "name", "tool_calls", "tool_call_id")
 
 
 def openai_form(message: Message) -> Message:
-    """The message without the keys that only a history uses, ready for a model."""
+    """Return the message without the keys that only a history uses, ready for a model."""
     known: Mapping[str, object] = message
     return cast(Message, {key: known[key] for key in OPENAI_KEYS if key in known})
 
 
 def text_of(message: Message) -> str:
-    """The text of a message; content that is a list of parts becomes JSON."""
+    """Return the text of a message; content that is a list of parts becomes JSON."""
     content = message.get("content") or ""
     return content if isinstance(content, str) else json.dumps(content)
 
@@ -94,7 +94,7 @@ def text_of(message: Message) -> str:
 def tool_call(
     name: str, arguments: Mapping[str, object] | None = None, *, id: str | None = None
 ) -> ToolCall:
-    """A call of tool ``name``, as a model would send it.
+    """Return a call of tool ``name``, as a model would send it.
 
     The id is ``call_<name>`` unless given: equal calls look equal, but two calls of one tool in one
     conversation need different ids.
@@ -112,7 +112,7 @@ the same way when it is replayed."""
 
 
 def arguments_of(raw: object) -> dict[str, object]:
-    """A call's arguments as a mapping, even if the model did not write JSON that can be read."""
+    """Return a call's arguments as a mapping, even if the model wrote JSON that cannot be read."""
     if raw is None or raw == "":
         return {}
     decoded = raw
@@ -132,7 +132,7 @@ def chat_usage(
     total_tokens: int | None = None,
     **parts: float | None,
 ) -> ChatUsage:
-    """The usage of one response; parts that are zero or unknown are left out."""
+    """Return the usage of one response; parts that are zero or unknown are left out."""
     usage = {
         "input_tokens": input_tokens,
         "output_tokens": output_tokens,
@@ -154,7 +154,7 @@ class ChatResponse:
     stop_reason: str | None = None
 
     def to_message(self) -> Message:
-        """The response as the next message of the conversation."""
+        """Return the response as the next message of the conversation."""
         message: Message = {"role": self.role}
         if self.content is not None:
             message["content"] = self.content
@@ -242,19 +242,19 @@ class MessageHistory(Sequence[Message]):
         self._messages.clear()
 
     def filter_by_role(self, role: str) -> list[Message]:
-        """The messages of one role, in order."""
+        """Return the messages of one role, in order."""
         return [message for message in self._messages if message.get("role") == role]
 
     def get_last_message(self) -> Message | None:
-        """The newest message, if there is one."""
+        """Return the newest message, if there is one."""
         return self._messages[-1] if self._messages else None
 
     def to_list(self) -> list[Message]:
-        """A new list of the same messages."""
+        """Return a new list of the same messages."""
         return list(self._messages)
 
     def to_openai_format(self) -> list[Message]:
-        """The messages without the keys that only a history uses, ready for a model."""
+        """Return the messages without the keys that only a history uses, ready for a model."""
         return [openai_form(message) for message in self._messages]
 
 
@@ -288,5 +288,5 @@ class ToolInvocationHistory:
         )
 
     def to_list(self) -> list[ToolInvocation]:
-        """The records themselves, not a copy."""
+        """Return the records themselves, not a copy."""
         return self.logs

@@ -18,7 +18,7 @@ from maseval.core.provider_errors import (
 )
 from maseval.core.providers import Providers
 from maseval.core.storage.redaction import redact, redact_text
-from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, now
+from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, call_counts, now
 from maseval.core.usage import CostCalculator, TokenUsage, UsageTrackableMixin
 
 Params: TypeAlias = Mapping[str, object]
@@ -168,7 +168,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self._cost_calculator = self._cost_calculator or calculator
 
     def generate(self, prompt: str, generation_params: Params | None = None, **kwargs: Any) -> str:
-        """The text answered to a single user message, ``""`` if there was none."""
+        """Return the text answered to a single user message, ``""`` if there was none."""
         message: Message = {"role": "user", "content": prompt}
         return self.chat([message], generation_params=generation_params, **kwargs).content or ""
 
@@ -181,17 +181,13 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
 
     def gather_traces(self) -> JsonObject:
         durations = [entry["duration_seconds"] for entry in self.logs]
-        successes = sum(entry["status"] == "success" for entry in self.logs)
         return {
             **super().gather_traces(),
             "model_id": self.model_id,
-            "total_calls": len(self.logs),
-            "successful_calls": successes,
-            "failed_calls": len(self.logs) - successes,
             "total_duration_seconds": sum(durations),
             "average_duration_seconds": sum(durations) / len(durations) if durations else 0.0,
             "total_waited_seconds": sum(entry["waited_seconds"] for entry in self.logs),
-            "logs": list(self.logs),
+            **call_counts(self.logs),
         }
 
     def gather_config(self) -> JsonObject:

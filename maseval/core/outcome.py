@@ -81,12 +81,12 @@ def simulation_key(report: Shape) -> tuple[str, str, int]:
 
 
 def task_key(report: Shape) -> TaskKey:
-    """The task that a report is about."""
+    """Return the task that a report is about."""
     return TaskKey(*simulation_key(report)[:2])
 
 
 def domain_of(report: Shape) -> str:
-    """The task's domain, or the environment's where the task was left out; empty if unknown."""
+    """Return the domain of the task, or of the environment if the task was left out; else empty."""
     where = ("task", "metadata") if "task" in report else ("traces", "environment")
     return str(mapping(report, *where).get("domain") or "")
 
@@ -115,7 +115,7 @@ def _verdict(entry: Shape) -> bool | None:
 
 
 def reward_of(report: Shape) -> float | None:
-    """The best reward that an evaluator gave to a finished repetition; None if there is none."""
+    """Return the best reward that an evaluator gave to a finished repetition, if there is one."""
     rewards = (number(entry.get("reward")) for entry in _counted_evaluations(report))
     return max((each for each in rewards if each is not None), default=None)
 
@@ -131,7 +131,7 @@ def _counted_evaluations(report: Shape) -> list[Shape]:
 
 
 def recorded_simulation(report: Shape) -> Shape:
-    """The simulated conversation that an environment recorded; empty if there is none."""
+    """Return the simulated conversation that an environment recorded; empty if there is none."""
     return mapping(report, "traces", "environment", "simulation")
 
 
@@ -151,7 +151,7 @@ class ComponentUsage(NamedTuple):
 
 
 def usage_of(report: Shape) -> Iterator[ComponentUsage]:
-    """The usage of every component. Earlier attempts were paid for too."""
+    """Yield the usage of every component. Earlier attempts were paid for too."""
     attempts = enumerate(entries(report.get("attempts")), start=1)
     for attempt, part in [(None, report), *attempts]:
         for component, record in usage_records(mapping(part, "usage")):
@@ -164,7 +164,7 @@ def cost_of(report: Shape) -> float | None:
 
 
 def tokens_of(report: Shape) -> int:
-    """The tokens of a repetition with all its attempts."""
+    """Return the tokens of a repetition with all its attempts."""
     return spent(report).tokens
 
 

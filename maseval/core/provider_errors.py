@@ -80,7 +80,7 @@ class ProviderError(MASEvalError):
         )
 
     def as_kind(self, kind: type["ProviderError"]) -> "ProviderError":
-        """The same failure under another name."""
+        """Return the same failure under another name."""
         return self._again(kind)()
 
     def __reduce__(self) -> tuple[Callable[[], "ProviderError"], tuple[()], dict[str, object]]:

@@ -95,7 +95,7 @@ class Embedder(Protocol):
         """The id of the model."""
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """One request for all ``texts``."""
+        """Return one request for all ``texts``."""
 
 
 EMBEDDERS: Providers[Embedder] = Providers(

@@ -11,7 +11,7 @@ from maseval.core.exceptions import ConfigurationError, DuplicateComponentError
 from maseval.core.model import ModelAdapter
 from maseval.core.report import gathering_failure
 from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, now
-from maseval.core.usage import CostCalculator, Usage, UsageRecord, UsageTrackableMixin
+from maseval.core.usage import CostCalculator, Usage, UsageTrackableMixin
 
 RegisterableComponent = TraceableMixin | ConfigurableMixin | UsageTrackableMixin
 ComponentT = TypeVar("ComponentT")
@@ -135,7 +135,7 @@ class ComponentRegistry:
                 self.register(category, name, component)
 
     def components_in(self, *categories: str) -> list[object]:
-        """The components of these categories, registered for this repetition alone."""
+        """Return the components of these categories, registered for this repetition alone."""
         known = tuple(self._components.items())
         return [component for (category, _), component in known if category in categories]
 
@@ -159,7 +159,7 @@ class ComponentRegistry:
         self._totals.close(self)
 
     def collect_traces(self) -> JsonObject:
-        """The traces of each component, by category and name."""
+        """Return the traces of each component, by category and name."""
         return _collect(
             "traces",
             TraceableMixin,
@@ -168,7 +168,7 @@ class ComponentRegistry:
         )
 
     def collect_configs(self) -> JsonObject:
-        """The configuration of each component, and of the machine under ``benchmark``."""
+        """Return the configuration of each component, and of the machine under ``benchmark``."""
         configs = _collect(
             "config",
             ConfigurableMixin,
@@ -178,10 +178,10 @@ class ComponentRegistry:
         return {**configs, "benchmark": self._benchmark_config}
 
     def collect_usage(self) -> JsonObject:
-        """The usage of each component; also added to the totals."""
+        """Return the usage of each component; also added to the totals."""
         return _collect("usage", UsageTrackableMixin, self._components.copy(), self._use)
 
-    def _use(self, component: UsageTrackableMixin, key: Key) -> UsageRecord:
+    def _use(self, component: UsageTrackableMixin, key: Key) -> JsonObject:
         told = component.gather_usage()
         category, name = key
         # A copy: the component may keep writing to its own record.

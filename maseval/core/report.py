@@ -142,7 +142,7 @@ class Report(TypedDict):
 
 
 def summary_of(task: Task) -> TaskSummary:
-    """The summary of a task for its report."""
+    """Return the summary of a task for its report."""
     return {
         "query": task.query,
         "metadata": dict(task.metadata),
@@ -189,7 +189,7 @@ def _provider_status(error: ProviderError) -> TaskExecutionStatus:
 
 
 def error_record(exception: BaseException) -> dict[str, object]:
-    """An exception as the ``error`` of a report, without the keys and passwords it may quote."""
+    """Turn an exception into the ``error`` of a report, without keys and passwords."""
     record: dict[str, object] = {
         "error_type": type(exception).__name__,
         "error_message": _message_of(exception),
@@ -203,7 +203,7 @@ def error_record(exception: BaseException) -> dict[str, object]:
 
 
 def collection_failure(what: str, exception: BaseException) -> dict[str, object]:
-    """The record of traces, configuration or usage that could not be collected."""
+    """Return the record of traces, configuration or usage that could not be collected."""
     return {
         "error": f"Failed to collect {what}: {_message_of(exception)}",
         "error_type": type(exception).__name__,
@@ -211,7 +211,7 @@ def collection_failure(what: str, exception: BaseException) -> dict[str, object]
 
 
 def gathering_failure(what: str, component: object, exception: Exception) -> dict[str, object]:
-    """The record of one component whose collection failed."""
+    """Return the record of one component whose collection failed."""
     return {
         "error": f"Failed to gather {what}: {_message_of(exception)}",
         "error_type": type(exception).__name__,
@@ -220,7 +220,7 @@ def gathering_failure(what: str, component: object, exception: Exception) -> dic
 
 
 def gathering_failures(traces: Mapping[str, object]) -> dict[str, str]:
-    """The components whose traces could not be gathered, with the reason, by registered name."""
+    """Return the reason for each component whose traces could not be gathered, by its name."""
     if traces.keys() == _FAILED_COLLECTION:
         return {"all components": f"{traces['error_type']}: {traces['error']}"}
     singles = {key: part for key, part in traces.items() if isinstance(part, Mapping)}
@@ -260,7 +260,7 @@ _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 
 
 def normalise(report: Mapping[str, object]) -> dict[str, object]:
-    """A report without what differs between two equal runs: times, run, record and thread ids.
+    """Remove what differs between the reports of equal runs: times, run, record and thread ids.
 
     Left out, at any depth: every key that names a moment, a duration, a run or a thread, and every
     ``id`` that is a UUID; in texts, the seconds of a time-out and the addresses of objects.

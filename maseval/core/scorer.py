@@ -15,7 +15,7 @@ from typing import TypeAlias, TypedDict
 from maseval.core.exceptions import ConfigurationError, HookResultError
 from maseval.core.providers import Providers
 from maseval.core.storage.redaction import redact_text
-from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, now
+from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, call_counts, now
 
 TextPair: TypeAlias = tuple[str, str]
 """A context, and a continuation whose likelihood is asked for."""
@@ -50,10 +50,10 @@ class ModelScorer(ABC, TraceableMixin, ConfigurableMixin):
 
     @abstractmethod
     def _loglikelihood_impl(self, context: str, continuation: str) -> float:
-        """The log-likelihood of ``continuation`` after ``context``."""
+        """Return the log-likelihood of ``continuation`` after ``context``."""
 
     def _loglikelihood_batch_impl(self, pairs: Sequence[TextPair]) -> list[float]:
-        """The log-likelihoods of many; override where they can be computed together."""
+        """Return the log-likelihoods of many; override where they can be computed together."""
         return [self._loglikelihood_impl(*pair) for pair in pairs]
 
     def loglikelihood(self, context: str, continuation: str) -> float:
@@ -95,15 +95,11 @@ class ModelScorer(ABC, TraceableMixin, ConfigurableMixin):
             self.logs.append(entry)
 
     def gather_traces(self) -> JsonObject:
-        successes = sum(entry["status"] == "success" for entry in self.logs)
         return {
             **super().gather_traces(),
             "model_id": self.model_id,
-            "total_calls": len(self.logs),
-            "successful_calls": successes,
-            "failed_calls": len(self.logs) - successes,
             "total_duration_seconds": sum(entry["duration_seconds"] for entry in self.logs),
-            "logs": list(self.logs),
+            **call_counts(self.logs),
         }
 
     def gather_config(self) -> JsonObject:
@@ -166,7 +162,7 @@ def register_scorer(prefix: str, factory: ScorerFactory) -> None:
 
 
 def resolve_scorer(model_id: str, **options: object) -> ModelScorer:
-    """The scorer for an id such as ``hf/gpt2``; a bare ``gpt2`` means the same.
+    """Return the scorer for an id such as ``hf/gpt2``; a bare ``gpt2`` means the same.
 
     Providers come from :func:`register_scorer`, from the library itself (``scripted/scores.json``)
     and from entry points in the group ``maseval.scorers``. ``options`` go to the factory.
@@ -175,7 +171,7 @@ def resolve_scorer(model_id: str, **options: object) -> ModelScorer:
 
 
 def from_id(name: str, *, seed: int | None = None) -> ScriptedModelScorer:
-    """The scorer for ``scripted/FILE``: a JSON object with the log-likelihood of each text."""
+    """Return the scorer for ``scripted/FILE``, a JSON object: the log-likelihood of each text."""
     try:
         scores = json.loads(Path(name).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

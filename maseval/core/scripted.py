@@ -148,7 +148,7 @@ class ScriptedModelAdapter(ModelAdapter):
 
 
 def from_id(name: str, **options: Any) -> ScriptedModelAdapter:
-    """The model for the id ``scripted/<name>``.
+    """Return the model for the id ``scripted/<name>``.
 
     ``echo`` repeats the last user message; ``<path>.json`` plays the list of replies in that file;
     with the option ``replies`` any name will do. Further options go to the adapter.

@@ -26,15 +26,15 @@ class SeedGenerator(ABC, ConfigurableMixin):
 
     @abstractmethod
     def derive_seed(self, name: str, per_repetition: bool = True) -> int | None:
-        """The seed of a component; ``per_repetition=False`` gives all repetitions the same one."""
+        """Return the seed of a component; with ``per_repetition=False`` one for all repetitions."""
 
     @abstractmethod
     def for_task(self, task_id: str) -> Self:
-        """A generator for one task."""
+        """Return a generator for one task."""
 
     @abstractmethod
     def for_repetition(self, rep_index: int) -> Self:
-        """A generator for one repetition of its task."""
+        """Return a generator for one repetition of its task."""
 
     @property
     @abstractmethod
@@ -42,7 +42,7 @@ class SeedGenerator(ABC, ConfigurableMixin):
         """The seeds given out so far, by path."""
 
     def gather_config(self) -> JsonObject:
-        """The settings and the seeds given out."""
+        """Return the settings and the seeds given out."""
         return {**super().gather_config(), "seeds": self.seed_log}
 
 
@@ -94,23 +94,23 @@ class DefaultSeedGenerator(SeedGenerator):
         return f"{self._path_prefix}/{name}" if self._path_prefix else name
 
     def child(self, name: str) -> Self:
-        """A generator for the parts of the component ``name``; both write the same log."""
+        """Return a generator for the parts of the component ``name``; both write the same log."""
         return self.__class__(
             self._global_seed, self._task_id, self._rep_index, self._path_to(name), self._log
         )
 
     def for_task(self, task_id: str) -> Self:
-        """A generator for one task, with an empty path and a log of its own."""
+        """Return a generator for one task, with an empty path and a log of its own."""
         return self.__class__(self._global_seed, task_id)
 
     def for_repetition(self, rep_index: int) -> Self:
-        """A generator for one repetition of the same task; both write the same log."""
+        """Return a generator for one repetition of the same task; both write the same log."""
         return self.__class__(
             self._global_seed, self._task_id, rep_index, self._path_prefix, self._log
         )
 
     def gather_config(self) -> JsonObject:
-        """The settings and the seeds given out."""
+        """Return the settings and the seeds given out."""
         return {
             **super().gather_config(),
             "global_seed": self._global_seed,

@@ -22,7 +22,7 @@ _encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=
 
 
 def mapping(value: object, *path: str) -> Shape:
-    """The mapping at ``path`` inside ``value``; an empty one where there is none."""
+    """Return the mapping at ``path`` inside ``value``; an empty one where there is none."""
     for key in path:
         value = value.get(key) if isinstance(value, MAPPINGS) else None
     return value if isinstance(value, MAPPINGS) else {}
@@ -39,7 +39,7 @@ def number(value: object) -> float | None:
 
 
 def text(value: object) -> str:
-    """A string as it is, anything else as JSON in which every letter stands for itself."""
+    """Return a string as it is, anything else as JSON in which every letter stands for itself."""
     if isinstance(value, str):
         return value
     try:
@@ -62,12 +62,12 @@ _EXCERPT = 200
 
 
 def visible(text: str) -> str:
-    """The text with control and direction characters spelled out; line breaks and tabs stay."""
+    """Spell out control and direction characters of a text; line breaks and tabs stay."""
     return _UNSEEN.sub(lambda match: f"\\u{{{ord(match[0]):X}}}", text)
 
 
 def excerpt(text: object, length: int = _EXCERPT) -> str:
-    """The first characters of what was received, in one line that does nothing where it is shown.
+    """Return the first characters of what was received, in one line that is safe to show.
 
     Bytes are read as far as they are text.
     """

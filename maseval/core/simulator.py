@@ -25,7 +25,7 @@ from maseval.core.messages import Message
 from maseval.core.model import ModelAdapter, Params
 from maseval.core.provider_errors import ProviderError, model_of
 from maseval.core.storage.redaction import redact, redact_text
-from maseval.core.tracing import JsonObject, TraceableMixin, now
+from maseval.core.tracing import JsonObject, TraceableMixin, call_counts, now
 
 Parsed = TypeVar("Parsed")
 
@@ -116,7 +116,7 @@ class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
 
     @abstractmethod
     def _fill_prompt_template(self, **kwargs: object) -> str:
-        """The prompt for one call; ``kwargs`` are the call's inputs."""
+        """Return the prompt for one call; ``kwargs`` are the call's inputs."""
 
     @abstractmethod
     def _parse_output(self, output: str) -> Parsed:
@@ -174,15 +174,10 @@ class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
         return True
 
     def gather_traces(self) -> JsonObject:
-        done = SimulatorCallStatus.Successful.value
-        successes = sum(entry["status"] == done for entry in self.logs)
         return {
             **super().gather_traces(),
             "simulator_type": type(self).__name__,
-            "total_calls": len(self.logs),
-            "successful_calls": successes,
-            "failed_calls": len(self.logs) - successes,
-            "logs": list(self.logs),
+            **call_counts(self.logs, SimulatorCallStatus.Successful.value),
         }
 
 
@@ -283,7 +278,7 @@ class _PersonSimulator(LLMSimulator[Parsed]):
         )
 
     def _text_with_stop_token(self, answer: Mapping[str, object], output: str) -> str:
-        """The text, with the stop token even if the model put it elsewhere in its response."""
+        """Return the text with the stop token, even if the model put that elsewhere."""
         text = _text(answer)
         if self.stop_token and self.stop_token in output and self.stop_token not in text:
             return f"{text} {self.stop_token}"
@@ -347,7 +342,7 @@ def _packaged_template(name: str) -> str:
 
 
 def _fill(template: str | None, **values: object) -> str:
-    """The template with its ``{{names}}`` replaced in one pass: values are not expanded."""
+    """Return the template with its ``{{names}}`` replaced in one pass: values are not expanded."""
     texts = {
         name: value if isinstance(value, str) else json.dumps(value, indent=2, default=str)
         for name, value in values.items()
@@ -356,7 +351,7 @@ def _fill(template: str | None, **values: object) -> str:
 
 
 def _json_object(output: str) -> JsonObject:
-    """The JSON object in a model's response, ignoring any text around it."""
+    """Return the JSON object in a model's response, ignoring any text around it."""
     first, last = output.find("{"), output.rfind("}")
     try:
         found = json.loads(output[first : last + 1] if -1 < first < last else output.strip())

@@ -37,7 +37,7 @@ def gather_benchmark_config(
     include_env_vars: bool = True,
     include_packages: bool = True,
 ) -> JsonObject:
-    """All of the following, with a timestamp."""
+    """Return all of the following, with a timestamp."""
     sections: dict[str, Callable[[], object]] = {
         "timestamp": now,
         "git": functools.partial(get_git_info, repo_path),
@@ -51,7 +51,7 @@ def gather_benchmark_config(
 
 
 def get_git_info(repo_path: str | os.PathLike[str] | None = None) -> JsonObject:
-    """The commit that is checked out around ``repo_path`` (the working folder if None).
+    """Return the commit that is checked out around ``repo_path`` (the working folder if None).
 
     ``{"error", "error_type"}`` where there is no repository, no commit or no git. In
     ``untracked_files`` a folder that holds nothing tracked counts once.
@@ -128,18 +128,12 @@ def _failure(error: Exception, text: str) -> dict[str, object]:
 
 @functools.cache
 def get_python_info() -> JsonObject:
-    """The interpreter."""
-    version = sys.version_info
+    """Return the interpreter."""
+    parts = ("major", "minor", "micro", "releaselevel", "serial")
     return {
         "version": platform.python_version(),
         "version_full": sys.version,
-        "version_info": {
-            "major": version.major,
-            "minor": version.minor,
-            "micro": version.micro,
-            "releaselevel": version.releaselevel,
-            "serial": version.serial,
-        },
+        "version_info": dict(zip(parts, sys.version_info, strict=True)),
         "executable": sys.executable,
         "implementation": platform.python_implementation(),
         "compiler": platform.python_compiler(),
@@ -148,22 +142,19 @@ def get_python_info() -> JsonObject:
 
 @functools.cache
 def get_system_info() -> JsonObject:
-    """The machine and its operating system."""
+    """Return the machine and its operating system."""
+    names = ("system", "release", "version", "machine", "processor")
     return {
         "hostname": platform.node(),
         "platform": platform.platform(),
-        "system": platform.system(),
-        "release": platform.release(),
-        "version": platform.version(),
-        "machine": platform.machine(),
-        "processor": platform.processor(),
+        **{name: getattr(platform, name)() for name in names},
         "architecture": "64bit" if sys.maxsize > 2**32 else "32bit",
     }
 
 
 @functools.cache
 def get_package_versions() -> dict[str, str]:
-    """The version of every installed package; "editable" for one installed from its source."""
+    """Return the version of every installed package; "editable" if installed from source."""
     versions: dict[str, str] = {}
     for package in importlib.metadata.distributions():
         # Looking for two lines, as parsing every file of metadata takes ten times as long.
@@ -191,7 +182,7 @@ def _is_editable(package: importlib.metadata.Distribution) -> bool:
 
 
 def get_environment_variables(include_patterns: Iterable[str] | None = None) -> dict[str, str]:
-    """The variables whose name contains one of the patterns, in any case.
+    """Return the variables whose name contains one of the patterns, in any case.
 
     Names that sound like a secret are always left out, as are passwords within addresses.
     """

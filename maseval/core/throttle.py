@@ -203,7 +203,7 @@ class Limiter(Protocol):
     """Knows the throttle of each endpoint; another one may share them among processes."""
 
     def throttle_of(self, endpoint: str) -> Throttle:
-        """The one throttle that all models behind an endpoint share."""
+        """Return the one throttle that all models behind an endpoint share."""
 
 
 class ProcessLimiter:
@@ -213,7 +213,7 @@ class ProcessLimiter:
         self._throttles: dict[str, Throttle] = {}
 
     def throttle_of(self, endpoint: str) -> Throttle:
-        """The one throttle that all models behind an endpoint share in this process."""
+        """Return the one throttle that all models behind an endpoint share in this process."""
         throttle = self._throttles.get(endpoint)
         # setdefault is atomic: of two threads that come first, both get the same one.
         if throttle is None:
@@ -225,7 +225,7 @@ _limiter: Limiter = ProcessLimiter()
 
 
 def throttle_of(endpoint: str) -> Throttle:
-    """The throttle of an endpoint, by the limiter of this process."""
+    """Return the throttle of an endpoint, by the limiter of this process."""
     return _limiter.throttle_of(endpoint)
 
 

@@ -28,7 +28,7 @@ class SelfDescribed(Protocol):
 
 
 def tool_definition(fn: Callable[..., object], *, name: str | None = None) -> dict[str, Any]:
-    """The OpenAI function schema of ``fn``: ``{"type": "function", "function": {...}}``.
+    """Return the OpenAI function schema of ``fn``: ``{"type": "function", "function": {...}}``.
 
     ``fn`` may be a function, a bound method, a method taken from its class (``self`` is left out),
     any other callable object, or an object that describes itself: its ``definition`` is such a
@@ -82,7 +82,7 @@ def _describe(function: Callable[..., object]) -> dict[str, Any]:
 
 
 def _documentation(function: Callable[..., object]) -> str:
-    """The docstring of a function, or that of an object's ``__call__``, or of its class."""
+    """Return the docstring of a function, or that of an object's ``__call__``, or of its class."""
     if isinstance(function, partial):
         return _documentation(function.func)
     if hasattr(function, "__name__"):

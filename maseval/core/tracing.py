@@ -4,6 +4,7 @@ Subclasses extend the result with ``{**super().gather_traces(), ...}``; everythi
 JSON-serialisable, because it becomes part of the report.
 """
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -12,8 +13,19 @@ JsonObject: TypeAlias = dict[str, Any]
 
 
 def now() -> str:
-    """The local time in ISO 8601; every timestamp of the core comes from here."""
+    """Return the local time in ISO 8601; every timestamp of the core comes from here."""
     return datetime.now().isoformat()
+
+
+def call_counts(logs: Sequence[Mapping[str, Any]], success: str = "success") -> JsonObject:
+    """Count the calls in a log by their ``status``, with the log itself, for traces."""
+    successes = sum(entry["status"] == success for entry in logs)
+    return {
+        "total_calls": len(logs),
+        "successful_calls": successes,
+        "failed_calls": len(logs) - successes,
+        "logs": list(logs),
+    }
 
 
 class TraceableMixin:
@@ -28,5 +40,5 @@ class ConfigurableMixin:
     """A component that reports its configuration."""
 
     def gather_config(self) -> JsonObject:
-        """The settings, as JSON-friendly data."""
+        """Return the settings, as JSON-friendly data."""
         return {"type": type(self).__name__, "gathered_at": now()}

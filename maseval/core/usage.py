@@ -5,36 +5,15 @@ from dataclasses import dataclass, field, fields
 from typing import (
     NamedTuple,
     Protocol,
-    Required,
     Self,
-    TypedDict,
     TypeGuard,
     TypeVar,
-    cast,
     runtime_checkable,
 )
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import MAPPINGS, NUMBERS
 from maseval.core.tracing import JsonObject
-
-
-class UsageRecord(TypedDict, total=False):
-    """A ``Usage`` ready for JSON; the tokens are there if it is a ``TokenUsage``."""
-
-    cost: Required[float]
-    units: Required[dict[str, float]]
-    provider: Required[str | None]
-    category: Required[str | None]
-    component_name: Required[str | None]
-    kind: Required[str | None]
-    input_tokens: int
-    output_tokens: int
-    total_tokens: int
-    cached_input_tokens: int
-    cache_creation_input_tokens: int
-    reasoning_tokens: int
-    audio_tokens: int
 
 
 @dataclass
@@ -63,13 +42,13 @@ class Usage:
         """Let ``sum`` start from its zero."""
         return self if other == 0 else NotImplemented
 
-    def to_dict(self) -> UsageRecord:
-        """The fields in order, ready for JSON."""
-        return cast(UsageRecord, {**vars(self), "units": dict(self.units)})
+    def to_dict(self) -> JsonObject:
+        """Return the fields in order, ready for JSON."""
+        return {**vars(self), "units": dict(self.units)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> "Usage":
-        """The record that ``to_dict`` wrote; one that counts input tokens is a ``TokenUsage``."""
+        """Read a record that ``to_dict`` wrote; one with input tokens is a ``TokenUsage``."""
         record = TokenUsage() if "input_tokens" in data else cls()
         for each in fields(record):
             if data.get(each.name) is not None:
@@ -109,7 +88,7 @@ class TokenUsage(Usage):
         component_name: str | None = None,
         kind: str | None = "llm",
     ) -> Self:
-        """The record of one answer, from ``ChatResponse.usage``; what is not counted is 0."""
+        """Make the record of one answer from ``ChatResponse.usage``; what is missing is 0."""
         record = cls(cost, {}, provider, category, component_name, kind)
         for name in TOKEN_FIELDS:
             setattr(record, name, usage_dict.get(name) or 0)
@@ -136,7 +115,7 @@ class UsageTrackableMixin:
     """A component that reports what it has consumed."""
 
     def gather_usage(self) -> Usage:
-        """The sum of everything consumed so far."""
+        """Return the sum of everything consumed so far."""
         return Usage()
 
 
@@ -145,7 +124,7 @@ class CostCalculator(Protocol):
     """Computes the cost of tokens."""
 
     def calculate_cost(self, usage: TokenUsage, model_id: str) -> float | None:
-        """The cost of ``usage``, or None if the price of the model is not known."""
+        """Return the cost of ``usage``, or None if the price of the model is not known."""
         ...
 
 
@@ -176,7 +155,7 @@ class StaticPricingCalculator:
         return list(self._pricing)
 
     def calculate_cost(self, usage: TokenUsage, model_id: str) -> float | None:
-        """The cost of ``usage``; None for a model that is not in the table."""
+        """Return the cost of ``usage``; None for a model that is not in the table."""
         rates = self._pricing.get(model_id)
         if rates is None:
             return None
@@ -190,7 +169,7 @@ class StaticPricingCalculator:
         )
 
     def gather_config(self) -> JsonObject:
-        """The table, for the report."""
+        """Return the table, for the report."""
         pricing = {model_id: dict(rates) for model_id, rates in self._pricing.items()}
         return {"type": type(self).__name__, "pricing": pricing}
 
@@ -219,19 +198,19 @@ class UsageReporter:
         )
 
     def total(self) -> Usage:
-        """The sum of everything."""
+        """Return the sum of everything."""
         return sum(entry.usage for entry in self.entries) or Usage()
 
     def by_task(self) -> dict[str, Usage]:
-        """One sum for each task id, over its repetitions and components."""
+        """Return one sum for each task id, over its repetitions and components."""
         return self._sum_by(lambda entry: entry.task_id)
 
     def by_component(self) -> dict[str, Usage]:
-        """One sum for each ``category:name``, over all repetitions."""
+        """Return one sum for each ``category:name``, over all repetitions."""
         return self._sum_by(lambda entry: entry.component)
 
     def summary(self) -> dict[str, object]:
-        """All three sums as plain dictionaries."""
+        """Return all three sums as plain dictionaries."""
         return {
             "total": self.total().to_dict(),
             "by_task": {key: usage.to_dict() for key, usage in self.by_task().items()},
@@ -247,7 +226,7 @@ class UsageReporter:
 
 
 def usage_records(usage: object) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """The records in a report's ``usage``: a category is one record or holds one per name.
+    """Yield the records in a report's ``usage``: a category is one record or holds one per name.
 
     Anything else, such as the time of collection or an error in place of a record, is skipped.
     """

@@ -72,7 +72,7 @@ class User(ABC, TraceableMixin, ConfigurableMixin):
         """Return whether the user has nothing more to say."""
 
     def get_tool(self) -> Any | None:
-        """The user as a tool of the agent's framework, for agents that ask questions that way."""
+        """Return the user as a tool of the agent's framework, for agents that ask by a tool."""
         return None
 
 
@@ -198,7 +198,7 @@ class LLMUser(User):
         return text
 
     def _ask(self, question: str | None) -> str:
-        """The model's answer to ``question`` (None: its first words), with a log entry."""
+        """Return the model's answer to ``question`` (None: its first words), with a log entry."""
         entry: dict[str, object] = {"timestamp": now(), "question": question, "status": "success"}
         started = time.perf_counter()
         self.logs.append(entry)

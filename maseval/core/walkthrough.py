@@ -107,22 +107,22 @@ class Walkthrough:
 
     @_inside
     def collect_traces(self) -> JsonObject:
-        """The traces of all components as they are now."""
+        """Return the traces of all components as they are now."""
         return self._registry.collect_traces()
 
     @_inside
     def collect_configs(self) -> JsonObject:
-        """The configuration of all components."""
+        """Return the configuration of all components."""
         return self._registry.collect_configs()
 
     @_inside
     def collect_usage(self) -> JsonObject:
-        """The usage of all components so far; also added to the benchmark's totals."""
+        """Return the usage of all components so far; also added to the benchmark's totals."""
         return self._registry.collect_usage()
 
     @_inside
     def evaluate(self) -> list[JsonObject]:
-        """The evaluators' results on the final answer and the traces."""
+        """Return the evaluators' results on the final answer and the traces."""
         answer, traces = self.final_answer, self.collect_traces()
         return evaluate(self._hooks.benchmark, self.evaluators, self.agents, answer, traces)
 

@@ -55,7 +55,7 @@ class MessageTracingCallback(BenchmarkCallback):
         )
 
     def path_of(self, report: Report) -> Path:
-        """The file that holds the messages of ``report``'s repetition."""
+        """Return the file that holds the messages of ``report``'s repetition."""
         task_id, repeat = report["task_id"], report["repeat_idx"]
         slug = re.sub(r"[^A-Za-z0-9_]+", "-", task_id)[:_SLUG_LENGTH].strip("-") or "task"
         identity = json.dumps([report.get("run_id"), task_id, repeat]).encode()
@@ -99,11 +99,11 @@ class MessageTracingAgentCallback(AgentCallback):
             print(f"[{agent.name}] {len(messages)} messages, answered: {last[:_SHOWN]}")
 
     def get_all_conversations(self) -> list[AgentConversation]:
-        """All conversations, in the order in which they ended."""
+        """Return all conversations, in the order in which they ended."""
         return self._conversations.copy()
 
     def get_conversations_by_agent(self, agent_name: str) -> list[AgentConversation]:
-        """The conversations of the agent of that name."""
+        """Return the conversations of the agent of that name."""
         return [talk for talk in self.get_all_conversations() if talk["agent_name"] == agent_name]
 
     def clear(self) -> None:

@@ -112,7 +112,7 @@ class ProgressBarCallback(BenchmarkCallback):
         return {}
 
     def status_text(self) -> str:
-        """The text after the bar: ``3/4 Successful | reward=0.75``."""
+        """Return the text after the bar: ``3/4 Successful | reward=0.75``."""
         if not self.show_status:
             return ""
         successes = f"{self.successful}/{self.current} Successful"
@@ -257,7 +257,7 @@ class RichProgressBarCallback(ProgressBarCallback):
 
 
 def progress_callback(choice: bool | str) -> ProgressBarCallback | None:
-    """The bar that a benchmark's ``progress_bar`` argument asks for."""
+    """Return the bar that a benchmark's ``progress_bar`` argument asks for."""
     if choice is False:
         return None
     if choice is True or choice == "tqdm":

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
+_PARTS = ("traces", "config", "eval", "task", "usage")
 
 
 class ResultLogger(BenchmarkCallback):
@@ -90,7 +91,7 @@ class ResultLogger(BenchmarkCallback):
         self.expected.add((str(task.id), repeat_idx))
 
     def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
-        excluded = self._excluded_parts()
+        excluded = {part for part, included in self._parts().items() if not included}
         self.log_iteration({key: part for key, part in report.items() if key not in excluded})
         self.logged.add((report["task_id"], report["repeat_idx"]))
 
@@ -99,15 +100,8 @@ class ResultLogger(BenchmarkCallback):
         if self.validate_on_completion and not self.validate():
             logger.warning("%s: the results are not those of the whole run", type(self).__name__)
 
-    def _excluded_parts(self) -> set[str]:
-        wanted = {
-            "traces": self.include_traces,
-            "config": self.include_config,
-            "eval": self.include_eval,
-            "task": self.include_task,
-            "usage": self.include_usage,
-        }
-        return {part for part, included in wanted.items() if not included}
+    def _parts(self) -> dict[str, bool]:
+        return {part: getattr(self, f"include_{part}") for part in _PARTS}
 
 
 class FileResultLogger(ResultLogger):
@@ -230,11 +224,7 @@ class FileResultLogger(ResultLogger):
             "n_repeats": self.n_repeats,
             "total_iterations": self.n_tasks * self.n_repeats,
             "lines_written": writer.count,
-            "include_traces": self.include_traces,
-            "include_config": self.include_config,
-            "include_eval": self.include_eval,
-            "include_task": self.include_task,
-            "include_usage": self.include_usage,
+            **{f"include_{part}": included for part, included in self._parts().items()},
             "validation_enabled": self.validate_on_completion,
         }
 
@@ -262,7 +252,7 @@ class FileResultLogger(ResultLogger):
 
 
 def read_reports(path: str | os.PathLike[str]) -> list[Report]:
-    """The reports of a file written by ``FileResultLogger``.
+    """Return the reports of a file written by ``FileResultLogger``.
 
     All of them share one object under ``["config"]["benchmark"]``, as they did when they were
     made. A torn last line is left out with a ``TornRecordWarning``.

@@ -32,7 +32,7 @@ class Workers(Protocol):
     size: int
 
     def open(self) -> AbstractContextManager[None]:
-        """The context around all other calls; nothing is started afterwards."""
+        """Return the context around all other calls; nothing is started afterwards."""
 
     def submit(self, repetition: Repetition) -> None:
         """Start a repetition; at most ``size`` may be unfinished."""
@@ -41,7 +41,7 @@ class Workers(Protocol):
         """Return when a repetition has finished, or after ``timeout`` seconds."""
 
     def take(self) -> Finished | None:
-        """A finished repetition, if there is one."""
+        """Return a finished repetition, if there is one."""
 
     def give_up(self, repetition: Repetition) -> RepetitionResult | None:
         """Replace the worker of this repetition, which is late.
@@ -185,7 +185,7 @@ class Engine(Protocol):
     """The place where repetitions run; one engine may serve many runs, one after the other."""
 
     def workers(self, job: Job) -> Workers:
-        """The workers of one run; raises if it cannot be run here."""
+        """Return the workers of one run; raises if it cannot be run here."""
 
 
 @runtime_checkable
@@ -216,7 +216,7 @@ AnyEngine = str | Engine
 
 
 def engine_of(engine: AnyEngine, **options: object) -> Engine:
-    """The engine itself; one that is named is made with the options."""
+    """Return the engine itself; one that is named is made with the options."""
     made = _make_engine(engine, **options) if isinstance(engine, str) else engine
     if not isinstance(made, Engine):
         raise ConfigurationError(
@@ -263,4 +263,4 @@ class MappingEngine(Protocol):
     def mapped(
         self, function: Callable[[Sequence[Any]], ResultT], batches: Iterable[Sequence[Any]]
     ) -> Iterator[MappedBatch[Any, ResultT]]:
-        """The results in the order of ``batches``, of which only a few are in memory at once."""
+        """Yield the results in the order of ``batches``; only a few are in memory at once."""

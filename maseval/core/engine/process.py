@@ -158,7 +158,7 @@ class HeldInterrupts:
 
     @contextmanager
     def let_through(self) -> Iterator[None]:
-        """A context in which Ctrl-C raises at once."""
+        """Yield a context in which Ctrl-C raises at once."""
         try:
             self._open = True
             if self._pending:

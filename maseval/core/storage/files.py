@@ -30,7 +30,7 @@ SUFFIX = ".tmp"
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to that becomes ``path`` at the end; after an error nothing has changed."""
+    """Yield a file to write that becomes ``path`` at the end; an error changes nothing."""
     if path.is_dir():
         raise OutputExistsError(f"{path} is a folder; give the name of a file")
     make_room(path)
@@ -146,7 +146,7 @@ class Scratch:
         return place
 
     def get(self, place: int) -> Any:
-        """The value that was laid aside there."""
+        """Return the value that was laid aside there."""
         with self._lock:
             self._file.seek(place)
             line = self._file.readline()

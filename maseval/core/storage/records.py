@@ -134,7 +134,7 @@ class RecordWriter:
 
 
 def new_record_file(path: Path, *, sync: bool = True) -> RecordWriter:
-    """A writer to ``path``, or to the first of ``<stem>-2``, ``<stem>-3``, ... that is free."""
+    """Return a writer to ``path``, or to the first free one of ``<stem>-2``, ``<stem>-3``, ..."""
     number, candidate = 1, path
     while True:
         try:
@@ -152,7 +152,7 @@ class Records(NamedTuple):
 
 
 def read_records(path: str | os.PathLike[str]) -> Records:
-    """All records of a file at once."""
+    """Return all records of a file at once."""
     torn: list[bytes] = []
     records = list(iter_records(path, on_torn=torn.append))
     return Records(records, torn[0].decode("utf-8", "replace") if torn else None)
@@ -161,7 +161,7 @@ def read_records(path: str | os.PathLike[str]) -> Records:
 def iter_records(
     path: str | os.PathLike[str], *, on_torn: Callable[[bytes], object] | None = None
 ) -> Iterator[dict[str, Any]]:
-    """The records of a file one by one, holding one line in memory.
+    """Yield the records of a file one by one, holding one line in memory.
 
     A torn last line goes to ``on_torn``, without which it raises a ``TornRecordWarning``. A last
     line that lacks only its line end is a record. Damage elsewhere is a ``ResultFileError``.
@@ -198,7 +198,7 @@ _SEAL = re.compile(rb'\{"crc": (\d+), ')
 
 
 def seal_record(record: Mapping[str, object]) -> bytes:
-    """The line of a record, which must not be empty; its end is not part of it."""
+    """Return the line of a record, which must not be empty; its end is not part of it."""
     return seal_json(strict_json.dumps(record))
 
 

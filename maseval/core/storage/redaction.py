@@ -33,7 +33,7 @@ _KNOWN_KEY = re.compile(r"\b(sk-|AIza|hf_|gsk_|xai-)[\w-]{12,}")
 
 
 def redact(options: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of ``options`` that is safe to store.
+    """Return a copy of ``options`` that is safe to store.
 
     Values whose key names a secret (``api_key``, ``Authorization``, ``access_token``) become
     ``<redacted>``, at any depth; secrets inside texts are cut out as in :func:`redact_text`.
@@ -54,7 +54,7 @@ def redact_text(text: str) -> str:
 
 
 def redact_command(words: Sequence[str]) -> str:
-    """A command line that is safe to store, quoted so that a shell reads it the same way.
+    """Return a command line that is safe to store, quoted so that a shell reads it the same way.
 
     Cut out are the values of options and of ``key=value`` whose name says that they are secrets,
     those within a JSON object, and what :func:`redact_text` finds.
@@ -145,7 +145,7 @@ class Secrets:
 
     @classmethod
     def of(cls, config: Mapping[str, object]) -> "Secrets":
-        """Those of a configuration and of the environment variables."""
+        """Return those of a configuration and of the environment variables."""
         return cls({*_secrets_in(config), *_secrets_in(os.environ)})
 
     def removed_from(self, record: Mapping[str, object]) -> Mapping[str, object]:
@@ -165,7 +165,7 @@ class Secrets:
         return any(value in text for value in self._written)
 
     def removed_from_text(self, text: str) -> str:
-        """The text with ``<redacted>`` for every secret."""
+        """Return the text with ``<redacted>`` for every secret."""
         for secret in self._values:
             text = text.replace(secret, REDACTED)
         return text

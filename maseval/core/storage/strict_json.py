@@ -33,7 +33,7 @@ def dumps(value: object, *, indent: int | None = None) -> str:
 
 
 def loads(text: str | bytes) -> Any:
-    """The JSON value in a text from outside; raises ``ValueError`` for anything else.
+    """Return the JSON value in a text from outside; raises ``ValueError`` for anything else.
 
     Deeper nesting than ``MAX_DEPTH`` is a ``NestedTooDeeplyError``, which is one too: Python's own
     limit depends on the caller, and is no ``ValueError``.
@@ -45,7 +45,7 @@ def loads(text: str | bytes) -> Any:
 
 
 def loads_object(line: bytes) -> dict[str, Any]:
-    """The JSON object in a line that was written here; raises ``ValueError`` for anything else."""
+    """Return the JSON object in a line that was written here; else raise ``ValueError``."""
     # Decoded first, as zeros left by a crash would be taken for another encoding.
     value = _loads(line.decode())
     if not isinstance(value, dict):

@@ -179,6 +179,6 @@ def _checked_name(info: zipfile.ZipInfo, expected: Collection[str]) -> str:
 def open_archive(
     path: str | os.PathLike[str], expected: Collection[str], limits: ArchiveLimits | None = None
 ) -> Iterator[ArchiveReader]:
-    """An archive that may hold the files ``expected`` and no others."""
+    """Yield an archive that may hold the files ``expected`` and no others."""
     with open(path, "rb") as file:
         yield ArchiveReader(Path(path), file, expected, limits or ArchiveLimits())

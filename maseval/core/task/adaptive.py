@@ -40,18 +40,18 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
 
     @abstractmethod
     def initial_state(self) -> dict[str, object]:
-        """The state before the first result."""
+        """Return the state before the first result."""
 
     @abstractmethod
     def select_next_task(self, remaining: Sequence[Task], state: dict[str, object]) -> Task | None:
-        """One of ``remaining``, the tasks not yet handed out; or None to end the iteration.
+        """Return one of ``remaining``, the tasks not yet handed out; or None to end the iteration.
 
         The sequence is a copy, made for each selection.
         """
 
     @abstractmethod
     def update_state(self, task: Task, report: Any, state: dict[str, Any]) -> dict[str, Any]:
-        """The state after one more repetition of ``task``, whose ``Report`` is given."""
+        """Return the state after one more repetition of ``task``, whose ``Report`` is given."""
 
     def on_task_complete(self, task: Task, report: Any) -> None:
         """Override to learn that all repetitions of a task are reported; the last one is given."""

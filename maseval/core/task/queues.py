@@ -43,7 +43,7 @@ class BaseTaskQueue(ABC, Sequence[Task]):
         return self._of(self._tasks[index]) if isinstance(index, slice) else self._tasks[index]
 
     def repetitions_of(self, task: Task, repeats: int) -> Sequence[int]:
-        """The repetitions of a task in a run with ``repeats`` repetitions per task."""
+        """Return the repetitions of a task in a run with ``repeats`` repetitions per task."""
         return range(repeats)
 
     # The look-ups that Sequence would answer by iterating, which in a queue means a run.
@@ -63,11 +63,11 @@ class BaseTaskQueue(ABC, Sequence[Task]):
         self._tasks.extend(self._check_tasks(tasks))
 
     def to_list(self) -> list[Task]:
-        """All tasks, in a new list."""
+        """Return all tasks, in a new list."""
         return list(self._tasks)
 
     def _of(self, tasks: list[Task]) -> Self:
-        """A queue that differs from this one only in its tasks."""
+        """Return a queue that differs from this one only in its tasks."""
         other = copy(self)
         other._tasks = tasks
         return other
@@ -84,7 +84,7 @@ class BaseTaskQueue(ABC, Sequence[Task]):
 
     @classmethod
     def from_list(cls, data: Iterable[Task | Mapping[str, object]]) -> Self:
-        """A queue of tasks, and of dicts that describe tasks (see ``Task.from_dict``)."""
+        """Return a queue of tasks, and of dicts that describe tasks (see ``Task.from_dict``)."""
         return cls([cls._as_task(entry, position) for position, entry in enumerate(data)])
 
     @classmethod
@@ -103,7 +103,7 @@ class BaseTaskQueue(ABC, Sequence[Task]):
 
     @classmethod
     def from_json_file(cls, path: str | PathLike[str], *, limit: int | None = None) -> Self:
-        """A queue from a JSON list, or from the list under ``data`` of a JSON object."""
+        """Return a queue from a JSON list, or from the list under ``data`` of a JSON object."""
         if limit is not None and limit < 0:
             raise ConfigurationError(f"limit is {limit}; give 0 or more, or None for all tasks")
         try:
@@ -176,12 +176,12 @@ class SelectedRepetitions(BaseTaskQueue):
         return (task for task in self._queue if self.repetitions_of(task, 1))
 
     def repetitions_of(self, task: Task, repeats: int) -> Sequence[int]:
-        """The repetitions selected for ``task``; ``repeats`` is ignored."""
+        """Return the repetitions selected for ``task``; ``repeats`` is ignored."""
         return self._repetitions.get(str(task.id), ())
 
 
 def task_queue(tasks: TasksToRun) -> BaseTaskQueue:
-    """The tasks as a queue, with unique ids."""
+    """Return the tasks as a queue, with unique ids."""
     match tasks:
         case Task():
             queue: BaseTaskQueue = SequentialTaskQueue([tasks])
@@ -209,12 +209,12 @@ def _check_ids(queue: BaseTaskQueue) -> None:
 
 
 def lasting(agent_data: AgentData) -> AgentData:
-    """The same data in a form that can be used for several runs."""
+    """Return the same data in a form that can be used for several runs."""
     return list(agent_data) if isinstance(agent_data, Iterator) else agent_data
 
 
 def agent_data_for(queue: BaseTaskQueue, agent_data: AgentData) -> Callable[[Task], JsonObject]:
-    """The agent data of each task: one dict for all tasks, or one per task of the queue."""
+    """Return the agent data of each task: one dict for all tasks, or one per task of the queue."""
     if isinstance(agent_data, Mapping):
         data = agent_data if isinstance(agent_data, dict) else dict(agent_data)
         return lambda task: data

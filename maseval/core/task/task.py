@@ -45,7 +45,7 @@ class TaskProtocol:
             )
 
     def to_dict(self) -> dict[str, object]:
-        """The protocol as JSON-friendly data."""
+        """Return the protocol as JSON-friendly data."""
         return {
             **vars(self),
             "timeout_action": self.timeout_action.value,
@@ -54,7 +54,7 @@ class TaskProtocol:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The protocol that ``to_dict`` wrote; what is not given keeps its default."""
+        """Return the protocol that ``to_dict`` wrote; what is not given keeps its default."""
         known = [f.name for f in fields(cls)]
         unknown = [key for key in data if key not in known]
         if unknown:
@@ -135,7 +135,7 @@ class Task:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """A task from the names of its fields, or from a question-and-answer record.
+        """Return a task from the names of its fields, or from a question-and-answer record.
 
         Without ``query``, the text is that of ``question`` or ``prompt``, and ``text`` and
         ``short_answer`` become environment and evaluation data. Other keys are not used; one that
@@ -212,7 +212,7 @@ def _refuse_misspelt(data: Mapping[str, object]) -> None:
 
 
 def _meant(key: str, names: list[str]) -> str | None:
-    """The field that a key seems to mean; short ones only in other letters, such as ``ID``."""
+    """Return the field that a key seems to mean; short ones only in other case, such as ``ID``."""
     plain = key.lower().replace("-", "_").replace(" ", "_")
     if plain in names:
         return plain
