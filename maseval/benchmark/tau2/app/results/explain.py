@@ -110,13 +110,10 @@ def _explain(
     domain: Domain,
     task: Mapping[str, object] | None = None,
 ) -> tuple[Explanation, Label | None]:
+    solo, version = recorded.solo, recorded.version
     try:
         return explain_and_label(
-            recorded.simulation,
-            domain=domain,
-            task=task,
-            solo=recorded.solo,
-            version=recorded.version,
+            recorded.simulation, domain=domain, task=task, solo=solo, version=version
         )
     except NoJudgeError as error:
         raise NothingToExplainError(

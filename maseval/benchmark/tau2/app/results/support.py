@@ -1,7 +1,6 @@
 """Tau2Support: labels, explanations, timelines and results files for commands that take any run."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from maseval.app.benchmarks import (
@@ -37,7 +36,6 @@ from maseval.benchmark.tau2.results import has_simulations
 from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.timeline import Timeline, timeline
-from maseval.benchmark.tau2.timeline.timeline import search_form
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import recorded_simulation
 from maseval.core.report import Report
@@ -50,35 +48,19 @@ from maseval.runs.folder import Recording
 _BADGES = ("error", "warning")
 
 
-@dataclass(frozen=True)
-class ReportTimeline:
-    """The world after each message, in the form that the viewer shows."""
-
-    found: Timeline
-
-    def to_dict(self) -> Mapping[str, object]:
-        """Return the whole timeline as JSON."""
-        return self.found.to_dict()
-
-    def search_form(self, words: str, message: int | None) -> Mapping[str, object]:
-        """Return the records with these words in them after a message, or at the start."""
-        return search_form(self.found.search(words, message))
-
-
-def report_timeline(report: Report) -> ReportTimeline | None:
+def report_timeline(report: Report) -> Timeline | None:
     """Return the timeline of a simulation, also of one that was cut off; None without messages."""
     recorded = recorded_simulation(report)
     if not recorded.get("messages"):
         return None
     setup = ReportSetup.of(report)
-    found = timeline(
+    return timeline(
         {**recorded, "task_id": report["task_id"]},
         setup.rules,
         setup.judged_by,
         solo=setup.solo,
         version=setup.release,
     )
-    return ReportTimeline(found)
 
 
 class Tau2Support(BenchmarkSupport):
@@ -111,7 +93,7 @@ class Tau2Support(BenchmarkSupport):
             f"name its file: --domain {reference}"
         )
 
-    def timeline(self, report: Report) -> ReportTimeline | None:
+    def timeline(self, report: Report) -> Timeline | None:
         return report_timeline(report)
 
     def conventions(

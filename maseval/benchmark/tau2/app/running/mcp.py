@@ -63,24 +63,20 @@ class McpAgent:
         return McpAgentAdapter(self._conversation, brief.tools, str(brief.args["name"]))
 
 
-class McpSimulation:
+class McpSimulation(SimulationThread):
     """The run of the task in a thread of its own; ``given`` are its options but for the agent."""
 
     def __init__(self, given: dict[str, Any], briefing: str, on_result: OnResult) -> None:
-        self._thread = SimulationThread(
-            lambda: run(**given, agent=McpAgent(self.conversation)),
-            # A client may end this process as soon as it hears of the end.
-            lambda words: self.conversation.end(words),
-            on_result,
-        )
-        self.conversation = Conversation(self._thread.start, briefing)
-        self.outcome = self._thread.outcome
+        self.conversation = Conversation(self.start, briefing)
+        # The end comes last: a client may end this process as soon as it hears of it.
+        make = McpAgent(self.conversation)
+        super().__init__(lambda: run(**given, agent=make), self.conversation.end, on_result)
 
     def is_long_over(self) -> bool:
         """Return whether it has ended and the agent has been silent for long enough."""
         patience = _LINGER_SECONDS if self.conversation.knows_end else _ABSENCE_SECONDS
         silence = time.monotonic() - self.conversation.last_heard
-        return self._thread.is_over and silence > patience
+        return self.is_over and silence > patience
 
     def attend(self, agent_is_gone: Callable[[], bool]) -> None:
         """Wait until the agent is gone, then let the simulation end and wait for its record."""
@@ -93,7 +89,7 @@ class McpSimulation:
             why = InterruptedConversationError("interrupted")
         self.conversation.leave(why)
         if self.conversation.is_begun:
-            wait_until(lambda: self._thread.is_over)
+            wait_until(lambda: self.is_over)
 
 
 @takes(McpOptions)
@@ -134,7 +130,7 @@ def mcp(options: McpOptions) -> RunResult | None:
             with over_http(server, host=options.host, port=options.port) as running:
                 options.on_address(running.url)
                 simulation.attend(simulation.is_long_over)
-        return simulation.outcome()
+        return simulation.run_result()
 
 
 def _environment(options: McpOptions) -> Tau2Environment:

@@ -11,20 +11,22 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import FrameSummary
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from maseval.app.running.own_code import OwnCode, load_named, qualified_name, source_of, way_out
 from maseval.benchmark.tau2.agent_brief import AgentBrief, MakeAgent
+from maseval.benchmark.tau2.formats.message import Tau2Message, tool_calls_of
+from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
 from maseval.core.outcome import evaluations, kind_of, recorded_simulation
 from maseval.core.provider_errors import ProviderError
 from maseval.core.report import Report
-from maseval.core.shapes import Shape, entries, mapping, text
+from maseval.core.shapes import text
 from maseval.runs import Simulation
 
 _PACKAGE = str(Path(__file__).parents[4])  # maseval
@@ -233,30 +235,29 @@ class Rehearsal:
 
 def explain_loss(report: Report) -> str:
     """Return the first part of the reference solution that did not arrive, in words."""
-    if report["error"]:
-        return f"{report['status']}: {mapping(report, 'error').get('error_message')}"
-    verdict = mapping(next(iter(evaluations(report)), {}), "reward_info")
-    checks = map(mapping, entries(verdict.get("action_checks")))
-    missing = [mapping(check, "action") for check in checks if not check.get("action_match")]
+    if error := report["error"]:
+        return f"{report['status']}: {error['error_message']}"
+    verdict = cast("RewardInfo", next(iter(evaluations(report)), {}).get("reward_info") or {})
+    checks = verdict.get("action_checks") or ()
+    missing = [check["action"] for check in checks if not check["action_match"]]
     first = next((each for each in missing if each.get("requestor") != "user"), None)
     if first is not None:
         return f"first missing call: {_call(first)}{_call_instead(report, first)}"
-    communicated = map(mapping, entries(verdict.get("communicate_checks")))
-    unsaid = [check.get("info") for check in communicated if not check.get("met")]
+    said = verdict.get("communicate_checks") or ()
+    unsaid = [check["info"] for check in said if not check["met"]]
     if unsaid:
         return f"every call arrived, but the customer was not told {unsaid[0]!r}"
     return "every call arrived, but the final state is another: look for additional calls"
 
 
-def _call_instead(report: Report, action: Shape) -> str:
+def _call_instead(report: Report, action: Mapping[str, Any]) -> str:
     """Return the first call of the same tool, which has other arguments."""
-    for message in entries(recorded_simulation(report).get("messages")):
-        for call in map(mapping, entries(mapping(message).get("tool_calls"))):
-            if call.get("name") == action.get("name"):
-                return f"; instead: {_call(call)}"
-    return ""
+    messages = cast("Sequence[Tau2Message]", recorded_simulation(report).get("messages") or ())
+    calls = (call for message in messages for call in tool_calls_of(message) or ())
+    same = next((call for call in calls if call["name"] == action["name"]), None)
+    return "" if same is None else f"; instead: {_call(same)}"
 
 
-def _call(call: Shape) -> str:
-    arguments = mapping(call, "arguments").items()
-    return f"{call.get('name')}({', '.join(f'{key}={text(value)}' for key, value in arguments)})"
+def _call(call: Mapping[str, Any]) -> str:
+    arguments = [f"{key}={text(value)}" for key, value in call["arguments"].items()]
+    return f"{call['name']}({', '.join(arguments)})"

@@ -66,36 +66,27 @@ class PlayedRun(PreparedRun):
         return (self.path / CONFIG).exists()
 
 
-class Play:
+class Play(SimulationThread):
     """A simulation with a person in it: ``seat`` is where that person plays."""
 
     def __init__(self, prepared: PlayedRun, seat: Seat, simulation: Simulation) -> None:
-        self.seat = seat
-        self.folder = prepared.path
-        self.simulation = simulation
+        super().__init__(prepared.execute, seat.end, simulation=simulation)
+        self.seat, self.folder, self.simulation = seat, prepared.path, simulation
         self.other = _other_side(prepared.setup)
         """The name of whoever plays the other side."""
         self._is_new = not prepared.is_resumed
-        self._thread = SimulationThread(prepared.execute, seat.end, simulation=simulation)
-
-    @property
-    def is_over(self) -> bool:
-        """True once the simulation has ended and is recorded."""
-        return self._thread.is_over
-
-    def start(self) -> None:
-        """Begin the conversation, in a thread of its own."""
-        self._thread.start()
 
     def interrupt(self) -> None:
-        """End it now; what happened is recorded, and the same call plays it again."""
+        """End it, if it is not over; it is recorded, and the same call plays it again."""
+        if self.is_over:
+            return
         self.seat.leave(PlayInterruptedError("interrupted by the person who plays"))
         wait_until(lambda: self.is_over)
 
     def result(self) -> RunResult:
         """Wait for the end and return the result; raises what kept it from being run."""
         wait_until(lambda: self.is_over)
-        found = self._thread.outcome()
+        found = self.run_result()
         assert found is not None  # an end without a result is an error
         return found
 
@@ -107,7 +98,7 @@ class Play:
 
     @property
     def outcome(self) -> OutcomeKind | None:
-        """The outcome, once it is over; None if nothing was recorded."""
+        """The outcome of the simulation; None if nothing was recorded."""
         folder = RunFolder.read(self.folder)
         if self.simulation not in folder.recorded:
             return None

@@ -7,7 +7,7 @@ plays it; one that nobody looks at any more is interrupted, and what happened is
 import secrets
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -67,6 +67,25 @@ class _Game:
             state["briefing"] = {"side": side, "text": view.briefing.text, "tools": tools}
         return state
 
+    def say(self, body: Body) -> None:
+        """Say the text of a request."""
+        self.play.seat.say(_text(body, "text"))
+
+    def call(self, body: Body) -> None:
+        """Call a tool with the texts of its form."""
+        name, texts = _text(body, "name"), body.get("arguments")
+        if not isinstance(texts, dict) or not all(isinstance(each, str) for each in texts.values()):
+            raise BadRequestError("arguments must be an object of texts")
+        briefing = self.play.seat.view.briefing
+        for tool in briefing.tools if briefing else ():
+            if tool["function"]["name"] == name:
+                return self.play.seat.call_tool(name, read_form(tool, texts))
+        raise BadRequestError(f"there is no tool {name!r}")
+
+    def stop(self, body: Body) -> None:
+        """End the conversation."""
+        self.play.seat.finish(str(body.get("text") or ""), str(body.get("way") or "stop"))
+
 
 class PlayHost:
     """All simulations that are played in pages of this server.
@@ -95,11 +114,11 @@ class PlayHost:
             },
             sent={
                 "/api/play/start": self._start,
-                "/api/play/say": self._say,
-                "/api/play/call": self._call,
-                "/api/play/stop": self._stop,
-                "/api/play/give-up": self._give_up,
-                "/api/play/leave": self._leave,
+                "/api/play/say": self._move(_Game.say),
+                "/api/play/call": self._move(_Game.call),
+                "/api/play/stop": self._move(_Game.stop),
+                "/api/play/give-up": self._move(lambda game, body: game.play.seat.give_up()),
+                "/api/play/leave": self._move(lambda game, body: game.play.interrupt()),
             },
             writes=True,
             close=self.close,
@@ -109,8 +128,7 @@ class PlayHost:
         """Interrupt what is being played; what happened is recorded."""
         self._closed.set()
         for game in self._list():
-            if not game.play.is_over:
-                game.play.interrupt()
+            game.play.interrupt()
 
     def _list(self) -> list[_Game]:
         with self._lock:
@@ -197,34 +215,15 @@ class PlayHost:
         game.last_request = time.monotonic()
         return game.to_json(seen)
 
-    def _say(self, library: Library, body: Body) -> Mapping[str, object]:
-        game = self._game(body)
-        game.play.seat.say(_text(body, "text"))
-        return {"play": game.key}
+    def _move(self, act: Callable[[_Game, Body], object]) -> Callable[..., Mapping[str, object]]:
+        """Return the answer to a request that acts in a simulation."""
 
-    def _call(self, library: Library, body: Body) -> Mapping[str, object]:
-        game, name, texts = self._game(body), _text(body, "name"), body.get("arguments")
-        if not isinstance(texts, dict) or not all(isinstance(each, str) for each in texts.values()):
-            raise BadRequestError("arguments must be an object of texts")
-        game.play.seat.call_tool(name, read_form(_tool(game, name), texts))
-        return {"play": game.key}
+        def answer(library: Library, body: Body) -> Mapping[str, object]:
+            game = self._game(body)
+            act(game, body)
+            return {"play": game.key}
 
-    def _stop(self, library: Library, body: Body) -> Mapping[str, object]:
-        game = self._game(body)
-        game.play.seat.finish(str(body.get("text") or ""), str(body.get("way") or "stop"))
-        return {"play": game.key}
-
-    def _give_up(self, library: Library, body: Body) -> Mapping[str, object]:
-        game = self._game(body)
-        game.play.seat.give_up()
-        return {"play": game.key}
-
-    def _leave(self, library: Library, body: Body) -> Mapping[str, object]:
-        """End it now, as interrupted."""
-        game = self._game(body)
-        if not game.play.is_over:
-            game.play.interrupt()
-        return {"play": game.key}
+        return answer
 
     def _watch_over(self) -> None:
         with self._lock:
@@ -237,8 +236,7 @@ class PlayHost:
     def _close_abandoned(self) -> None:
         while not self._closed.wait(min(_TICK, self._patience)):
             for game in self._list():
-                silent = time.monotonic() - game.last_request > self._patience
-                if silent and not game.play.is_over:
+                if time.monotonic() - game.last_request > self._patience:
                     game.play.interrupt()
 
 
@@ -252,14 +250,6 @@ def _new_folder(root: Path, title: str) -> Path:
             path.mkdir()
             break
     return path
-
-
-def _tool(game: _Game, name: str) -> Mapping[str, Any]:
-    briefing = game.play.seat.view.briefing
-    for tool in briefing.tools if briefing else ():
-        if tool["function"]["name"] == name:
-            return tool
-    raise BadRequestError(f"there is no tool {name!r}")
 
 
 def _domain(named: Mapping[str, object]) -> str:

@@ -69,7 +69,7 @@ class SimulationThread:
             self._on_end(words)
             self._over.set()
 
-    def outcome(self) -> RunResult | None:
+    def run_result(self) -> RunResult | None:
         """Return the result; raises what kept the simulation from being run."""
         if self._error is not None:
             raise self._error

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.shapes import excerpt
@@ -12,20 +12,23 @@ from maseval.core.storage import strict_json
 Schema = Mapping[str, Any]
 Kind = Literal["text", "integer", "number", "boolean", "choice", "list", "json"]
 
-_TYPES: Mapping[str, type | tuple[type, ...]] = {
-    "string": str,
-    "integer": int,
-    "number": (int, float),
-    "boolean": bool,
-    "array": list,
-    "object": dict,
-    "null": type(None),
-}
-_KINDS: Mapping[str, Kind] = {
-    "string": "text",
-    "integer": "integer",
-    "number": "number",
-    "boolean": "boolean",
+
+class _SchemaType(NamedTuple):
+    """A type of a schema: its Python type, the kind of its field, and its name in errors."""
+
+    python: type | tuple[type, ...]
+    kind: Kind
+    article: str
+
+
+_TYPES: Mapping[str, _SchemaType] = {
+    "string": _SchemaType(str, "text", "a text"),
+    "integer": _SchemaType(int, "integer", "a whole number"),
+    "number": _SchemaType((int, float), "number", "a number"),
+    "boolean": _SchemaType(bool, "boolean", "true or false"),
+    "array": _SchemaType(list, "json", "a list, like [...]"),
+    "object": _SchemaType(dict, "json", "an object, like {...}"),
+    "null": _SchemaType(type(None), "json", "null"),
 }
 _YES, _NO = ("true", "yes", "y", "1"), ("false", "no", "n", "0")
 _DEPTH = 6
@@ -142,7 +145,8 @@ def _resolve(schema: Schema, root: Schema, depth: int = _DEPTH) -> Schema:
 def _kind(schema: Schema) -> Kind:
     if schema.get("type") == "array" and (schema.get("items") or {}).get("type") == "string":
         return "list"
-    return _KINDS.get(str(schema.get("type")), "json")
+    known = _TYPES.get(str(schema.get("type")))
+    return known.kind if known else "json"
 
 
 def _example(schema: Schema) -> object:
@@ -233,9 +237,9 @@ def _check(value: object, schema: Schema, where: str) -> None:
     kind = schema.get("type")
     expected = _TYPES.get(str(kind))
     is_bool = isinstance(value, bool) and kind in ("integer", "number")
-    if expected is not None and (not isinstance(value, expected) or is_bool):
+    if expected is not None and (not isinstance(value, expected.python) or is_bool):
         quoted = excerpt(json.dumps(value, ensure_ascii=False), 60)  # 1 is not "1"
-        raise FormError(f"{where} is {quoted}; give {_ARTICLES[str(kind)]}")
+        raise FormError(f"{where} is {quoted}; give {expected.article}")
     if schema.get("enum") and value not in schema["enum"]:
         raise FormError(f"{where} is {value!r}; choose one of: {', '.join(schema['enum'])}")
     if isinstance(value, list):
@@ -243,17 +247,6 @@ def _check(value: object, schema: Schema, where: str) -> None:
             _check(each, schema.get("items") or {}, f"{where}[{number}]")
     if isinstance(value, dict):
         _check_object(value, schema, where)
-
-
-_ARTICLES = {
-    "string": "a text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "array": "a list, like [...]",
-    "object": "an object, like {...}",
-    "null": "null",
-}
 
 
 def _check_object(value: Mapping[str, object], schema: Schema, where: str) -> None:
