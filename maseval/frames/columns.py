@@ -164,14 +164,3 @@ CHECKS = TableForm(
 )
 
 TABLES = {each.name: each for each in (RUNS, SIMULATIONS, MESSAGES, TOOL_CALLS, CHECKS)}
-
-
-def markdown_table() -> str:
-    """Return all columns as one Markdown table, for the documentation."""
-    lines = ["| table | column | type | meaning |", "|---|---|---|---|"]
-    for table in TABLES.values():
-        lines += [
-            f"| {table.name} | `{column.name}` | {column.type} | {column.meaning} |"
-            for column in table.columns
-        ]
-    return "\n".join(lines) + "\n"

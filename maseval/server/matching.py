@@ -38,10 +38,6 @@ def canonical(request: Mapping[str, object]) -> Canonical:
     return plain
 
 
-def key_of(request: Canonical) -> str:
-    return digest(request)
-
-
 def digest(value: object) -> str:
     """Return a short hash of any JSON value, whatever the order of its keys."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))

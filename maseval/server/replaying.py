@@ -11,7 +11,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage.redaction import Secrets, redact
 from maseval.server.completion import Completion, Refusal, RequestBody
 from maseval.server.http import LOCAL, ChatServer
-from maseval.server.matching import Canonical, canonical, key_of
+from maseval.server.matching import Canonical, canonical, digest
 from maseval.server.nearest import Nearest, Neighbour
 from maseval.server.tape import Exchange, Tape, TapeError, TapePlace
 from maseval.server.upstream import Upstream, exchange_secrets
@@ -136,7 +136,7 @@ class ReplayServer(ChatServer):
         self, request: RequestBody, headers: Mapping[str, str]
     ) -> tuple[RequestOutcome, int | None, Completion]:
         content = canonical(request)
-        key = key_of(content)
+        key = digest(content)
         place = self._next_place(key)
         if place is not None:
             return "played", place.line, self.tape.at(place, key).answer

@@ -12,8 +12,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from email.message import Message
 from http import HTTPStatus
-from http.client import HTTPException, HTTPMessage
-from typing import IO
+from http.client import HTTPException
 from urllib.parse import SplitResult, urlsplit
 
 from maseval.core.exceptions import ConfigurationError
@@ -149,15 +148,7 @@ class Upstream:
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """A key is only sent to the address it was given for."""
 
-    def redirect_request(
-        self,
-        req: urllib.request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: HTTPMessage,
-        newurl: str,
-    ) -> None:
+    def redirect_request(self, *args: object, **options: object) -> None:
         return None
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from maseval.frames.columns import TABLES, markdown_table
+from maseval.frames.columns import TABLES
 
 PAGE = Path(__file__).parents[2] / "docs" / "frames.md"
 
@@ -23,3 +23,13 @@ def test_every_table_begins_with_what_its_rows_are_joined_by():
     assert TABLES["runs"].columns[0].name == "run"
     for table in list(TABLES.values())[1:]:
         assert tuple(column.name for column in table.columns[:4]) == keys
+
+
+def markdown_table() -> str:
+    lines = ["| table | column | type | meaning |", "|---|---|---|---|"]
+    for table in TABLES.values():
+        lines += [
+            f"| {table.name} | `{column.name}` | {column.type} | {column.meaning} |"
+            for column in table.columns
+        ]
+    return "\n".join(lines) + "\n"

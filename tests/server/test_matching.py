@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maseval.server.matching import canonical, key_of
+from maseval.server.matching import canonical, digest
 from tests.server.provider import asking
 
 
 def key(request):
-    return key_of(canonical(request))
+    return digest(canonical(request))
 
 
 def call(id, name="look", arguments="{}"):

@@ -7,7 +7,7 @@ import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.server import ChatServer, ReplayServer, TapeError
-from maseval.server.matching import canonical, key_of
+from maseval.server.matching import canonical, digest
 from maseval.server.tape import Exchange, Tape
 from tests.server.provider import ask, asking, saying
 
@@ -21,7 +21,7 @@ def taped(tmp_path):
         tape = Tape(path, growing=True)
         for request, answer in pairs:
             content = canonical(request)
-            tape.append(Exchange(key_of(content), content, answer))
+            tape.append(Exchange(digest(content), content, answer))
         tape.close()
         return path
 
