@@ -2,7 +2,7 @@
 
 Every name can be listed and imported without any of the frameworks, which are needed only at use.
 Each framework's file also has ``as_tools``, which turns functions into its own tools. All of them
-share ``framework``, ``tools`` and ``failures``.
+share ``framework`` and ``tools``.
 """
 
 from maseval.core import lazy

@@ -13,9 +13,7 @@ from maseval.core.storage.redaction import redact
 from maseval.core.usage import TokenUsage, Usage, UsageTrackableMixin
 from maseval.core.user import User
 from maseval.interface.agents.camel_library import (
-    ChatAgent,
     Escape,
-    StepResponse,
     as_tools,
     camel_module,
     is_out_of_attempts,
@@ -50,7 +48,6 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
     """
 
     module, extra, package = "camel", "camel", "camel-ai"
-    agent: ChatAgent
 
     def _prepare(self) -> None:
         self._requests: list[TokenUsage] = []
@@ -104,11 +101,11 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
             self.agent.model_backend = models
 
     @contextmanager
-    def record_step(self, query: str) -> Iterator[Callable[[StepResponse], None]]:
+    def record_step(self, query: str) -> Iterator[Callable[[Any], None]]:
         """Record a step that a society lets the agent take; pass the response to what it yields."""
         number = len(self._finished_steps) + 1
         with self._log_turn(query), self._observe_requests():
-            responses: list[StepResponse] = []
+            responses: list[Any] = []
             try:
                 yield responses.append
             except Escape as escape:
@@ -154,7 +151,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
                 component=self.name,
             )
 
-    def _why_unanswered(self, response: StepResponse) -> str | None:
+    def _why_unanswered(self, response: Any) -> str | None:
         """Explain why the turn ended without an answer, if it did: CAMEL does not raise."""
         waiting = response.info.get("external_tool_call_requests")
         if waiting:
@@ -209,7 +206,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         return {**super().gather_config(), "camel_config": safe}
 
 
-def _step_entry(response: StepResponse) -> dict[str, object]:
+def _step_entry(response: Any) -> dict[str, object]:
     info = response.info
     return {
         "terminated": response.terminated,
@@ -241,14 +238,14 @@ def _openai_message(message: Message) -> Message:
     return plain
 
 
-def _observe_steps(agent: ChatAgent) -> None:
+def _observe_steps(agent: Any) -> None:
     """Let an agent's adapter record the steps that others, such as a society, let it take."""
     if hasattr(agent.step, _MARK):
         return
     own, own_async = agent.step, agent.astep
 
     @wraps(own)
-    def step(input_message: object, *args: object, **kwargs: object) -> StepResponse:
+    def step(input_message: object, *args: object, **kwargs: object) -> Any:
         adapter = bystanding_adapter(agent)
         if not isinstance(adapter, CamelAgentAdapter):
             return own(input_message, *args, **kwargs)
@@ -257,7 +254,7 @@ def _observe_steps(agent: ChatAgent) -> None:
             return response
 
     @wraps(own_async)
-    async def astep(input_message: object, *args: object, **kwargs: object) -> StepResponse:
+    async def astep(input_message: object, *args: object, **kwargs: object) -> Any:
         adapter = bystanding_adapter(agent)
         if not isinstance(adapter, CamelAgentAdapter):
             return await own_async(input_message, *args, **kwargs)

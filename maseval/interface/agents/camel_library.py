@@ -5,11 +5,11 @@ that does not carry the provider's, and it meets an answer that it cannot read w
 parser raises. CAMEL takes any ``ModelManager`` as an agent's models, so ours sees the requests.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from functools import cache
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.core.messages import Message, text_of
@@ -21,34 +21,6 @@ from maseval.interface.agents.tools import Tool, Tools, as_text, describe_tools
 def camel_module(part: str) -> ModuleType:
     """Import a module of CAMEL: ``models`` is ``camel.models``."""
     return extras.load(f"camel.{part}", extra="camel", package="camel-ai")
-
-
-class StepResponse(Protocol):
-    """CAMEL's ``ChatAgentResponse``."""
-
-    msgs: Sequence[Any]
-    terminated: bool
-    info: dict[str, Any]
-
-
-class ChatAgent(Protocol):
-    """CAMEL's ``ChatAgent``."""
-
-    model_backend: Any
-    system_message: Any
-    tool_dict: Iterable[str]
-    memory: object
-    max_iteration: int | None
-    step_timeout: float | None
-    chat_history: Sequence[Message]
-    role_name: str
-    role_type: object
-    record_message: Callable[[object], None]
-    clear_memory: Callable[[], None]
-    update_memory: Callable[[object, object], object]
-
-    step: Callable[..., StepResponse]
-    astep: Callable[..., Awaitable[StepResponse]]
 
 
 def observe_models(
@@ -91,7 +63,7 @@ def _observed_models_class(base: type) -> Callable[..., Any]:
     return ObservedModels
 
 
-def remember(agent: ChatAgent, messages: Iterable[Message]) -> None:
+def remember(agent: Any, messages: Iterable[Message]) -> None:
     """Replace all that the agent remembers, except its system message, with a conversation."""
     roles, kinds = camel_module("types").OpenAIBackendRole, camel_module("messages")
     agent.clear_memory()

@@ -56,15 +56,15 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
             raise ConfigurationError(f"max_tool_calls is {max_tool_calls}; give 0 or more")
         self.max_tool_calls = max_tool_calls
         self.tools = {tool.name: tool for tool in describe_tools(tools or {})}
-        self.messages = MessageHistory()
+        self.messages: MessageHistory = MessageHistory()
         if instructions is not None:
             self.messages.add_message("system", instructions)
         self._instructed = len(self.messages)
         self._counted_as_model = False
 
     def _run_agent(self, query: str) -> str:
-        self._have_model_counted()
-        self._history.add_message("user", query)
+        self._register_model()
+        self.messages.add_message("user", query)
         calls = 0
         while (response := self._ask()).tool_calls:
             calls += len(response.tool_calls)
@@ -74,26 +74,26 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
                     f"{self.max_tool_calls}",
                     component=self.name,
                 )
-            self._history.add_tool_call(response.tool_calls, response.content)
+            self.messages.add_tool_call(response.tool_calls, response.content)
             for call in response.tool_calls:
                 self._make(call)
         answer = response.content or ""
-        self._history.add_message("assistant", answer)
+        self.messages.add_message("assistant", answer)
         return answer
 
     def load_messages(self, messages: MessageHistory) -> None:
         """Continue a conversation; the instructions stay."""
-        self.messages = MessageHistory([*self._history.to_list()[: self._instructed], *messages])
+        self.messages = MessageHistory([*self.messages.to_list()[: self._instructed], *messages])
 
     def _ask(self) -> ChatResponse:
         definitions = [dict(tool.definition) for tool in self.tools.values()]
-        return self.agent.chat(self._history, tools=definitions or None)
+        return self.agent.chat(self.messages, tools=definitions or None)
 
     def _make(self, call: ToolCall) -> None:
         function = call.get("function") or {}
         name = str(function.get("name") or "")
         answer = self._answer(name, arguments_of(function.get("arguments")))
-        self._history.add_tool_response(str(call.get("id") or ""), answer, name=name or None)
+        self.messages.add_tool_response(str(call.get("id") or ""), answer, name=name or None)
 
     def _answer(self, name: str, arguments: dict[str, object]) -> str:
         if name not in self.tools:
@@ -107,12 +107,7 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
         except Exception as error:  # a tool called by a model: its error is an answer
             return f"Error: {error}"
 
-    @property
-    def _history(self) -> MessageHistory:
-        assert self.messages is not None
-        return self.messages
-
-    def _have_model_counted(self) -> None:
+    def _register_model(self) -> None:
         """Let the running repetition report the model, unless it is registered already."""
         context = Clock.here()
         if isinstance(context, TaskContext):

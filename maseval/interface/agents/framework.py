@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from traceback import walk_tb
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
@@ -30,7 +31,7 @@ from maseval.core.tracing import JsonObject, now
 from maseval.core.usage import TOKEN_FIELDS, CostCalculator, TokenUsage, Usage
 from maseval.core.user import LLMUser
 from maseval.interface import extras
-from maseval.interface.agents.failures import causes, provider_failure
+from maseval.interface.inference.http import error_from_status, transport_error
 from maseval.interface.usage import LiteLLMCostCalculator
 
 
@@ -220,3 +221,53 @@ class AskedLLMUser(LLMUser):
     @abstractmethod
     def _as_tool(self, function: Callable[[str], str]) -> Any:
         """Return the function as a tool of the framework."""
+
+
+def provider_failure(
+    error: Exception, *, provider: str, model_id: str | None
+) -> ProviderError | None:
+    """Return the provider's failure behind ``error``; None if there is none.
+
+    Frameworks pass on or wrap the errors of their client library. Either way, the error or one of
+    its causes has the status of the response, or is known as a transport error.
+    """
+    for link in causes(error):
+        response = getattr(link, "response", None)
+        status = getattr(link, "status_code", getattr(response, "status_code", None))
+        if isinstance(status, int) and 400 <= status < 600:
+            headers = getattr(link if hasattr(link, "headers") else response, "headers", None)
+            return error_from_status(
+                status, str(link), provider=provider, model_id=model_id, headers=headers
+            )
+        kind = transport_error(link)
+        if kind is not None:
+            text = str(link) or type(link).__name__
+            return kind(text, provider=provider, model_id=model_id)
+    return None
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and its causes, newest first."""
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        yield link
+        if isinstance(link, BaseExceptionGroup):
+            for member in link.exceptions:
+                yield from causes(member)
+        link = link.__cause__ or link.__context__
+
+
+def is_unreadable_answer(error: BaseException, models: str) -> bool:
+    """Return True if a framework's model classes could not read the provider's answer.
+
+    ``models`` is the name of their package. An answer that is not JSON or is incomplete makes the
+    code that reads it raise whatever it happens to raise.
+    """
+    if isinstance(error, MASEvalError):
+        return False
+    if not isinstance(error, ValueError | LookupError | AttributeError):
+        return False
+    modules = (str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__))
+    return any(f"{module}.".startswith(f"{models}.") for module in modules)

@@ -36,6 +36,7 @@ State = Mapping[str, object]
 """The values that a graph keeps while it runs."""
 
 RunnableConfig = dict[str, object]
+Messages = list[LangChainMessage]
 
 _LIMITS = {"GraphRecursionError", "ModelCallLimitExceededError", "ToolCallLimitExceededError"}
 _ROLES = {"human": "user", "ai": "assistant", "function": "tool"}
@@ -69,8 +70,8 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         if hasattr(agent_instance, "config"):
             agent_instance.config = mark_graph(agent_instance, agent_instance.config)
         self._state: State = {}
-        self._conversation: list[LangChainMessage] = []
-        self._memory: list[LangChainMessage] = []
+        self._conversation: Messages = []
+        self._memory: Messages = []
         """Sent to the graph with a question: the turns that succeeded, or, if it keeps those
         itself, the conversation that it takes over."""
         self._questions: dict[str, object] = {}
@@ -113,7 +114,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         """Continue a conversation; a thread that has one already is not given another."""
         if self._has_checkpointer:
             self._begin_thread()
-        made: list[LangChainMessage] = langchain("messages").convert_to_messages(
+        made: Messages = langchain("messages").convert_to_messages(
             list(name_tool_results(messages))
         )
         for each in made:
@@ -194,9 +195,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
             return run_async(self.agent.aget_state(config))
         return self.agent.get_state(config)
 
-    def _whole(
-        self, messages: list[LangChainMessage], sent: LangChainMessage
-    ) -> list[LangChainMessage]:
+    def _whole(self, messages: Messages, sent: LangChainMessage) -> Messages:
         """Return the whole conversation, even if the state holds only the last node's messages."""
         channel = getattr(self.agent, "channels", {}).get("messages")
         replaces = type(channel).__name__ == "LastValue"
@@ -238,23 +237,17 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         }
 
 
-def _messages(state: State) -> list[LangChainMessage]:
+def _messages(state: State) -> Messages:
     if "messages" not in state:
         raise ConfigurationError(
             f"the graph's state has {', '.join(map(repr, state))} but no 'messages'; use a graph "
             "that takes and returns messages, such as one with langgraph.graph.MessagesState"
         )
-    messages: list[LangChainMessage] = langchain("messages").convert_to_messages(
-        state["messages"] or []
-    )
+    messages: Messages = langchain("messages").convert_to_messages(state["messages"] or [])
     return messages
 
 
-def _new(
-    conversation: list[LangChainMessage],
-    sent: LangChainMessage,
-    before: list[LangChainMessage],
-) -> list[LangChainMessage]:
+def _new(conversation: Messages, sent: LangChainMessage, before: Messages) -> Messages:
     """Return the messages of this turn, without an answer to the graph's own question."""
     places = [place for place, message in enumerate(conversation) if message.id == sent.id]
     if places:
@@ -322,11 +315,8 @@ def _openai_message(message: LangChainMessage) -> Message:
 def _text_of(content: str | list[str | dict[str, object]]) -> str:
     if isinstance(content, str):
         return content
-    return "".join(part if isinstance(part, str) else _part_text(part) for part in content)
-
-
-def _part_text(part: Mapping[str, object]) -> str:
-    return str(part.get("text") or "") if part.get("type") == "text" else ""
+    parts = [{"type": "text", "text": part} if isinstance(part, str) else part for part in content]
+    return "".join(str(part.get("text") or "") for part in parts if part.get("type") == "text")
 
 
 def _content(message: LangChainMessage) -> Content:

@@ -5,20 +5,19 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Protocol
 
+from maseval.core import provider_errors as errors
 from maseval.core.agent import AgentObserver, ConversationNotLoadedError
 from maseval.core.event_loop import in_thread, run_async
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
 from maseval.core.messages import MessageHistory
-from maseval.core.provider_errors import (
-    ContentFilterError,
-    MalformedResponseError,
-    ProviderError,
-    ProviderTimeoutError,
-)
+from maseval.core.provider_errors import ProviderError
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, Usage
-from maseval.interface.agents.failures import is_unreadable_answer
-from maseval.interface.agents.framework import FrameworkAgentAdapter, name_tool_results
+from maseval.interface.agents.framework import (
+    FrameworkAgentAdapter,
+    is_unreadable_answer,
+    name_tool_results,
+)
 from maseval.interface.agents.openai_agents_messages import (
     EXTRA,
     MODULE,
@@ -121,7 +120,9 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         sdk = sdk_module()
         if self._run_context is None:
             self._run_context = sdk.RunContextWrapper(self.context)
-        self._record_question(query)
+        if not self.messages:
+            self._record_instructions()
+        self.messages.add_message("user", query)
         asked = query if self.session else [*self._memory, {"role": "user", "content": query}]
         try:
             result = await sdk.Runner.run(
@@ -162,11 +163,11 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         kind: type[ProviderError] | None = None
         is_empty = isinstance(error, sdk.ModelBehaviorError) and _NO_CHOICES in str(error)
         if isinstance(error, sdk.ModelTimeoutError):
-            kind = ProviderTimeoutError
+            kind = errors.ProviderTimeoutError
         elif isinstance(error, sdk.ModelRefusalError) and _FILTERED in str(error):
-            kind = ContentFilterError
+            kind = errors.ContentFilterError
         elif is_empty or is_unreadable_answer(error, "agents.models"):
-            kind = MalformedResponseError
+            kind = errors.MalformedResponseError
         if kind is not None:
             raise self._provider_error(kind, error) from None
 
@@ -175,11 +176,6 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         return isinstance(
             error, sdk.MaxTurnsExceeded | sdk.ModelBehaviorError | sdk.ModelRefusalError
         )
-
-    def _record_question(self, query: str) -> None:
-        if not self.messages:
-            self._record_instructions()
-        self.messages.add_message("user", query)
 
     def _record_instructions(self) -> None:
         if isinstance(instructions := self.agent.instructions, str):

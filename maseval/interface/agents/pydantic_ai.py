@@ -8,30 +8,18 @@ from typing import Any
 
 from pydantic_core import SchemaValidator, core_schema
 
+from maseval.core import provider_errors as errors
 from maseval.core.agent import AgentObserver
 from maseval.core.event_loop import in_thread, run_async
 from maseval.core.exceptions import AgentError, ConfigurationError
 from maseval.core.messages import MessageHistory
-from maseval.core.provider_errors import (
-    AuthenticationError,
-    ContentFilterError,
-    ContextOverflowError,
-    MalformedRequestError,
-    MalformedResponseError,
-    ModelNotFoundError,
-    OverloadedError,
-    ProviderConnectionError,
-    ProviderError,
-    ProviderTimeoutError,
-    QuotaExhaustedError,
-    RateLimitError,
-)
+from maseval.core.provider_errors import ProviderError
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, Usage
-from maseval.interface.agents.failures import is_unreadable_answer
 from maseval.interface.agents.framework import (
     DelegatedWork,
     FrameworkAgentAdapter,
+    is_unreadable_answer,
     name_tool_results,
 )
 from maseval.interface.agents.pydantic_ai_messages import (
@@ -52,19 +40,19 @@ __all__ = ["PydanticAIAgentAdapter", "as_tools"]
 
 _UNUSABLE = "Invalid response from"
 _KINDS: tuple[tuple[str, type[ProviderError]], ...] = (
-    ("ContentFilterError", ContentFilterError),
-    ("ModelRequestTimeout", ProviderTimeoutError),
-    ("ModelTimeoutError", ProviderTimeoutError),
-    ("ModelConnectionError", ProviderConnectionError),
-    ("ModelRateLimitError", RateLimitError),
-    ("ModelQuotaExceededError", QuotaExhaustedError),
-    ("ModelUnavailableError", OverloadedError),
-    ("ModelServerError", OverloadedError),
-    ("ModelContextWindowExceededError", ContextOverflowError),
-    ("ModelAuthenticationError", AuthenticationError),
-    ("ModelNotFoundError", ModelNotFoundError),
-    ("ModelRequestRejectedError", MalformedRequestError),
-    ("ModelAPIError", MalformedResponseError),  # the parent of most of those above
+    ("ContentFilterError", errors.ContentFilterError),
+    ("ModelRequestTimeout", errors.ProviderTimeoutError),
+    ("ModelTimeoutError", errors.ProviderTimeoutError),
+    ("ModelConnectionError", errors.ProviderConnectionError),
+    ("ModelRateLimitError", errors.RateLimitError),
+    ("ModelQuotaExceededError", errors.QuotaExhaustedError),
+    ("ModelUnavailableError", errors.OverloadedError),
+    ("ModelServerError", errors.OverloadedError),
+    ("ModelContextWindowExceededError", errors.ContextOverflowError),
+    ("ModelAuthenticationError", errors.AuthenticationError),
+    ("ModelNotFoundError", errors.ModelNotFoundError),
+    ("ModelRequestRejectedError", errors.MalformedRequestError),
+    ("ModelAPIError", errors.MalformedResponseError),  # the parent of most of those above
 )
 
 
@@ -165,13 +153,13 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
 
         Errors with an HTTP status are handled like those of all frameworks.
         """
-        errors = pydantic_ai().exceptions
-        if isinstance(error, errors.ModelHTTPError):
+        raised = pydantic_ai().exceptions
+        if isinstance(error, raised.ModelHTTPError):
             return
-        kind = next((k for name, k in _KINDS if isinstance(error, getattr(errors, name))), None)
-        is_unusable = isinstance(error, errors.UnexpectedModelBehavior) and _UNUSABLE in str(error)
+        kind = next((k for name, k in _KINDS if isinstance(error, getattr(raised, name))), None)
+        is_unusable = isinstance(error, raised.UnexpectedModelBehavior) and _UNUSABLE in str(error)
         if is_unusable or is_unreadable_answer(error, "pydantic_ai.models"):
-            kind = MalformedResponseError
+            kind = errors.MalformedResponseError
         if kind is not None:
             retry_after = getattr(error, "retry_after", None)
             raise self._provider_error(kind, error, retry_after=retry_after) from None

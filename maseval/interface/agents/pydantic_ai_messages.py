@@ -6,7 +6,7 @@ from itertools import groupby
 from types import ModuleType
 from typing import Any, Protocol
 
-from maseval.core.messages import Message, MessageHistory, ToolCall, text_of
+from maseval.core.messages import Message, MessageHistory, text_of
 from maseval.core.usage import TokenUsage
 from maseval.interface import extras
 from maseval.interface.agents.framework import (
@@ -68,7 +68,11 @@ def add_messages(history: MessageHistory, messages: Iterable[ModelMessage]) -> N
 def _add_response(history: MessageHistory, response: ModelMessage) -> None:
     texts = [as_text(part.content) for part in response.parts if part.part_kind == "text"]
     calls = [
-        function_call(part.tool_call_id, part.tool_name, _arguments(part.args))
+        function_call(
+            part.tool_call_id,
+            part.tool_name,
+            part.args if isinstance(part.args, str) else as_text(part.args or {}),
+        )
         for part in response.parts
         if part.part_kind == "tool-call"
     ]
@@ -90,10 +94,6 @@ def _add_request_part(history: MessageHistory, part: Any) -> None:
             history.add_tool_response(part.tool_call_id, text, name=part.tool_name)
         case "retry-feedback":  # from the framework, about an invalid answer
             history.add_message("user", part.model_response())
-
-
-def _arguments(args: object) -> str:
-    return args if isinstance(args, str) else as_text(args or {})
 
 
 def instructions_in(messages: Sequence[ModelMessage]) -> MessageHistory:
@@ -126,15 +126,11 @@ def model_messages(messages: Iterable[Message]) -> list[ModelMessage]:
 def _response_parts(message: Message) -> list[object]:
     library, calls = pydantic_ai(), message.get("tool_calls") or ()
     text = text_of(message)
-    texts = [library.TextPart(text)] if text or not calls else []
-    return [*texts, *(_call_part(call) for call in calls)]
-
-
-def _call_part(call: ToolCall) -> object:
-    function = call["function"]
-    return pydantic_ai().ToolCallPart(
-        function["name"], function["arguments"], tool_call_id=call["id"]
-    )
+    parts: list[object] = [library.TextPart(text)] if text or not calls else []
+    for call in calls:
+        name, arguments = call["function"]["name"], call["function"]["arguments"]
+        parts.append(library.ToolCallPart(name, arguments, tool_call_id=call["id"]))
+    return parts
 
 
 def _request_part(message: Message) -> object:

@@ -7,9 +7,9 @@ agent's memory, follows the events of a run and inspects every step; it replaces
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from maseval.core.clock import Clock
 from maseval.core.exceptions import AgentError, MASEvalError
@@ -22,16 +22,15 @@ from maseval.core.provider_errors import (
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import TokenUsage, Usage
 from maseval.interface import extras
-from maseval.interface.agents.failures import causes
 from maseval.interface.agents.framework import (
     FrameworkAgentAdapter,
     adapter_of,
+    causes,
     name_tool_results,
 )
 from maseval.interface.agents.smolagents_steps import (
     ANSWERING_TOOL,
     TOKENS,
-    AgentStep,
     calls_of,
     is_last_resort,
     log_entry,
@@ -56,17 +55,6 @@ _SETTINGS = (
 _IN_BRIEF = {"step_type", "step_number", "status", "duration_seconds", *TOKENS}
 
 
-class MultiStepAgent(Protocol):
-    """An agent of smolagents."""
-
-    memory: Any
-    step_callbacks: Any
-    managed_agents: Mapping[str, "MultiStepAgent"]
-    tools: Mapping[str, object]
-    max_tool_threads: int | None
-    run: Callable[..., Iterator[object]]
-
-
 class SmolAgentAdapter(FrameworkAgentAdapter):
     """A smolagents agent, such as a ``ToolCallingAgent`` or a ``CodeAgent``.
 
@@ -76,7 +64,6 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
     """
 
     module = extra = EXTRA
-    agent: MultiStepAgent
 
     def _prepare(self) -> None:
         self.messages: MessageHistory = MessageHistory()
@@ -146,7 +133,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             if getattr(member, "max_tool_threads", 1) is None:
                 member.max_tool_threads = 1
 
-    def _observe_step(self, member: MultiStepAgent, step: AgentStep) -> None:
+    def _observe_step(self, member: Any, step: Any) -> None:
         if not self._running:  # another adapter may use the same agent
             return
         own = self if member is self.agent else adapter_of(member)
@@ -156,7 +143,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             self._count(step)
         self._check(step)
 
-    def _record_for_manager(self, step: AgentStep) -> None:
+    def _record_for_manager(self, step: Any) -> None:
         """Record a step that the agent takes for its manager."""
         assigned = [each for each in self.agent.memory.steps if type(each).__name__ == "TaskStep"]
         if assigned and assigned[-1] is not self._assignment:
@@ -168,7 +155,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         self._count(step)
         self._record(step)
 
-    def _count(self, step: AgentStep) -> None:
+    def _count(self, step: Any) -> None:
         counts: dict[str, Any] = token_counts(step)
         if not counts:
             return
@@ -177,7 +164,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         cost = counts.pop("cost", 0.0)
         self._used.append(TokenUsage.from_chat_response_usage(counts, cost=cost))
 
-    def _check(self, step: AgentStep) -> None:
+    def _check(self, step: Any) -> None:
         """Raise failures that are not the agent's, after which smolagents would continue."""
         clock = Clock.here()
         if clock is not None:
@@ -190,11 +177,11 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             if ours or type(cause).__name__ == "AgentGenerationError":  # in a managed agent
                 raise cause
 
-    def _record_own(self, step: AgentStep) -> None:
+    def _record_own(self, step: Any) -> None:
         if self._running:
             self._record(step)
 
-    def _record(self, step: AgentStep) -> None:
+    def _record(self, step: Any) -> None:
         match type(step).__name__:
             case "PlanningStep":
                 self.messages.add_message("assistant", step.plan)
@@ -215,7 +202,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             )
         return self._provider_error(otherwise, text)
 
-    def _add_messages(self, step: AgentStep) -> None:
+    def _add_messages(self, step: Any) -> None:
         text, calls = text_of(step.model_output), calls_of(step)
         if step.is_final_answer:  # the agent's answer, which is recorded at the end of the turn
             calls = [call for call in calls if call["function"]["name"] != ANSWERING_TOOL]
@@ -252,7 +239,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         return {**super().gather_config(), "smolagents_config": redact(_description(self.agent))}
 
 
-def _team_of(agent: MultiStepAgent) -> list[MultiStepAgent]:
+def _team_of(agent: Any) -> list[Any]:
     """Return the agent and all agents it manages, at any depth, each once."""
     team = [agent]
     for member in team:  # which grows meanwhile
@@ -261,7 +248,7 @@ def _team_of(agent: MultiStepAgent) -> list[MultiStepAgent]:
     return team
 
 
-def _description(agent: MultiStepAgent) -> dict[str, object]:
+def _description(agent: Any) -> dict[str, object]:
     """Do what ``agent.to_dict()`` does, which prints, and fails for tools without source code."""
     model = get(agent, "model")
     data = {"model_id": get(model, "model_id"), **(get(model, "kwargs") or {})}

@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from maseval.core.messages import Message, ToolCall, arguments_of, tool_call
 from maseval.core.messages import text_of as message_text
@@ -23,29 +23,11 @@ ANSWERING_TOOL = "final_answer"
 TOKENS = ("input_tokens", "output_tokens", "total_tokens")
 
 
-class AgentStep(Protocol):
-    """A step of planning, which has a ``plan``, or of action, which has the rest."""
-
-    timing: Any
-    token_usage: Any
-    plan: str
-    step_number: int
-    error: Exception | None
-    tool_calls: Sequence[Any] | None
-    model_output_message: object
-    model_output: object
-    code_action: str | None
-    observations: str | None
-    observations_images: Sequence[object] | None
-    action_output: object
-    is_final_answer: bool
-
-
 def memory_module() -> ModuleType:
     return extras.load("smolagents.memory", extra=EXTRA)
 
 
-def is_last_resort(step: AgentStep) -> bool:
+def is_last_resort(step: Any) -> bool:
     """Return True for the answer requested when the step limit was reached."""
     return type(get(step, "error")).__name__ == "AgentMaxStepsError"
 
@@ -55,7 +37,7 @@ def plain_text(value: object) -> str:
     return "" if value is None else str(as_text(value))
 
 
-def calls_of(step: AgentStep) -> list[ToolCall]:
+def calls_of(step: Any) -> list[ToolCall]:
     """Return the calls of a step: the model's tool calls, in order, or the code it wrote."""
     sent = get(step.model_output_message, "tool_calls")
     if sent:
@@ -64,7 +46,7 @@ def calls_of(step: AgentStep) -> list[ToolCall]:
     return [function_call(call.id, call.name, {"code": call.arguments}) for call in calls]
 
 
-def token_counts(step: AgentStep) -> dict[str, int]:
+def token_counts(step: Any) -> dict[str, int]:
     """Return the tokens of a step that asked a model; nothing for any other."""
     tokens = get(step, "token_usage")
     if tokens is None:
@@ -73,7 +55,7 @@ def token_counts(step: AgentStep) -> dict[str, int]:
     return dict(zip(TOKENS, (asked, answered, asked + answered), strict=True))
 
 
-def log_entry(step: AgentStep) -> dict[str, object]:
+def log_entry(step: Any) -> dict[str, object]:
     """Return a step for the log, without the request to the model: that is in the messages."""
     kind = type(step).__name__
     entry: dict[str, object] = {"step_type": kind, "duration_seconds": step.timing.duration}
@@ -83,7 +65,7 @@ def log_entry(step: AgentStep) -> dict[str, object]:
     return {key: value for key, value in entry.items() if value is not None}
 
 
-def _action_entry(step: AgentStep) -> dict[str, object]:
+def _action_entry(step: Any) -> dict[str, object]:
     parts = (step.model_output, step.observations, step.action_output, step.model_output_message)
     failed = step.error is not None or all(part is None for part in parts)
     return {

@@ -4,18 +4,14 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypedDict
+from typing import Any
 
+from maseval.core import provider_errors as errors
 from maseval.core.answers import call_id, tokens, tool_name
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, ToolCall, chat_usage
 from maseval.core.model import Params
-from maseval.core.provider_errors import (
-    AuthenticationError,
-    ContentFilterError,
-    MalformedRequestError,
-    ProviderError,
-)
+from maseval.core.provider_errors import ProviderError
 from maseval.core.seeding import SeedingError
 from maseval.core.shapes import excerpt
 from maseval.core.usage import CostCalculator
@@ -45,12 +41,8 @@ from maseval.interface.inference.provider import (
 AnthropicBlock = dict[str, object]
 
 
-class AnthropicTurn(TypedDict):
-    """A turn of the conversation in Anthropic's form."""
-
-    role: str
-    content: list[AnthropicBlock]
-
+AnthropicTurn = dict[str, Any]
+"""A turn of the conversation in Anthropic's form: its ``role``, and ``content`` in blocks."""
 
 _TOOL_CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 # The API refuses conversations that the assistant starts, and benchmarks start with a greeting.
@@ -145,8 +137,12 @@ class AnthropicModelAdapter(ClientModelAdapter):
         reason = get(answer, "stop_reason")
         if reason == "refusal":
             details = get(get(answer, "stop_details"), "explanation")
-            raise self._error(ContentFilterError, details or "the answer was refused")
-        calls = [_call(block) for block in blocks if get(block, "type") == "tool_use"]
+            raise self._error(errors.ContentFilterError, details or "the answer was refused")
+        calls = [
+            function_call(call_id(get(b, "id")), tool_name(get(b, "name")), get(b, "input"))
+            for b in blocks
+            if get(b, "type") == "tool_use"
+        ]
         if calls and (thoughts := _thoughts(blocks)):
             self._thoughts[calls[0]["id"]] = thoughts
         texts = [get(block, "text") for block in blocks if get(block, "type") == "text"]
@@ -165,10 +161,10 @@ class AnthropicModelAdapter(ClientModelAdapter):
         sdk: Any = sys.modules.get("anthropic")
         match error:
             case TypeError() if sdk is not None and "authentication method" in str(error):
-                return self._error(AuthenticationError, error)
+                return self._error(errors.AuthenticationError, error)
             case ValueError() if sdk is not None and "Streaming is required" in str(error):
                 hint = "max_tokens is so large that a timeout is required: pass timeout=SECONDS"
-                return self._error(MalformedRequestError, hint)
+                return self._error(errors.MalformedRequestError, hint)
         known = None if sdk is None else self._sdk_error(sdk, error)
         return known or self._transport_error(error)
 
@@ -237,11 +233,6 @@ def _choice(choice: ToolChoice) -> dict[str, object]:
     return choice
 
 
-def _call(block: object) -> ToolCall:
-    name = tool_name(get(block, "name"))
-    return function_call(call_id(get(block, "id")), name, get(block, "input"))
-
-
 def _thoughts(blocks: Iterable[object]) -> list[AnthropicBlock]:
     keys = {"thinking": ("thinking", "signature"), "redacted_thinking": ("data",)}
     return [
@@ -276,7 +267,7 @@ def _client(name: str, endpoint: Endpoint) -> Any:
     try:
         client: Any = make(library="anthropic", kind="Anthropic", **options)
     except sdk.AnthropicError as error:  # credentials are configured, but cannot be read
-        raise AuthenticationError(str(error), provider="anthropic", model_id=name) from None
+        raise errors.AuthenticationError(str(error), provider="anthropic", model_id=name) from None
     if any(getattr(client, kind, None) for kind in ("api_key", "auth_token", "credentials")):
         return client
     if not base_url:

@@ -68,11 +68,8 @@ def request_messages(
         case MessageForm.NULLS:
             return list(messages)
         case MessageForm.NO_NULLS:
-            return [_without_nulls(message) for message in messages]
-
-
-def _without_nulls(message: Message) -> Message:
-    return cast(Message, {key: value for key, value in message.items() if value is not None})
+            kept = [{k: v for k, v in message.items() if v is not None} for message in messages]
+            return cast("list[Message]", kept)
 
 
 def _request_message(message: Message) -> Message:

@@ -28,10 +28,11 @@ class OpenAIEmbedder:
         return self._model.model_id
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
-        def request(attempt: object) -> list[Vector]:
-            return self._request(list(texts))
-
-        return default_policy().call(request, model_id=self.model_id, endpoint="embeddings")
+        return default_policy().call(
+            lambda attempt: self._request(list(texts)),
+            model_id=self.model_id,
+            endpoint="embeddings",
+        )
 
     def _request(self, texts: list[str]) -> list[Vector]:
         try:

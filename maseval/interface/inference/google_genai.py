@@ -4,8 +4,9 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypedDict
+from typing import Any
 
+from maseval.core import provider_errors as errors
 from maseval.core.answers import tokens, tool_name
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import (
@@ -15,13 +16,7 @@ from maseval.core.messages import (
     ToolCall,
     chat_usage,
 )
-from maseval.core.provider_errors import (
-    AuthenticationError,
-    ContentFilterError,
-    MalformedRequestError,
-    MalformedResponseError,
-    ProviderError,
-)
+from maseval.core.provider_errors import ProviderError
 from maseval.core.shapes import excerpt
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
@@ -47,12 +42,8 @@ from maseval.interface.inference.provider import (
 GeminiPart = dict[str, object]
 
 
-class GeminiContent(TypedDict):
-    """A turn of the conversation in Google's form."""
-
-    role: str
-    parts: list[GeminiPart]
-
+GeminiContent = dict[str, Any]
+"""A turn of the conversation in Google's form: its ``role`` and its ``parts``."""
 
 _UNREAD = frozenset({"ValidationError", "TypeError", "AttributeError", "KeyError", "IndexError"})
 _MODES = {"none": "NONE", "auto": "AUTO", "required": "ANY"}
@@ -167,15 +158,17 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
     def _read(self, answer: object, earlier_calls: int) -> ChatResponse:
         blocked = get(get(answer, "prompt_feedback"), "block_reason")
         if blocked:
-            raise self._error(ContentFilterError, f"the prompt was blocked: {_word(blocked)}")
+            raise self._error(
+                errors.ContentFilterError, f"the prompt was blocked: {_word(blocked)}"
+            )
         candidates = get(answer, "candidates")
         if not candidates:
-            raise self._error(MalformedResponseError, "no candidates in the answer")
+            raise self._error(errors.MalformedResponseError, "no candidates in the answer")
         reason = _word(get(candidates[0], "finish_reason"))
         if reason in _FILTERED:
-            raise self._error(ContentFilterError, f"finish reason {reason}")
+            raise self._error(errors.ContentFilterError, f"finish reason {reason}")
         if reason in _BROKEN:
-            raise self._error(MalformedResponseError, f"finish reason {reason}")
+            raise self._error(errors.MalformedResponseError, f"finish reason {reason}")
         parts = get(get(candidates[0], "content"), "parts") or ()
         texts = [part.text for part in parts if get(part, "text") and not get(part, "thought")]
         return ChatResponse(
@@ -204,18 +197,18 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
         return (get(get(self._client, "_api_client"), "api_key"),)
 
     def _translate(self, error: Exception) -> ProviderError | None:
-        errors = extras.load("google.genai.errors", extra="google-genai", package="google-genai")
+        known = extras.load("google.genai.errors", extra="google-genai", package="google-genai")
         match error:
-            case errors.APIError():
+            case known.APIError():
                 headers = get(error.response, "headers") or {}
                 text = f"{error.status}: {error.message or error.details}"
                 return self._status_error(error.code, text, {**_retry_info(error), **headers})
-            case errors.UnknownApiResponseError():
-                return self._error(MalformedResponseError, error)
+            case known.UnknownApiResponseError():
+                return self._error(errors.MalformedResponseError, error)
         if type(error).__name__ == "ValidationError":
-            return self._error(MalformedRequestError, error)
+            return self._error(errors.MalformedRequestError, error)
         if type(error).__module__.startswith("google.auth"):
-            return self._error(AuthenticationError, error)
+            return self._error(errors.AuthenticationError, error)
         return self._transport_error(error)
 
     @classmethod

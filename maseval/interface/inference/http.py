@@ -18,23 +18,9 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from maseval.core import provider_errors as errors
 from maseval.core.exceptions import ConfigurationError, MASEvalError
-from maseval.core.provider_errors import (
-    AnswerTooLargeError,
-    AuthenticationError,
-    ContentFilterError,
-    ContextOverflowError,
-    MalformedRequestError,
-    MalformedResponseError,
-    ModelNotFoundError,
-    OverloadedError,
-    ProviderConnectionError,
-    ProviderError,
-    ProviderTimeoutError,
-    QuotaExhaustedError,
-    RateLimitError,
-    RedirectRefusedError,
-)
+from maseval.core.provider_errors import ProviderError
 from maseval.core.shapes import excerpt
 from maseval.core.storage.redaction import REDACTED
 
@@ -60,7 +46,7 @@ def client_options(max_answer_mb: float) -> dict[str, Any]:
     most = int(max_answer_mb * 1e6)
 
     def check(response: Any) -> None:
-        library = _library_of(response)
+        library = sys.modules[type(response).__module__.partition(".")[0]]
         if response.has_redirect_location:
             _check_redirect(library, response)
         unpack = _unpacker(response.headers.pop("Content-Encoding", "").strip().lower())
@@ -91,10 +77,6 @@ def _closing_class(kind: Any) -> Callable[..., object]:
     return SelfClosingClient
 
 
-def _library_of(response: object) -> ModuleType:
-    return sys.modules[type(response).__module__.partition(".")[0]]
-
-
 @cache
 def _body_class(library: ModuleType) -> Callable[..., object]:
     class Body(library.SyncByteStream):  # type: ignore[name-defined,misc]
@@ -118,11 +100,11 @@ def _limit_body(
     size = 0
     for packed in stream:
         if time.monotonic() > until:
-            raise RefusedAnswer(ProviderTimeoutError, "the answer was still coming in")
+            raise RefusedAnswer(errors.ProviderTimeoutError, "the answer was still coming in")
         for piece in unpack(packed):
             size += len(piece)
             if size > most:
-                raise RefusedAnswer(AnswerTooLargeError, f"more than {most / 1e6:g} MB")
+                raise RefusedAnswer(errors.AnswerTooLargeError, f"more than {most / 1e6:g} MB")
             yield piece
 
 
@@ -136,7 +118,8 @@ def _unpacker(encoding: str) -> Callable[[bytes], Iterator[bytes]]:
         return lambda packed: iter([packed])
     if encoding not in _ENCODINGS:
         raise RefusedAnswer(
-            MalformedResponseError, f"its encoding {excerpt(encoding, 40)!r} was not asked for"
+            errors.MalformedResponseError,
+            f"its encoding {excerpt(encoding, 40)!r} was not asked for",
         )
     unpacker = zlib.decompressobj(_ENCODINGS[encoding])
 
@@ -146,7 +129,9 @@ def _unpacker(encoding: str) -> Callable[[bytes], Iterator[bytes]]:
                 yield unpacker.decompress(packed, _STEP)
                 packed = unpacker.unconsumed_tail
         except zlib.error as error:
-            raise RefusedAnswer(MalformedResponseError, f"it is not {encoding}: {error}") from None
+            raise RefusedAnswer(
+                errors.MalformedResponseError, f"it is not {encoding}: {error}"
+            ) from None
 
     return unpack
 
@@ -156,11 +141,13 @@ def _check_redirect(library: ModuleType, response: Any) -> None:
     try:
         target = asked.join(response.headers["Location"])
     except (library.InvalidURL, ValueError):
-        raise RefusedAnswer(RedirectRefusedError, "to an address that is none") from None
+        raise RefusedAnswer(errors.RedirectRefusedError, "to an address that is none") from None
     is_same = (target.scheme, target.port) == (asked.scheme, asked.port)
     is_secured = (asked.scheme, target.scheme) == ("http", "https")
     if target.host != asked.host or not (is_secured or is_same):
-        raise RefusedAnswer(RedirectRefusedError, f"from {_origin(asked)} to {_origin(target)}")
+        raise RefusedAnswer(
+            errors.RedirectRefusedError, f"from {_origin(asked)} to {_origin(target)}"
+        )
 
 
 def _origin(url: Any) -> str:
@@ -168,49 +155,39 @@ def _origin(url: Any) -> str:
 
 
 _BY_STATUS: dict[int, type[ProviderError]] = {
-    401: AuthenticationError,
-    402: QuotaExhaustedError,
-    403: AuthenticationError,
-    404: ModelNotFoundError,
-    408: ProviderTimeoutError,
-    409: OverloadedError,
-    413: ContextOverflowError,
-    429: RateLimitError,
+    401: errors.AuthenticationError,
+    402: errors.QuotaExhaustedError,
+    403: errors.AuthenticationError,
+    404: errors.ModelNotFoundError,
+    408: errors.ProviderTimeoutError,
+    409: errors.OverloadedError,
+    413: errors.ContextOverflowError,
+    429: errors.RateLimitError,
 }
 
 # A provider uses one status for many faults, distinguished only by a code or by the message.
-_BY_WORDS: tuple[tuple[re.Pattern[str], frozenset[int], type[ProviderError]], ...] = (
+_BY_WORDS: tuple[tuple[str, set[int], type[ProviderError]], ...] = (
+    (r"insufficient_quota|credit balance is too low", {400, 403, 429}, errors.QuotaExhaustedError),
     (
-        re.compile(r"insufficient_quota|credit balance is too low", re.I),
-        frozenset({400, 403, 429}),
-        QuotaExhaustedError,
+        r"context[_ ](length|size|window)|maximum context|prompt is too long"
+        r"|too many (input )?tokens|token count .*exceeds|exceeds the .*context",
+        {400, 413, 422, 500},
+        errors.ContextOverflowError,
     ),
     (
-        re.compile(
-            r"context[_ ](length|size|window)|maximum context|prompt is too long"
-            r"|too many (input )?tokens|token count .*exceeds|exceeds the .*context",
-            re.I,
-        ),
-        frozenset({400, 413, 422, 500}),
-        ContextOverflowError,
+        r"content[_ ](filter|policy|management)|responsible ai|safety (system|setting|polic)",
+        {400, 403, 422},
+        errors.ContentFilterError,
     ),
     (
-        re.compile(
-            r"content[_ ](filter|policy|management)|responsible ai|safety (system|setting|polic)",
-            re.I,
-        ),
-        frozenset({400, 403, 422}),
-        ContentFilterError,
+        r"api[_ ]key[_ ](not[_ ]valid|invalid|expired)|invalid[_ ]api[_ ]key",
+        {400},
+        errors.AuthenticationError,
     ),
     (
-        re.compile(r"api[_ ]key[_ ](not[_ ]valid|invalid|expired)|invalid[_ ]api[_ ]key", re.I),
-        frozenset({400}),
-        AuthenticationError,
-    ),
-    (
-        re.compile(r"model_not_found|invalid model|model .*(not exist|not found)", re.I),
-        frozenset({400}),
-        ModelNotFoundError,
+        r"model_not_found|invalid model|model .*(not exist|not found)",
+        {400},
+        errors.ModelNotFoundError,
     ),
 )
 
@@ -236,11 +213,14 @@ def error_from_status(
 def kind_of(status: int, text: str) -> type[ProviderError]:
     """Return the class of error for a status and a provider's message."""
     for words, statuses, kind in _BY_WORDS:
-        if status in statuses and words.search(text):
+        if status in statuses and re.search(words, text, re.IGNORECASE):
             return kind
     if status < 400:  # neither an answer nor a refusal
-        return MalformedResponseError
-    return _BY_STATUS.get(status, OverloadedError if status >= 500 else MalformedRequestError)
+        return errors.MalformedResponseError
+    return _BY_STATUS.get(
+        status,
+        errors.OverloadedError if status >= 500 else errors.MalformedRequestError,
+    )
 
 
 # Recognised by name: some libraries use httpx, some its successor httpx2; neither is imported.
@@ -253,8 +233,8 @@ def transport_error(error: BaseException) -> type[ProviderError] | None:
     bases = type(error).__mro__
     names = {f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in bases}
     if names & _TIMEOUTS:
-        return ProviderTimeoutError
-    return ProviderConnectionError if names & _BROKEN else None
+        return errors.ProviderTimeoutError
+    return errors.ProviderConnectionError if names & _BROKEN else None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -9,15 +9,11 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from maseval.core import provider_errors as errors
 from maseval.core.exceptions import MASEvalError
 from maseval.core.messages import ChatResponse, Message, ToolCall, chat_usage
 from maseval.core.model import Params
-from maseval.core.provider_errors import (
-    ContextOverflowError,
-    MalformedResponseError,
-    ModelNotFoundError,
-    ProviderError,
-)
+from maseval.core.provider_errors import ProviderError
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
@@ -103,7 +99,7 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
         limit = getattr(config, "max_position_embeddings", None)
         if tokens is not None and isinstance(limit, int) and tokens >= limit:
             text = f"the prompt has {tokens} tokens, but the model takes at most {limit}"
-            raise self._error(ContextOverflowError, text)
+            raise self._error(errors.ContextOverflowError, text)
         return tokens
 
     def _set_seed(self, seed: object) -> None:
@@ -121,10 +117,9 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
         options = {"add_generation_prompt": True, "tokenize": False}
         if not tools:
             return str(tokenizer.apply_chat_template(request_messages(messages), **options))
+        parsed = [_with_parsed_calls(message) for message in request_messages(messages)]
         try:
-            return str(
-                tokenizer.apply_chat_template(_with_objects(messages), tools=list(tools), **options)
-            )
+            return str(tokenizer.apply_chat_template(parsed, tools=list(tools), **options))
         except TypeError as error:
             raise self._without_tools() from error
 
@@ -142,7 +137,9 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
         first = output[0] if isinstance(output, list) and output else output
         text = first.get("generated_text") if isinstance(first, Mapping) else first
         if not isinstance(text, str):
-            raise self._error(MalformedResponseError, f"no generated text in {output!s:.200}")
+            raise self._error(
+                errors.MalformedResponseError, f"no generated text in {output!s:.200}"
+            )
         return text.removeprefix(prompt).strip()
 
     def _translate(self, error: Exception) -> ProviderError | None:
@@ -164,12 +161,8 @@ def _count(model: object, text: str) -> int | None:
     return None if encode is None else len(encode(text, add_special_tokens=False))
 
 
-def _with_objects(messages: list[Message]) -> list[Mapping[str, object]]:
-    """Return the messages with parsed arguments: templates serialize calls themselves."""
-    return [_with_parsed_calls(message) for message in request_messages(messages)]
-
-
 def _with_parsed_calls(message: Message) -> Mapping[str, object]:
+    """Return a message with parsed arguments: templates serialize calls themselves."""
     calls = message.get("tool_calls")
     if not calls:
         return message
@@ -224,9 +217,6 @@ def from_id(
     generation_params: Params | None = None,
     max_tokens: int = 1024,
     device: str | int | None = None,
-    base_url: str | None = None,
-    api_key: str | None = None,
-    timeout: float | None = None,
     **params: object,
 ) -> HuggingFacePipelineModelAdapter:
     """Return the adapter for the id ``hf/<name>``: a model on the hub, or a folder with one.
@@ -234,7 +224,7 @@ def from_id(
     It is loaded once and shared. ``device`` is the device, such as ``cuda:0``. Any other option,
     such as ``temperature``, is a generation parameter.
     """
-    refuse_endpoint(f"hf/{name}", base_url, api_key, timeout)
+    refuse_endpoint(f"hf/{name}", params)
     defaults = {"max_tokens": max_tokens, **(generation_params or {}), **params}
     with _alone:
         model = _pipeline(name, device)
@@ -247,5 +237,7 @@ def _pipeline(name: str, device: str | int | None) -> Callable[..., object]:
     try:
         pipeline: Callable[..., object] = library.pipeline("text-generation", name, device=device)
     except (OSError, ValueError) as error:
-        raise ModelNotFoundError(str(error), provider="huggingface", model_id=name) from error
+        raise errors.ModelNotFoundError(
+            str(error), provider="huggingface", model_id=name
+        ) from error
     return pipeline

@@ -141,13 +141,5 @@ def _load(name: str, device: str, trusted: bool) -> Loaded:
     return model.to(device).eval(), tokenizer
 
 
-def from_id(
-    name: str,
-    *,
-    device: str = "cuda:0",
-    trust_remote_code: bool = False,
-    seed: int | None = None,
-    batch_size: int = 16,
-) -> HuggingFaceModelScorer:
-    """Return the scorer for the id ``hf/<name>``."""
-    return HuggingFaceModelScorer(name, device, trust_remote_code, seed, batch_size)
+from_id = HuggingFaceModelScorer
+"""Makes the scorer for the id ``hf/<name>``; its options are those of the class."""

@@ -5,18 +5,10 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, cast
 
+from maseval.core import provider_errors as errors
 from maseval.core.messages import ChatResponse, MessageForm
 from maseval.core.model import Params
-from maseval.core.provider_errors import (
-    ContentFilterError,
-    ContextOverflowError,
-    MalformedRequestError,
-    MalformedResponseError,
-    ModelNotFoundError,
-    ProviderConnectionError,
-    ProviderError,
-    ProviderTimeoutError,
-)
+from maseval.core.provider_errors import ProviderError
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
@@ -98,21 +90,21 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
         known = _library().exceptions
         match error:
             case known.APIResponseValidationError():
-                return self._error(MalformedResponseError, error)
+                return self._error(errors.MalformedResponseError, error)
             case FilteredAnswerError() | known.ContentPolicyViolationError():
-                return self._error(ContentFilterError, error)
+                return self._error(errors.ContentFilterError, error)
             case known.ContextWindowExceededError():
-                return self._error(ContextOverflowError, error, error.status_code)
+                return self._error(errors.ContextOverflowError, error, error.status_code)
             case known.Timeout():
-                return self._error(ProviderTimeoutError, error)
+                return self._error(errors.ProviderTimeoutError, error)
             case known.UnsupportedParamsError():
-                return self._error(MalformedRequestError, error)
+                return self._error(errors.MalformedRequestError, error)
             case known.BadRequestError() if "LLM Provider NOT provided" in str(error):
-                return self._error(ModelNotFoundError, error)
+                return self._error(errors.ModelNotFoundError, error)
             case known.APIConnectionError() | known.InternalServerError() if _is_unread(error):
-                return self._error(MalformedResponseError, error)
+                return self._error(errors.MalformedResponseError, error)
             case known.APIConnectionError() | known.InternalServerError() if _is_broken(error):
-                return self._error(ProviderConnectionError, error)
+                return self._error(errors.ProviderConnectionError, error)
         if isinstance(status := get(error, "status_code"), int):
             return self._status_error(status, error, get(error, "litellm_response_headers"))
         return self._transport_error(error)

@@ -17,13 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from maseval.core.messages import ChatResponse, FunctionCall, Message, ToolCall
+from maseval.core import provider_errors as errors
+from maseval.core.messages import ChatResponse, Message, ToolCall
 from maseval.core.model import Params
-from maseval.core.provider_errors import (
-    MalformedRequestError,
-    ModelNotFoundError,
-    ProviderError,
-)
+from maseval.core.provider_errors import ProviderError
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
@@ -89,7 +86,7 @@ class LlamaCppModelAdapter(ProviderModelAdapter):
         if text and not text.startswith("{"):  # llama.cpp ignores a grammar that it cannot read
             names = [tool["function"]["name"] for tool in tools or ()]
             hint = f"the parameters of one of the tools {names} cannot be turned into a grammar"
-            raise self._error(MalformedRequestError, hint)
+            raise self._error(errors.MalformedRequestError, hint)
         response.content, response.tool_calls = read_answer(text, calls_so_far(messages))
         return response
 
@@ -97,7 +94,7 @@ class LlamaCppModelAdapter(ProviderModelAdapter):
         try:
             answer = self._server.handle_chat_completions(request)
         except (RuntimeError, ValueError) as error:  # such as an unusable chat template
-            raise self._error(MalformedRequestError, error) from error
+            raise self._error(errors.MalformedRequestError, error) from error
         if refusal := get(answer, "error"):
             text = f"{refusal['type']}: {refusal['message']}"
             raise self._status_error(get(refusal, "code"), text)
@@ -201,14 +198,16 @@ def _plain_message(message: Message, names: Mapping[str | None, str]) -> Message
     if message["role"] != "assistant":
         return {"role": message["role"], "content": text}
     if calls := message.get("tool_calls"):
-        said = {"tool_calls": [_plain_call(call["function"]) for call in calls]}
-        return {"role": "assistant", "content": json.dumps(said, ensure_ascii=False)}
-    spoken = json.dumps({"content": text}, ensure_ascii=False)
-    return {"role": "assistant", "content": spoken}
-
-
-def _plain_call(function: FunctionCall) -> dict[str, object]:
-    return {"name": function["name"], "arguments": as_object(function.get("arguments"))}
+        functions = [call["function"] for call in calls]
+        answer: dict[str, object] = {
+            "tool_calls": [
+                {"name": function["name"], "arguments": as_object(function.get("arguments"))}
+                for function in functions
+            ]
+        }
+    else:
+        answer = {"content": text}
+    return {"role": "assistant", "content": json.dumps(answer, ensure_ascii=False)}
 
 
 def _line(function: FunctionDefinition) -> str:
@@ -268,9 +267,6 @@ def from_id(
     seed: int | None = None,
     cost_calculator: CostCalculator | None = None,
     generation_params: Params | None = None,
-    base_url: str | None = None,
-    api_key: str | None = None,
-    timeout: float | None = None,
     **params: object,
 ) -> LlamaCppModelAdapter:
     """Return the adapter for ``llamacpp/<path>.gguf``, or part of a file's name in the cache.
@@ -280,7 +276,7 @@ def from_id(
     limits the tokens of a conversation, and ``max_tokens`` those of an answer.
     """
     extras.load("xllamacpp", extra="llamacpp")
-    refuse_endpoint(f"llamacpp/{name}", base_url, api_key, timeout)
+    refuse_endpoint(f"llamacpp/{name}", params)
     path = _file(name)
     with _loading:
         server = _load(path, threads, context_size)
@@ -298,7 +294,7 @@ def _file(name: str) -> Path:
     if len(alike) == 1:
         return alike[0].resolve()
     seen = ", ".join(file.name for file in alike or files) or "no such file"
-    raise ModelNotFoundError(
+    raise errors.ModelNotFoundError(
         f"{name!r} is not a file, and matches no single GGUF file in {cache} (found: {seen})"
         f"{_nearest(path, files)}",
         provider="llamacpp",
@@ -329,7 +325,7 @@ def _load(path: Path, threads: int | None, context_size: int) -> Any:
     try:
         return library.Server(settings)
     except RuntimeError as error:
-        raise ModelNotFoundError(
+        raise errors.ModelNotFoundError(
             f"cannot load {path}: {error} Is it a complete GGUF file, and does it fit in memory?",
             provider="llamacpp",
             model_id=path.name,

@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from maseval.core import provider_errors as errors
 from maseval.core.exceptions import MASEvalError
 from maseval.core.messages import ChatResponse
-from maseval.core.provider_errors import (
-    ContentFilterError,
-    ProviderError,
-)
+from maseval.core.provider_errors import ProviderError
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     FilteredAnswerError,
@@ -82,7 +80,7 @@ class OpenAIModelAdapter(ClientModelAdapter):
 
     def _translate(self, error: Exception) -> ProviderError | None:
         if isinstance(error, FilteredAnswerError):
-            return self._error(ContentFilterError, error)
+            return self._error(errors.ContentFilterError, error)
         sdk = sys.modules.get("openai")
         known = None if sdk is None else self._sdk_error(sdk, error)
         return known or self._transport_error(error)

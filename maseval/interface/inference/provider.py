@@ -15,17 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
+from maseval.core import provider_errors as errors
 from maseval.core.exceptions import ConfigurationError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message
 from maseval.core.model import MAX_ANSWER_MB, ModelAdapter, Params
-from maseval.core.provider_errors import (
-    AuthenticationError,
-    MalformedResponseError,
-    ProviderConnectionError,
-    ProviderError,
-    ProviderTimeoutError,
-    RedirectRefusedError,
-)
+from maseval.core.provider_errors import ProviderError
 from maseval.core.shapes import excerpt
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator
@@ -185,7 +179,7 @@ class ProviderModelAdapter(ModelAdapter):
             if isinstance(cause, RefusedAnswer):
                 return self._error(cause.kind, cause)
             if type(cause).__name__ == "TooManyRedirects":
-                return self._error(RedirectRefusedError, "in a circle")
+                return self._error(errors.RedirectRefusedError, "in a circle")
             cause = cause.__cause__ or cause.__context__
         return None
 
@@ -218,14 +212,14 @@ class ProviderModelAdapter(ModelAdapter):
         """Return the named error for one of a library whose errors are named like OpenAI's."""
         match error:
             case sdk.APITimeoutError():
-                return self._error(ProviderTimeoutError, _text_with_cause(error))
+                return self._error(errors.ProviderTimeoutError, _text_with_cause(error))
             case sdk.APIConnectionError():
-                return self._error(ProviderConnectionError, _text_with_cause(error))
+                return self._error(errors.ProviderConnectionError, _text_with_cause(error))
             case sdk.APIStatusError():
                 text = _refusal_text(error)
                 return self._status_error(error.status_code, text, error.response.headers)
             case sdk.APIError():
-                return self._error(MalformedResponseError, error)
+                return self._error(errors.MalformedResponseError, error)
         return None
 
     def _transport_error(self, error: Exception) -> ProviderError | None:
@@ -233,13 +227,15 @@ class ProviderModelAdapter(ModelAdapter):
         match error:
             case json.JSONDecodeError():
                 text = f"{error.msg} in {excerpt(error.doc) or 'an empty body'}"
-                return self._error(MalformedResponseError, text)
+                return self._error(errors.MalformedResponseError, text)
             case UnicodeDecodeError():
-                return self._error(MalformedResponseError, f"no text: {excerpt(error.object)}")
+                return self._error(
+                    errors.MalformedResponseError, f"no text: {excerpt(error.object)}"
+                )
             case ValueError() if "integer string conversion" in str(error):
-                return self._error(MalformedResponseError, "a number of thousands of digits")
+                return self._error(errors.MalformedResponseError, "a number of thousands of digits")
             case RecursionError():
-                return self._error(MalformedResponseError, "it is nested too deeply")
+                return self._error(errors.MalformedResponseError, "it is nested too deeply")
         kind = transport_error(error)
         return None if kind is None else self._error(kind, _error_text(error))
 
@@ -314,9 +310,9 @@ def library_client(
     return getattr(sdk, kind)(max_retries=0, http_client=http_client, **options)
 
 
-def no_key(variable: str, *, provider: str, model_id: str) -> AuthenticationError:
+def no_key(variable: str, *, provider: str, model_id: str) -> errors.AuthenticationError:
     """Return the error for a model whose key is missing."""
-    return AuthenticationError(
+    return errors.AuthenticationError(
         f"no API key was given; set the environment variable {variable}, "
         "or pass the option api_key=…",
         provider=provider,
@@ -330,9 +326,9 @@ def warn_seed_unused(provider: str, model_id: str) -> None:
     _log.warning("%s takes no seed for model %s: it runs unseeded", provider, model_id)
 
 
-def refuse_endpoint(model_id: str, *given: object) -> None:
+def refuse_endpoint(model_id: str, options: dict[str, object]) -> None:
     """Raise if a model in this process is given an address, a key or a time-out."""
-    if any(given):
+    if any([options.pop(name, None) for name in ("base_url", "api_key", "timeout")]):
         raise ConfigurationError(
             f"{model_id} runs in this process and takes no base_url, api_key or timeout. For a "
             "server use openai/<name> with base_url; to limit the time, set the task's timeout"

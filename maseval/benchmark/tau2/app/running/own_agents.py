@@ -156,7 +156,7 @@ def _is_ours(frame: FrameSummary) -> bool:
 
 
 def _provider_failure(error: Exception) -> ProviderError | None:
-    from maseval.interface.agents.failures import provider_failure  # help must not load it
+    from maseval.interface.agents.framework import provider_failure  # help must not load it
 
     return provider_failure(error, provider="the agent's provider", model_id=None)
 

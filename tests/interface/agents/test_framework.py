@@ -10,7 +10,7 @@ from maseval.core.provider_errors import (
     ProviderTimeoutError,
     RateLimitError,
 )
-from maseval.interface.agents.failures import is_unreadable_answer, provider_failure
+from maseval.interface.agents.framework import is_unreadable_answer, provider_failure
 
 
 class StatusError(Exception):
