@@ -18,9 +18,9 @@ from maseval.commands import tau2
 from maseval.core.report import Report
 from maseval.runs import RunFolder
 from maseval.view.library import Library
-from maseval.view.reading import PlainReader
 from maseval.view.search_reading import read_on
 from maseval.view.searching import Search
+from maseval.view.viewed import PlainReader
 
 TASKS, TRIALS = 278, 72
 RARE = "hippogriff"

@@ -16,7 +16,7 @@ from benchmarks.table import show
 from benchmarks.view_page import RUNS, TASKS, TRIALS, served, write_run
 from maseval.commands import tau2
 from maseval.runs import RunFolder
-from maseval.view.index_file import NAME
+from maseval.view.saved_files import INDEX_FILE
 
 LARGE = f"{TASKS * TRIALS:,} simulations"
 INDEX = "/api/run/index?run=run"
@@ -34,7 +34,7 @@ def main() -> None:
         log = (root / "large" / "run" / "log.jsonl").stat().st_size
         columns = ("seconds until", "index", "again", "packet", "live", "server MB")
         starts = [_large(root / "large", start) for start in ("first start", "index kept")]
-        kept = (root / "large" / "run" / NAME).stat().st_size
+        kept = (root / "large" / "run" / INDEX_FILE).stat().st_size
         show(f"{LARGE}: log of {log / 1e6:.0f} MB, index of {kept / 1e6:.1f} MB", columns, starts)
         show(f"{RUNS} runs", ("", "list in s", "again", "server MB"), [_many(root / "many")])
 

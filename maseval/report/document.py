@@ -16,7 +16,7 @@ import hashlib
 import html
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -27,6 +27,7 @@ from maseval.core.storage import strict_json
 from maseval.core.storage.files import write_bytes
 from maseval.report.index import Fact, TaskFindings
 from maseval.report.page import Page, build_page
+from maseval.report.results import ComparedTask
 
 # A higher level takes twice as long for a few percent.
 _LEVEL = 4
@@ -43,6 +44,7 @@ def write_report(
     plots: Iterable[str] = (),
     findings: TaskFindings | None = None,
     facts: Iterable[Fact] = (),
+    compared: Sequence[ComparedTask] | None = None,
 ) -> Path:
     """Write the reports of a run as one HTML file, and return where it is.
 
@@ -52,8 +54,8 @@ def write_report(
     Args:
         reports: What ``benchmark.run()`` or ``read_reports()`` returned. A report may carry
             ``labels``, a list of words to filter by, an ``explanation`` of its verdict, the
-            ``title`` of its task (what the customer wants), and the name of its ``run`` where there
-            are two.
+            ``title`` of its task (what the customer wants), and the name of its ``run``: two runs
+            are shown as a comparison.
         path: The file to write.
         title: What the page is called.
         summary: The results to show: ``rows``, each with ``name``, ``tasks``, ``simulations`` and
@@ -64,11 +66,13 @@ def write_report(
             is shown as a badge, and an explanation.
         facts: More facts of the run for the top of the page, as pairs of a name and a text: how it
             was started, for example.
+        compared: The tasks of two runs and their trials, as ``compare`` counts them. Without it,
+            they are counted by the reports' verdicts.
     """
     target = Path(path)
     if target.is_dir():
         raise ConfigurationError(f"{target} is a folder; name the file: {target / 'report.html'}")
-    page = build_page(reports, title, summary, plots, findings, facts)
+    page = build_page(reports, title, summary, plots, findings, facts, compared)
     write_bytes(target, _document(page).encode())
     return target
 

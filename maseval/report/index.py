@@ -23,7 +23,14 @@ from maseval.core.outcome import (
 )
 from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
 from maseval.core.storage.redaction import redact_text
-from maseval.report.results import drawing, success_rates, summary_table
+from maseval.report.results import (
+    ComparedTask,
+    ComparedTrial,
+    compared_tasks,
+    drawing,
+    success_rates,
+    summary_table,
+)
 
 _NOTE_LENGTH = 200
 
@@ -113,8 +120,12 @@ def index_of(
     findings: TaskFindings | None = None,
     facts: Iterable[Fact] = (),
     benchmarks: Iterable[Shape] = (),
+    compared: Sequence[ComparedTask] | None = None,
 ) -> dict[str, object]:
-    """Return the index of a page; ``benchmarks`` are the settings that reports share."""
+    """Return the index of a page; ``benchmarks`` are the settings that reports share.
+
+    With two runs, the page compares them task by task: ``compared`` are the tasks of both.
+    """
     known = [entry for trials in tasks.values() for _, entry in trials]
     runs = _runs(known)
     if summary is None:
@@ -130,6 +141,7 @@ def index_of(
         "results": summary_table(summary),
         "plots": [drawing(plot) for plot in plots],
         "runs": runs,
+        **({} if len(runs) != 2 else {"compared": compared or _compared(known, *runs)}),
         "tasks": [_task(key, trials[0][1], findings or {}) for key, trials in tasks.items()],
         "simulations": [
             row_of(entry, position, trial, runs)
@@ -137,6 +149,15 @@ def index_of(
             for trial, entry in trials
         ],
     }
+
+
+def _compared(known: Sequence[Entry], first: str, second: str) -> list[ComparedTask]:
+    passed = {"pass": True, "fail": False}
+    trials: dict[str | None, list[tuple[TaskKey, ComparedTrial]]] = {first: [], second: []}
+    for entry in known:
+        trial: ComparedTrial = {"trial": entry.trial, "passed": passed.get(entry.outcome)}
+        trials[entry.run].append((entry.key, trial))
+    return compared_tasks(trials[first], trials[second])
 
 
 def row_of(entry: Entry, task: int, trial: str, runs: Sequence[str] = ()) -> dict[str, object]:

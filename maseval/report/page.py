@@ -23,6 +23,7 @@ from maseval.report.index import (
     task_title,
     usage_rows,
 )
+from maseval.report.results import ComparedTask
 from maseval.report.simulations import is_simulation, report_of_simulation
 
 Detail = dict[str, object]
@@ -64,12 +65,13 @@ def build_page(
     plots: Iterable[str] = (),
     findings: TaskFindings | None = None,
     facts: Iterable[Fact] = (),
+    compared: Sequence[ComparedTask] | None = None,
 ) -> Page:
     """Return the page of these reports, ordered by domain, task and trial."""
     known = [_check_report(report, f"reports[{i}]") for i, report in enumerate(reports)]
     tasks = by_task(entry_of(report, i) for i, report in enumerate(known))
     benchmarks = (mapping(each, "config", "benchmark") for each in known)
-    index = index_of(tasks, title, summary, plots, findings, facts, benchmarks)
+    index = index_of(tasks, title, summary, plots, findings, facts, benchmarks, compared)
     named = [[(name, known[entry.at]) for name, entry in trials] for trials in tasks.values()]
     return Page(index, named)
 

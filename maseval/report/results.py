@@ -5,6 +5,7 @@ Plots are data, which the page's script draws element by element, so that no mar
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import TypedDict
 from xml.etree import ElementTree
 
 from maseval.core.exceptions import ConfigurationError
@@ -115,3 +116,53 @@ def _node(element: ElementTree.Element) -> list[object]:
 
 def _name(element: ElementTree.Element) -> str:
     return str(element.tag).rpartition("}")[2]
+
+
+class ComparedTrial(TypedDict):
+    """A trial by its name; ``passed`` is None where it does not count."""
+
+    trial: str
+    passed: bool | None
+
+
+class ComparedTask(TypedDict):
+    """A task that both runs have, its trials in both, and how much its pass rate rose."""
+
+    domain: str
+    id: str
+    a: list[ComparedTrial]
+    b: list[ComparedTrial]
+    change: float
+
+
+def compared_tasks(
+    a: Iterable[tuple[TaskKey, ComparedTrial]], b: Iterable[tuple[TaskKey, ComparedTrial]]
+) -> list[ComparedTask]:
+    """Return the tasks that two runs share, those whose pass rate changed most first."""
+    first, second = _trials_by_task(a), _trials_by_task(b)
+    tasks: list[ComparedTask] = [
+        {
+            "domain": key.group,
+            "id": key.task,
+            "a": first[key],
+            "b": second[key],
+            "change": _pass_rate(second[key]) - _pass_rate(first[key]),
+        }
+        for key in first
+        if key in second
+    ]
+    return sorted(tasks, key=lambda task: -abs(task["change"]))
+
+
+def _trials_by_task(
+    trials: Iterable[tuple[TaskKey, ComparedTrial]],
+) -> dict[TaskKey, list[ComparedTrial]]:
+    found: dict[TaskKey, list[ComparedTrial]] = {}
+    for key, trial in trials:
+        found.setdefault(key, []).append(trial)
+    return found
+
+
+def _pass_rate(trials: Iterable[ComparedTrial]) -> float:
+    counted = [trial["passed"] for trial in trials if trial["passed"] is not None]
+    return sum(counted) / len(counted) if counted else 0.0

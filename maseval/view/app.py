@@ -1,8 +1,10 @@
 """create_app: the viewer of one folder as an application that a server runs."""
 
 import os
+import re
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
+from importlib.resources import files
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -11,18 +13,15 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from maseval.core.exceptions import MASEvalError
-from maseval.view.answers import Answers
-from maseval.view.api import Json, api_routes
-from maseval.view.events import event_routes
-from maseval.view.exceptions import ViewError
-from maseval.view.feature import Feature
+from maseval.view.api import Answers, Feature, Json, api_routes
+from maseval.view.events import Watcher, event_routes
+from maseval.view.exceptions import NothingThereError, ViewError
 from maseval.view.library import Library
-from maseval.view.pages import page_routes
-from maseval.view.reading import PlainReader, RunReader
 from maseval.view.safety import LOCAL_NAMES, Guard
-from maseval.view.watching import Watcher
+from maseval.view.viewed import PlainReader, RunReader
 
 
 def create_app(
@@ -64,18 +63,58 @@ def create_app(
             Middleware(Guard, hosts=hosts, token=token, writable=["/api/"] if edit else own)
         ],
         lifespan=lifespan,
-        exception_handlers={MASEvalError: _failed, HTTPException: _failed_http},
+        exception_handlers={MASEvalError: _error_response, HTTPException: _http_error_response},
     )
     app.state.library = Library(Path(root), reader or PlainReader())
     app.state.watcher = Watcher(app.state.library)
     return app
 
 
-def _failed(request: Request, error: Exception) -> Response:
+def _error_response(request: Request, error: Exception) -> Response:
     status = error.status if isinstance(error, ViewError) else 422
     return Json({"error": str(error)}, status_code=status)
 
 
-def _failed_http(request: Request, error: Exception) -> Response:
+def _http_error_response(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return Json({"error": error.detail}, status_code=error.status_code, headers=error.headers)
+
+
+_NAME = re.compile(r"[a-z_]+\.(js|css)")
+_TYPES = {"js": "text/javascript", "css": "text/css"}
+_HOMES = {"": "maseval.report", "view/": "maseval.view"}
+_SHELLS = ("/", "/run/{name:path}", "/compare", "/search", "/play")
+
+
+def page_routes() -> list[BaseRoute]:
+    """Return every address that a reader may open, and what these pages load."""
+    return [
+        *(Route(path, _shell) for path in _SHELLS),
+        Route("/assets/{name:path}", _asset),
+        Route("/favicon.ico", _no_icon),
+    ]
+
+
+def _shell(request: Request) -> Response:
+    return Response(_asset_file("maseval.view", "view.html"), media_type="text/html")
+
+
+def _asset(request: Request) -> Response:
+    name: str = request.path_params["name"]
+    home = "view/" if name.startswith("view/") else ""
+    file = name.removeprefix(home)
+    if not _NAME.fullmatch(file):
+        raise NothingThereError(f"there is no asset {name!r}")
+    try:
+        content = _asset_file(_HOMES[home], file)
+    except FileNotFoundError:
+        raise NothingThereError(f"there is no asset {name!r}") from None
+    return Response(content, media_type=_TYPES[file.rpartition(".")[2]])
+
+
+def _no_icon(request: Request) -> Response:
+    return Response(status_code=204)
+
+
+def _asset_file(package: str, name: str) -> bytes:
+    return files(package).joinpath("assets", name).read_bytes()

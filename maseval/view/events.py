@@ -1,21 +1,100 @@
-"""``/api/events``: what is new, as server-sent events.
+"""``/api/events``: news of runs, as server-sent events.
+
+One ``Watcher`` looks at the folder twice a second while anybody listens, once for all listeners. A
+listener gets the latest look, and finds out by itself what is new to it. So nothing is queued, and
+a slow one misses nothing.
 
 The id of a simulation's event is its place in the log. A browser that reconnects sends the last one
 it got, and gets all that came after it, also from a server that was started again since.
 """
 
-from collections.abc import AsyncIterator, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
+from maseval.core.exceptions import MASEvalError
 from maseval.core.storage import strict_json
 from maseval.report.index import Entry, row_of
 from maseval.view.api import library_of
-from maseval.view.live import Live
-from maseval.view.rows import RunRow
-from maseval.view.watching import Look, Watcher
+from maseval.view.library import Library
+from maseval.view.rows import Live, RunRow, live_of
+
+_EVERY = 0.5
+
+
+class RunLook(NamedTuple):
+    """The state and the simulations of one run at one moment."""
+
+    live: Live
+    known: list[Entry]
+
+
+class Look(NamedTuple):
+    """All runs at one moment, and more of those that somebody listens to."""
+
+    rows: Mapping[str, RunRow]
+    runs: Mapping[str, RunLook]
+
+
+@dataclass(eq=False)
+class ViewListener:
+    """Somebody who listens to one run, or to the list of all."""
+
+    run: str | None
+    latest: Look | None = None
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Watcher:
+    """One task for all listeners, which ends with the last of them."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._listeners: set[ViewListener] = set()
+        self._task: asyncio.Task[None] | None = None
+
+    async def looks(self, run: str | None) -> AsyncIterator[Look]:
+        """Yield what the folder holds, again and again."""
+        listener = ViewListener(run)
+        self._listeners.add(listener)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._watch())
+        try:
+            while True:
+                await listener.arrived.wait()
+                listener.arrived.clear()
+                assert listener.latest is not None
+                yield listener.latest
+        finally:
+            self._listeners.discard(listener)
+
+    async def _watch(self) -> None:
+        while self._listeners:
+            listeners = list(self._listeners)
+            names = {each.run for each in listeners if each.run is not None}
+            listed = any(each.run is None for each in listeners)
+            look = await run_in_threadpool(self._look, names, listed)
+            for each in listeners:
+                each.latest = look
+                each.arrived.set()
+            await asyncio.sleep(_EVERY)
+
+    def _look(self, names: Collection[str], listed: bool) -> Look:
+        rows = {row["name"]: row for row in self._library.rows()} if listed else {}
+        runs = {}
+        for name in names:
+            with suppress(MASEvalError, OSError):  # it may be gone, and come back
+                run = self._library.run_with_labels(name)
+                runs[name] = RunLook(live_of(run), run.entries())
+        return Look(rows, runs)
+
 
 _RETRY = "retry: 1000\n\n"
 _ALIVE = ": alive\n\n"
@@ -24,7 +103,7 @@ _QUIET_LOOKS = 20
 
 
 def event_routes() -> list[BaseRoute]:
-    """The stream of what is new."""
+    """Return the route of the stream of news."""
     return [Route("/api/events", _events)]
 
 
@@ -67,7 +146,7 @@ class _NewsOfAll:
 
 
 class _NewsOfRun:
-    """Simulations that were not there, and how far the run is."""
+    """Simulations that were not there before, and the progress of the run."""
 
     def __init__(self, run: str, known: str | None) -> None:
         self._run = run

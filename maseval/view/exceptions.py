@@ -1,4 +1,4 @@
-"""What can be wrong with a request; the text goes to the reader of the page."""
+"""The errors of requests; their text goes to the reader of the page."""
 
 from typing import ClassVar
 

@@ -1,11 +1,38 @@
-"""The runs and results files below a folder: looked for each time, as they come and go."""
+"""Find the runs and results files below a folder each time anew, as they come and go.
+
+The name of a run in an address is its path below the folder that is viewed. Nothing outside of that
+folder can be named, neither by ``..`` nor by a link.
+"""
 
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from maseval.runs.config_file import CONFIG
-from maseval.view.log_index import Seen
+from maseval.view.exceptions import NothingThereError
+from maseval.view.saved_files import Seen
+
+
+def name_of(root: Path, path: Path) -> str:
+    """Return the name of a run: its path below ``root``, or ``.`` if it is that folder itself."""
+    return path.relative_to(root).as_posix()
+
+
+def place_of(root: Path, name: str) -> Path:
+    """Return the path that a name stands for; raises if it is not below ``root``."""
+    parts = PurePosixPath(name).parts
+    odd = "\0" in name or "\\" in name or not name or name.startswith("/") or ".." in parts
+    if odd or os.path.isabs(name) or PurePosixPath(name).as_posix() != name:
+        raise NothingThereError(f"no run is called {name!r}")
+    path = root / name
+    try:
+        inside = path.resolve(strict=True).is_relative_to(root.resolve())
+    except (OSError, RuntimeError, ValueError):  # not there, a loop of links, not a name
+        inside = False
+    if not inside:
+        raise NothingThereError(f"no run is called {name!r}")
+    return path
+
 
 # Deeper than anybody sorts runs, and more than anybody keeps in one place.
 _DEEPEST = 6
@@ -21,8 +48,8 @@ class Finder:
         self._root, self._is_results = root, is_results
         self._known: dict[Path, tuple[Seen, bool]] = {}
 
-    def found(self) -> list[Path]:
-        """Every run folder and results file; links are not followed."""
+    def find(self) -> list[Path]:
+        """Return every run folder and results file; links are not followed."""
         self._left = _MOST_ENTRIES
         return list(self._below(self._root, _DEEPEST))
 

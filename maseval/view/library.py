@@ -11,15 +11,12 @@ from maseval.runs.annotations import annotations_path
 from maseval.runs.config_file import CONFIG, LOCK, LOG
 from maseval.runs.listing import run_state
 from maseval.runs.lock import holder_of
+from maseval.view.background import FailureLabeller, ResultsFileJudge
 from maseval.view.exceptions import NothingThereError
-from maseval.view.finding import Finder
-from maseval.view.judging import Judging
-from maseval.view.labelling import Labelling
-from maseval.view.log_index import Seen
-from maseval.view.places import name_of, place_of
-from maseval.view.reading import RunReader
+from maseval.view.finding import Finder, name_of, place_of
 from maseval.view.rows import RunRow, changed_at, numbers_of, row_of_file, row_of_folder
-from maseval.view.viewed import IndexedRun, JudgedFile, Source, ViewedRun
+from maseval.view.saved_files import Seen
+from maseval.view.viewed import IndexedRun, JudgedFile, RunReader, RunSource, ViewedRun
 
 _MOST_OPEN = 12
 # A longer log is not read for the list alone, unless its run is running or open anyway.
@@ -53,43 +50,43 @@ class Library:
         self._lock, self._listing = threading.Lock(), threading.Lock()
         self._open: dict[str, _Opened] = {}
         self._finder = Finder(self.root, reader.is_results)
-        self._judging = Judging(lambda path: self._viewed(path))
-        self._labelling = Labelling()
+        self._judge = ResultsFileJudge(lambda path: self._view_run(path))
+        self._labeller = FailureLabeller()
         self._rows: dict[Path, tuple[_Files, RunRow]] = {}
 
     def rows(self) -> list[RunRow]:
-        """Every run and results file, the latest first."""
+        """Return every run and results file, the latest first."""
         with self._listing:
-            rows = [self._row(path) for path in self._finder.found()]
+            rows = [self._row(path) for path in self._finder.find()]
         return sorted(rows, key=lambda row: row["updated"], reverse=True)
 
     def places(self) -> dict[str, Path]:
-        """Every run and results file by its name."""
+        """Return every run and results file by its name."""
         with self._listing:
-            return {name_of(self.root, path): path for path in self._finder.found()}
+            return {name_of(self.root, path): path for path in self._finder.find()}
 
     def path_of(self, name: str) -> Path:
-        """Where a run is."""
+        """Return the path of a run."""
         path = place_of(self.root, name)
         if (path / CONFIG).is_file() or (path.is_file() and self.reader.is_results(path)):
             return path
         raise NothingThereError(f"no run is called {name!r}")
 
     def run(self, name: str) -> ViewedRun:
-        """A run as the page shows it, with all that there is by now."""
+        """Return a run as the page shows it, with all that there is by now."""
         path = self.path_of(name)
-        run = self._opened(path, name)
+        run = self._open_run(path, name)
         run.refresh()
         return run
 
-    def looked_at(self, name: str) -> ViewedRun:
-        """A run that somebody has open: its failures get their labels meanwhile."""
+    def run_with_labels(self, name: str) -> ViewedRun:
+        """Return a run that somebody has open, and have its failures labelled meanwhile."""
         run = self.run(name)
-        self._labelling.wish(run)
+        self._labeller.request(run)
         return run
 
-    def _opened(self, path: Path, name: str) -> ViewedRun:
-        """The run if it is open already; those that were not asked for lately are closed."""
+    def _open_run(self, path: Path, name: str) -> ViewedRun:
+        """Return the run if it is open already; those that were not asked for lately are closed."""
         with self._lock:
             seen = Seen.now(path if path.is_file() else path / CONFIG)
             found = self._open.pop(name, None)
@@ -100,11 +97,11 @@ class Library:
                 del self._open[next(iter(self._open))]
         with found.lock:  # one that takes long to open does not keep others waiting
             if found.run is None:
-                found.run = self._viewed(path)
+                found.run = self._view_run(path)
             return found.run
 
-    def _viewed(self, path: Path) -> ViewedRun:
-        source: Source
+    def _view_run(self, path: Path) -> ViewedRun:
+        source: RunSource
         if path.is_dir():
             source = IndexedRun(path, self.reader)
         else:
@@ -142,12 +139,12 @@ class Library:
         return self._with_numbers(row) if quick else row
 
     def _with_numbers(self, row: RunRow) -> RunRow:
-        """With the numbers of the log so far, for a run that did not write them down itself."""
+        """Add the numbers of the log so far, for a run that did not write them down itself."""
         try:
             return {**row, **numbers_of(self.run(row["name"]))}
         except MASEvalError as error:
             return {**row, "state": "damaged", "problem": str(error)}
 
     def _row_of_file(self, name: str, path: Path) -> RunRow:
-        judged, problem = self._judging.of(path)
+        judged, problem = self._judge.of(path)
         return row_of_file(name, path, judged, problem)

@@ -1,13 +1,12 @@
-"""LogIndex: what the page's index says of every simulation in a log, and where its report is.
+"""LogIndex: the entry of every simulation in a log, and the place of its report.
 
 A log is read once. From then on only what was added to it is, and a report is read by its place.
-The index of a large log is kept on the disk (``index_file``) for the next start.
+The index of a large log is kept on the disk (``saved_files``) for the next start.
 """
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from maseval.core.outcome import TaskKey, task_key
 from maseval.core.shapes import Shape, mapping
@@ -15,32 +14,15 @@ from maseval.report.index import Entry, entry_of
 from maseval.runs.chain import Chain, LogLine, lines_of
 from maseval.runs.log import LogContents, LogReading
 from maseval.runs.report_line import with_repeats
-from maseval.view.index_file import Position, SavedIndex, is_line_of, load, save
+from maseval.view.saved_files import Position, SavedIndex, Seen, is_line_of, load_index, save_index
 
 # A smaller log is read in less time than anybody notices.
 WORTH_SAVING = 8 << 20
 
 TitleOf = Callable[[Shape], str | None]
-"""What the task of a report is about."""
+"""Returns the title of a report's task."""
 
 ValueT = TypeVar("ValueT")
-
-
-class Seen(NamedTuple):
-    """A file at one moment: while this is the same, so is the file."""
-
-    size: int
-    changed: int
-    file: int
-
-    @classmethod
-    def now(cls, path: Path) -> "Seen":
-        """The file as it is; all zeros if there is none."""
-        try:
-            found = os.stat(path)
-        except OSError:
-            return cls(0, 0, 0)
-        return cls(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
 class LogIndex:
@@ -68,12 +50,12 @@ class LogIndex:
         self.contents: LogContents = self._reading.snapshot()
 
     def update(self) -> bool:
-        """Read what is new; whether there was anything."""
+        """Read what is new, and return whether there was anything."""
         seen = Seen.now(self._log)
         if seen == self._seen:
             return False
         if self._seen is None:
-            self._begin(load(self._log))
+            self._begin(load_index(self._log))
         elif not self._has_grown(self._seen, seen):
             self._begin(None)
         self._seen = seen
@@ -83,7 +65,7 @@ class LogIndex:
         return True
 
     def entries(self) -> list[Entry]:
-        """One for each simulation with a report; of several, that of the last one."""
+        """Return one entry for each simulation, that of its last report."""
         return self._entries_in(self.contents)
 
     def _save(self) -> None:
@@ -92,14 +74,14 @@ class LogIndex:
         if last is None or before is None or not self._intact or settled.damaged:
             return
         if last.offset >= WORTH_SAVING and 10 * (last.number - self._saved) >= last.number:
-            save(self._log, SavedIndex(before, settled, self._entries_in(settled)))
+            save_index(self._log, SavedIndex(before, settled, self._entries_in(settled)))
             self._saved = last.number
 
     def _entries_in(self, contents: LogContents) -> list[Entry]:
         return [self._entries[place.offset] for place in contents.places.values()]
 
     def _has_grown(self, before: Seen, now: Seen) -> bool:
-        """Whether the log is as it was, but for lines added, or a torn one removed, at its end."""
+        """Return whether the log only has lines added, or a torn one removed, at its end."""
         if now.file != before.file or now.size == before.size:
             return False
         return self._last is None or is_line_of(self._log, self._last)
@@ -127,13 +109,13 @@ class LogIndex:
         )
 
     def _once(self, value: ValueT) -> ValueT:
-        """The same object for equal values, of which there are thousands."""
+        """Return the same object for equal values, of which there are thousands."""
         same: ValueT = self._same.setdefault(value, value)
         return same
 
 
 def _environment(record: Shape) -> dict[str, object]:
-    """Of all that was traced, what the environment says: why the conversation ended."""
+    """Return the traces of the environment alone, which say why the conversation ended."""
     traced = {"environment": mapping(record, "traces", "environment")}
     try:
         return with_repeats(traced)

@@ -1,4 +1,7 @@
-"""A run in the list of all: what it is called, how far it is, and its numbers."""
+"""A run in numbers: its row in the list of all runs, and its state at one moment.
+
+Progress and scores come from the log; what a running run does now comes from its ``live.json``.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -8,6 +11,9 @@ from typing import Any, TypedDict
 from maseval.core.shapes import mapping
 from maseval.runs import RunState
 from maseval.runs.annotations import annotations_or_problem
+from maseval.runs.config_file import LOCK
+from maseval.runs.live import InFlight, read_live
+from maseval.runs.lock import holder_of
 from maseval.runs.log import RERUN_STATUSES, Score
 from maseval.view.viewed import ViewedRun
 
@@ -16,7 +22,7 @@ _NAMES = ("function", "model", "model_id", "player")
 
 
 class Numbers(TypedDict):
-    """How far a run is and how well it does; costs are in usd."""
+    """The progress and the score of a run; costs are in usd."""
 
     pass_1: Score | None
     done: int
@@ -52,7 +58,7 @@ class RunRow(Numbers):
 
 
 def row_of_folder(name: str, state: RunState) -> RunRow:
-    """A run folder, by what its files say."""
+    """Return a run folder, by what its files say."""
     config = state.config or {}
     return {
         "name": name,
@@ -75,7 +81,7 @@ def row_of_folder(name: str, state: RunState) -> RunRow:
 
 
 class FileSummary(TypedDict):
-    """What is known of a results file once everything in it was judged."""
+    """The numbers of a results file, known once everything in it was judged."""
 
     numbers: Numbers
     models: list[str]
@@ -84,7 +90,7 @@ class FileSummary(TypedDict):
 
 
 def row_of_file(name: str, path: Path, judged: FileSummary | None, problem: str | None) -> RunRow:
-    """A results file; without numbers until it was judged."""
+    """Return a results file; without numbers until it was judged."""
     annotations, damage = annotations_or_problem(path)
     numbers = _NO_NUMBERS if judged is None else judged["numbers"]
     return {
@@ -103,7 +109,7 @@ def row_of_file(name: str, path: Path, judged: FileSummary | None, problem: str 
 
 
 def summary_of(run: ViewedRun) -> FileSummary:
-    """What the list shows of a results file."""
+    """Return what the list shows of a results file."""
     config = run.source.config.values
     started = min((entry.started for entry in run.entries() if entry.started), default="")
     return {
@@ -129,7 +135,7 @@ def numbers_of(run: ViewedRun) -> Numbers:
 
 
 def changed_at(path: Path) -> str:
-    """When a file was last written to."""
+    """Return when a file was last written to."""
     try:
         return datetime.fromtimestamp(path.stat().st_mtime).isoformat()
     except OSError:
@@ -137,7 +143,7 @@ def changed_at(path: Path) -> str:
 
 
 def _models(config: Mapping[str, Any]) -> list[str]:
-    """The agent and the user: a model's name, or what plays it."""
+    """Return the agent and the user: a model's name, or what plays it."""
     names: list[str] = []
     for side in ("agent", "user"):
         given = config.get(side)
@@ -149,3 +155,51 @@ def _models(config: Mapping[str, Any]) -> list[str]:
 
 def _domains(config: Mapping[str, Any]) -> list[str]:
     return [str(name) for name in mapping(config, "tasks") if name]
+
+
+class Live(TypedDict):
+    """The progress of a run; rate limits and ``in_flight`` are of this moment, if it is running.
+
+    ``labelled`` is the number of failures whose labels are known.
+    """
+
+    state: str
+    done: int
+    failed: int
+    planned: int
+    pass_k: dict[str, Score]
+    cost: float
+    tokens: int
+    rate_limits: int
+    in_flight: list[InFlight]
+    labelled: int
+
+
+def live_of(run: ViewedRun) -> Live:
+    """Return the run as it is now."""
+    path, numbers = run.source.path, numbers_of(run)
+    now = read_live(path) if path.is_dir() else None
+    cost, tokens = numbers["cost"] or 0.0, numbers["tokens"] or 0
+    return {
+        "state": _state_of(run, numbers["done"]),
+        "done": numbers["done"],
+        "failed": numbers["failed"],
+        "planned": numbers["planned"],
+        "pass_k": {str(k): score for k, score in run.scores().items()},
+        # A simulation that was run again was paid for twice, which only the run itself knows.
+        "cost": max(cost, now["cost"]) if now else cost,
+        "tokens": max(tokens, now["tokens"]) if now else tokens,
+        "rate_limits": now["rate_limits"] if now else 0,
+        "in_flight": now["in_flight"] if now else [],
+        "labelled": run.labelled,
+    }
+
+
+def _state_of(run: ViewedRun, done: int) -> str:
+    """Return "running", "finished" or "interrupted"; a results file is finished."""
+    path = run.source.path
+    if not path.is_dir():
+        return "finished"
+    if holder_of(path / LOCK) is not None:
+        return "running"
+    return "finished" if done >= len(run.source.planned) else "interrupted"

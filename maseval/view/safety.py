@@ -106,7 +106,7 @@ class Guard:
         return bool(name) and (self._hosts is None or name.lower() in self._hosts)
 
     def _admission(self, scope: Scope, headers: Headers) -> Response | None:
-        """What to answer to a client that has not shown the token; None if it may go on."""
+        """Return the answer to a client that has not shown the token, or None if it has."""
         if self._token is None or _equal(_cookie(headers), self._token):
             return None
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)

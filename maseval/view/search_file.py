@@ -1,4 +1,4 @@
-"""The index of all conversations below a folder: which words stand in which message.
+"""The index of all conversations below a folder, which finds the messages with given words.
 
 It is a SQLite file in the cache and can be deleted at any time. It holds the words and not the
 texts, so it is a fraction of the logs; an excerpt is read from the log where the hit is.
@@ -7,14 +7,83 @@ The row of a text has a number made of its simulation's, its message's and its k
 nothing more is kept of it.
 """
 
+import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from maseval.core.shapes import Shape, entries, mapping, text
+from maseval.report.conversation import conversation
 from maseval.runs import Simulation
-from maseval.view.search_texts import PLACES, Part
+
+# In the order of their numbers, which stand in index files.
+PLACES = ("text", "result", "tool", "argument", "label", "error")
+KINDS: Mapping[str, Sequence[str]] = {
+    "any": PLACES,
+    "text": ("text", "result"),
+    "tool": ("tool",),
+    "argument": ("argument",),
+    "label": ("label",),
+    "error": ("error",),
+}
+"""The kinds of search, and the places that each looks in."""
+
+_CHUNK = re.compile(r'"([^"]*)"|(\S+)')
+_AROUND = 90
+
+
+class Part(NamedTuple):
+    """A text of a simulation: of which message, if of one, and what kind of text."""
+
+    message: int | None
+    where: str
+    text: str
+
+
+def parts_of(report: Shape) -> Iterator[Part]:
+    """Yield all that can be searched in a report."""
+    for said in conversation(report):
+        index = said["index"]
+        if words := said.get("text"):
+            yield Part(index, "error" if said.get("failed") else "text", words)
+        calls = said.get("calls") or ()
+        if calls:
+            yield Part(index, "tool", "\n".join(call["name"] for call in calls))
+            yield Part(index, "argument", "\n".join(call["arguments"] for call in calls))
+        results = [call["result"] for call in calls if call["result"] is not None]
+        for where, failed in (("result", False), ("error", True)):
+            texts = [each["text"] for each in results if each["failed"] is failed]
+            if texts:
+                yield Part(index, where, "\n".join(texts))
+    if message := mapping(report, "error").get("error_message"):
+        yield Part(None, "error", text(message))
+    if labels := entries(report.get("labels")):
+        yield Part(None, "label", "\n".join(map(text, labels)))
+
+
+def chunks_of(words: str) -> list[str]:
+    """Split a search into words, and phrases in quotes; signs alone are left out."""
+    found = (quoted or plain for quoted, plain in _CHUNK.findall(words.replace("\0", " ")))
+    return [chunk for chunk in found if any(map(str.isalnum, chunk))]
+
+
+def holds(part: Part, chunks: Sequence[str]) -> bool:
+    """Return whether all chunks occur in a text, in upper or lower case."""
+    folded = part.text.casefold()
+    return all(chunk.casefold() in folded for chunk in chunks)
+
+
+def excerpt_of(words: str, chunks: Sequence[str]) -> str:
+    """Return the text around the first of the chunks that is found in it."""
+    folded = words.lower()
+    found = [at for chunk in chunks if (at := folded.find(chunk.lower())) >= 0]
+    at = min(found, default=0)
+    begin, end = max(0, at - _AROUND), at + _AROUND
+    cut = " ".join(words[begin:end].split())
+    return f"{'…' if begin else ''}{cut}{'…' if end < len(words) else ''}"
+
 
 _FORMAT = 1
 _KIND_BITS, _MESSAGE_BITS = 4, 20
@@ -35,7 +104,7 @@ CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='unicode61');
 
 
 class Progress(NamedTuple):
-    """How far a run's log is read: which file it was, and up to which byte."""
+    """The file of a run's log, and the byte up to which it is read."""
 
     file: int
     offset: int
@@ -56,13 +125,13 @@ class Match(NamedTuple):
 
     @classmethod
     def of(cls, found: RawMatch) -> "Match":
-        """What a row says."""
+        """Return the match that a row stands for."""
         name, domain, task, trial, at, row = found
         return cls(name, Simulation(domain, task, trial), at, *_place(row))
 
 
 def has_full_text_search() -> bool:
-    """Whether this Python's SQLite can do what is needed."""
+    """Return whether this Python's SQLite has full text search."""
     try:
         with closing(sqlite3.connect(":memory:")) as memory:
             memory.execute("CREATE VIRTUAL TABLE words USING fts5(text, content='')")
@@ -97,7 +166,7 @@ class SearchFile:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """All or nothing; other processes wait."""
+        """Yield all or nothing; other processes wait."""
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -107,7 +176,7 @@ class SearchFile:
         self._db.execute("COMMIT")
 
     def progress(self, run: str) -> Progress | None:
-        """How far a run is read; None if it is not known."""
+        """Return how far a run is read, or None if it is not known."""
         row = self._db.execute("SELECT file, offset FROM runs WHERE name = ?", (run,)).fetchone()
         return None if row is None else Progress(*row)
 
@@ -170,27 +239,28 @@ class SearchFile:
     def matches(
         self, chunks: Sequence[str], places: Sequence[str], run: str | None
     ) -> list[RawMatch]:
-        """The latest texts in which everything is found, up to ``COUNTED``.
+        """Return the latest texts in which everything is found, up to ``COUNTED``.
 
         Looking for a word that stands in every conversation takes longer than all else, so it is
         done once, for the hits of a page and for how many there are.
         """
-        query = f"{_FIELDS} {_found(places, run)} LIMIT ?"
-        return self._db.execute(query, _asked(chunks, run, COUNTED)).fetchall()
+        query = f"{_FIELDS} {_conditions(places, run)} LIMIT ?"
+        return self._db.execute(query, _values(chunks, run, COUNTED)).fetchall()
 
     def simulations(
         self, chunks: Sequence[str], places: Sequence[str], run: str | None
     ) -> list[tuple[str, Simulation]]:
-        """Every simulation with a text in which everything is found."""
-        query = f"SELECT DISTINCT r.name, s.domain, s.task, s.trial {_found(places, run)} LIMIT ?"
-        found = self._db.execute(query, _asked(chunks, run, -1))
+        """Return every simulation with a text in which everything is found."""
+        fields = "SELECT DISTINCT r.name, s.domain, s.task, s.trial"
+        query = f"{fields} {_conditions(places, run)} LIMIT ?"
+        found = self._db.execute(query, _values(chunks, run, -1))
         return [(name, Simulation(*one)) for name, *one in found]
 
 
 _FIELDS = "SELECT r.name, s.domain, s.task, s.trial, s.at, w.rowid"
 
 
-def _found(places: Sequence[str], run: str | None) -> str:
+def _conditions(places: Sequence[str], run: str | None) -> str:
     kinds = ", ".join(str(PLACES.index(place)) for place in places)
     return (
         f"FROM words w CROSS JOIN simulations s ON s.id = (w.rowid >> {_SHIFT}) "
@@ -201,7 +271,7 @@ def _found(places: Sequence[str], run: str | None) -> str:
     )
 
 
-def _asked(chunks: Sequence[str], run: str | None, most: int) -> list[object]:
+def _values(chunks: Sequence[str], run: str | None, most: int) -> list[object]:
     # Each chunk is a phrase, whose last word may go on.
     query = " AND ".join('"' + chunk.replace('"', "") + '"*' for chunk in chunks)
     return [query, *([] if run is None else [run]), most]

@@ -1,4 +1,4 @@
-"""From logs to the search index: what was added to them since is read, and nothing twice."""
+"""Read logs into the search index: only what was added to them since, and nothing twice."""
 
 import os
 from collections.abc import Iterator
@@ -14,8 +14,7 @@ from maseval.runs import Simulation
 from maseval.runs.config_file import LOG
 from maseval.runs.report_line import report_of, simulation_of
 from maseval.view.library import Library
-from maseval.view.search_file import Progress, SearchFile
-from maseval.view.search_texts import Part, parts_of
+from maseval.view.search_file import Part, Progress, SearchFile, parts_of
 
 _BATCH = 4 << 20
 _LABELLED_AT_ONCE = 20
@@ -31,7 +30,7 @@ class LoggedReport(NamedTuple):
 
 
 def unread(index: SearchFile, library: Library) -> int:
-    """How many bytes of all logs and results files are not in the index."""
+    """Return how many bytes of all logs and results files are not in the index."""
     files = files_of(library).items()
     return sum(max(0, _size(file) - _begin(index, run, file)) for run, file in files)
 
@@ -51,7 +50,7 @@ def read_on(index: SearchFile, library: Library) -> bool:
 
 
 def files_of(library: Library) -> dict[str, Path]:
-    """The log of every run, and every results file."""
+    """Return the log of every run, and every results file."""
     places = library.places().items()
     return {name: path / LOG if path.is_dir() else path for name, path in places}
 
@@ -73,7 +72,7 @@ def label_on(index: SearchFile, library: Library) -> bool:
 
 
 def parts_at(library: Library, run: str, at: int) -> list[Part]:
-    """The texts of a simulation, read again from where they are; none if it is not there."""
+    """Return the texts of a simulation, read again from where they are; none if it is not there."""
     path = library.path_of(run)
     if not path.is_dir():
         return list(parts_of({**library.run(run).source.report_at(at)}))
@@ -82,7 +81,7 @@ def parts_at(library: Library, run: str, at: int) -> list[Part]:
 
 
 def reports_from(log: Path, offset: int) -> Iterator[LoggedReport]:
-    """The reports of a log from a line on; what cannot be read is passed over."""
+    """Yield the reports of a log from a line on; what cannot be read is passed over."""
     with log.open("rb") as file:
         file.seek(offset)
         for line in file:
@@ -116,7 +115,7 @@ def _size(log: Path) -> int:
 
 
 def _begin(index: SearchFile, run: str, log: Path) -> int:
-    """From where a log is to be read; from its start if it is not the one that was read."""
+    """Return the place to read a log from; its start if it is not the one that was read."""
     known = index.progress(run)
     try:
         now = os.stat(log)
@@ -127,7 +126,7 @@ def _begin(index: SearchFile, run: str, log: Path) -> int:
 
 
 def _read_batch(index: SearchFile, run: str, log: Path) -> bool:
-    """Whether anything was read: a line that is not whole yet is waited for."""
+    """Read a few megabytes of whole lines, and return whether there were any."""
     with index.writing():
         begin, file = _begin(index, run, log), os.stat(log).st_ino
         if begin == 0:
@@ -162,7 +161,7 @@ def _read_results(library: Library, index: SearchFile, run: str, file: Path) -> 
 
 
 def _last_whole_line(log: Path, after: int) -> int:
-    """Where the last line ends that is whole, of those after a place."""
+    """Return the end of the last whole line after a place."""
     with log.open("rb") as file:
         file.seek(after)
         for line in file:

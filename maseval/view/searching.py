@@ -18,13 +18,22 @@ from typing import NotRequired, TypedDict
 from maseval.core.exceptions import MASEvalError
 from maseval.data.store import cache_dir
 from maseval.runs import Simulation
-from maseval.view.answers import Answers, Query
-from maseval.view.api import asked
+from maseval.view.api import Answers, Query, required_parts
 from maseval.view.exceptions import BadRequestError
 from maseval.view.library import Library
-from maseval.view.search_file import COUNTED, Match, SearchFile, has_full_text_search
+from maseval.view.search_file import (
+    COUNTED,
+    KINDS,
+    Match,
+    Part,
+    SearchFile,
+    chunks_of,
+    excerpt_of,
+    has_full_text_search,
+    holds,
+    parts_of,
+)
 from maseval.view.search_reading import label_on, parts_at, read_on, unread
-from maseval.view.search_texts import KINDS, Part, chunks_of, excerpt_of, holds, parts_of
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +79,7 @@ class Search:
     def _keep_up(self) -> None:
         while self._is_wanted():
             try:
-                with closing(self.opened()) as index:
+                with closing(self.open_index()) as index:
                     while read_on(index, self.library):
                         pass
                     self._settled.set()
@@ -81,14 +90,14 @@ class Search:
                 self._settled.set()
 
     def _is_wanted(self) -> bool:
-        """Whether there is something to do; if not, the next wish begins a thread of its own."""
+        """Return whether there is work; if not, the next request begins a thread of its own."""
         with self._lock:
             wanted, self._wanted = self._wanted, False
             self._at_work = wanted
             return wanted
 
-    def opened(self) -> SearchFile:
-        """The index, in a thread of its own; one that is damaged is made anew."""
+    def open_index(self) -> SearchFile:
+        """Open the index for this thread; one that is damaged is made anew."""
         try:
             return SearchFile(self.path)
         except sqlite3.DatabaseError:
@@ -98,16 +107,16 @@ class Search:
             return SearchFile(self.path)
 
     def find(self, words: str, kind: str, run: str | None, skip: int = 0) -> Mapping[str, object]:
-        """A page of hits with their excerpts, the latest first, and how many there are."""
+        """Return a page of hits with their excerpts, the latest first, and how many there are."""
         chunks, places = chunks_of(words), KINDS[kind]
-        with closing(self.opened()) as index:
+        with closing(self.open_index()) as index:
             left = unread(index, self.library)
             if not chunks:
                 return {"total": 0, "hits": [], "unread": left}
             found = index.matches(chunks, places, run)
         read = lru_cache(maxsize=SHOWN)(self._parts)  # several hits may be in one simulation
         hits = map(Match.of, found[skip : skip + SHOWN])
-        shown = [_shown(each, read(each.run, each.at), chunks) for each in hits]
+        shown = [_hit_with_excerpt(each, read(each.run, each.at), chunks) for each in hits]
         return {"total": len(found), "more": len(found) >= COUNTED, "unread": left, "hits": shown}
 
     def _parts(self, run: str, at: int) -> Sequence[Part]:
@@ -117,19 +126,19 @@ class Search:
             return ()
 
     def simulations(self, words: str, kind: str, run: str | None) -> Mapping[str, object]:
-        """Every simulation with a hit, once."""
+        """Return every simulation with a hit, once."""
         chunks = chunks_of(words)
-        with closing(self.opened()) as index:
+        with closing(self.open_index()) as index:
             left = unread(index, self.library)
             found = index.simulations(chunks, KINDS[kind], run) if chunks else []
-        hits = [_named(name, one) for name, one in found]
+        hits = [_hit(name, one) for name, one in found]
         return {"total": len(hits), "unread": left, "hits": hits}
 
 
-def scanned(
+def scan_logs(
     library: Library, words: str, kind: str, run: str | None, skip: int = 0
 ) -> Mapping[str, object]:
-    """The same without an index: every log is read."""
+    """Find hits without an index, by reading every log."""
     chunks, places = chunks_of(words), KINDS[kind]
     total = 0
     hits: list[SearchHit] = []
@@ -143,7 +152,7 @@ def scanned(
                     if skip < total <= skip + SHOWN:
                         hits.append(
                             {
-                                **_named(name, Simulation.of(report)),
+                                **_hit(name, Simulation.of(report)),
                                 "message": part.message,
                                 "where": part.where,
                                 "excerpt": excerpt_of(part.text, chunks),
@@ -152,30 +161,30 @@ def scanned(
     return {"total": total, "unread": 0, "hits": hits}
 
 
-def _shown(hit: Match, parts: Sequence[Part], chunks: Sequence[str]) -> SearchHit:
+def _hit_with_excerpt(hit: Match, parts: Sequence[Part], chunks: Sequence[str]) -> SearchHit:
     place = hit.message, hit.where
     text = "\n".join(part.text for part in parts if part[:2] == place)
     return {
-        **_named(hit.run, hit.simulation),
+        **_hit(hit.run, hit.simulation),
         "message": hit.message,
         "where": hit.where,
         "excerpt": excerpt_of(text, chunks) if text else " ".join(chunks),
     }
 
 
-def _named(run: str, one: Simulation) -> SearchHit:
+def _hit(run: str, one: Simulation) -> SearchHit:
     return {"run": run, "domain": one.domain, "task": one.task_id, "trial": one.trial}
 
 
 def searches(*, indexed: bool | None = None) -> Answers:
-    """What the page asks when somebody searches; ``indexed`` is found out by default."""
+    """Return the feature that answers searches; ``indexed`` is found out by default."""
     known: dict[Path, Search] = {}
     lock = threading.Lock()
     use_index = has_full_text_search() if indexed is None else indexed
 
     def answer(library: Library, query: Query) -> Mapping[str, object]:
         began = time.perf_counter()
-        (words,) = asked(query, "q")
+        (words,) = required_parts(query, "q")
         kind, run = query.get("kind", "any"), query.get("run")
         if kind not in KINDS:
             raise BadRequestError(f"kind is {kind!r}; choose one of: {', '.join(KINDS)}")
@@ -193,7 +202,7 @@ def searches(*, indexed: bool | None = None) -> Answers:
             else:
                 found = search.find(words, kind, run, int(skip))
         else:
-            found = scanned(library, words, kind, run, int(skip))
+            found = scan_logs(library, words, kind, run, int(skip))
         return {"took_ms": 1000 * (time.perf_counter() - began), **found}
 
     return Answers("search", {"/api/search": answer})

@@ -47,7 +47,7 @@ class ViewServer:
         return int(self._socket.getsockname()[1])
 
     def address(self, path: str = "/") -> str:
-        """What to open in a browser; with the token, if there is one."""
+        """Return the address to open in a browser, with the token if there is one."""
         host = {"0.0.0.0": LOCAL, "::": "::1"}.get(self.host, self.host)
         named = f"[{host}]" if ":" in host else host
         token = "" if self.token is None else f"?token={self.token}"
@@ -61,7 +61,7 @@ class ViewServer:
         return self
 
     def wait(self) -> None:
-        """Until it is closed by another thread, or a signal raises."""
+        """Wait until it is closed by another thread, or a signal raises."""
         # In short steps: a signal that another thread receives does not end a wait in this one.
         while self._thread is not None and self._thread.is_alive():
             self._thread.join(_STEP)

@@ -1,16 +1,19 @@
-"""A run as the page shows it: an index that is read at once, and packets as they are asked for."""
+"""A run as the page shows it: an index that is read at once, and packets as they are asked for.
+
+The viewer knows no benchmark; a ``RunReader`` does, which adds numbers, titles and explanations.
+"""
 
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from maseval.core.outcome import TaskKey, task_key
 from maseval.core.report import Report
 from maseval.core.shapes import Shape, entries, mapping, text
-from maseval.report.index import Entry, Trials, by_task, entry_of, index_of
+from maseval.report.index import Entry, Fact, TaskFindings, Trials, by_task, entry_of, index_of
 from maseval.report.page import Packet, packet_of
 from maseval.runs import Simulation
 from maseval.runs.config import RunConfig
@@ -18,10 +21,69 @@ from maseval.runs.config_file import LOG, read_config
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.folder import Recording
 from maseval.runs.log import DamagedRecord, Score, report_at
+from maseval.stats.estimation import estimate
+from maseval.stats.trials import count_trials
 from maseval.view.exceptions import NothingThereError
-from maseval.view.labels_file import load_labels, save_labels
 from maseval.view.log_index import LogIndex
-from maseval.view.reading import Overview, RunReader
+from maseval.view.saved_files import load_labels, save_labels
+
+
+class Overview(NamedTuple):
+    """The part of a page above the simulations: see ``write_report`` for each field."""
+
+    summary: Shape | None = None
+    plots: Sequence[str] = ()
+    findings: TaskFindings | None = None
+    facts: Sequence[Fact] = ()
+
+
+class RunReader(Protocol):
+    """Knows benchmarks; the viewer itself does not."""
+
+    def is_results(self, path: Path) -> bool:
+        """Return whether ``open_results`` can read a file; looks at its start only."""
+
+    def open_results(self, path: Path) -> Recording:
+        """Open a results file as a run, its verdicts recomputed."""
+
+    def overview(self, run: Recording, known: Sequence[Entry]) -> Overview:
+        """Return the part of a run's page above its simulations."""
+
+    def scores(self, run: Recording, known: Sequence[Entry]) -> Mapping[int, Score]:
+        """Return pass^k with its interval, for each k that there are trials for."""
+
+    def title(self, run: Recording, report: Shape) -> str | None:
+        """Return what the task of a simulation is about."""
+
+    def complete_report(self, run: Recording, report: Report) -> Shape:
+        """Add all that is shown of a report: the task's title, and why it failed."""
+
+
+class PlainReader:
+    """Adds nothing to what a run says of itself, and knows no results files."""
+
+    def is_results(self, path: Path) -> bool:
+        return False
+
+    def open_results(self, path: Path) -> Recording:
+        raise NotImplementedError
+
+    def overview(self, run: Recording, known: Sequence[Entry]) -> Overview:
+        return Overview()
+
+    def scores(self, run: Recording, known: Sequence[Entry]) -> Mapping[int, Score]:
+        tasks = count_trials((entry.key, entry.outcome == "pass") for entry in known)
+        if not any(entry.outcome in ("pass", "fail") for entry in known):
+            return {}
+        found = estimate([*tasks.values()])
+        assert found.value is not None
+        return {1: {"value": found.value, "low": found.low, "high": found.high}}
+
+    def title(self, run: Recording, report: Shape) -> str | None:
+        return None
+
+    def complete_report(self, run: Recording, report: Report) -> Shape:
+        return report
 
 
 class IndexedRun:
@@ -35,51 +97,41 @@ class IndexedRun:
 
     @property
     def config(self) -> RunConfig:
-        """What all simulations share."""
         return self.index.contents.config or self._first
 
     @property
     def damaged(self) -> Sequence[DamagedRecord]:
-        """The lines of the log that cannot be read."""
         return self.index.contents.damaged
 
     @property
     def planned(self) -> Mapping[Simulation, None]:
-        """Every simulation that should be there, in order."""
         return self.config.planned
 
     @property
     def recorded(self) -> Mapping[Simulation, object]:
-        """Every simulation with a report."""
         return self.index.contents.places
 
     def reports(self) -> Iterator[Report]:
-        """The reports in the order of the plan, read one at a time."""
         recorded = self.recorded
         ordered = [one for one in self.planned if one in recorded]
         return map(self.report, [*ordered, *(recorded.keys() - self.planned.keys())])
 
     def report(self, simulation: Simulation) -> Report:
-        """The report on one simulation."""
         contents = self.index.contents
         if simulation not in contents.places:
             raise NothingThereError(f"the run has no report on {simulation}")
         return self.report_at(contents.places[simulation].offset)
 
     def refresh(self) -> bool:
-        """Read what was added to the log; whether there was anything."""
         return self.index.update()
 
     def entries(self) -> list[Entry]:
-        """What the index says of each simulation."""
         return self.index.entries()
 
     def settings(self) -> list[Shape]:
-        """What the reports share."""
         return [mapping(each) for each in self.index.contents.shared.values()]
 
     def report_at(self, at: int) -> Report:
-        """The report at a place of the log."""
         try:
             return report_at(self._log, at, self.index.contents.shared)
         except (OSError, ValueError, KeyError) as error:
@@ -107,52 +159,46 @@ class JudgedFile:
         return iter({task_key(each): each for each in reversed(self._reports)}.items())
 
     def reports(self) -> Iterator[Report]:
-        """The reports in the order of the plan."""
         return iter(self._reports)
 
     def report(self, simulation: Simulation) -> Report:
-        """The report on one simulation."""
         if simulation not in self._places:
             raise NothingThereError(f"the file has no {simulation}")
         return self._reports[self._places[simulation]]
 
     def refresh(self) -> bool:
-        """A file that has changed is opened anew."""
-        return False
+        return False  # a file that has changed is opened anew
 
     def entries(self) -> list[Entry]:
-        """What the index says of each simulation."""
         return self._entries
 
     def settings(self) -> list[Shape]:
-        """What the reports share: nothing beside what each says."""
         return []
 
     def report_at(self, at: int) -> Report:
-        """The report of an entry."""
         return self._reports[at]
 
 
-class Source(Recording, Protocol):
+class RunSource(Recording, Protocol):
     """A run with an entry for each report, each of which can be read by its place."""
 
     def refresh(self) -> bool:
-        """Read what is new; whether there was anything."""
+        """Read what is new, and return whether there was anything."""
 
     def entries(self) -> list[Entry]:
-        """What the index says of each simulation."""
+        """Return the entry of each simulation."""
 
     def report_at(self, at: int) -> Report:
-        """The report of an entry."""
+        """Return the report of an entry."""
 
     def settings(self) -> list[Shape]:
-        """What the reports share."""
+        """Return the settings that the reports share."""
 
 
 class ViewedRun:
     """The index and the packets of a run; may be asked from several threads."""
 
-    def __init__(self, source: Source, reader: RunReader, title: str) -> None:
+    def __init__(self, source: RunSource, reader: RunReader, title: str) -> None:
         self.source, self._reader, self._title = source, reader, title
         self._lock = threading.RLock()
         self._file = source.path / LOG if source.path.is_dir() else source.path
@@ -166,7 +212,7 @@ class ViewedRun:
         """Grows whenever there is something new."""
 
     def refresh(self) -> bool:
-        """Read what is new; whether there was anything."""
+        """Read what is new, and return whether there was anything."""
         with self._lock:
             if not self.source.refresh() and self.version:
                 return False
@@ -175,14 +221,14 @@ class ViewedRun:
             return True
 
     def entries(self) -> list[Entry]:
-        """What the index says of each simulation."""
+        """Return the entry of each simulation."""
         with self._lock:
             if self._known is None:
-                self._known = [self._labelled(entry) for entry in self.source.entries()]
+                self._known = [self._with_labels(entry) for entry in self.source.entries()]
             return self._known
 
     def index(self) -> dict[str, object]:
-        """What the page reads at once."""
+        """Return the index, which the page reads at once."""
         with self._lock:
             if self._overview is None:
                 self._overview = self._reader.overview(self.source, self.entries())
@@ -200,7 +246,7 @@ class ViewedRun:
             raise NothingThereError(f"the run has no {missing} in domain {domain!r}")
         completed = []
         for name, entry in wanted:
-            report = self._completed(entry.at)
+            report = self._complete_report(entry.at)
             if labels := _labels_in(report):
                 self.learn({entry.at: labels})
             completed.append((name, report))
@@ -218,37 +264,37 @@ class ViewedRun:
             return self._scores
 
     def tasks(self) -> Trials:
-        """The simulations of each task, in the order of the page."""
+        """Return the simulations of each task, in the order of the page."""
         with self._lock:
             if self._tasks is None:
                 self._tasks = by_task(self.entries())
             return self._tasks
 
-    def _labelled(self, entry: Entry) -> Entry:
+    def _with_labels(self, entry: Entry) -> Entry:
         labels = self._labels.get(entry.at)
         return entry._replace(labels=labels) if labels else entry
 
-    def _completed(self, at: int) -> Shape:
-        return self._reader.completed(self.source, self.source.report_at(at))
+    def _complete_report(self, at: int) -> Shape:
+        return self._reader.complete_report(self.source, self.source.report_at(at))
 
     @property
     def labelled(self) -> int:
-        """Of how many reports the labels are known."""
+        """The number of reports whose labels are known."""
         return len(self._labels)
 
-    def unlabelled(self) -> list[int]:
-        """The places of failures whose labels are not known."""
+    def failures_without_labels(self) -> list[int]:
+        """Return the places of failures whose labels are not known."""
         known = self._labels
         failed = (entry for entry in self.entries() if entry.outcome in ("fail", "error"))
         return [entry.at for entry in failed if entry.at not in known]
 
     def labels_of(self, at: int) -> tuple[str, ...]:
-        """The labels of a report; what is not known is found, which takes a moment."""
+        """Return the labels of a report; what is not known is found, which takes a moment."""
         known = self._labels.get(at)
-        return _labels_in(self._completed(at)) if known is None else known
+        return _labels_in(self._complete_report(at)) if known is None else known
 
     def learn(self, labels: Mapping[int, tuple[str, ...]]) -> None:
-        """From now on these labels stand in the index."""
+        """Add labels to the index."""
         with self._lock:
             if labels.items() - self._labels.items():
                 self._labels = {**self._labels, **labels}

@@ -265,7 +265,7 @@ def test_many_trials_stand_in_small_cells(visit, tmp_path):
     expect(page.locator(".compact .cell")).to_have_count(40)
 
 
-def test_two_runs_stand_below_one_another_and_are_shown_side_by_side(visit, tmp_path):
+def test_all_simulations_of_two_runs_are_in_one_table(visit, tmp_path):
     finished = [
         *(simulated(task, 0, run="careful") for task in "01"),
         *(simulated(task, 0, run="hurried", reward=float(task == "0")) for task in "01"),
@@ -273,10 +273,9 @@ def test_two_runs_stand_below_one_another_and_are_shown_side_by_side(visit, tmp_
     visited = visit(write_report(finished, tmp_path / "report.html"))
     page = visited.open()
 
+    page.get_by_role("link", name="All simulations of both runs").click()
     names = page.locator("table.tasks tbody tr").first.locator("small")
     expect(names).to_have_text(["careful", "hurried"])
-    page.get_by_label("Order").select_option("largest loss")
-    expect(page.locator("table.tasks tbody tr .id").first).to_have_text("1")
     page.locator(".cell.fail").click()
     panel = visited.wait_for_simulation()
     panel.get_by_role("button", name="Show both side by side").click()

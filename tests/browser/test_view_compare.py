@@ -1,11 +1,12 @@
-"""Two runs side by side in a real browser."""
+"""Two runs side by side in a real browser: the viewer's page, and the same page in a file."""
 
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from maseval.commands import compare
+from maseval.commands import compare, report
+from maseval.report import write_report
 from tests.browser.runs import written_run
 from tests.report.builders import CONVERSATION, said, simulated
 
@@ -67,3 +68,30 @@ def test_runs_that_cannot_be_compared_are_refused_in_words(visit, serve, pair):
     page = visited.open("/compare?a=a&b=nothing")
     expect(page.locator("output.status")).to_contain_text("no run is called 'nothing'")
     visited.noise.clear()  # the browser says that the answer was a 404
+
+
+def test_a_file_of_two_runs_shows_the_same_page(visit, pair, tmp_path):
+    visited = visit(report(pair / "a", tmp_path / "both.html", against=pair / "b", explain=False))
+    page = visited.open()
+    expect(page.locator("table.compared tbody th")).to_have_text(["retail/1", "retail/0"])
+    expect(page.locator("table.results")).to_contain_text("difference")
+
+    page.get_by_role("link", name="retail/1").first.click()
+    panel = visited.wait_for_simulation()
+
+    expect(panel.locator("#difference")).to_contain_text("after 3 equal messages")
+    panel.get_by_role("link", name="Open in its run").last.click()
+    visited.wait_for_simulation("retail/1/b.0")
+    expect(page).to_have_url(re.compile(r"both\.html\?all#retail/1/b\.0$"))
+    expect(page.locator("#panel")).to_contain_text("No.")
+
+
+def test_reports_that_name_two_runs_are_compared_by_their_verdicts(visit, tmp_path):
+    finished = [
+        *(simulated(task, 0, run="careful") for task in "01"),
+        *(simulated(task, 0, run="hurried", reward=float(task == "0")) for task in "01"),
+    ]
+    page = visit(write_report(finished, tmp_path / "report.html")).open()
+
+    expect(page.locator("table.compared tbody th")).to_have_text(["retail/1", "retail/0"])
+    expect(page.locator("table.compared td.worse").first).to_have_text(re.compile("100$"))

@@ -69,7 +69,7 @@ def test_usage_has_a_row_for_each_component_that_used_something():
 
 
 def test_what_else_is_known_of_the_run_comes_before_what_its_reports_say():
-    facts = run_facts(
+    facts = facts_in(
         [report(started_at="2025-01-01T10:00:00")], [("Command", "maseval --k sk-" + 20 * "x")]
     )
 

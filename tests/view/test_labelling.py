@@ -7,9 +7,9 @@ import pytest
 pytest.importorskip("starlette")
 
 from maseval.runs import RunFolder
-from maseval.view import labelling
-from maseval.view.labels_file import NAME, load_labels, save_labels
-from maseval.view.reading import PlainReader
+from maseval.view import background as labelling
+from maseval.view.saved_files import LABELS_FILE, load_labels, save_labels
+from maseval.view.viewed import PlainReader
 from tests.runs.worlds import config, report
 from tests.view.builders import viewer
 
@@ -24,7 +24,7 @@ class Labelling(PlainReader):
     def __init__(self):
         self.asked = []
 
-    def completed(self, run, report):
+    def complete_report(self, run, report):
         self.asked.append(report["task_id"])
         return {**report, "labels": ["agent: wrong arguments"]}
 
@@ -61,7 +61,7 @@ def test_all_failures_of_an_opened_run_get_their_labels(run):
 def test_labels_that_took_long_are_kept_beside_the_log(run, monkeypatch):
     monkeypatch.setattr(labelling, "_GATHERED", 0.0)
     labels_once_known(viewer(run.parent, reader=Labelling()), 2)
-    while not (run / NAME).exists():
+    while not (run / LABELS_FILE).exists():
         time.sleep(0.01)
 
     reader = Labelling()
@@ -73,7 +73,7 @@ def test_labels_that_took_long_are_kept_beside_the_log(run, monkeypatch):
 def test_labels_that_were_found_at_once_leave_nothing_behind(run):
     labels_once_known(viewer(run.parent, reader=Labelling()), 2)
 
-    assert not (run / NAME).exists()
+    assert not (run / LABELS_FILE).exists()
 
 
 @pytest.mark.parametrize("damage", [b"", b"[]", b'{"format": [0, "x"]}', b'{"seen": [1, 2]}'])
@@ -82,7 +82,7 @@ def test_labels_that_do_not_fit_are_found_again(run, damage):
     save_labels(log, {7: ("a", "b"), 9: ()})
     assert load_labels(log) == {7: ("a", "b"), 9: ()}
 
-    (run / NAME).write_bytes(damage)
+    (run / LABELS_FILE).write_bytes(damage)
 
     assert load_labels(log) == {}
 

@@ -7,8 +7,8 @@ pytest.importorskip("starlette")
 
 from maseval.runs import RunFolder
 from maseval.view import log_index
-from maseval.view.index_file import NAME
 from maseval.view.log_index import LogIndex
+from maseval.view.saved_files import INDEX_FILE
 from tests.runs.worlds import config, finished_run, report
 
 pytestmark = pytest.mark.needs(library="starlette")
@@ -64,7 +64,7 @@ def test_after_a_restart_only_the_last_line_is_read_again(tmp_path, monkeypatch)
 
     again = index_of(path)
 
-    assert (path / NAME).exists()
+    assert (path / INDEX_FILE).exists()
     assert len(read) == 1
     assert again.entries() == first.entries()
     assert again.contents == first.contents
@@ -74,7 +74,7 @@ def test_after_a_restart_only_the_last_line_is_read_again(tmp_path, monkeypatch)
 def test_an_index_that_does_not_fit_is_made_again(tmp_path, damage):
     path = finished_run(tmp_path / "run", *"abc")
     expected = index_of(path).entries()
-    file = path / NAME
+    file = path / INDEX_FILE
     text = file.read_bytes()
     if damage == "deleted":
         file.unlink()
@@ -85,7 +85,7 @@ def test_an_index_that_does_not_fit_is_made_again(tmp_path, damage):
     elif damage == "of another log":
         other = finished_run(tmp_path / "other", *"xyz")
         index_of(other)
-        file.write_bytes((other / NAME).read_bytes())
+        file.write_bytes((other / INDEX_FILE).read_bytes())
     else:
         file.write_bytes(b"[]")
 
@@ -136,7 +136,7 @@ def test_a_torn_last_line_counts_once_it_is_whole(tmp_path):
 
 def test_where_the_folder_is_read_only_the_index_is_kept_in_the_cache(tmp_path, monkeypatch):
     path = finished_run(tmp_path / "run", *"abc")
-    (path / NAME).mkdir()  # nothing can take this name, whoever runs the tests
+    (path / INDEX_FILE).mkdir()  # nothing can take this name, whoever runs the tests
 
     index_of(path)
     (kept,) = (tmp_path / "cache" / "view").iterdir()

@@ -9,7 +9,7 @@ pytest.importorskip("starlette")
 
 from maseval.runs import RunFolder
 from maseval.view import create_app
-from maseval.view.answers import Answers
+from maseval.view.api import Answers
 from maseval.view.safety import MOST_BYTES
 from maseval.view.serving import ViewServer
 from tests.runs.worlds import config, finished_run, report

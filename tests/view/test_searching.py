@@ -8,8 +8,7 @@ pytest.importorskip("starlette")
 
 from maseval.runs import RunFolder
 from maseval.view import searching
-from maseval.view.search_file import SearchFile
-from maseval.view.search_texts import chunks_of, excerpt_of
+from maseval.view.search_file import SearchFile, chunks_of, excerpt_of
 from maseval.view.searching import Search, searches
 from tests.browser.runs import planned, written_run
 from tests.report.builders import answered, call, said, simulated
@@ -29,7 +28,7 @@ PARROT = [
 class Labelling:
     """A reader that labels what failed."""
 
-    def completed(self, run, report):
+    def complete_report(self, run, report):
         return {**report, "labels": ["agent: wrong arguments"]}
 
 
@@ -189,11 +188,11 @@ def test_a_torn_line_is_waited_for_and_a_broken_one_passed_over(folder):
 
 def test_labels_are_found_once_they_are_known(folder, monkeypatch):
     from maseval.view.library import Library
-    from maseval.view.reading import PlainReader
+    from maseval.view.viewed import PlainReader
 
     class Reader(Labelling, PlainReader):
-        def completed(self, run, report):
-            return Labelling.completed(self, run, report)
+        def complete_report(self, run, report):
+            return Labelling.complete_report(self, run, report)
 
     search = Search(Library(folder, Reader()))
     answer = {"total": 0}

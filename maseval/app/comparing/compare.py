@@ -17,6 +17,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import mapping
+from maseval.report.results import ComparedTask, ComparedTrial, compared_tasks
 from maseval.runs import RunFolder
 from maseval.stats import (
     Comparison,
@@ -242,6 +243,18 @@ def for_report(found: RunComparison) -> dict[str, object]:
         rows += _difference_rows(found.two)
         notes = [*_verdict_notes(found.two), *notes]
     return {"rows": rows, "notes": notes}
+
+
+def tasks_for_report(found: RunComparison) -> list[ComparedTask]:
+    """Return the tasks of two compared runs with their trials, the largest changes first."""
+    first, second = (
+        [
+            (each.key, ComparedTrial(trial=str(each.trial), passed=each.passed))
+            for each in sorted(run.outcomes, key=lambda outcome: outcome.trial)
+        ]
+        for run in found.runs.values()
+    )
+    return compared_tasks(first, second)
 
 
 def _difference_rows(two: Comparison) -> list[dict[str, object]]:

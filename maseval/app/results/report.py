@@ -10,7 +10,7 @@ from maseval.app.benchmarks import (
     RunDiagnosis,
     support_for,
 )
-from maseval.app.comparing.compare import compare, comparison_plots, for_report
+from maseval.app.comparing.compare import compare, comparison_plots, for_report, tasks_for_report
 from maseval.app.results.counting import report_notes, report_rows
 from maseval.app.results.finding import holds_reports, open_recording
 from maseval.app.results.plots import drawings
@@ -63,9 +63,11 @@ def report(
     sources = [_diagnose(each, explain, on_progress) for each in opened]
     if against is None:
         summary, plots = _summarise(sources[0])
+        tasks = None
     else:
         found = compare(names, options=options)
         summary, plots = for_report(found), comparison_plots(found)
+        tasks = tasks_for_report(found)
         sources = [each._replace(name=n) for each, n in zip(sources, found.runs, strict=True)]
     audited = opened if audit else ()
     return write_report(
@@ -76,6 +78,7 @@ def report(
         plots=plots,
         findings={k: v for each in audited for k, v in support_for(each).findings(each).items()},
         facts=_facts(sources),
+        compared=tasks,
     )
 
 

@@ -124,7 +124,7 @@ class FolderRunOptions(OutputOptions):
         if self.num_tasks is not None and self.num_tasks < 1:
             raise ConfigurationError(f"num_tasks is {self.num_tasks}; give at least 1")
         if self.view:
-            from maseval.app.viewing.extra import check_viewer  # help must be quick
+            from maseval.app.viewing import check_viewer  # help must be quick
 
             check_viewer()
         check_engine_options(self.engine, self.ray_address, self.processes)

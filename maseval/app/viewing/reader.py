@@ -1,4 +1,4 @@
-"""What the viewer learns of benchmarks, as the HTML report does: numbers, titles, explanations."""
+"""BenchmarkReader: tells the viewer the numbers, titles and explanations of benchmarks."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from maseval.core.shapes import Shape
 from maseval.report.index import Entry, TaskFindings
 from maseval.runs.folder import Recording
 from maseval.runs.log import Score
-from maseval.view.reading import Overview
+from maseval.view.viewed import Overview
 
 
 class BenchmarkReader:
@@ -64,7 +64,7 @@ class BenchmarkReader:
     def title(self, run: Recording, report: Shape) -> str | None:
         return support_for(run).task_title(cast(Report, report))
 
-    def completed(self, run: Recording, report: Report) -> Shape:
+    def complete_report(self, run: Recording, report: Report) -> Shape:
         support = support_for(run)
         shown: dict[str, object] = {**report, "title": support.task_title(report)}
         diagnosis = None if support.unexplained(run) else support.diagnosis(report)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from maseval.app.results.finding import UnknownRunError, run_path
-from maseval.app.viewing.extra import check_viewer
+from maseval.app.viewing import check_viewer
 from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import default_root
@@ -88,10 +88,8 @@ def view_beside(run: Path) -> Iterator[str]:
 
 
 def features(play: PlayOptions | None = None) -> Sequence[Any]:
-    """What the benchmarks add to the viewer, each a ``maseval.view.Feature``."""
-    from maseval.app.viewing.compare import comparisons
-    from maseval.app.viewing.remarks import remarks
-    from maseval.app.viewing.timeline import timelines
+    """Return what the commands add to the viewer, each a ``maseval.view.Feature``."""
+    from maseval.app.viewing.features import comparisons, remarks, timelines
     from maseval.view.searching import searches
 
     # By name, as a run that is watched imports this file, and what plays imports how to run.
@@ -100,7 +98,7 @@ def features(play: PlayOptions | None = None) -> Sequence[Any]:
 
 
 def _begin(folder: str | os.PathLike[str] | None) -> tuple[Path, str]:
-    """The folder that is viewed, and the page to begin with."""
+    """Return the folder that is viewed, and the page to begin with."""
     path = default_root() if folder is None else Path(folder)
     if path.is_dir() and not (path / "config.json").exists():
         return path, "/"

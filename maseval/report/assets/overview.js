@@ -38,9 +38,9 @@ export function resultsTable({ counts, measures, rows }) {
 // Hashes and versions matter, but not to every reader.
 const FIRST = /^(Date|Command( of .*)?|Domain|Split|Agent|Model of .*|Seed|tau2 rules|maseval)$/;
 
-function runFacts() {
-  const first = index.facts.filter(([name]) => FIRST.test(name));
-  const rest = index.facts.filter(([name]) => !FIRST.test(name));
+export function runFacts(facts) {
+  const first = facts.filter(([name]) => FIRST.test(name));
+  const rest = facts.filter(([name]) => !FIRST.test(name));
   return [pairs(first), rest.length > 0 && folded("Versions and settings", () => pairs(rest))];
 }
 
@@ -74,7 +74,7 @@ function renew(part, inside) {
 /** The parts in their order, with something `below` the title; `update` shows what is new. */
 export function drawOverview(button, below) {
   const total = h("p", { class: "totals" }, totals());
-  const facts = h("section", { "aria-label": "Run", class: "card about" }, runFacts());
+  const facts = h("section", { "aria-label": "Run", class: "card about" }, runFacts(index.facts));
   const card = h("section", { "aria-labelledby": "results", class: "card about" }, results());
   const plots = h("div", { class: "plots" }, index.plots.map(drawn));
   const drawings = h("section", { "aria-labelledby": "plots", class: "card about" }, h("h2", { id: "plots" }, "Plots"), plots);
@@ -84,7 +84,7 @@ export function drawOverview(button, below) {
   };
   const update = () => {
     total.textContent = totals();
-    renew(facts, runFacts());
+    renew(facts, runFacts(index.facts));
     renew(card, results());
     plots.replaceChildren(...index.plots.map(drawn));
     show();

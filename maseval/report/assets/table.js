@@ -125,24 +125,11 @@ export function moveInTable(key, cell) {
   return there[Math.min(column, there.length - 1)];
 }
 
-/** By how much the second run did better on a task. */
-function gain({ trials }) {
-  const share = (number) => {
-    const mine = trials.filter(({ run }) => run === number);
-    return mine.filter(({ outcome }) => outcome === "pass").length / (mine.length || 1);
-  };
-  return share(1) - share(0);
-}
-
 function orders() {
   return {
     "by task": () => 0,
     "fewest passed": (a, b) => passedShare(a) - passedShare(b),
     "most passed": (a, b) => passedShare(b) - passedShare(a),
-    ...(index.runs.length > 1 && {
-      "largest loss": (a, b) => gain(a) - gain(b),
-      "largest gain": (a, b) => gain(b) - gain(a),
-    }),
   };
 }
 

@@ -1,6 +1,6 @@
 // What the server is asked and told. Its errors are sentences, which are shown to the reader.
 
-import { simulationName } from "../data.js";
+import { hashOf, simulationName } from "../data.js";
 
 async function answerOf(response) {
   const answer = await response.json().catch(() => ({}));
@@ -23,6 +23,19 @@ export async function tell(path, body) {
 
 export function pathTo(run) {
   return `/run/${encodeURIComponent(run).replaceAll("%2F", "/")}`;
+}
+
+/** A source of the page of two runs. */
+export function comparedRuns(a, b) {
+  const names = { a, b };
+  return {
+    read: () => ask("/api/compare", names),
+    detail: async (side, { domain, id }, trial) => {
+      const packet = await ask("/api/run/packet", { run: names[side], domain, task: id, trial });
+      return { ...packet.common, ...packet.trials[packet.names.indexOf(trial)] };
+    },
+    link: (side, { domain, id }, trial, message) => pathTo(names[side]) + hashOf(simulationName(domain, id, trial), message),
+  };
 }
 
 /** A source of the page: the run of this name. */

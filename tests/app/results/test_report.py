@@ -60,6 +60,9 @@ def test_two_runs_are_compared_on_one_page(runs, tmp_path):
     assert rows["hurried"][0]["value"] == pytest.approx(main.second)
     assert rows["difference, library"][0].startswith(f"{100 * main.difference:+.1f} (")
     assert any("hurried minus careful" in note for note in index["results"]["notes"])
+    flips = {flip.task: flip.change for flip in compare(*map(outcomes_of, (first, second))).flipped}
+    changes = {task["id"]: task["change"] for task in index["compared"] if task["change"]}
+    assert changes == pytest.approx(flips)
 
 
 def test_the_comparison_stands_beside_the_first_run(runs):

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from maseval.app.viewing.compare import comparisons
+from maseval.app.viewing.features import comparisons
 from maseval.commands import compare, tau2
 from tests.view.builders import viewer
 

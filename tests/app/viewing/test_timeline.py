@@ -14,8 +14,8 @@ LIBRARY = {"domain": "library", "trial": "0"}
 
 @pytest.fixture
 def client(tmp_path):
+    from maseval.app.viewing.features import timelines
     from maseval.app.viewing.reader import BenchmarkReader
-    from maseval.app.viewing.timeline import timelines
     from tests.view.builders import viewer
 
     return viewer(tmp_path, reader=BenchmarkReader(), features=[timelines()])

@@ -24,7 +24,7 @@ from maseval.benchmark.tau2.formats.message import Tau2Message, tool_calls_of
 from maseval.benchmark.tau2.players.scripts import PLAYERS
 from maseval.core.agent import HUMAN
 from maseval.core.exceptions import MASEvalError
-from maseval.view.answers import Answers, Body, Query
+from maseval.view.api import Answers, Body, Query
 from maseval.view.exceptions import BadRequestError, NothingThereError
 from maseval.view.library import Library
 

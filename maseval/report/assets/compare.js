@@ -1,23 +1,29 @@
 // Two runs: their numbers and what differs between them, the tasks that flipped first, and two
-// conversations side by side, aligned up to their first difference.
+// conversations side by side, aligned up to their first difference. The page of the viewer and that
+// of a file are this one; each has a source of its own:
+// `{ read(): Promise, detail(side, task, trial): Promise, link(side, task, trial, message) }`, where
+// `side` is "a" or "b" and `link` is the address of a simulation, or of a message, in its own page.
 
-import { drawn } from "../charts.js";
-import { drawMessage } from "../conversation.js";
-import { hashOf, simulationName } from "../data.js";
-import { add, folded, h } from "../dom.js";
-import { choice } from "../filters.js";
-import { inBlocks } from "../blocks.js";
-import { resultsTable } from "../overview.js";
-import { drawSections } from "../simulation.js";
-import { counted } from "../text.js";
-import { themeButton } from "../theme.js";
-import { topBar } from "./frame.js";
-import { ask, pathTo } from "./server.js";
+import { drawn } from "./charts.js";
+import { drawMessage } from "./conversation.js";
+import { hashOf, simulationName } from "./data.js";
+import { add, folded, h } from "./dom.js";
+import { choice } from "./filters.js";
+import { inBlocks } from "./blocks.js";
+import { resultsTable, runFacts } from "./overview.js";
+import { badges, drawSections } from "./simulation.js";
+import { counted } from "./text.js";
+import { themeButton } from "./theme.js";
 
+let comparedFrom;
 let compared;
 let byName = new Map();
 
 const TRIAL_MARKS = new Map([[true, ["pass", "✓", "passed"]], [false, ["fail", "✗", "failed"]], [null, ["error", "!", "not counted"]]]);
+
+function runName(side) {
+  return compared.names[side === "a" ? 0 : 1];
+}
 
 function taskName({ domain, id }) {
   return simulationName(domain, id, "");
@@ -38,7 +44,7 @@ function trialLinks(task, side) {
   return task[side].map(({ trial, passed }) => {
     const [kind, mark, word] = TRIAL_MARKS.get(passed);
     const pair = side === "a" ? [trial, other] : [one, trial];
-    return h("a", { class: `cell ${kind}`, href: pairAddress(task, pair), "aria-label": `${taskName(task)} in ${compared[side]}, trial ${trial}: ${word}` }, mark);
+    return h("a", { class: `cell ${kind}`, href: pairAddress(task, pair), "aria-label": `${taskName(task)} in ${runName(side)}, trial ${trial}: ${word}` }, mark);
   });
 }
 
@@ -47,7 +53,7 @@ function comparedRow(task) {
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, h("a", { href: pairAddress(task, firstPair(task)), class: "id" }, taskName(task))),
+    h("th", { scope: "row" }, h("a", { href: pairAddress(task, firstPair(task)), class: "id" }, taskName(task)), badges(task)),
     h("td", { "data-name": compared.names[0] }, h("div", { class: "cells" }, trialLinks(task, "a"))),
     h("td", { "data-name": compared.names[1] }, h("div", { class: "cells" }, trialLinks(task, "b"))),
     h("td", { class: task.change < 0 ? "number worse" : "number better", "data-name": "change" }, change),
@@ -102,18 +108,13 @@ function aligned(sides, links) {
   return inside;
 }
 
-async function trialOf(run, { domain, id }, trial) {
-  const { common, names, trials } = await ask("/api/run/packet", { run, domain, task: id, trial });
-  return { ...common, ...trials[names.indexOf(trial)] };
-}
-
 function sideHead(side, task, trial, pair) {
   const [kind, mark, word] = TRIAL_MARKS.get(task[side].find((each) => each.trial === trial)?.passed ?? null);
   const pick = (chosen) => (location.hash = pairAddress(task, side === "a" ? [chosen, pair[1]] : [pair[0], chosen]).slice(1));
   const { select, field } = choice("Trial", task[side].map((each) => each.trial), pick);
   select.value = trial;
-  const whole = pathTo(compared[side]) + hashOf(simulationName(task.domain, task.id, trial));
-  return h("div", { class: "side-head" }, h("h3", {}, compared[side]), h("p", { class: "outcome" }, h("span", { class: `chip ${kind}` }, h("b", {}, mark), ` ${word}`), field, h("a", { href: whole }, "Open in its run")));
+  const whole = comparedFrom.link(side, task, trial);
+  return h("div", { class: "side-head" }, h("h3", {}, runName(side)), h("p", { class: "outcome" }, h("span", { class: `chip ${kind}` }, h("b", {}, mark), ` ${word}`), field, h("a", { href: whole }, "Open in its run")));
 }
 
 function verdictsOf(detail) {
@@ -126,13 +127,13 @@ async function showPair(panel, task, pair) {
   const heads = sides.map((side, at) => sideHead(side, task, pair[at], pair));
   const close = () => (location.hash = "");
   const bar = h("nav", { class: "panel-bar", "aria-label": "Comparison" }, h("a", { class: "button", href: "#difference", click: (event) => (event.preventDefault(), toDifference()) }, "First difference"), h("span", { class: "spread" }), h("button", { type: "button", "aria-label": "Close (Esc)", title: "Close (Esc)", click: close }, "✕"));
-  const inside = h("div", { class: "inside" }, h("h2", { tabindex: "-1" }, h("span", { class: "id" }, taskName(task))), h("div", { class: "pair" }, heads));
+  const inside = h("div", { class: "inside" }, h("h2", { tabindex: "-1" }, h("span", { class: "id" }, taskName(task)), badges(task)), h("div", { class: "pair" }, heads));
   panel.replaceChildren(bar, inside);
   panel.hidden = false;
   panel.scrollTop = 0;
   try {
-    const details = await Promise.all(sides.map((side, at) => trialOf(compared[side], task, pair[at])));
-    const links = sides.map((side, at) => (message) => pathTo(compared[side]) + hashOf(simulationName(task.domain, task.id, pair[at]), message));
+    const details = await Promise.all(sides.map((side, at) => comparedFrom.detail(side, task, pair[at])));
+    const links = sides.map((side, at) => (message) => comparedFrom.link(side, task, pair[at], message));
     add(inside, [folded("Verdicts", () => h("div", { class: "pair" }, details.map(verdictsOf))), aligned(details.map(({ messages = [] }) => messages), links)]);
     inside.querySelector("h2").focus({ preventScroll: true });
   } catch (error) {
@@ -165,20 +166,22 @@ function leftOpen({ key, target }) {
   if (key === "Escape" && !target.closest("select") && location.hash) location.hash = "";
 }
 
-export async function comparePage(container) {
-  const query = new URLSearchParams(location.search);
-  const [a, b] = [query.get("a") ?? "", query.get("b") ?? ""];
+/** Shows the comparison of a source; `above` stands on top of the page. */
+export async function comparePage(container, source, title, above) {
+  comparedFrom = source;
   const status = h("output", { class: "status" }, "Comparing …");
-  add(container, [topBar(), h("header", { class: "top" }, h("div", {}, h("h1", {}, h("a", { href: pathTo(a) }, a), " and ", h("a", { href: pathTo(b) }, b)), status), h("div", { class: "beside" }, themeButton()))]);
+  add(container, [above, h("header", { class: "top" }, h("div", {}, h("h1", {}, title), status), h("div", { class: "beside" }, themeButton()))]);
   try {
-    compared = await ask("/api/compare", { a, b });
+    compared = await source.read();
   } catch (error) {
     return void (status.textContent = error.message);
   }
-  status.textContent = "";
+  status.replaceChildren();
+  add(status, [compared.note]);
   byName = new Map(compared.tasks.map((task) => [taskName(task), task]));
-  const { results, plots } = compared;
+  const { facts = [], results, plots } = compared;
   add(container, [
+    facts.length > 0 && h("section", { class: "card about", "aria-label": "Runs" }, runFacts(facts)),
     h("section", { class: "card", "aria-labelledby": "results" }, h("h2", { id: "results" }, "Results"), resultsTable(results), h("ul", { class: "notes" }, results.notes.map((note) => h("li", {}, note)))),
     comparedTasks(),
     plots.length > 0 && h("section", { class: "card", "aria-labelledby": "plots" }, h("h2", { id: "plots" }, "Plots"), h("div", { class: "plots" }, plots.map(drawn))),

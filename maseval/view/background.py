@@ -1,0 +1,152 @@
+"""Work in the background: labels of the failures of opened runs, and verdicts of results files.
+
+A run can be filtered by labels before any failure was opened. Labelling takes at most half of the
+time of one processor, one run after the other, and ends when all is known.
+
+Results files are judged one after the other; until then the list shows them without numbers. The
+numbers are kept in the cache of this machine for as long as the file is the same.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from weakref import WeakKeyDictionary
+
+from maseval.core.exceptions import MASEvalError
+from maseval.core.shapes import mapping
+from maseval.core.storage import strict_json
+from maseval.core.storage.files import write_bytes
+from maseval.view.rows import FileSummary, summary_of
+from maseval.view.saved_files import Labels, Seen, cached_path
+from maseval.view.viewed import ViewedRun
+
+logger = logging.getLogger(__name__)
+
+# How long labels are gathered before the page hears of them, and how many a run gets at most.
+_GATHERED = 1.0
+_MOST_LABELS = 20_000
+
+
+class FailureLabeller:
+    """Labels the failures of the runs that it is given, in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[ViewedRun, None] = {}
+        self._looked_at: WeakKeyDictionary[ViewedRun, int] = WeakKeyDictionary()
+        self._at_work = False
+
+    def request(self, run: ViewedRun) -> None:
+        """Have the failures of a run labelled, unless nothing came since the last time."""
+        with self._lock:
+            if self._looked_at.get(run) == run.version:
+                return
+            self._looked_at[run] = run.version
+            self._waiting[run] = None
+            if not self._at_work:
+                self._at_work = True
+                threading.Thread(target=self._work, daemon=True, name="maseval-labels").start()
+
+    def _work(self) -> None:
+        for run in self._runs():
+            try:
+                _label(run)
+            except (MASEvalError, OSError, ValueError, LookupError, TypeError) as error:
+                logger.warning("the failures of %s have no labels: %s", run.source.path, error)
+
+    def _runs(self) -> Iterator[ViewedRun]:
+        while True:
+            with self._lock:
+                run = next(iter(self._waiting), None)
+                self._at_work = run is not None
+                if run is None:
+                    return
+                del self._waiting[run]
+            yield run
+
+
+def _label(run: ViewedRun) -> None:
+    waiting = run.failures_without_labels()[:_MOST_LABELS]
+    found: Labels = {}
+    began, took_long = time.monotonic(), False
+    for at in waiting:
+        found[at] = run.labels_of(at)
+        spent = time.monotonic() - began
+        if spent > _GATHERED:
+            run.learn(found)
+            time.sleep(spent)
+            found, began, took_long = {}, time.monotonic(), True
+    run.learn(found)
+    if took_long:  # else they are found again sooner than anybody notices
+        run.keep_labels()
+
+
+_SUMMARY_FORMAT = 1
+_RESULTS = "results-"
+
+SummaryOrProblem = tuple[FileSummary | None, str | None]
+"""The numbers of a file, or why there are none."""
+
+
+class ResultsFileJudge:
+    """Judges every results file once, in a thread of its own."""
+
+    def __init__(self, open_run: Callable[[Path], ViewedRun]) -> None:
+        self._open_run = open_run
+        self._known: dict[Path, tuple[Seen, SummaryOrProblem]] = {}
+        self._waiting: SimpleQueue[Path] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def of(self, path: Path) -> SummaryOrProblem:
+        """Return what is known of a file by now."""
+        seen = Seen.now(path)
+        known = self._known.get(path)
+        if known is not None and known[0] == seen:
+            return known[1]
+        kept = _load_summary(path, seen)
+        self._known[path] = seen, (kept, None)
+        if kept is None:
+            self._waiting.put(path)
+            self._start()
+        return kept, None
+
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._judge, daemon=True, name="maseval-judging")
+            self._thread.start()
+
+    def _judge(self) -> None:
+        while True:
+            path = self._waiting.get()
+            seen = Seen.now(path)
+            self._known[path] = seen, self._summarise(path, seen)
+
+    def _summarise(self, path: Path, seen: Seen) -> SummaryOrProblem:
+        try:
+            run = self._open_run(path)
+            run.refresh()
+            found = summary_of(run)
+        except (MASEvalError, OSError) as error:
+            return None, str(error)
+        _save_summary(path, seen, found)
+        return found, None
+
+
+def _save_summary(path: Path, seen: Seen, found: FileSummary) -> None:
+    content = {"format": _SUMMARY_FORMAT, "seen": seen, "found": found}
+    with suppress(OSError):
+        write_bytes(cached_path(path, _RESULTS), strict_json.dumps(content).encode("ascii"))
+
+
+def _load_summary(path: Path, seen: Seen) -> FileSummary | None:
+    with suppress(OSError, ValueError, TypeError):
+        content = mapping(strict_json.loads(cached_path(path, _RESULTS).read_bytes()))
+        if content.get("format") == _SUMMARY_FORMAT and content.get("seen") == [*seen]:
+            found = mapping(content.get("found"))
+            if found.keys() == FileSummary.__required_keys__:
+                return found  # type: ignore[return-value]
+    return None
