@@ -147,21 +147,18 @@ def _model_of(report: Shape, agent: str) -> str | None:
 
 def _tokens_logged(report: Shape, stretch: Stretch) -> dict[str, Value | None]:
     """Add up the tokens that a framework counted for a turn, or for the steps of it."""
-    totals = {"input_tokens": 0, "output_tokens": 0}
-    seen = False
-    for entry in map(
-        mapping, entries(mapping(report, "traces", "agents", stretch.name).get("logs"))
-    ):
-        times = began_and_ended(entry)
-        if times is not None and stretch.start <= times[0] < stretch.end:
-            seen = seen or "input_tokens" in entry
-            for name in totals:
-                totals[name] += int(number(entry.get(name)) or 0)
-    if not seen:
+    logs = map(mapping, entries(mapping(report, "traces", "agents", stretch.name).get("logs")))
+    own = [
+        entry
+        for entry in logs
+        if (times := began_and_ended(entry)) and stretch.start <= times[0] < stretch.end
+    ]
+    if not any("input_tokens" in entry for entry in own):
         return {}
+    names = {genai.INPUT_TOKENS: "input_tokens", genai.OUTPUT_TOKENS: "output_tokens"}
     return {
-        genai.INPUT_TOKENS: totals["input_tokens"],
-        genai.OUTPUT_TOKENS: totals["output_tokens"],
+        attribute: sum(int(number(entry.get(name)) or 0) for entry in own)
+        for attribute, name in names.items()
     }
 
 
@@ -263,13 +260,9 @@ def _note_answers(stretch: Stretch, span: Span) -> None:
 
 
 def _as_output(message: Shape) -> str:
-    calls = [mapping(each) for each in entries(message.get("tool_calls"))]
-    described = [
-        {
-            "id": call.get("id"),
-            "name": (mapping(call, "function") or call).get("name"),
-            "arguments": (mapping(call, "function") or call).get("arguments"),
-        }
-        for call in calls
-    ]
+    described = []
+    for call in map(mapping, entries(message.get("tool_calls"))):
+        function = mapping(call, "function") or call
+        name, arguments = function.get("name"), function.get("arguments")
+        described.append({"id": call.get("id"), "name": name, "arguments": arguments})
     return genai.message("assistant", message.get("content"), described)
