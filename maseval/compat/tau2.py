@@ -17,7 +17,7 @@ from maseval.benchmark.tau2.agent import DefaultTau2Agent, DefaultTau2AgentAdapt
 from maseval.benchmark.tau2.benchmark import Tau2Benchmark
 from maseval.benchmark.tau2.data.files import read_mapping
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
-from maseval.benchmark.tau2.domains.base import merged
+from maseval.benchmark.tau2.domains.base import merge
 from maseval.benchmark.tau2.formats.message import INITIAL_GREETING
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.benchmark.tau2.world.world import to_json_str as _to_json_str
@@ -59,7 +59,7 @@ def get_pydantic_hash(model: BaseModel) -> str:
 
 def update_pydantic_model_with_dict(model: ModelT, update: Mapping[str, Any] | None) -> ModelT:
     """Return a record with values laid over it, validated as a new one."""
-    return type(model).model_validate(merged(model.model_dump(), update)) if update else model
+    return type(model).model_validate(merge(model.model_dump(), update)) if update else model
 
 
 def load_file(path: str | PathLike[str]) -> dict[str, Any]:

@@ -255,7 +255,7 @@ def models(monkeypatch, tmp_path):
     """Local embeddings and ratings, and a cache of one's own for them."""
     asked.clear()
     kept = KeptVectors(tmp_path / "vectors")
-    monkeypatch.setattr(embeddings, "_kept", lambda: kept)
+    monkeypatch.setattr(embeddings, "_vector_cache", lambda: kept)
     register_embedder("openai", HashEmbedder)
     register_embedder("openrouter", HashEmbedder)
     policy = CallPolicy(max_attempts=1)

@@ -29,7 +29,7 @@ _registry = DomainRegistry(DOMAINS)
 
 def domain_named(domain: str | Domain) -> Domain:
     """The domain of that name; a domain object stands for itself."""
-    return domain if isinstance(domain, Domain) else _registry.named(domain)
+    return domain if isinstance(domain, Domain) else _registry.find(domain)
 
 
 def domain_names() -> list[str]:

@@ -45,10 +45,10 @@ def calculate(expression: object) -> str:
 
     Whatever is wrong with it is raised as Python would: ``SyntaxError``, ``ZeroDivisionError``, ...
     """
-    return str(round(float(cast(float, _evaluate(_parse(_checked(expression))))), 2))
+    return str(round(float(cast(float, _evaluate(_parse(_check_characters(expression))))), 2))
 
 
-def _checked(expression: object) -> str:
+def _check_characters(expression: object) -> str:
     if isinstance(expression, str):
         valid = not expression.strip(ALLOWED_CHARACTERS)
     else:
@@ -110,7 +110,7 @@ def _evaluate(expression: ast.expr) -> object:
 
 
 def _call(call: ast.Call) -> list[ast.expr | tuple[Operation, int]]:
-    """What ``5(3)`` asks for. No number can be called, so this only finds Python's words for it."""
+    """Raise what Python raises for ``5(3)``: a number cannot be called."""
     match call:
         case ast.Call(args=[ast.Starred(value=argument)]):
             return [(lambda function, value: function(*value), 2), argument, call.func]
@@ -123,7 +123,7 @@ def _call(call: ast.Call) -> list[ast.expr | tuple[Operation, int]]:
 
 
 def _steps(operation: Operation, left: object, right: object = None) -> int:
-    """How much work an operation on two whole numbers is; all others take next to none."""
+    """Estimate the work of an operation on two whole numbers; all others take next to none."""
     if not (isinstance(left, int) and isinstance(right, int)):
         return 0
     if operation is operator.pow:

@@ -1,4 +1,4 @@
-"""What every domain is made of: a database that can be hashed, and a kit of tools over it.
+"""The base of every domain: a database that can be hashed, and a kit of tools over it.
 
 The counterpart of tau2-bench v0.2.0's ``environment/db.py`` and ``environment/toolkit.py`` (MIT).
 """
@@ -15,8 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from maseval.benchmark.tau2.data.files import read_mapping
 from maseval.benchmark.tau2.domains.comparing import all_same
-from maseval.benchmark.tau2.domains.copying import SHARED_ROWS, Memo, copied, with_fields
-from maseval.benchmark.tau2.domains.once import once
+from maseval.benchmark.tau2.domains.copying import SHARED_ROWS, Memo, copy_value, once, with_fields
 from maseval.benchmark.tau2.domains.records import (
     SharedTable,
     Table,
@@ -35,7 +34,7 @@ ToolFunction = TypeVar("ToolFunction", bound=Callable[..., Any])
 
 
 class ToolType(StrEnum):
-    """What a tool does to the world."""
+    """The effect of a tool on the world."""
 
     READ = "read"
     WRITE = "write"
@@ -112,7 +111,7 @@ class DB(BaseModel):
         return {name: parts[name] for name in type(self).model_fields}
 
     def share_rows(self) -> Self:
-        """From now on the records of its lists are everybody's, and none changes any more."""
+        """Share the records of its lists with all environments; none of them changes any more."""
         for name in shared_rows(type(self)):
             for record in getattr(self, name):
                 if not is_shared(record):
@@ -120,7 +119,7 @@ class DB(BaseModel):
         return self
 
     def same_state(self, other: "DB") -> bool:
-        """Whether both would give the same hash; looks only at what was touched."""
+        """Return True if both would give the same hash; looks only at what was touched."""
         if type(self) is not type(other):
             return False
         names = type(self).model_fields
@@ -128,7 +127,7 @@ class DB(BaseModel):
         return self.state() == other.state() if same is None else same
 
     def get_statistics(self) -> dict[str, int]:
-        """How much is in it."""
+        """Count what is in it."""
         return {}
 
     def twin(self, memo: Memo) -> Self:
@@ -136,7 +135,7 @@ class DB(BaseModel):
         for name in shared_rows(type(self)):
             rows = getattr(self, name)
             memo[id(rows)] = list(rows)
-        return with_fields(self, copied, memo)
+        return with_fields(self, copy_value, memo)
 
     def copy_deep(self) -> Self:
         """An independent database with the same content."""
@@ -166,14 +165,14 @@ def shared_rows(cls: type[DB]) -> frozenset[str]:
     return frozenset(name for name, field in fields if SHARED_ROWS in field.metadata)
 
 
-def merged(base: object, update: object) -> object:
+def merge(base: object, update: object) -> object:
     """``base`` with ``update`` laid over it: mappings key by key, everything else replaced."""
     if not (isinstance(base, Mapping) and isinstance(update, Mapping)):
         return update
-    return {**base, **{key: merged(base.get(key), value) for key, value in update.items()}}
+    return {**base, **{key: merge(base.get(key), value) for key, value in update.items()}}
 
 
-def _placed(
+def _insert_tool(
     tools: Mapping[str, ToolType], tool: Mapping[str, ToolType], after: str | None
 ) -> dict[str, ToolType]:
     names = list(tools)
@@ -186,7 +185,7 @@ DBT = TypeVar("DBT", bound=DB)
 
 
 class ToolKitBase(Generic[DBT]):
-    """What may be done to a database: methods marked with ``is_tool``, in order of definition."""
+    """The tools over a database: methods marked with ``is_tool``, in order of definition."""
 
     db: DBT
     _tool_types: ClassVar[dict[str, ToolType]] = {}
@@ -213,7 +212,7 @@ class ToolKitBase(Generic[DBT]):
         if method.__tau2_discoverable__:
             cls._discoverable |= tool
         else:
-            cls._tool_types = _placed(cls._tool_types, tool, method.__tau2_after__)
+            cls._tool_types = _insert_tool(cls._tool_types, tool, method.__tau2_after__)
         own = {name} if method.__tau2_mutates__ else set()
         cls._mutating = (cls._mutating - {name}) | own
 
@@ -231,17 +230,17 @@ class ToolKitBase(Generic[DBT]):
 
     @classmethod
     def has_tool(cls, tool_name: str) -> bool:
-        """Whether a model may call this name, be it offered or not."""
+        """Return True if a model may call this name, be it offered or not."""
         return tool_name in cls._tool_types or tool_name in cls._discoverable
 
     @classmethod
     def tool_type(cls, tool_name: str) -> ToolType:
-        """What the tool does to the world."""
+        """Return the effect of a tool on the world."""
         return cls._tool_types.get(tool_name) or cls._discoverable[tool_name]
 
     @classmethod
     def mutates(cls, tool_name: str) -> bool:
-        """Whether the tool may change what later calls find."""
+        """Return True if the tool may change what later calls find."""
         return tool_name in cls._mutating
 
     @classmethod
@@ -268,8 +267,8 @@ class ToolKitBase(Generic[DBT]):
     def update_db(self, update_data: Mapping[str, Any] | None = None) -> None:
         """Lay values over the database, and validate the result as a new one."""
         if update_data:
-            merge = merged(self.db.model_dump(warnings=False), copy.deepcopy(update_data))
-            self.db = type(self.db).model_validate(merge)
+            updated = merge(self.db.model_dump(warnings=False), copy.deepcopy(update_data))
+            self.db = type(self.db).model_validate(updated)
 
     def twin(self, memo: Memo) -> Self:
         """The same tools over an equal database of their own."""
@@ -277,7 +276,7 @@ class ToolKitBase(Generic[DBT]):
         memo[id(self)] = twin
         if id(self.db) not in memo:
             memo[id(self.db)] = self.db.twin(memo)
-        vars(twin).update({name: copied(value, memo) for name, value in vars(self).items()})
+        vars(twin).update({name: copy_value(value, memo) for name, value in vars(self).items()})
         return twin
 
     def find_files(self, folder: Path) -> None:
@@ -301,7 +300,7 @@ class ToolKitBase(Generic[DBT]):
 
     @classmethod
     def get_statistics(cls) -> dict[str, int]:
-        """How many tools there are, by type."""
+        """Count the tools, by type."""
         types = [*cls._tool_types.values(), *cls._discoverable.values()]
         by_type = {f"num_{kind}_tools": types.count(kind) for kind in ToolType}
         return {"num_tools": len(types), **by_type}
@@ -314,7 +313,7 @@ class ToolKitBase(Generic[DBT]):
 
     @classmethod
     def get_tool_descriptions(cls) -> dict[str, str]:
-        """What each tool is for, by name."""
+        """Return the purpose of each tool, by name."""
         functions = (definition["function"] for definition in cls.definitions())
         return {function["name"]: function["description"] for function in functions}
 

@@ -1,4 +1,4 @@
-"""Whether two databases would have the same hash, found out without writing either of them down.
+"""Comparison of two databases: equal if their hashes would be, without writing either of them down.
 
 The text that enters a hash takes longer to make than many a conversation takes to replay. Values of
 which nobody can say at sight whether their texts are equal, such as a number and a text, are left
@@ -17,7 +17,7 @@ _AS_THEY_ARE = (str, int, bool, dt.date)
 
 
 def same_text(one: Any, other: Any) -> bool | None:
-    """Whether two values enter a hash as the same text; None if only the texts can tell."""
+    """Return True if two values enter a hash as the same text; None if only the texts can tell."""
     if one is other:
         return True
     kind = type(one)
@@ -39,7 +39,7 @@ def same_text(one: Any, other: Any) -> bool | None:
 
 
 def all_same(pairs: Iterable[tuple[Any, Any]]) -> bool | None:
-    """Whether both values of each pair enter a hash as the same text."""
+    """Return True if both values of each pair enter a hash as the same text."""
     found: bool | None = True
     for one, other in pairs:
         if one is not other:  # most are: copies share what cannot change
@@ -59,7 +59,7 @@ def _same_fields(one: dict[Any, Any], other: dict[Any, Any]) -> bool | None:
 
 @cache
 def _writes_its_fields(kind: type[Record]) -> bool:
-    """Whether a record is written field by field, with nothing added, left out or changed."""
+    """Return True if a record is written field by field: nothing added, left out or changed."""
     decorators = kind.__pydantic_decorators__
     ways = (
         *(decorators.field_serializers, decorators.model_serializers),

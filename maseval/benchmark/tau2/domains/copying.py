@@ -7,20 +7,16 @@ any type, and a copy has them all as they are.
 
 import copy
 import datetime as dt
+import threading
 from collections.abc import Callable
 from enum import Enum
+from functools import lru_cache, wraps
 from types import NoneType
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ParamSpec, TypeVar, cast
 
 from pydantic import BaseModel
 
-from maseval.benchmark.tau2.domains.records import (
-    FrozenList,
-    Record,
-    SharedDict,
-    Table,
-    is_shared,
-)
+from maseval.benchmark.tau2.domains.records import FrozenList, Record, SharedDict, Table, is_shared
 
 OwnedT = TypeVar("OwnedT", bound=Record)
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -59,7 +55,7 @@ def own(rows: list[OwnedT], record: OwnedT) -> OwnedT:
 
 
 def _private(value: Any, memo: Memo) -> Any:
-    """What ``share`` made unchangeable, as it was before."""
+    """Undo ``share``: return a value that can be changed again."""
     if isinstance(value, Record):
         return with_fields(value, _private, memo)
     if isinstance(value, FrozenList):
@@ -69,7 +65,7 @@ def _private(value: Any, memo: Memo) -> Any:
     return value
 
 
-def copied(value: Any, memo: Memo) -> Any:
+def copy_value(value: Any, memo: Memo) -> Any:
     """An independent copy of all that can change."""
     twin = memo.get(id(value))
     if twin is None:
@@ -80,7 +76,7 @@ def copied(value: Any, memo: Memo) -> Any:
 
 
 def is_unchangeable(kind: type[Any]) -> bool:
-    """Whether values of this type need no copy."""
+    """Return True if values of this type need no copy."""
     return kind in _known_unchangeable or issubclass(kind, _UNCHANGEABLE)
 
 
@@ -94,18 +90,18 @@ def _new_way_to_copy(kind: type[Any]) -> Callable[[Any, Memo], Any]:
         _known_unchangeable.add(kind)
         return lambda value, memo: value
     if kind is list:
-        return lambda value, memo: [copied(item, memo) for item in value]
+        return lambda value, memo: [copy_value(item, memo) for item in value]
     if kind is dict:
-        return lambda value, memo: {key: copied(item, memo) for key, item in value.items()}
+        return lambda value, memo: {key: copy_value(item, memo) for key, item in value.items()}
     if issubclass(kind, Table):
-        return lambda table, memo: table.with_own(copied(table.own, memo))
+        return lambda table, memo: table.with_own(copy_value(table.own, memo))
     if issubclass(kind, Record):
         return _copied_record
     return copy.deepcopy
 
 
 def _copied_record(record: Record, memo: Memo) -> Record:
-    return record if is_shared(record) else with_fields(record, copied, memo)
+    return record if is_shared(record) else with_fields(record, copy_value, memo)
 
 
 def with_fields(model: ModelT, copy_of: Callable[[Any, Memo], Any], memo: Memo) -> ModelT:
@@ -122,3 +118,24 @@ def with_fields(model: ModelT, copy_of: Callable[[Any, Memo], Any], memo: Memo) 
     _set(twin, "__pydantic_extra__", None if extra is None else copy_of(extra, memo))
     _set(twin, "__pydantic_private__", None if private is None else copy_of(private, memo))
     return twin
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def once(maxsize: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """``lru_cache`` without the stampede: the same question is never worked on twice."""
+
+    def remember(function: Callable[P, T]) -> Callable[P, T]:
+        cached = cast(Callable[P, T], lru_cache(maxsize)(function))
+        lock = threading.Lock()
+
+        @wraps(function)
+        def ask(*args: P.args, **kwargs: P.kwargs) -> T:
+            with lock:
+                return cached(*args, **kwargs)
+
+        return ask
+
+    return remember

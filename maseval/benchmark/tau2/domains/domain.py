@@ -94,7 +94,7 @@ class Domain:
             object.__setattr__(self, "data_dir", Path(self.data_dir).absolute())
 
     def policy(self, folder: Path, *, solo: bool = False) -> str:
-        """What the agent must obey, composed from the files in ``folder``."""
+        """Compose the agent's policy from the files in ``folder``."""
         self.check_solo(solo)
         return self.policy_text(folder, solo)
 
@@ -109,7 +109,7 @@ class Domain:
             raise ValueError(self.solo_refusal)
 
     def guidelines(self, with_tools: bool) -> str | None:
-        """How a simulated customer should behave; None where the original's data says it.
+        """Return the guidelines of a simulated customer; None where the original's data has them.
 
         A domain that brings its own files may have a ``user_guidelines.md``, and a
         ``user_guidelines_tools.md`` for a customer with tools; without them it gets our own.

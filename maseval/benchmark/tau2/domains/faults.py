@@ -1,4 +1,4 @@
-"""What would keep a domain from working, whatever its tasks: found when it is registered."""
+"""Faults that would keep a domain from working, whatever its tasks; found when it is registered."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -61,7 +61,7 @@ def _of_tools(domain: Domain) -> Iterator[str]:
             continue
         names.append({function["name"] for function in functions})
         for function in functions:
-            yield from _undescribed(toolkit, function)
+            yield from _find_missing_descriptions(toolkit, function)
     both = set.intersection(*names) if len(names) == 2 else set()
     if both and domain.solo_refusal is None:
         yield (
@@ -83,7 +83,9 @@ def _of_rules(domain: Domain) -> Iterator[str]:
             yield f"permanence names {name!r}, which neither database has"
 
 
-def _undescribed(toolkit: type[ToolKitBase[Any]], function: Mapping[str, Any]) -> Iterator[str]:
+def _find_missing_descriptions(
+    toolkit: type[ToolKitBase[Any]], function: Mapping[str, Any]
+) -> Iterator[str]:
     title = f"{toolkit.__name__}.{function['name']}"
     if not function["description"]:
         yield f"{title} has no docstring, from which a model learns what it is for"

@@ -97,7 +97,7 @@ class Pattern:
 
 
 def _is_copied_as_usual(value: Any, kind: type[DB] | type[ToolKitBase[Any]]) -> bool:
-    """Whether it is of a kind, and of no class that knows better how it is copied."""
+    """Return True if it is of a kind, and of no class that knows better how it is copied."""
     return isinstance(value, kind) and type(value).twin is kind.twin
 
 

@@ -1,4 +1,4 @@
-"""What no tool can undo: in what words a domain says which values, once wrong, stay wrong.
+"""Permanent values: the words in which a domain says which values, once wrong, stay wrong.
 
 A rule looks at one field of one kind of record. Given what the field is now and what it should be
 in the end, it says whether no sequence of further calls can lead from the one to the other. A
@@ -60,7 +60,7 @@ def only_rises(now: object, wanted: object) -> bool:
 
 
 def stays(now: object, wanted: object) -> bool:
-    """What is there is never taken away."""
+    """A rule: what is there is never taken away."""
     return now is not ABSENT and wanted is ABSENT
 
 

@@ -56,7 +56,7 @@ class _SharedFields(set[str]):
 
 
 class Record(BaseModel):
-    """What a database is made of. Assignment is not validated, as in the original."""
+    """Base of all records of a database. Assignment is not validated, as in the original."""
 
     # A slot and not a private attribute: pydantic would make a dict for those in every record.
     __slots__ = ("_canonical", "_text")
@@ -86,7 +86,7 @@ _canonical_of = vars(Record)["_canonical"].__get__
 
 
 def is_shared(record: Record) -> bool:
-    """Whether a record belongs to all environments and so refuses to be changed."""
+    """Return True if a record belongs to all environments and so refuses to be changed."""
     return type(record.__pydantic_fields_set__) is _SharedFields
 
 
@@ -114,21 +114,21 @@ def share(record: RecordT) -> RecordT:
     """Make a record, and all that is in it, refuse writes."""
     values = record.__dict__
     for name, value in values.items():
-        values[name] = frozen(value)
+        values[name] = freeze(value)
     given = _SharedFields(record.__pydantic_fields_set__)
     object.__setattr__(record, "__pydantic_fields_set__", given)
     return record
 
 
-def frozen(value: Any) -> Any:
+def freeze(value: Any) -> Any:
     """The same value, made so that it refuses writes."""
     match value:
         case Record():
             return share(value)
         case list():
-            return FrozenList(frozen(item) for item in value)
+            return FrozenList(freeze(item) for item in value)
         case dict():
-            return SharedDict((key, frozen(item)) for key, item in value.items())
+            return SharedDict((key, freeze(item)) for key, item in value.items())
         case _:
             return value
 
@@ -210,7 +210,7 @@ class SharedTable(Generic[RecordT]):
 
     def text(self) -> str:
         if self._text is None:
-            self._text = _braced(self.entries().values())
+            self._text = _join_braced(self.entries().values())
         return self._text
 
 
@@ -282,13 +282,13 @@ class Table(MutableMapping[str, RecordT]):
         for key in raw:
             if key not in self._removed or key in self._own:
                 yield key
-        yield from self.added()
+        yield from self.added_keys()
 
     def __len__(self) -> int:
         removed = sum(key not in self._own for key in self._removed)
-        return len(self._shared.raw) + len(self.added()) - removed
+        return len(self._shared.raw) + len(self.added_keys()) - removed
 
-    def added(self) -> list[str]:
+    def added_keys(self) -> list[str]:
         """The keys that the loaded table does not have."""
         return [key for key in self._own if key not in self._shared.raw]
 
@@ -322,7 +322,7 @@ class Table(MutableMapping[str, RecordT]):
         return changed
 
     def state(self) -> "TableState":
-        """What it is now, to be kept and compared."""
+        """Return its present content, to be kept and compared."""
         return TableState(self._shared, self.changes())
 
     @classmethod
@@ -336,11 +336,11 @@ class Table(MutableMapping[str, RecordT]):
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         (record_type,) = get_args(source)
 
-        def validated(value: object, validate: ValidatorFunctionWrapHandler) -> Table[Any]:
+        def to_table(value: object, validate: ValidatorFunctionWrapHandler) -> Table[Any]:
             return value if isinstance(value, Table) else cls.of(record_type, validate(value))
 
         return core_schema.no_info_wrap_validator_function(
-            validated,
+            to_table,
             handler(dict[str, record_type]),  # type: ignore[valid-type]
             serialization=core_schema.plain_serializer_function_ser_schema(
                 lambda table: {
@@ -380,12 +380,12 @@ class TableState:
                 entries[key] = _entry(key, fragment)
         if self.changes.keys() - self._shared.raw.keys():
             entries = dict(sorted(entries.items()))
-        return _braced(entries.values())
+        return _join_braced(entries.values())
 
 
 def _entry(key: str, fragment: str) -> str:
     return f"{json.dumps(key)}: {fragment}"
 
 
-def _braced(entries: Any) -> str:
+def _join_braced(entries: Any) -> str:
     return "{" + ", ".join(entries) + "}"

@@ -1,4 +1,4 @@
-"""Which domains there are: those of the library, those registered, those of installed packages.
+"""All known domains: those of maseval, those registered, those of installed packages.
 
 A package offers a domain by an entry point in the group ``maseval.domains``. Packages are asked
 only when a name is not known yet or when all names are wanted, and one that fails spoils nothing
@@ -36,7 +36,7 @@ class InvalidDomainError(MASEvalError, ValueError):
     """The domain could not work: a file is missing, a tool is not described, ..."""
 
 
-def _installed() -> Iterable[EntryPoint]:
+def _installed_entry_points() -> Iterable[EntryPoint]:
     return entry_points(group=GROUP)
 
 
@@ -46,7 +46,7 @@ class DomainRegistry:
     def __init__(
         self,
         built_in: Mapping[str, Domain],
-        installed: Callable[[], Iterable[EntryPoint]] = _installed,
+        installed: Callable[[], Iterable[EntryPoint]] = _installed_entry_points,
     ) -> None:
         self._built_in = built_in
         self._domains = dict(built_in)
@@ -78,14 +78,14 @@ class DomainRegistry:
                 "name, or replace it with register_domain(domain, replace=True)"
             )
 
-    def named(self, name: str) -> Domain:
+    def find(self, name: str) -> Domain:
         """The domain of that name."""
         if name not in self._domains:
             self._ask_packages()
         try:
             return self._domains[name]
         except KeyError:
-            raise self._unknown(name) from None
+            raise self._unknown_domain(name) from None
 
     def names(self) -> list[str]:
         """All names, sorted."""
@@ -99,12 +99,12 @@ class DomainRegistry:
             self._asked = True
             for entry_point in self._installed():
                 try:
-                    self.register(_loaded(entry_point))
+                    self.register(_load_domain(entry_point))
                 except Exception as error:  # a stranger's code: its fault must not become ours
-                    self._broken[entry_point.name] = _broken(entry_point, error)
+                    self._broken[entry_point.name] = _describe_failure(entry_point, error)
                     _log.warning("%s", self._broken[entry_point.name])
 
-    def _unknown(self, name: str) -> UnknownDomainError:
+    def _unknown_domain(self, name: str) -> UnknownDomainError:
         if name in self._broken:
             return BrokenDomainError(f"Invalid domain {name!r}: {self._broken[name]}")
         every = self.names()
@@ -127,7 +127,7 @@ def _require_sound(domain: Domain) -> None:
         )
 
 
-def _loaded(entry_point: EntryPoint) -> Domain:
+def _load_domain(entry_point: EntryPoint) -> Domain:
     offered = entry_point.load()
     domain: Domain = offered if isinstance(offered, Domain) or not callable(offered) else offered()
     if isinstance(domain, Domain) and domain.name != entry_point.name:
@@ -137,7 +137,7 @@ def _loaded(entry_point: EntryPoint) -> Domain:
     return domain
 
 
-def _broken(entry_point: EntryPoint, error: Exception) -> str:
+def _describe_failure(entry_point: EntryPoint, error: Exception) -> str:
     package = f" of {entry_point.dist.name}" if entry_point.dist else ""
     return (
         f"the entry point {entry_point.name} = {entry_point.value!r}{package} in {GROUP} failed "

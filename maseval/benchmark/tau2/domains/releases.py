@@ -21,7 +21,7 @@ _TASKS = "+tasks."
 
 @dataclass(frozen=True)
 class Release:
-    """What is chosen together: rules, tools and tasks.
+    """A release of tau2-bench: rules, tools and tasks, chosen together.
 
     ``domains`` are the domains as this release has them; a domain that it does not change stands
     for itself. ``tasks_of`` is the release whose tasks and splits are used, if not its own.
@@ -33,7 +33,7 @@ class Release:
 
     @property
     def version(self) -> str:
-        """Whose rules and tools: ``0.2.0`` or ``1.0.1``."""
+        """The version whose rules and tools are used: ``0.2.0`` or ``1.0.1``."""
         return self.rules.version
 
     @property
@@ -102,10 +102,10 @@ def release_named(version: AnyVersion = None) -> Release:
             return version
         case str():
             rules, mixed, tasks = version.partition(_TASKS)
-            found = _known(rules, version)
-            return found.with_tasks_of(_known(tasks, version)) if mixed else found
+            found = _require_release(rules, version)
+            return found.with_tasks_of(_require_release(tasks, version)) if mixed else found
         case _:
-            raise _unknown(version)
+            raise _unknown_version(version)
 
 
 def release_of(domain: str | Domain, version: AnyVersion = None) -> Release:
@@ -115,14 +115,14 @@ def release_of(domain: str | Domain, version: AnyVersion = None) -> Release:
     return release_named(version)
 
 
-def _known(name: str, asked: str) -> Release:
+def _require_release(name: str, asked: str) -> Release:
     try:
         return RELEASES[name.removeprefix("v")]
     except KeyError:
-        raise _unknown(asked) from None
+        raise _unknown_version(asked) from None
 
 
-def _unknown(asked: object) -> UnknownVersionError:
+def _unknown_version(asked: object) -> UnknownVersionError:
     known = ", ".join(RELEASES)
     return UnknownVersionError(
         f"version is {asked!r}; choose one of: {known}, or combine the rules of one with the tasks "

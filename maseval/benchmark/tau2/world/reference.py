@@ -12,7 +12,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.domains.once import once
+from maseval.benchmark.tau2.domains.copying import once
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.world.setting import FileVersions, Setting, file_versions
 from maseval.benchmark.tau2.world.tasks import EnvAssertion, RewardType

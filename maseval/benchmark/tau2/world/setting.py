@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import ToolType
-from maseval.benchmark.tau2.domains.once import once
+from maseval.benchmark.tau2.domains.copying import once
 from maseval.benchmark.tau2.domains.pattern import NoPatternError, Pattern
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.versions import RULES_0_2_0, ReplayRules, RuleSet

@@ -40,14 +40,14 @@ def test_a_row_is_shared_until_it_is_taken_to_be_changed(db, tmp_path):
 
 
 def test_initial_data_is_laid_over_the_tables_and_the_rest_stays_shared(db):
-    laid = db.overlaid({"users": {"data": {"u1": {"age": 3}, "u3": {"name": "Cleo"}}}})
+    laid = db.overlay({"users": {"data": {"u1": {"age": 3}, "u3": {"name": "Cleo"}}}})
 
     assert laid.users.view("u1") == {"user_id": "u1", "name": "Ada", "age": 3}
     assert list(laid.users) == ["u1", "u2", "u3"]
     assert laid.users.notes == "n" and list(db.users) == ["u1", "u2"]
     assert laid.users.own.keys() == {"u1", "u3"}
     with pytest.raises(ValueError, match="nonsense"):
-        db.overlaid({"nonsense": {}})
+        db.overlay({"nonsense": {}})
 
 
 def test_a_value_is_pasted_into_the_question_as_in_the_original(db):

@@ -7,7 +7,7 @@ import pytest
 from pydantic import Field
 
 from maseval.benchmark.tau2.domains.base import DB
-from maseval.benchmark.tau2.domains.copying import Rows, copied, own
+from maseval.benchmark.tau2.domains.copying import Rows, copy_value, own
 from maseval.benchmark.tau2.domains.records import (
     Record,
     SharedRecordError,
@@ -77,7 +77,7 @@ def test_one_thing_in_two_places_stays_one_in_a_copy():
     lamp = Lamp(colour="red")
     room = Room(name="hall", lamp=lamp, spare=lamp)
 
-    twin = copied(room, {})
+    twin = copy_value(room, {})
     twin.lamp.colour = "blue"
 
     assert twin.spare.colour == "blue"
@@ -87,7 +87,7 @@ def test_one_thing_in_two_places_stays_one_in_a_copy():
 def test_a_copy_of_a_shared_record_is_the_record_and_its_own_copy_is_private():
     (hall, _) = house().share_rows().rooms
 
-    assert copied(hall, {}) is hall
+    assert copy_value(hall, {}) is hall
     assert not is_shared(hall.model_copy(deep=True))
 
 
@@ -95,7 +95,7 @@ def test_what_was_stored_unchecked_is_copied_as_it_is():
     room = Room(name="hall")
     room.name = {"odd": (1, {2})}  # type: ignore[assignment]
 
-    twin = copied(room, {})
+    twin = copy_value(room, {})
 
     assert twin.name == {"odd": (1, {2})}
     assert twin.name is not room.name

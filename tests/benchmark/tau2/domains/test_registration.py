@@ -50,7 +50,7 @@ def test_a_registered_domain_is_known_by_its_name_everywhere(tmp_path, monkeypat
 def test_registering_the_same_domain_again_changes_nothing(tmp_path):
     registry, mine = registry_with(), kiosk(tmp_path)
 
-    assert registry.register(mine) is registry.register(mine) is registry.named("kiosk")
+    assert registry.register(mine) is registry.register(mine) is registry.find("kiosk")
 
 
 def test_a_second_domain_of_a_name_is_refused_unless_it_is_to_replace_the_first(tmp_path):
@@ -59,10 +59,10 @@ def test_a_second_domain_of_a_name_is_refused_unless_it_is_to_replace_the_first(
 
     with pytest.raises(DuplicateDomainError, match=r"'kiosk' is already.*replace=True"):
         registry.register(second)
-    assert registry.named("kiosk") is first
+    assert registry.find("kiosk") is first
 
     registry.register(second, replace=True)
-    assert registry.named("kiosk") is second
+    assert registry.find("kiosk") is second
 
 
 @pytest.mark.parametrize("replace", [True, False])
@@ -95,7 +95,7 @@ def test_what_is_no_domain_is_refused():
 )
 def test_an_unknown_name_is_answered_with_the_known_and_the_nearest(name, expected):
     with pytest.raises(UnknownDomainError, match=expected) as refusal:
-        registry_with().named(name)
+        registry_with().find(name)
 
     assert isinstance(refusal.value, ValueError)
 
@@ -105,8 +105,8 @@ def test_an_entry_point_may_give_a_domain_or_a_function_that_makes_one(tmp_path,
     offers.stall = lambda: kiosk(tmp_path, name="stall")
     registry = registry_with("kiosk", "stall")
 
-    assert registry.named("kiosk") is offers.kiosk
-    assert registry.named("stall") is registry.named("stall")
+    assert registry.find("kiosk") is offers.kiosk
+    assert registry.find("stall") is registry.find("stall")
     assert registry.names() == sorted([*DOMAINS, "kiosk", "stall"])
 
 
@@ -115,10 +115,10 @@ def test_packages_are_asked_only_when_a_name_is_not_known_and_only_once(tmp_path
     offers.kiosk = lambda: asked.append("kiosk") or kiosk(tmp_path)
     registry = registry_with("kiosk")
 
-    registry.named("retail")
+    registry.find("retail")
     assert asked == []
     for _ in range(2):
-        registry.named("kiosk")
+        registry.find("kiosk")
         registry.names()
     assert asked == ["kiosk"]
 
@@ -136,7 +136,7 @@ def test_a_broken_entry_point_is_named_and_spoils_nothing_but_itself(tmp_path, o
         assert registry.names() == sorted([*DOMAINS, "kiosk"])
 
     assert len(caplog.records) == 5
-    assert registry.named("retail") is DOMAINS["retail"]
+    assert registry.find("retail") is DOMAINS["retail"]
     for name, why in {
         "torn": "'some_package:torn' in maseval.domains failed with RuntimeError: no paper left",
         "missing": "AttributeError",
@@ -144,16 +144,16 @@ def test_a_broken_entry_point_is_named_and_spoils_nothing_but_itself(tmp_path, o
         "stall": "it gives a domain named 'booth'",
     }.items():
         with pytest.raises(BrokenDomainError, match=rf"Invalid domain '{name}': .*{why}"):
-            registry.named(name)
+            registry.find(name)
     with pytest.raises(UnknownDomainError, match="failed to load: missing, number"):
-        registry.named("bank")
+        registry.find("bank")
 
 
 def test_an_entry_point_may_look_at_other_domains_while_it_is_loaded(tmp_path, offers):
     registry = registry_with("kiosk")
-    offers.kiosk = lambda: kiosk(tmp_path, db_file=registry.named("retail").db_file)
+    offers.kiosk = lambda: kiosk(tmp_path, db_file=registry.find("retail").db_file)
 
-    assert registry.named("kiosk").toolkit is KioskTools
+    assert registry.find("kiosk").toolkit is KioskTools
 
 
 def test_a_package_on_the_path_is_found_by_every_command(tmp_path):

@@ -1,4 +1,4 @@
-"""What exists at the airline: flights with their dates, customers, reservations.
+"""Records of the airline: flights with their dates, customers, reservations.
 
 After tau2-bench v0.2.0, src/tau2/domains/airline/data_model.py (MIT, Sierra Research). The order of
 the fields is the order in which a tool's answer shows them.
@@ -84,7 +84,7 @@ class Flight(Record):
 
 
 class DirectFlight(BaseModel):
-    """What a search finds: a flight with the seats and prices of one date."""
+    """A search result: a flight with the seats and prices of one date."""
 
     flight_number: str
     origin: str
@@ -112,7 +112,7 @@ class Name(Record):
 
 
 class Address(Record):
-    """Where a customer lives."""
+    """A customer's home address."""
 
     address1: str
     address2: str | None = None
@@ -223,7 +223,7 @@ class AirlineDB(DB):
     reservations: Table[Reservation]
 
     def get_statistics(self) -> dict[str, int]:
-        """How many flights, dates of flights, users and reservations there are."""
+        """Count flights, dates of flights, users and reservations."""
         return {
             "num_flights": len(self.flights),
             "num_flights_instances": sum(len(flight.dates) for flight in self.flights.values()),

@@ -1,4 +1,4 @@
-"""How journeys are paid for: each booking at once, each change by its difference in price.
+"""Payment for journeys: bookings are paid at once, changes by their difference in price.
 
 After tau2-bench v0.2.0, src/tau2/domains/airline/tools.py (MIT, Sierra Research).
 """

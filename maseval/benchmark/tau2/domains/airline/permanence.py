@@ -1,4 +1,4 @@
-"""What the airline's tools cannot undo."""
+"""Values that the airline's tools cannot undo."""
 
 from maseval.benchmark.tau2.domains.airline.tools import CERTIFICATE_IDS
 from maseval.benchmark.tau2.domains.permanence import (

@@ -1,4 +1,4 @@
-"""What the airline's policy forbids, as far as the database decides it."""
+"""Prohibitions of the airline's policy, as far as the database decides them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -53,7 +53,7 @@ def cancellation(tools: AirlineTools, arguments: Mapping[str, Any]) -> Iterator[
 
 
 def reason_to_cancel(tools: AirlineTools, arguments: Mapping[str, Any], told: str) -> Iterator[str]:
-    """Where the insurance alone allows it, the user must have a reason that it covers."""
+    """Require a reason that the insurance covers, if only the insurance allows the cancellation."""
     reservation = tools.db.reservations.view(arguments["reservation_id"])
     statuses = [_status(tools, flight) for flight in reservation.flights]
     insured_only = reservation.insurance == "yes" and not _free_to_cancel(reservation, statuses)
@@ -65,7 +65,7 @@ def reason_to_cancel(tools: AirlineTools, arguments: Mapping[str, Any], told: st
 
 
 def _free_to_cancel(reservation: Reservation, statuses: list[str]) -> bool:
-    """Whether it may be cancelled whatever the reason is."""
+    """Return True if it may be cancelled whatever the reason is."""
     age = datetime.fromisoformat(NOW) - datetime.fromisoformat(reservation.created_at)
     recent = age <= timedelta(hours=24)
     return recent or reservation.cabin == "business" or "cancelled" in statuses

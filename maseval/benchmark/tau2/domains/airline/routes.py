@@ -1,4 +1,4 @@
-"""Which airports there are, and which flights connect them.
+"""The airline's airports, and the flights that connect them.
 
 A search for journeys with one stop asks for the flights of some twenty routes. The answer depends
 on the loaded table alone, since no tool adds a flight or moves one; so an index is made once.
@@ -48,7 +48,7 @@ def flights_between(
     for number in _numbers(_index(shared), origin, destination):
         if number in flights:
             yield flights.view(number)
-    for number in flights.added():
+    for number in flights.added_keys():
         flight = flights.view(number)
         if origin in (None, flight.origin) and destination in (None, flight.destination):
             yield flight

@@ -1,4 +1,4 @@
-"""What the airline's agent may do: search, book, change, cancel, compensate.
+"""The tools of the airline's agent: search, book, change, cancel, compensate.
 
 After tau2-bench v0.2.0, src/tau2/domains/airline/tools.py (MIT, Sierra Research). Little is
 checked here on purpose: keeping to the policy is the agent's task, not the tools'.
@@ -40,7 +40,7 @@ CERTIFICATE_IDS = ("certificate_3221322", "certificate_3221323", "certificate_32
 
 
 class AirlineTools(ToolKitBase[AirlineDB]):
-    """What the airline's agent may do to the airline's database."""
+    """The tools of the airline's agent, over the airline's database."""
 
     @is_tool(ToolType.WRITE)
     def book_reservation(
@@ -282,7 +282,7 @@ class AirlineTools(ToolKitBase[AirlineDB]):
         user = self._own_user(reservation.user_id)
         seats = len(reservation.passengers)
         segments = [
-            _kept(reservation, flight, cabin) or self._offer(flight, cabin, seats)
+            _find_kept_flight(reservation, flight, cabin) or self._offer(flight, cabin, seats)
             for flight in wanted
         ]
         price = sum(flight.price for flight in segments) * seats
@@ -323,19 +323,19 @@ class AirlineTools(ToolKitBase[AirlineDB]):
         return self._get_flight_instance(flight_number, date).status
 
     def _get_user(self, user_id: str) -> User:
-        return _found(self.db.users.view, "User", user_id)
+        return _require_record(self.db.users.view, "User", user_id)
 
     def _own_user(self, user_id: str) -> User:
-        return _found(self.db.users.__getitem__, "User", user_id)
+        return _require_record(self.db.users.__getitem__, "User", user_id)
 
     def _get_reservation(self, reservation_id: str) -> Reservation:
-        return _found(self.db.reservations.view, "Reservation", reservation_id)
+        return _require_record(self.db.reservations.view, "Reservation", reservation_id)
 
     def _own_reservation(self, reservation_id: str) -> Reservation:
-        return _found(self.db.reservations.__getitem__, "Reservation", reservation_id)
+        return _require_record(self.db.reservations.__getitem__, "Reservation", reservation_id)
 
     def _get_flight(self, flight_number: str) -> Flight:
-        return _found(self.db.flights.view, "Flight", flight_number)
+        return _require_record(self.db.flights.view, "Flight", flight_number)
 
     def _get_flight_instance(self, flight_number: str, date: str) -> FlightDate:
         flight = self._get_flight(flight_number)
@@ -397,7 +397,7 @@ class AirlineTools(ToolKitBase[AirlineDB]):
         self.db.flights[number] = flight.model_copy(update={"dates": dates})
 
 
-def _found(look_up: Callable[[str], RecordT], kind: str, key: str) -> RecordT:
+def _require_record(look_up: Callable[[str], RecordT], kind: str, key: str) -> RecordT:
     try:
         return look_up(key)
     except KeyError:
@@ -414,7 +414,9 @@ def _built(model: type[RecordT], items: Iterable[RecordT | dict[str, Any]]) -> l
     return cast(list[RecordT], items)
 
 
-def _kept(reservation: Reservation, wanted: FlightInfo, cabin: Cabin) -> ReservedFlight | None:
+def _find_kept_flight(
+    reservation: Reservation, wanted: FlightInfo, cabin: Cabin
+) -> ReservedFlight | None:
     """The flight of a reservation that is wanted again, in the same cabin."""
     for flight in reservation.flights:
         same = flight.flight_number == wanted.flight_number and flight.date == wanted.date

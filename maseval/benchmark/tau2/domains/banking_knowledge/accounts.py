@@ -6,7 +6,7 @@ After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierr
 from collections.abc import Collection, Mapping, Sequence
 
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, discoverable
-from maseval.benchmark.tau2.domains.banking_knowledge.discovery import promised
+from maseval.benchmark.tau2.domains.banking_knowledge.discovery import success_text
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.banking_knowledge.query import is_empty
 from maseval.benchmark.tau2.domains.banking_knowledge.values import (
@@ -54,7 +54,7 @@ _CLOSING_FEES: Mapping[str, Mapping[str, tuple[int, int]]] = {
 
 
 class AccountTools(Desk):
-    """What an agent may do about bank accounts once it has found out how."""
+    """Discoverable tools for bank accounts."""
 
     @discoverable(ToolType.WRITE)
     def open_bank_account_4821(self, user_id: str, account_type: str, account_class: str) -> str:
@@ -132,7 +132,7 @@ class AccountTools(Desk):
         bank = self._listing("accounts", "user_id", user_id)
         cards = self._listing("credit_card_accounts", "user_id", user_id)
         return lines(
-            promised("get_all_user_accounts_by_user_id_3847"),
+            success_text("get_all_user_accounts_by_user_id_3847"),
             "",
             "Executed: get_all_user_accounts_by_user_id_3847",
             f"Accounts for user {user_id}:",
@@ -302,7 +302,7 @@ def _is_eligible(account_type: str, held: Sequence[Row]) -> bool:
 
 
 def _has(held: Sequence[Row], kinds: Collection[str], min_age: int | None = None) -> bool:
-    """Whether a customer has an open account of such a kind, and for so many days."""
+    """Return True if a customer has had an open account of such a kind for so many days."""
     return any(
         row.get("account_type", row.get("class", "")) in kinds
         and is_active(row)
@@ -319,7 +319,7 @@ def _age(account: Row) -> int:
 
 
 def _closing_fee(account: Row) -> int:
-    """What closing an account so soon costs."""
+    """Return the fee for closing an account so soon."""
     levels = _CLOSING_FEES.get(account.get("class", ""), {})
     fee, days = levels.get(account.get("level", ""), (0, 0))
     opened = account.get("date_opened")

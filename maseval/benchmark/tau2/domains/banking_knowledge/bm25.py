@@ -33,7 +33,7 @@ class BM25:
         self._idf = self._inverse_document_frequencies()
 
     def _inverse_document_frequencies(self) -> dict[str, float]:
-        """How rare each word is; words of more than half the documents get a share of the mean."""
+        """Return the rarity of each word; very common words get a share of the mean."""
         idf = {
             word: math.log(self._size - len(found) + 0.5) - math.log(len(found) + 0.5)
             for word, found in self._postings.items()

@@ -4,7 +4,7 @@ After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierr
 """
 
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, discoverable
-from maseval.benchmark.tau2.domains.banking_knowledge.discovery import promised
+from maseval.benchmark.tau2.domains.banking_knowledge.discovery import success_text
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.banking_knowledge.values import (
     TODAY,
@@ -45,7 +45,7 @@ _BAD_STANDING = ("PAST_DUE", "DELINQUENT", "COLLECTIONS", "CLOSED")
 
 
 class CreditCardTools(Desk):
-    """What an agent may do about credit card accounts once it has found out how."""
+    """Discoverable tools for credit card accounts."""
 
     @discoverable(ToolType.WRITE)
     def log_credit_card_closure_reason_4521(
@@ -65,7 +65,7 @@ class CreditCardTools(Desk):
         }
         self.db.credit_card_closure_reasons.add(record, row)
         return lines(
-            promised("log_credit_card_closure_reason_4521"),
+            success_text("log_credit_card_closure_reason_4521"),
             "",
             "Executed: log_credit_card_closure_reason_4521",
             arguments_text(
@@ -111,7 +111,7 @@ class CreditCardTools(Desk):
                 "exist."
             )
         return lines(
-            promised("apply_statement_credit_8472"),
+            success_text("apply_statement_credit_8472"),
             "",
             "Executed: apply_statement_credit_8472",
             f"  - Transaction ID: {key}",
@@ -180,7 +180,7 @@ class CreditCardTools(Desk):
         account = self._row("credit_card_accounts", credit_card_account_id, error)
         account |= {"status": "CLOSED", "closed_date": TODAY, "closed_by": user_id}
         return lines(
-            promised("close_credit_card_account_7834"),
+            success_text("close_credit_card_account_7834"),
             "",
             "Executed: close_credit_card_account_7834",
             arguments_text(credit_card_account_id=credit_card_account_id, user_id=user_id),
@@ -254,7 +254,7 @@ class CreditCardTools(Desk):
         if not self.db.credit_limit_increase_requests.add(request, row):
             raise Refused("Error: A similar request may already exist.")
         return lines(
-            promised("submit_credit_limit_increase_request_7392"),
+            success_text("submit_credit_limit_increase_request_7392"),
             "",
             "Executed: submit_credit_limit_increase_request_7392",
             f"  - Request ID: {request}",
@@ -320,7 +320,7 @@ class CreditCardTools(Desk):
         }
         self.db.credit_limit_increase_requests.add(request, row)
         return lines(
-            promised("deny_credit_limit_increase_5848"),
+            success_text("deny_credit_limit_increase_5848"),
             f"  - Account: {credit_card_account_id}",
             f"  - Denial Reason: {denial_reason}",
             f"  - Date: {TODAY}",

@@ -44,7 +44,7 @@ _LIMITS = {
 
 
 class DebitCardLimitTools(Desk):
-    """How a limit is raised."""
+    """The rules for raising one limit."""
 
     @discoverable(ToolType.WRITE)
     def request_temporary_debit_card_limit_increase_8374(

@@ -42,7 +42,7 @@ class _Fees(NamedTuple):
         return self.delivery + self.design + self.excess
 
     def parts(self, colon: str = "") -> str:
-        """What is charged, as the order and the booking name it."""
+        """A fee, as the order and the booking name it."""
         named = {
             f"Delivery{colon} ${self.delivery}": self.delivery,
             f"Design{colon} ${self.design}": self.design,
@@ -52,7 +52,7 @@ class _Fees(NamedTuple):
 
 
 class DebitCardOrderTools(Desk):
-    """How a customer gets a debit card."""
+    """Discoverable tools for ordering a debit card."""
 
     @discoverable(ToolType.WRITE)
     def order_debit_card_5739(
@@ -198,7 +198,7 @@ class DebitCardOrderTools(Desk):
         return card
 
     def _issue_reason(self, account_id: str) -> str:
-        """Why a card is issued: the account's first closed card says why it was closed."""
+        """Return the reason for issuing a card, as the account's first closed card gives it."""
         cards = [r for r in self.db.debit_cards.values() if r.get("account_id") == account_id]
         if not cards:
             return "new_account"

@@ -26,7 +26,7 @@ _ACTIVATED_BY = {
 
 
 class DebitCardUseTools(Desk):
-    """How a card becomes usable, and stays so."""
+    """Discoverable tools for activating, freezing and closing a debit card."""
 
     @discoverable(ToolType.WRITE)
     def activate_debit_card_8291(

@@ -24,7 +24,7 @@ _UNSAFE = ("lost", "stolen", "fraud_suspected")
 
 
 class DebitCardTools(Desk):
-    """What an agent may do about debit cards once it has found out how."""
+    """Discoverable tools for debit cards."""
 
     @discoverable(ToolType.WRITE)
     def close_debit_card_4721(self, card_id: str, reason: str) -> str:
@@ -174,7 +174,7 @@ class DebitCardTools(Desk):
                 "available for checking accounts."
             )
         cards = [
-            _listed({"card_id": key, **row})
+            _listing_row({"card_id": key, **row})
             for key, row in self.db.debit_cards.items()
             if row.get("account_id") == account_id
         ]
@@ -225,7 +225,7 @@ def _alert_cleared(card: Row, card_id: str) -> str:
     )
 
 
-def _listed(card: Row) -> Row:
+def _listing_row(card: Row) -> Row:
     """A card as the listing shows it: two of its fields have other names there."""
     if "last_4_digits" in card and "card_number_last_4" not in card:
         card["card_number_last_4"] = card.pop("last_4_digits")

@@ -1,4 +1,4 @@
-"""What the bank's machines photographed of deposits: literal results of one tool.
+"""Pictures that the bank's machines took of deposits: literal results of one tool.
 
 Recorded from tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierra Research).
 """
@@ -133,7 +133,7 @@ _IMAGES = {
 
 
 def deposit_image(transaction_id: str, row: Row) -> str:
-    """What there is to see of a deposit; refused for what is no deposit at one of our machines."""
+    """Describe the pictures of a deposit; refuse what is no deposit at one of our machines."""
     description = row.get("description", "")
     if row.get("type") != "atm_deposit":
         raise Refused(

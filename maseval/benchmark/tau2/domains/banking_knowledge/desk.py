@@ -1,4 +1,4 @@
-"""What all of the bank's tools stand on: the tables, the query engine, and how a tool refuses.
+"""The common base of the bank's tools: tables, query engine, and how a tool refuses.
 
 After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierra Research).
 """
@@ -52,7 +52,7 @@ class Desk(ToolKitBase[BankingDB]):
 
     def update_db(self, update: Mapping[str, Any] | None = None) -> None:
         if update:
-            self.db = self.db.overlaid(copy.deepcopy(update))
+            self.db = self.db.overlay(copy.deepcopy(update))
 
     def _listing(self, table: str, field: str | None = None, value: object = None) -> str:
         return listing(table, self.db.table(table), field, value)

@@ -23,26 +23,26 @@ Descriptions = Mapping[str, DiscoverableTool]
 
 
 def descriptions() -> tuple[Descriptions, Descriptions]:
-    """What the discoverable tools say: the agent's, and the user's; fetched if need be."""
-    return _described(load_texts(_VERSION, verbose=0).sha256)
+    """Return the texts of the discoverable tools, agent's and user's, fetched if need be."""
+    return _load_descriptions(load_texts(_VERSION, verbose=0).sha256)
 
 
 @cache
-def _described(sha256: str) -> tuple[Descriptions, Descriptions]:
+def _load_descriptions(sha256: str) -> tuple[Descriptions, Descriptions]:
     tools = load_texts(_VERSION, verbose=0).tools["banking_knowledge"]
     agent, user = tools.discoverable_assistant, tools.discoverable_user
     return {tool.name: tool for tool in agent}, {tool.name: tool for tool in user}
 
 
-def promised(name: str) -> str:
-    """What a discoverable tool says when it has done its work: its own words about its result."""
+def success_text(name: str) -> str:
+    """Return a discoverable tool's own words about its result, said when it has done its work."""
     agent, user = descriptions()
     tool = agent.get(name) or user[name]
     _, told, result = tool.description.rpartition("Returns:\n")
     return result.strip() if told else tool.success_message
 
 
-def parsed(arguments: str, *, whole_numbers: bool = False) -> Any:
+def parse_arguments(arguments: str, *, whole_numbers: bool = False) -> Any:
     """The arguments of a call; unless ``whole_numbers`` are to stay, they become floats."""
     try:
         return json.loads(arguments, parse_int=None if whole_numbers else float)
@@ -50,7 +50,7 @@ def parsed(arguments: str, *, whole_numbers: bool = False) -> Any:
         raise Refused(f"Error: Invalid JSON in arguments: {error}") from None
 
 
-def called(tool: Callable[..., str], arguments: Any) -> str:
+def call_tool(tool: Callable[..., str], arguments: Any) -> str:
     """Call a tool with what was parsed, which need not be a mapping."""
     if not isinstance(arguments, Mapping):
         raise TypeError(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.banking_knowledge.bm25 import BM25
-from maseval.benchmark.tau2.domains.once import once
+from maseval.benchmark.tau2.domains.copying import once
 
 
 class Document(NamedTuple):
@@ -34,7 +34,7 @@ class Hit(NamedTuple):
     document: Document
     score: float
 
-    def shown(self, number: int) -> str:
+    def render(self, number: int) -> str:
         document, score = self
         return (
             f"{number}. {document.title}\n   ID: {document.id}\n   Score: {score:.4f}\n"
@@ -42,9 +42,9 @@ class Hit(NamedTuple):
         )
 
 
-def shown(hits: Iterable[Hit]) -> str:
+def render_hits(hits: Iterable[Hit]) -> str:
     """Hits as an agent reads them."""
-    return "\n".join(hit.shown(number) for number, hit in enumerate(hits, 1))
+    return "\n".join(hit.render(number) for number, hit in enumerate(hits, 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +71,13 @@ class KnowledgeBase:
         if not pattern.strip():
             return []
         flags = 0 if case_sensitive else re.IGNORECASE
-        expression = _compiled(pattern, flags)
+        expression = _compile(pattern, flags)
         counts = ((d, len(expression.findall(d.content))) for d in self.documents)
         hits = [Hit(document, float(count)) for document, count in counts if count]
         hits.sort(key=lambda hit: -hit.score)
         return hits[:top_k]
 
-    def named(self, names: Iterable[str]) -> list[Document]:
+    def find(self, names: Iterable[str]) -> list[Document]:
         """Documents by title or id; of equal titles the last counts, unknown names are left out."""
         by_title = {document.title: document for document in self.documents}
         by_id = {document.id: document for document in self.documents}
@@ -85,8 +85,8 @@ class KnowledgeBase:
         return [document for document in found if document is not None]
 
 
-def _compiled(pattern: str, flags: int) -> re.Pattern[str]:
-    """What an agent searches for; a text that is no regular expression means itself."""
+def _compile(pattern: str, flags: int) -> re.Pattern[str]:
+    """Compile an agent's search pattern; a text that is no regular expression means itself."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # about what agents write, not about us
         try:

@@ -100,7 +100,7 @@ class DenseIndex:
                 "Empty or missing input for key 'query': cannot generate embedding from blank text."
             )
         documents = self._knowledge.documents
-        (wanted,) = _kept().of(self._model.model_id, [self._model.question(query)])
+        (wanted,) = _vector_cache().of(self._model.model_id, [self._model.question(query)])
         scores = [sum(map(operator.mul, wanted, vector)) for vector in self._documents()]
         order = sorted(range(len(scores)), key=lambda index: -scores[index])
         return [Hit(documents[index], scores[index]) for index in order[: min(top_k, len(order))]]
@@ -109,7 +109,7 @@ class DenseIndex:
         with self._lock:
             if self._vectors is None:
                 contents = [document.content for document in self._knowledge.documents]
-                self._vectors = _kept().of(self._model.model_id, contents)
+                self._vectors = _vector_cache().of(self._model.model_id, contents)
         return self._vectors
 
 
@@ -119,7 +119,7 @@ def dense_index(knowledge: KnowledgeBase, model: EmbeddingModel) -> DenseIndex:
     return DenseIndex(knowledge, model)
 
 
-def _kept() -> KeptVectors:
+def _vector_cache() -> KeptVectors:
     return _kept_at(cache_dir() / "embeddings.sqlite")
 
 

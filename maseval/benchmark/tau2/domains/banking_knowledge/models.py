@@ -16,15 +16,14 @@ from pydantic import BaseModel, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from maseval.benchmark.tau2.data.files import read_mapping
-from maseval.benchmark.tau2.domains.base import DB, merged
-from maseval.benchmark.tau2.domains.copying import Memo, with_fields
-from maseval.benchmark.tau2.domains.once import once
+from maseval.benchmark.tau2.domains.base import DB, merge
+from maseval.benchmark.tau2.domains.copying import Memo, once, with_fields
 from maseval.benchmark.tau2.domains.records import (
     SharedTable,
     Table,
     TableState,
     canonical_json,
-    frozen,
+    freeze,
 )
 
 _new = object.__new__
@@ -45,7 +44,7 @@ class SharedRows(SharedTable[Any]):
     def record(self, key: str) -> Row:
         row: Row | None = self._records.get(key)
         if row is None:
-            row = self._records[key] = frozen(self.raw[key])
+            row = self._records[key] = freeze(self.raw[key])
         return row
 
     def canonical(self, record: Row) -> str:
@@ -92,12 +91,12 @@ class BankTable(Table[Any]):
         self[key] = row
         return True
 
-    def overlaid(self, update: Mapping[str, Any]) -> "BankTable":
+    def overlay(self, update: Mapping[str, Any]) -> "BankTable":
         """The same table with values laid over it: what is shared and not touched stays shared."""
         form = _TableForm.model_validate(dict(update))
         table = self.with_own(copy.deepcopy(self._own))
         for key, row in form.data.items():
-            table[key] = merged(table[key], row) if key in table else row
+            table[key] = merge(table[key], row) if key in table else row
         table.notes = form.notes if "notes" in update else self.notes
         return table
 
@@ -110,13 +109,13 @@ class BankTable(Table[Any]):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        def validated(value: object) -> BankTable:
+        def validate(value: object) -> BankTable:
             return (
                 value if isinstance(value, cls) else cls.holding(_TableForm.model_validate(value))
             )
 
         return core_schema.no_info_plain_validator_function(
-            validated,
+            validate,
             serialization=core_schema.plain_serializer_function_ser_schema(
                 lambda table: table.as_json()
             ),
@@ -179,7 +178,7 @@ class BankingDB(DB):
     def load(cls, path: str | Path) -> Self:
         path = Path(path)
         status = path.stat()
-        tables = _loaded(path, status.st_mtime_ns, status.st_size)
+        tables = _load_tables(path, status.st_mtime_ns, status.st_size)
         fresh = {name: BankTable(shared, notes) for name, (shared, notes) in tables.items()}
         return cls.model_validate(fresh)
 
@@ -192,11 +191,11 @@ class BankingDB(DB):
         table: BankTable = getattr(self, name)
         return table
 
-    def overlaid(self, update: Mapping[str, Any]) -> "BankingDB":
+    def overlay(self, update: Mapping[str, Any]) -> "BankingDB":
         """A database with values laid over this one's, table by table."""
         tables = {name: getattr(self, name) for name in type(self).model_fields}
         laid = {
-            name: tables[name].overlaid(value)
+            name: tables[name].overlay(value)
             if name in tables and isinstance(value, Mapping)
             else value
             for name, value in update.items()
@@ -220,7 +219,7 @@ _NOT_COUNTED = {
 
 
 @once(maxsize=8)
-def _loaded(path: Path, modified: int, size: int) -> dict[str, tuple[SharedRows, str]]:
+def _load_tables(path: Path, modified: int, size: int) -> dict[str, tuple[SharedRows, str]]:
     """The tables of a file; time and size are there to notice an edited one."""
     forms = {name: _TableForm.model_validate(table) for name, table in read_mapping(path).items()}
     return {name: (SharedRows(form.data), form.notes) for name, form in forms.items()}

@@ -40,7 +40,7 @@ def listing(name: str, table: BankTable, field: str | None = None, value: object
 
 
 def answer(name: str, table: BankTable, question: str) -> str:
-    """What the engine says to a JSON text of conditions."""
+    """Parse a JSON text of conditions, with the engine's own error texts."""
     try:
         conditions = json.loads(question)
     except json.JSONDecodeError as error:
@@ -49,10 +49,10 @@ def answer(name: str, table: BankTable, question: str) -> str:
         hits = _hits(table, conditions)
     except Exception as error:  # conditions that a value smuggled in: their failure is the answer
         return f"Error querying database: {error}"
-    return shown(name, hits)
+    return render_rows(name, hits)
 
 
-def shown(name: str, hits: Iterable[FoundRow]) -> str:
+def render_rows(name: str, hits: Iterable[FoundRow]) -> str:
     """Rows as a tool shows them."""
     numbered = [
         f"{number}. Record ID: {key}\n" + "".join(f"   {f}: {value}\n" for f, value in row.items())
@@ -64,7 +64,7 @@ def shown(name: str, hits: Iterable[FoundRow]) -> str:
 
 
 def is_empty(text: str) -> bool:
-    """Whether a tool takes a listing for an empty one: it looks for words, values included."""
+    """Return True if a tool takes a listing for empty: it looks for words, values included."""
     return "No records found" in text or "No results found" in text
 
 

@@ -30,7 +30,7 @@ _ANSWER = {
 }
 
 
-def reranked(query: str, hits: Sequence[Hit], min_score: int) -> list[Hit]:
+def rerank(query: str, hits: Sequence[Hit], min_score: int) -> list[Hit]:
     """The hits that a model rates high enough, best first; one without a rating is dropped."""
     if not hits:
         return []
@@ -46,7 +46,7 @@ def reranked(query: str, hits: Sequence[Hit], min_score: int) -> list[Hit]:
 
 
 def _rating(model: ModelAdapter, query: str, hit: Hit) -> int | None:
-    """From 0 to 10; 0 for an answer that cannot be read, None for a request that failed."""
+    """Return 0 to 10; 0 for an answer that cannot be read, None for a request that failed."""
     banking = load_texts("1.0.1", verbose=0).prompts.banking
     assert banking is not None
     question = banking.reranker_prompt.format(query, hit.document.content)

@@ -35,7 +35,7 @@ class NoSandboxError(MASEvalError, RuntimeError):
 
 
 class CommandResult(NamedTuple):
-    """How a command ended."""
+    """The outcome of a command."""
 
     code: int
     output: str
@@ -82,16 +82,16 @@ class Shell:
         export(documents, Path(self._folder))
 
     def run(self, command: str) -> str:
-        """What an agent reads when it runs a command."""
-        return _answer(command, self._finished(command))
+        """Return the text that an agent reads when it runs a command."""
+        return _answer(command, self._run_in_sandbox(command))
 
-    def _finished(self, command: str) -> CommandResult:
-        if what := _blocked(command):
+    def _run_in_sandbox(self, command: str) -> CommandResult:
+        if what := _find_escape(command):
             text = f"Error: Command blocked - contains '{what}' which could escape the sandbox"
             return CommandResult(1, "", text)
         try:
             done = subprocess.run(
-                self._sandboxed(command),
+                self._bwrap_command(command),
                 capture_output=True,
                 timeout=_SECONDS,
                 stdin=subprocess.DEVNULL,
@@ -100,9 +100,9 @@ class Shell:
         except subprocess.TimeoutExpired:
             return CommandResult(124, "", f"Command timed out after {_SECONDS} seconds")
         texts = (stream.decode(errors="replace") for stream in (done.stdout, done.stderr))
-        return CommandResult(done.returncode, *map(_cleaned, texts))
+        return CommandResult(done.returncode, *map(_normalise_listing, texts))
 
-    def _sandboxed(self, command: str) -> list[str]:
+    def _bwrap_command(self, command: str) -> list[str]:
         system = [
             part for name in _SYSTEM if Path(name).exists() for part in ("--ro-bind", name, name)
         ]
@@ -116,8 +116,8 @@ class Shell:
         ]
 
 
-def _blocked(command: str) -> str | None:
-    """What in a command could lead out of the folder; quoted parts are not looked at."""
+def _find_escape(command: str) -> str | None:
+    """Return what in a command could lead out of the folder; quoted parts are not looked at."""
     bare = command
     for quoted in _QUOTED:
         bare = quoted.sub('""', bare)
@@ -132,7 +132,7 @@ def _blocked(command: str) -> str | None:
     return "$HOME" if "$HOME" in bare or "${HOME}" in bare else None
 
 
-def _cleaned(text: str) -> str:
+def _normalise_listing(text: str) -> str:
     """The same on every machine: whose files they are, and when they were made, is left out."""
     return _LISTED.sub(r"\1kb_user  kb_group  \2 Jan  1 00:00 \3", text)
 

@@ -15,14 +15,14 @@ from maseval.benchmark.tau2.domains.banking_knowledge.documents import (
     Hit,
     KnowledgeBase,
     knowledge_base,
-    shown,
+    render_hits,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.embeddings import (
     OPENAI,
     EmbeddingModel,
     dense_index,
 )
-from maseval.benchmark.tau2.domains.banking_knowledge.reranking import reranked
+from maseval.benchmark.tau2.domains.banking_knowledge.reranking import rerank
 from maseval.benchmark.tau2.domains.banking_knowledge.sandbox import Shell
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.copying import Memo
@@ -30,7 +30,7 @@ from maseval.benchmark.tau2.domains.copying import Memo
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How a search is made and how much it gives back.
+    """Settings of a search: its method, and the number of results.
 
     ``embedding`` makes a search of the knowledge base dense; ``reranker`` lets a model rate what
     was found; ``writable`` lets a shell change its folder.
@@ -74,7 +74,7 @@ class KnowledgeSearch(SearchTools):
         search, knowledge = self.search, self.knowledge
         found = dense_index(knowledge, search.embedding) if search.embedding else knowledge
         rating = search.reranker_min_score if search.reranker else None
-        return timed(lambda: found.best(query, search.top_k), query, rating)
+        return answer_search(lambda: found.best(query, search.top_k), query, rating)
 
 
 class Grep(SearchTools):
@@ -93,7 +93,7 @@ class Grep(SearchTools):
         hits = self.knowledge.matching(
             pattern, search.grep_top_k, case_sensitive=search.case_sensitive
         )
-        return shown(hits) if hits else f"No matches found for pattern: {pattern}"
+        return render_hits(hits) if hits else f"No matches found for pattern: {pattern}"
 
 
 class BothSearches(SearchTools):
@@ -107,7 +107,7 @@ class BothSearches(SearchTools):
             query: What to look for.
             k: How many documents to give back at most.
         """
-        return timed(lambda: self.knowledge.best(query, self.search.top_k)[:k], query)
+        return answer_search(lambda: self.knowledge.best(query, self.search.top_k)[:k], query)
 
     @bank_tool(ToolType.READ, of="KBSearchDenseAllToolsMixin")
     def KB_search_dense(self, query: str, k: int = 10) -> str:
@@ -118,7 +118,7 @@ class BothSearches(SearchTools):
             k: How many documents to give back at most.
         """
         index = dense_index(self.knowledge, self.search.embedding or OPENAI)
-        return timed(lambda: index.best(query, self.search.top_k)[:k], query)
+        return answer_search(lambda: index.best(query, self.search.top_k)[:k], query)
 
 
 class Terminal(SearchTools):
@@ -144,16 +144,18 @@ class Terminal(SearchTools):
         return self._shell.run(command)
 
 
-def timed(find: Callable[[], Sequence[Hit]], query: str, min_rating: int | None = None) -> str:
-    """What a search of the knowledge base answers; it says how long it took."""
+def answer_search(
+    find: Callable[[], Sequence[Hit]], query: str, min_rating: int | None = None
+) -> str:
+    """Return the answer of a search of the knowledge base; it says how long it took."""
     started = time.perf_counter()
     hits = find()
     found = time.perf_counter()
     if min_rating is not None:
-        hits = reranked(query, hits, min_rating)
+        hits = rerank(query, hits, min_rating)
     done = time.perf_counter()
     retrieval, reranking, total = (
         f"{seconds * 1000:.0f}ms" for seconds in (found - started, done - found, done - started)
     )
     times = f"retrieval={retrieval}, reranking={reranking}, total={total}"
-    return f"{shown(hits) or 'No relevant documents found.'}\n\n[Timing: {times}]"
+    return f"{render_hits(hits) or 'No relevant documents found.'}\n\n[Timing: {times}]"

@@ -1,4 +1,4 @@
-"""What the bank's assistant may do: a few tools at once, and the others when it has found them.
+"""The tools of the bank's agent: a few at once, and the others when it has found them.
 
 Names, parameters, results and the order of checks are those of the original, slips included.
 
@@ -17,12 +17,12 @@ from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_use import Debi
 from maseval.benchmark.tau2.domains.banking_knowledge.debit_cards import DebitCardTools
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import bank_tool, discoverable
 from maseval.benchmark.tau2.domains.banking_knowledge.discovery import (
-    called,
+    call_tool,
     descriptions,
     manual,
-    parsed,
-    promised,
+    parse_arguments,
     signature,
+    success_text,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
 from maseval.benchmark.tau2.domains.banking_knowledge.transactions import TransactionTools
@@ -62,7 +62,7 @@ class KnowledgeTools(
     DebitCardLimitTools,
     DebitCardOrderTools,
 ):
-    """What the bank's assistant may do to the bank's database.
+    """The tools of the bank's agent, over the bank's database.
 
     ``read_log_allowlist`` names the tools that read whose first call is noted all the same: those
     that the reference solution of a task calls.
@@ -221,7 +221,7 @@ class KnowledgeTools(
         tool = getattr(KnowledgeUserTools, name, None)
         if tool is None or name not in KnowledgeUserTools.discoverable_tools():
             raise Refused(f"Error: Unknown discoverable tool '{name}'.")
-        given = parsed(arguments, whole_numbers=True)
+        given = parse_arguments(arguments, whole_numbers=True)
         known = signature(tool)
         for element in given:
             if element not in known:
@@ -268,9 +268,9 @@ class KnowledgeTools(
                 f"Error: Tool '{name}' has not been unlocked. You must first use "
                 "`unlock_discoverable_agent_tool` to unlock this tool before calling it."
             )
-        given = parsed(arguments)
+        given = parse_arguments(arguments)
         try:
-            result = called(getattr(self, name), given)
+            result = call_tool(getattr(self, name), given)
         except TypeError as error:
             raise Refused(f"Error: Invalid arguments: {error}") from None
         if self.mutates(name) or name in self.read_log_allowlist:
@@ -296,22 +296,22 @@ class KnowledgeTools(
     @discoverable(ToolType.GENERIC)
     def initial_transfer_to_human_agent_0218(self) -> str:
         """Try to reach a colleague whose line is busy."""
-        return _executed("initial_transfer_to_human_agent_0218")
+        return _execution_text("initial_transfer_to_human_agent_0218")
 
     @discoverable(ToolType.GENERIC)
     def initial_transfer_to_human_agent_1822(self) -> str:
         """Try to reach a colleague too early."""
-        return _executed("initial_transfer_to_human_agent_1822")
+        return _execution_text("initial_transfer_to_human_agent_1822")
 
     @discoverable(ToolType.GENERIC)
     def emergency_credit_bureau_incident_transfer_1114(self) -> str:
         """Escalate an incident with a credit bureau."""
-        return _executed("emergency_credit_bureau_incident_transfer_1114")
+        return _execution_text("emergency_credit_bureau_incident_transfer_1114")
 
     def _require_known(self, name: str) -> None:
         if name not in self.discoverable_tools():
             raise Refused(f"Error: Unknown agent tool '{name}'. This tool is not available.")
 
 
-def _executed(tool: str) -> str:
-    return f"{promised(tool)}\n\nExecuted: {tool}\nArguments: (no arguments)"
+def _execution_text(tool: str) -> str:
+    return f"{success_text(tool)}\n\nExecuted: {tool}\nArguments: (no arguments)"

@@ -7,9 +7,9 @@ from datetime import datetime
 
 from maseval.benchmark.tau2.domains.banking_knowledge.deposit_images import deposit_image
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, discoverable
-from maseval.benchmark.tau2.domains.banking_knowledge.discovery import promised
+from maseval.benchmark.tau2.domains.banking_knowledge.discovery import success_text
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
-from maseval.benchmark.tau2.domains.banking_knowledge.query import is_empty, shown
+from maseval.benchmark.tau2.domains.banking_knowledge.query import is_empty, render_rows
 from maseval.benchmark.tau2.domains.banking_knowledge.values import (
     TODAY,
     Refused,
@@ -48,7 +48,7 @@ _ALREADY_FILED = "Error: Dispute may have already been filed for this transactio
 
 
 class TransactionTools(Desk):
-    """What an agent may do about transactions once it has found out how."""
+    """Discoverable tools for transactions."""
 
     @discoverable(ToolType.WRITE)
     def update_transaction_rewards_3847(self, transaction_id: str, new_rewards_earned: str) -> str:
@@ -58,7 +58,7 @@ class TransactionTools(Desk):
         row = self._row("credit_card_transaction_history", transaction_id, missing)
         row["rewards_earned"] = new_rewards_earned
         return lines(
-            promised("update_transaction_rewards_3847"),
+            success_text("update_transaction_rewards_3847"),
             "",
             "Executed: update_transaction_rewards_3847",
             arguments_text(transaction_id=transaction_id, new_rewards_earned=new_rewards_earned),
@@ -122,7 +122,7 @@ class TransactionTools(Desk):
             raise Refused(_ALREADY_FILED)
         refund = partial_refund_amount
         return lines(
-            promised("file_credit_card_transaction_dispute_4829"),
+            success_text("file_credit_card_transaction_dispute_4829"),
             "",
             "Executed: file_credit_card_transaction_dispute_4829",
             f"Dispute ID: {dispute}",
@@ -288,11 +288,11 @@ class TransactionTools(Desk):
         table = "bank_account_transaction_history"
         rows = self.db.table(table).items()
         hits = [(key, row) for key, row in rows if row.get("account_id") == account_id]
-        hits.sort(key=lambda hit: _booked(hit[1]), reverse=True)
+        hits.sort(key=lambda hit: _booking_date(hit[1]), reverse=True)
         return self._history(
             "get_bank_account_transactions_9173",
             f"Transactions for account {account_id}:",
-            shown(table, hits) if hits else "",
+            render_rows(table, hits) if hits else "",
             "No transactions found for this account.",
         )
 
@@ -389,11 +389,11 @@ class TransactionTools(Desk):
 
     def _history(self, tool: str, heading: str, found: str, none: str) -> str:
         shown_or_none = f"\n{none}" if not found or is_empty(found) else found
-        return lines(promised(tool), "", f"Executed: {tool}", heading, shown_or_none)
+        return lines(success_text(tool), "", f"Executed: {tool}", heading, shown_or_none)
 
 
-def _booked(row: Row) -> datetime:
-    """When a transaction was booked; one without a readable date counts as the oldest."""
+def _booking_date(row: Row) -> datetime:
+    """Return the booking date of a transaction; without a readable date it counts as the oldest."""
     for form in ("%m/%d/%Y %H:%M:%S", "%m/%d/%Y"):
         try:
             return datetime.strptime(str(row.get("date", "")), form)

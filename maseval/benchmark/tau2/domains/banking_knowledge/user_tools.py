@@ -1,4 +1,4 @@
-"""What the bank's customer may do, on a screen of their own.
+"""The tools of the bank's customer, on a screen of their own.
 
 After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierra Research).
 """
@@ -14,10 +14,10 @@ from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     discoverable,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.discovery import (
-    called,
-    parsed,
-    promised,
+    call_tool,
+    parse_arguments,
     signature,
+    success_text,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.query import answer, is_empty
 from maseval.benchmark.tau2.domains.banking_knowledge.values import (
@@ -64,7 +64,7 @@ _RATES: Mapping[str, Mapping[str, float]] = {
 
 
 class KnowledgeUserTools(Desk):
-    """What a customer may do in the bank's app."""
+    """The tools of a customer in the bank's app."""
 
     @discoverable(ToolType.WRITE, of=USER)
     def submit_cash_back_dispute_0589(self, user_id: str, transaction_id: str) -> str:
@@ -85,7 +85,7 @@ class KnowledgeUserTools(Desk):
             else "SUBMITTED - Your dispute has been queued for review."
         )
         return lines(
-            promised("submit_cash_back_dispute_0589"),
+            success_text("submit_cash_back_dispute_0589"),
             "",
             "Executed: submit_cash_back_dispute_0589",
             arguments_text(**arguments),
@@ -101,7 +101,7 @@ class KnowledgeUserTools(Desk):
         self._note_call("get_referral_link", arguments)
         link = hex_id(f"referral_link:{user_id}:{card_name}")
         return lines(
-            promised("get_referral_link"),
+            success_text("get_referral_link"),
             "",
             "Executed: get_referral_link",
             arguments_text(**arguments),
@@ -119,7 +119,7 @@ class KnowledgeUserTools(Desk):
         hexadecimal = hex_id(f"card_last4:{credit_card_account_id}", 64)
         digits = "".join(c for c in hexadecimal if c.isdigit())[:4].ljust(4, "0")
         return lines(
-            promised("get_card_last_4_digits"),
+            success_text("get_card_last_4_digits"),
             "",
             "Executed: get_card_last_4_digits",
             arguments_text(**arguments),
@@ -141,7 +141,7 @@ class KnowledgeUserTools(Desk):
         before = balance(account)
         account["current_holdings"] = dollars(before + amount)
         return lines(
-            promised("deposit_check_3847"),
+            success_text("deposit_check_3847"),
             "",
             "Executed: deposit_check_3847",
             arguments_text(**arguments),
@@ -228,7 +228,7 @@ class KnowledgeUserTools(Desk):
         name = discoverable_tool_name
         if name not in self.discoverable_tools():
             raise Refused(f"Error: Unknown discoverable tool '{name}'.")
-        given, tool = parsed(arguments), getattr(self, name)
+        given, tool = parse_arguments(arguments), getattr(self, name)
         known = signature(tool)
         for parameter in known.values():
             if parameter.default is inspect.Parameter.empty and parameter.name not in given:
@@ -237,7 +237,7 @@ class KnowledgeUserTools(Desk):
             if argument not in known:
                 raise Refused(f"Error: Unexpected parameter: {argument}")
         try:
-            return called(tool, given)
+            return call_tool(tool, given)
         except TypeError as error:
             raise Refused(f"Error: Invalid arguments for tool '{name}': {error}") from None
 

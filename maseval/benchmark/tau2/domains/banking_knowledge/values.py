@@ -1,4 +1,4 @@
-"""How the bank reads and writes amounts, dates, ids and choices.
+"""Amounts, dates, ids and choices, as the bank reads and writes them.
 
 After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierra Research).
 """
@@ -67,7 +67,7 @@ def number(value: object, error: str) -> float:
 
 
 def balance(account: Row) -> float:
-    """What is in a bank account."""
+    """Return the balance of a bank account."""
     value = account.get("current_holdings", account.get("balance", 0))
     if isinstance(value, int | float):
         return float(value)

@@ -98,7 +98,7 @@ class KnowledgeVariant(NamedTuple):
             case "full_kb":
                 return {"full_knowledge_base": _sections(knowledge_base(folder).documents)}
             case "golden_retrieval":
-                documents = knowledge_base(folder).named(task.get("required_documents") or ())
+                documents = knowledge_base(folder).find(task.get("required_documents") or ())
                 return {"required_documents": _sections(documents) or "(No documents provided)"}
             case "alltools" | "alltools-qwen":
                 return {"all_tools_dense_instructions": self._dense_instructions()}

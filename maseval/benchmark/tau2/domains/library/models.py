@@ -1,4 +1,4 @@
-"""What exists at the desk: titles in copies, members with a card, and loans, holds and fines.
+"""Records of the library: titles in copies, members with a card, and loans, holds and fines.
 
 The order of the fields is the order in which a model reads them.
 """
@@ -86,7 +86,7 @@ class LibraryDB(DB):
     drop_box: list[str]
 
     def get_statistics(self) -> dict[str, int]:
-        """How many records each table has."""
+        """Count the records of each table."""
         return {f"num_{name}": len(table) for name, table in self if isinstance(table, Table)}
 
 
@@ -107,7 +107,7 @@ class Slip(Record):
 
 
 class LibraryUserDB(DB):
-    """What the member has along, in front of the library's drop box."""
+    """The member's belongings, in front of the library's drop box."""
 
     card: Card | None = None
     bag: dict[str, Slip]

@@ -1,4 +1,4 @@
-"""What the desk's assistant may do.
+"""The tools of the library's agent.
 
 The tools know the facts, not the rules: a loan that is closed cannot be renewed by anybody, but
 whether one *should* be renewed is what the policy says, and what the agent is tested on.
@@ -24,7 +24,7 @@ HIGHEST_LATE_FEE = 8.00
 
 
 class LibraryTools(ToolKitBase[LibraryDB]):
-    """What the desk's assistant may do to the desk's database."""
+    """The tools of the library's agent, over the library's database."""
 
     @is_tool(ToolType.READ)
     def get_member(self, card_number: str) -> Member:
@@ -116,7 +116,7 @@ class LibraryTools(ToolKitBase[LibraryDB]):
         Args:
             loan_id: The id of the loan, for example "L-0000".
         """
-        loan = _own(self.db.loans, loan_id, "loan")
+        loan = _require_record(self.db.loans, loan_id, "loan")
         if loan.returned is not None:
             raise ValueError(f"Loan {loan_id} was closed on {loan.returned}")
         loan.due = self.db.today + timedelta(days=LOAN_DAYS[self._title_of(loan.barcode).kind])
@@ -156,7 +156,7 @@ class LibraryTools(ToolKitBase[LibraryDB]):
         Args:
             hold_id: The id of the hold, for example "H-000".
         """
-        hold = _own(self.db.holds, hold_id, "hold")
+        hold = _require_record(self.db.holds, hold_id, "hold")
         if hold.status == "cancelled":
             raise ValueError(f"Hold {hold_id} is already cancelled")
         kept, hold.barcode, hold.status = hold.barcode, None, "cancelled"
@@ -173,7 +173,7 @@ class LibraryTools(ToolKitBase[LibraryDB]):
         Args:
             fine_id: The id of the fine, for example "F-000".
         """
-        fine = self._owed(fine_id)
+        fine = self._require_owed_fine(fine_id)
         if not self.db.members.view(fine.member_id).bank_card_on_file:
             raise ValueError(f"Member {fine.member_id} has no bank card on file")
         fine.status = "paid"
@@ -186,7 +186,7 @@ class LibraryTools(ToolKitBase[LibraryDB]):
         Args:
             fine_id: The id of the fine, for example "F-000".
         """
-        fine = self._owed(fine_id)
+        fine = self._require_owed_fine(fine_id)
         fine.status = "waived"
         self.db.members[fine.member_id].last_waiver = self.db.today
         return fine
@@ -200,7 +200,7 @@ class LibraryTools(ToolKitBase[LibraryDB]):
         Args:
             member_id: The member's id, for example "M-0000".
         """
-        member = _own(self.db.members, member_id, "member")
+        member = _require_record(self.db.members, member_id, "member")
         member.card_expires = self.db.today + timedelta(days=365)
         return member
 
@@ -216,34 +216,34 @@ class LibraryTools(ToolKitBase[LibraryDB]):
     @for_tasks
     def set_loan(self, loan_id: str, due: str, renewals: int) -> None:
         """Put a loan into the state in which a task finds it."""
-        loan = _own(self.db.loans, loan_id, "loan")
+        loan = _require_record(self.db.loans, loan_id, "loan")
         loan.due, loan.renewals = date.fromisoformat(due), renewals
 
     @for_tasks
     def loan_is_due(self, loan_id: str, due: str) -> bool:
-        """Whether a loan is open and due on that day."""
+        """Return True if a loan is open and due on that day."""
         loan = _view(self.db.loans, loan_id, "loan")
         return loan.returned is None and loan.due.isoformat() == due
 
     @for_tasks
     def loan_is_closed(self, loan_id: str) -> bool:
-        """Whether what was lent has come back."""
+        """Return True if what was lent has come back."""
         return _view(self.db.loans, loan_id, "loan").returned is not None
 
     @for_tasks
     def member_owes(self, member_id: str, amount: float) -> bool:
-        """Whether a member's unpaid fines add up to that amount."""
+        """Return True if a member's unpaid fines add up to that amount."""
         owed = sum(fine.amount for fine in self._unpaid_fines(member_id))
         return round(owed, 2) == amount
 
     @for_tasks
     def waits_for(self, member_id: str, title_id: str) -> bool:
-        """Whether a member has an active hold on a title."""
+        """Return True if a member has an active hold on a title."""
         return any(hold.title_id == title_id for hold in self._active_holds(member_id))
 
     @for_tasks
     def hold_is(self, hold_id: str, status: str) -> bool:
-        """Whether a hold is waiting, ready or cancelled."""
+        """Return True if a hold has that status: waiting, ready or cancelled."""
         return _view(self.db.holds, hold_id, "hold").status == status
 
     def put_into_drop_box(self, barcode: str) -> None:
@@ -287,8 +287,8 @@ class LibraryTools(ToolKitBase[LibraryDB]):
                 return loan
         raise ValueError(f"Item {barcode} is not on loan")
 
-    def _owed(self, fine_id: str) -> Fine:
-        fine = _own(self.db.fines, fine_id, "fine")
+    def _require_owed_fine(self, fine_id: str) -> Fine:
+        fine = _require_record(self.db.fines, fine_id, "fine")
         if fine.status != "owed":
             raise ValueError(f"Fine {fine_id} is already {fine.status}")
         return fine
@@ -325,7 +325,7 @@ def _view(table: Table[RecordT], key: str, kind: str) -> RecordT:
         raise ValueError(f"There is no {kind} {key}") from None
 
 
-def _own(table: Table[RecordT], key: str, kind: str) -> RecordT:
+def _require_record(table: Table[RecordT], key: str, kind: str) -> RecordT:
     try:
         return table[key]
     except KeyError:

@@ -1,4 +1,4 @@
-"""What the member can do, out in the street with a card and a bag of books."""
+"""The tools of the member, out in the street with a card and a bag of books."""
 
 from datetime import date
 
@@ -55,7 +55,7 @@ class LibraryUserTools(ToolKitBase[LibraryUserDB]):
 
     @for_tasks
     def has_dropped(self, barcode: str) -> bool:
-        """Whether the member has put an item into the drop box."""
+        """Return True if the member has put an item into the drop box."""
         return barcode in self.db.dropped
 
 

@@ -1,4 +1,4 @@
-"""What exists in the shop: products in variants, customers with means of payment, and orders.
+"""Records of the shop: products in variants, customers with means of payment, and orders.
 
 The order of the fields is the order in which a model reads them.
 
@@ -38,7 +38,7 @@ class UserName(Record):
 
 
 class UserAddress(Record):
-    """Where a customer lives, or an order goes."""
+    """The address of a customer or of an order."""
 
     address1: str
     address2: str
@@ -124,7 +124,7 @@ CancelReason = Literal["no longer needed", "ordered by mistake"]
 
 
 class Order(Record):
-    """What a customer bought, and what became of it."""
+    """A customer's order, and what became of it."""
 
     order_id: str
     user_id: str
@@ -150,7 +150,7 @@ class RetailDB(DB):
     orders: Table[Order]
 
     def get_statistics(self) -> dict[str, int]:
-        """How many products, customers and orders there are, and how many items can be bought."""
+        """Count products, customers, orders, and items that can be bought."""
         return {
             "num_products": len(self.products),
             "num_users": len(self.users),

@@ -1,4 +1,4 @@
-"""What the shop's tools cannot undo."""
+"""Values that the shop's tools cannot undo."""
 
 from maseval.benchmark.tau2.domains.permanence import (
     PermanenceRule,

@@ -1,4 +1,4 @@
-"""What the shop's policy forbids, as far as the database decides it and the tools do not."""
+"""Prohibitions of the shop's policy that the database decides and the tools do not check."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the shop's assistant may do.
+"""The tools of the shop's agent.
 
 Names, parameters, results, error texts and the order of checks are those of the original, slips
 included; each slip is marked where it happens.
@@ -28,7 +28,7 @@ from maseval.benchmark.tau2.domains.retail.models import (
 
 
 class RetailTools(ToolKitBase[RetailDB]):
-    """What the shop's assistant may do to the shop's database."""
+    """The tools of the shop's agent, over the shop's database."""
 
     @is_tool(ToolType.GENERIC)
     def calculate(self, expression: str) -> str:

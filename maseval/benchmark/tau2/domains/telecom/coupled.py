@@ -1,4 +1,4 @@
-"""What the tools of both sides share: each works on one of two databases that belong together."""
+"""Base of both sides' tools: each works on one of two databases that belong together."""
 
 from collections.abc import Mapping
 from typing import Any

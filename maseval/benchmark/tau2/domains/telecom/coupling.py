@@ -1,4 +1,4 @@
-"""What ties the phone to the company: the line's state, the data left, and the bill to be paid.
+"""Synchronisation of phone and company: the line's state, the data left, and the bill to be paid.
 
 After tau2-bench v0.2.0, src/tau2/domains/telecom/environment.py (MIT, Sierra Research).
 """

@@ -1,4 +1,4 @@
-"""What the telecom company knows: plans, customers, their lines and devices, their bills.
+"""Records of the telecom company: plans, customers, their lines and devices, their bills.
 
 After tau2-bench v0.2.0, src/tau2/domains/telecom/data_model.py (MIT, Sierra Research).
 """
@@ -182,7 +182,7 @@ class TelecomDB(DB):
         self._phone.db = db
 
     def get_statistics(self) -> dict[str, int]:
-        """How many records of each kind there are."""
+        """Count the records of each kind."""
         return {
             "num_plans": len(self.plans),
             "num_customers": len(self.customers),

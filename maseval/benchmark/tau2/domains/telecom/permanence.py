@@ -1,4 +1,4 @@
-"""What the carrier's tools cannot undo."""
+"""Values that the carrier's tools cannot undo."""
 
 from maseval.benchmark.tau2.domains.permanence import PermanenceRule, append_only, only_rises, stays
 

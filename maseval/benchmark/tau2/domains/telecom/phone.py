@@ -1,4 +1,4 @@
-"""How the phone behaves: what its radio finds, what then works, and what its screen shows.
+"""The phone's behaviour: what its radio finds, what then works, and what its screen shows.
 
 After tau2-bench v0.2.0, src/tau2/domains/telecom/user_tools.py (MIT, Sierra Research).
 """
@@ -110,7 +110,7 @@ def _lose_service(device: PhoneDevice) -> None:
 
 
 def mobile_data_works(db: TelecomUserDB) -> bool:
-    """Whether the phone reaches the internet through the mobile network."""
+    """Return True if the phone reaches the internet through the mobile network."""
     device, surroundings = db.device, db.surroundings
     if device.airplane_mode or device.network_signal_strength == SignalStrength.NONE:
         return False
@@ -122,17 +122,17 @@ def mobile_data_works(db: TelecomUserDB) -> bool:
 
 
 def speed_test(db: TelecomUserDB) -> Speed:
-    """How fast mobile data is, halfway between the best and the worst of its technology."""
+    """Return the speed of mobile data, halfway between the best and the worst of its technology."""
     if not mobile_data_works(db):
         return Speed(None, "No Connection")
     device = db.device
     slowest, fastest = _MBPS[device.network_technology_connected]
     signal = _SIGNAL_FACTOR[device.network_signal_strength]
-    mbps = round((slowest + fastest) / 2 * signal * _slowdown(device), 2)
-    return Speed(mbps, _described(mbps))
+    mbps = round((slowest + fastest) / 2 * signal * _speed_factor(device), 2)
+    return Speed(mbps, _describe_speed(mbps))
 
 
-def _slowdown(device: PhoneDevice) -> float:
+def _speed_factor(device: PhoneDevice) -> float:
     factor = 1.0
     vpn = device.vpn_details if device.vpn_connected else None
     if vpn is not None and vpn.server_performance == PerformanceLevel.POOR:
@@ -142,12 +142,12 @@ def _slowdown(device: PhoneDevice) -> float:
     return factor
 
 
-def _described(mbps: float) -> str:
+def _describe_speed(mbps: float) -> str:
     return next((text for limit, text in _DESCRIBED_BELOW if mbps < limit), "Excellent")
 
 
 def can_send_mms(db: TelecomUserDB) -> bool:
-    """Whether a picture message would leave the phone."""
+    """Return True if a picture message would leave the phone."""
     device = db.device
     if not mobile_data_works(db):
         return False

@@ -1,4 +1,4 @@
-"""What the carrier's policy forbids, as far as the database decides it."""
+"""Prohibitions of the carrier's policy, as far as the database decides them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

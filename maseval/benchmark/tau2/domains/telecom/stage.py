@@ -1,4 +1,4 @@
-"""What task files may do to the phone, and ask of it: neither is open to the customer.
+"""Functions for task files: set the phone up, and assert its state; no tools of the customer.
 
 After tau2-bench v0.2.0, src/tau2/domains/telecom/user_tools.py (MIT, Sierra Research).
 """
@@ -153,7 +153,7 @@ class PhoneStage(CoupledTools[TelecomUserDB]):
 
     @for_tasks
     def remove_app_permission(self, app_name: str, permission: str) -> tuple[bool, str]:
-        """Whether it could be taken away, and what to say about it."""
+        """Take it away, and return whether that was possible and what to say about it."""
         permission = permission.lower()
         app = self.db.device.app_statuses.get(app_name)
         if app is None:
@@ -173,7 +173,7 @@ class PhoneStage(CoupledTools[TelecomUserDB]):
 
     @for_tasks
     def assert_mobile_data_status(self, expected_status: bool) -> bool:
-        """Whether mobile data works, not whether it is switched on."""
+        """Return True if mobile data works, not if it is merely switched on."""
         return phone.mobile_data_works(self.db) == expected_status
 
     @for_tasks

@@ -1,4 +1,4 @@
-"""What the telecom company's agent can do to the company's database.
+"""The tools of the telecom company's agent, over the company's database.
 
 After tau2-bench v0.2.0, src/tau2/domains/telecom/tools.py (MIT, Sierra Research).
 """
@@ -59,7 +59,7 @@ class TelecomTools(CoupledTools[TelecomDB]):
         Args:
             customer_id: The customer's id, e.g. "C1001".
         """
-        return _found("Customer with ID", self.db.customers, "customer_id", customer_id)
+        return _require_record("Customer with ID", self.db.customers, "customer_id", customer_id)
 
     @is_tool(ToolType.READ)
     def get_customer_by_name(self, full_name: str, dob: str) -> list[Customer]:
@@ -291,13 +291,13 @@ class TelecomTools(CoupledTools[TelecomDB]):
     def assert_data_refueling_amount(
         self, customer_id: str, line_id: str, expected_amount: float
     ) -> bool:
-        """Whether that much data, in GB, was added to the line."""
+        """Return True if that much data, in GB, was added to the line."""
         line = self._line_of(customer_id, line_id)
         return abs(line.data_refueling_gb - expected_amount) < 1e-6
 
     @for_tasks
     def assert_line_status(self, customer_id: str, line_id: str, expected_status: str) -> bool:
-        """Whether the line has that status."""
+        """Return True if the line has that status."""
         return self._line_of(customer_id, line_id).status == expected_status
 
     @for_tasks
@@ -311,7 +311,7 @@ class TelecomTools(CoupledTools[TelecomDB]):
 
     @for_tasks
     def assert_no_overdue_bill(self, overdue_bill_id: str) -> bool:
-        """Whether there is no such bill, or it is paid."""
+        """Return True if there is no such bill, or it is paid."""
         # As in every look-up, the first of that id: a task file may open a second one.
         found = (bill for bill in self.db.bills if bill.bill_id == overdue_bill_id)
         bill = next(found, None)
@@ -319,15 +319,17 @@ class TelecomTools(CoupledTools[TelecomDB]):
 
     def line_with_number(self, phone_number: str) -> Line:
         """The line that a phone number rings."""
-        return _found("Line with phone number", self.db.lines, "phone_number", phone_number)
+        return _require_record(
+            "Line with phone number", self.db.lines, "phone_number", phone_number
+        )
 
     def plan(self, plan_id: str) -> Plan:
         """The plan of that id."""
-        return _found("Plan with ID", self.db.plans, "plan_id", plan_id)
+        return _require_record("Plan with ID", self.db.plans, "plan_id", plan_id)
 
     def bill(self, bill_id: str) -> Bill:
         """The bill of that id, whosoever it is."""
-        return _found("Bill with ID", self.db.bills, "bill_id", bill_id)
+        return _require_record("Bill with ID", self.db.bills, "bill_id", bill_id)
 
     def bills_of(self, customer: Customer, status: BillStatus | None = None) -> list[Bill]:
         """A customer's bills, in the order in which the customer's record has them."""
@@ -335,10 +337,10 @@ class TelecomTools(CoupledTools[TelecomDB]):
         return [bill for bill in bills if status is None or bill.status == status]
 
     def _line(self, line_id: str) -> Line:
-        return _found("Line with ID", self.db.lines, "line_id", line_id)
+        return _require_record("Line with ID", self.db.lines, "line_id", line_id)
 
     def _device(self, device_id: str) -> Device:
-        return _found("Device with ID", self.db.devices, "device_id", device_id)
+        return _require_record("Device with ID", self.db.devices, "device_id", device_id)
 
     def _line_of(self, customer_id: str, line_id: str) -> Line:
         if line_id not in self.get_customer_by_id(customer_id).line_ids:
@@ -390,7 +392,7 @@ class TelecomTools(CoupledTools[TelecomDB]):
         return bill
 
 
-def _found(
+def _require_record(
     what: str, records: Iterable[TelecomRecordT], field: str, value: object
 ) -> TelecomRecordT:
     for record in records:

@@ -1,4 +1,4 @@
-"""What the customer holds in hand: a phone, its settings, and what surrounds it.
+"""Records of the customer's side: a phone, its settings, and its surroundings.
 
 After tau2-bench v0.2.0, src/tau2/domains/telecom/user_data_model.py (MIT, Sierra Research).
 """
@@ -62,7 +62,7 @@ class APNNames(StrEnum):
 
 
 class APNSettings(TelecomRecord):
-    """How the phone reaches the carrier's data network and its picture-message centre."""
+    """Access point settings: the carrier's data network and its picture-message centre."""
 
     apn_name: APNNames = APNNames.INTERNET
     reset_at_reboot: bool = False
@@ -84,7 +84,7 @@ class AppPermissions(TelecomRecord):
     phone: bool = False
     network: bool = False
 
-    def granted(self) -> list[str]:
+    def granted_names(self) -> list[str]:
         """The names of the permissions that the app has."""
         return [name for name, is_granted in self if is_granted]
 
@@ -148,7 +148,7 @@ def _usual_reception() -> dict[NetworkTechnology, SignalStrength]:
 
 
 class Surroundings(TelecomRecord):
-    """Who the customer is, where the phone is, and what the company grants its line."""
+    """The customer's name, the phone's place, and what the company grants its line."""
 
     name: str | None = None
     phone_number: str | None = None

@@ -1,4 +1,4 @@
-"""What the customer can do with the phone.
+"""The tools of the customer, over the phone.
 
 After tau2-bench v0.2.0, src/tau2/domains/telecom/user_tools.py (MIT, Sierra Research).
 """
@@ -92,7 +92,7 @@ class TelecomUserTools(PhoneStage):
     def _choose_network_mode(
         self, mode: NetworkModePreference | str
     ) -> NetworkModePreference | None:
-        """What was stored. Unknown names are refused; what is no name at all is stored as it is."""
+        """Return what was stored. Unknown names are refused; anything else is stored as it is."""
         if isinstance(mode, str):
             try:
                 mode = NetworkModePreference(mode)
@@ -118,7 +118,7 @@ class TelecomUserTools(PhoneStage):
         Switching it on cuts mobile network, Wi-Fi and VPN; switching it off makes the phone search
         for a mobile network.
         """
-        return self._switched("Airplane Mode", phone.toggle_airplane_mode(self.db))
+        return self._switch_message("Airplane Mode", phone.toggle_airplane_mode(self.db))
 
     @is_tool(ToolType.READ)
     def check_sim_status(self) -> str:
@@ -135,12 +135,12 @@ class TelecomUserTools(PhoneStage):
     @is_tool(ToolType.WRITE)
     def toggle_data(self) -> str:
         """Switch mobile data on if it is off, off if it is on."""
-        return self._switched("Mobile Data", phone.toggle_data(self.db))
+        return self._switch_message("Mobile Data", phone.toggle_data(self.db))
 
     @is_tool(ToolType.WRITE)
     def toggle_roaming(self) -> str:
         """Switch data roaming, which mobile data needs abroad, on if it is off, off if it is on."""
-        return self._switched("Data Roaming", phone.toggle_roaming(self.db))
+        return self._switch_message("Data Roaming", phone.toggle_roaming(self.db))
 
     @is_tool(ToolType.READ)
     def check_data_restriction_status(self) -> str:
@@ -152,7 +152,7 @@ class TelecomUserTools(PhoneStage):
     @is_tool(ToolType.WRITE)
     def toggle_data_saver_mode(self) -> str:
         """Switch data saver mode on if it is off, off if it is on."""
-        return self._switched("Data Saver Mode", phone.toggle_data_saver_mode(self.db))
+        return self._switch_message("Data Saver Mode", phone.toggle_data_saver_mode(self.db))
 
     @is_tool(ToolType.READ)
     def check_apn_settings(self) -> str:
@@ -208,7 +208,7 @@ class TelecomUserTools(PhoneStage):
         device.wifi_enabled = not device.wifi_enabled
         if not device.wifi_enabled:
             phone.leave_wifi(device)
-        return self._switched("Wi-Fi", device.wifi_enabled)
+        return self._switch_message("Wi-Fi", device.wifi_enabled)
 
     @is_tool(ToolType.READ)
     def check_wifi_calling_status(self) -> str:
@@ -220,7 +220,7 @@ class TelecomUserTools(PhoneStage):
         """Switch Wi-Fi calling on if it is off, off if it is on."""
         device = self.db.device
         device.wifi_calling_enabled = not device.wifi_calling_enabled
-        return self._switched("Wi-Fi Calling", device.wifi_calling_enabled)
+        return self._switch_message("Wi-Fi Calling", device.wifi_calling_enabled)
 
     @is_tool(ToolType.READ)
     def check_vpn_status(self) -> str:
@@ -266,7 +266,7 @@ class TelecomUserTools(PhoneStage):
         if app is None:
             return f"App '{app_name}' not found on this phone."
         title = f"Status for App: {app_name}"
-        granted = app.permissions.granted()
+        granted = app.permissions.granted_names()
         if not granted:
             return f"{title}\n - Permissions: None granted."
         return "\n   - ".join([f"{title}\n - Permissions Granted:", *granted])
@@ -281,7 +281,7 @@ class TelecomUserTools(PhoneStage):
         app = self.db.device.app_statuses.get(app_name)
         if app is None:
             return f"App '{app_name}' not found on this phone."
-        granted = app.permissions.granted()
+        granted = app.permissions.granted_names()
         if not granted:
             return f"App '{app_name}' currently has no permissions granted."
         return f"App '{app_name}' has permission for: {', '.join(granted)}."
@@ -349,7 +349,7 @@ class TelecomUserTools(PhoneStage):
         request.paid = True
         return f"Payment of {request.amount_due} USD has been made for bill {request.bill_id}."
 
-    def _switched(self, switch: str, on: bool) -> str:
+    def _switch_message(self, switch: str, on: bool) -> str:
         return self._with_status_bar(f"{switch} is now {on_off(on)}.")
 
     def _with_status_bar(self, text: str) -> str:
