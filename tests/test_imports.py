@@ -94,7 +94,7 @@ RANKS = {
         domains
         airline banking_knowledge library retail telecom registration faults
         domain
-        base permanence pattern records comparing copying once arithmetic
+        base permanence pattern records comparing copying arithmetic
     """,
 }
 
