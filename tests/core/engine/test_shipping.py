@@ -3,10 +3,21 @@
 import json
 import pickle
 
-from maseval import BenchmarkCallback, Task, normalise
+import pytest
+
+from maseval import (
+    BenchmarkCallback,
+    ScriptedModelAdapter,
+    Task,
+    normalise,
+    register_model,
+    resolve_model,
+)
+from maseval.core import call_policy, model
+from maseval.core.call_policy import CallPolicy, default_policy, set_default_policy
 from maseval.core.engine.engines import CallingThread
 from maseval.core.engine.repetition import RepetitionResult
-from maseval.core.engine.shipping import WorkOrder, WorkResult, worker_setting
+from maseval.core.engine.shipping import ProcessSettings, WorkOrder, WorkResult, worker_setting
 from tests.core.worlds import Shop, failing, numbered, only
 from tests.runs.worlds import desk
 
@@ -116,3 +127,26 @@ def test_a_copy_counts_by_itself():
     twin = pickle.loads(pickle.dumps(benchmark.for_worker()))
 
     assert benchmark.usage_by_component and not twin.usage_by_component
+
+
+@pytest.fixture(autouse=True)
+def policy(monkeypatch):
+    monkeypatch.setattr(call_policy, "_default", CallPolicy(max_attempts=2))
+
+
+def mine(name, **options):
+    return ScriptedModelAdapter([name])
+
+
+def test_policy_and_registered_models_are_those_of_the_program(monkeypatch):
+    register_model("mine", mine)
+    register_model("stuck", lambda name: None)
+    here = ProcessSettings.current(sendable=lambda factory: factory is mine)
+    set_default_policy(CallPolicy())
+    monkeypatch.setattr(model.MODELS, "registered", {})
+
+    here.apply()
+
+    assert default_policy().max_attempts == 2
+    assert resolve_model("mine/hello").chat([]).content == "hello"
+    assert set(model.MODELS.registered) == {"mine"}

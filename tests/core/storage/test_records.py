@@ -1,8 +1,12 @@
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,10 +15,14 @@ from hypothesis import strategies as st
 from maseval.core.exceptions import OutputExistsError, ResultFileError
 from maseval.core.storage.records import (
     RecordWriter,
+    Rescue,
     TornRecordWarning,
     iter_records,
+    mend,
     new_record_file,
     read_records,
+    seal_problem,
+    seal_record,
 )
 
 
@@ -194,3 +202,179 @@ def test_a_file_that_was_deleted_or_replaced_takes_no_more_records(tmp_path, rep
             writer.path.write_bytes(b"")
         with pytest.raises(FileNotFoundError, match=r"r\.jsonl"):
             writer.append({"n": 2})
+
+
+# Written by an earlier release: lines like these are in the run folders and tapes of users.
+KEPT = (
+    b'{"crc": 1096011214, "kind": "closed", "at": "2026-01-01", "done": 1.5, '
+    b'"who": "gr\\u00fc\\ud83d"}\n'
+)
+
+
+def line(record):
+    return seal_record(record) + b"\n"
+
+
+def test_the_checksum_comes_first_and_the_record_is_whole():
+    items = list(json.loads(seal_record({"b": 1, "a": (2, float("nan"))})).items())
+    assert items[1:] == [("b", 1), ("a", [2, "NaN"])]
+    assert line({"b": 1}).startswith(b'{"crc": ')
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
+def test_the_line_end_is_not_sealed(end):
+    assert seal_problem(line({"text": "hello\n"}).rstrip() + end) is None
+
+
+def test_lines_of_earlier_releases_are_intact():
+    assert seal_problem(KEPT) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda line: line.replace(b"hello", b"hallo"), "does not match"),
+        (lambda line: line.replace(b": 7", b": 70"), "does not match"),
+        (lambda line: line[:-4] + b"\n", "does not match"),
+        (lambda line: line.replace(b'"crc": ', b'"crc": 1'), "does not match"),
+        (lambda line: b"{}\n", "no checksum"),
+        (lambda line: b"\xff\n", "no checksum"),
+    ],
+)
+def test_a_changed_line_is_noticed(change, problem):
+    assert problem in seal_problem(change(line({"text": "hello", "n": 7})))
+
+
+@pytest.mark.parametrize("padding", [0, 10, 70_000, 200_000])
+def test_a_torn_line_is_moved_beside_the_file_before_it_is_resumed(tmp_path, padding):
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(b'{"n": 1}\n')
+    torn = b'{"n": 2, "padding": "' + b"x" * padding
+    for number in (1, 2):
+        with path.open("ab") as file:
+            file.write(torn)
+
+        assert mend(path) == tmp_path / f"torn-{number}.jsonl"
+        assert (tmp_path / f"torn-{number}.jsonl").read_bytes() == torn
+        assert path.read_bytes() == b'{"n": 1}\n'
+
+
+def test_a_file_that_is_only_a_torn_line_becomes_empty(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(b'{"n"')
+
+    assert mend(path) == tmp_path / "torn-1.jsonl"
+    assert path.read_bytes() == b""
+
+
+@pytest.mark.parametrize("content", [b"", b'{"n": 1}\n', b'{"n": 1}', b"damaged\n"])
+def test_mending_keeps_every_whole_record_and_every_line_with_an_end(tmp_path, content):
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(content)
+
+    assert mend(path) is None
+    assert path.read_bytes() == content.rstrip() + b"\n" * bool(content)
+
+
+NOBODY = 65534
+FULL = OSError(28, "No space left on device", "r.jsonl")
+
+
+@pytest.fixture
+def read_only_folder(monkeypatch):
+    """A folder that this process may not write to; an administrator becomes nobody for it."""
+    folder, scratch = Path(tempfile.mkdtemp()), Path(tempfile.mkdtemp())
+    folder.chmod(0o555)
+    scratch.chmod(0o777)
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    administrator = os.geteuid() == 0
+    if administrator:
+        os.seteuid(NOBODY)
+    yield folder
+    if administrator:
+        os.seteuid(0)
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+    shutil.rmtree(scratch)
+
+
+def report(task_id):
+    return {"task_id": task_id, "repeat_idx": 0}
+
+
+def test_a_result_is_kept_beside_the_intended_file(tmp_path, caplog):
+    rescue = Rescue(tmp_path / "r.jsonl")
+
+    rescue.keep(report("a"), FULL)
+    rescue.keep(report("b"), FULL)
+    rescue.close()
+
+    assert rescue.paths == [tmp_path / "r.rescued.jsonl"]
+    assert read_records(rescue.paths[0]).records == [report("a"), report("b")]
+    assert "No space left" in caplog.text and str(rescue.paths[0]) in caplog.text
+    assert {record.levelname for record in caplog.records} == {"ERROR"}
+
+
+def test_an_earlier_rescue_is_not_overwritten(tmp_path):
+    for task_id in ("a", "b"):
+        rescue = Rescue(tmp_path / "r.jsonl")
+        rescue.keep(report(task_id), FULL)
+        rescue.close()
+
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["r.rescued-2.jsonl", "r.rescued.jsonl"]
+
+
+def test_a_result_of_a_read_only_folder_is_kept_in_a_private_temporary_one(
+    read_only_folder, caplog
+):
+    rescue = Rescue(read_only_folder / "r.jsonl")
+
+    rescue.keep(report("a"), FULL)
+    rescue.keep(report("b"), FULL)
+    rescue.close()
+
+    [path] = rescue.paths
+    assert path.is_relative_to(tempfile.gettempdir())
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert read_records(path).records == [report("a"), report("b")]
+    assert str(path) in caplog.text
+    assert list(read_only_folder.iterdir()) == []
+
+
+NO_ROOM = """
+    import resource, signal, sys, tempfile
+    from pathlib import Path
+    from maseval.core.storage.records import Rescue
+
+    tempfile.tempdir = sys.argv[1]
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    rescue = Rescue(Path(sys.argv[1]) / "r.jsonl")
+    rescue.keep({"task_id": "a", "repeat_idx": 0}, OSError("full"))
+    rescue.close()
+    assert rescue.paths == []
+"""
+
+
+def test_a_disk_without_any_room_is_reported_and_left_without_empty_files(tmp_path):
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(NO_ROOM), tmp_path],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "only in benchmark.reports" in run.stderr
+    assert list(tmp_path.rglob("*.jsonl")) == []
+
+
+def test_where_nothing_can_be_written_the_log_says_so(read_only_folder, monkeypatch, caplog):
+    monkeypatch.setattr(tempfile, "tempdir", str(read_only_folder))
+    rescue = Rescue(read_only_folder / "r.jsonl")
+
+    rescue.keep(report("a"), FULL)
+    rescue.close()
+
+    assert rescue.paths == []
+    assert "task a, repetition 0 is only in benchmark.reports" in caplog.text
