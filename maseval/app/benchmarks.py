@@ -102,7 +102,7 @@ class BenchmarkSupport:
         """Why the simulations of a run failed."""
         return None
 
-    def unexplained(self, folder: Recording) -> str | None:
+    def explanation_obstacle(self, folder: Recording) -> str | None:
         """Why the failures of a run cannot be explained here; None if they can."""
         return None
 
@@ -128,7 +128,7 @@ class BenchmarkSupport:
         """A record of the run's recomputed numbers; None if the benchmark has no such thing."""
         return None
 
-    def uncertified(self, certificate: Path, folder: RunFolder) -> list[str]:
+    def certificate_differences(self, certificate: Path, folder: RunFolder) -> list[str]:
         """Where a run is not what a certificate says."""
         return []
 

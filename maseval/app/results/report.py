@@ -107,7 +107,7 @@ def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) 
             f"{folder.path} has no finished simulation yet; there is nothing to report"
         )
     support = support_for(folder)
-    unexplained = support.unexplained(folder) if explain else None
+    unexplained = support.explanation_obstacle(folder) if explain else None
     found = support.run_diagnosis(folder, on_progress) if explain and not unexplained else None
     return _Source(folder, found, unexplained)
 

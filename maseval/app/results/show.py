@@ -139,7 +139,7 @@ def _run_view(
         raise UnknownSimulationError(
             f"{folder.path} has no domain {wanted.domain!r}; it has {domains}"
         )
-    unexplained = support.unexplained(folder) if explain else None
+    unexplained = support.explanation_obstacle(folder) if explain else None
     found = None
     if explain and lines and unexplained is None:
         found = support.run_diagnosis(folder, on_progress)
@@ -162,7 +162,7 @@ def _simulation_view(
 ) -> SimulationView:
     report, support = folder.report(chosen), support_for(folder)
     messages = conversation(report)
-    unexplained = support.unexplained(folder) if explain else None
+    unexplained = support.explanation_obstacle(folder) if explain else None
     return SimulationView(
         line=line_of(report),
         trials=[line_of(folder.report(one)) for one in recorded],

@@ -151,6 +151,6 @@ def _check_certificate(
     if data:
         return None, "the data here is not that of the run"
     try:
-        return support.uncertified(certificate, folder), None
+        return support.certificate_differences(certificate, folder), None
     except MASEvalError as error:
         return None, str(error)

@@ -38,7 +38,7 @@ class BenchmarkReader:
             return Overview()
         support, lines = support_for(run), list(map(_line, known))
         summary = run_summary(lines, run.planned, support.conventions(run, lines)).for_report()
-        unexplained = support.unexplained(run)
+        unexplained = support.explanation_obstacle(run)
         summary["notes"] = [
             *notes_on(run),
             *summary["notes"],
@@ -67,7 +67,7 @@ class BenchmarkReader:
     def complete_report(self, run: Recording, report: Report) -> Shape:
         support = support_for(run)
         shown: dict[str, object] = {**report, "title": support.task_title(report)}
-        diagnosis = None if support.unexplained(run) else support.diagnosis(report)
+        diagnosis = None if support.explanation_obstacle(run) else support.diagnosis(report)
         if diagnosis is not None:
             shown |= {"labels": [diagnosis.name], "explanation": diagnosis.for_page()}
         return shown

@@ -248,7 +248,6 @@ class PlayTerminal:
             "policy": lambda rest: screen.show_text(self._briefing),
             "instructions": lambda rest: screen.show_text(self._briefing),
             "last": lambda rest: screen.show_last_result(),
-            "quit": self._quit,
         }
         self._moves: dict[str, Callable[[str], object]] = {
             "call": self._call,
@@ -309,6 +308,8 @@ class PlayTerminal:
             self._play.seat.say(text.removeprefix("/"))
             return True
         name, _, rest = text[1:].strip().partition(" ")
+        if name.lower() == "quit":
+            raise KeyboardInterrupt
         is_move = name.lower() in self._moves
         command = (self._moves if is_move else self._looks).get(name.lower())
         if command is None or (name.lower() == "transfer" and self._briefing.side != "user"):
@@ -344,9 +345,6 @@ class PlayTerminal:
         briefing = self._play.seat.view.briefing
         assert briefing is not None  # the conversation has begun
         return briefing
-
-    def _quit(self, rest: str) -> None:
-        raise KeyboardInterrupt
 
     def _show_tools(self, rest: str) -> None:
         tools = self._briefing.tools

@@ -29,7 +29,6 @@ if TYPE_CHECKING:  # help must not load what makes these
         Disagreement,
         FileScore,
         FileUnder,
-        Scores,
         ScoresUnder,
         UnreadableFile,
     )
@@ -134,15 +133,12 @@ def score(
     _print_unreadable(scores.unreadable)
     agree = all(each.agrees for each in scores) and not scores.unreadable
     if as_json:
-        print_json({"agree": agree, "files": _to_json(scores)})
+        readable = [each.to_dict() for each in scores]
+        unreadable = [each.to_dict() for each in scores.unreadable]
+        print_json({"agree": agree, "files": [*readable, *unreadable]})
     nothing_compared = any(not each.compared for each in scores)
     if scores.unreadable or nothing_compared or (fail_on_disagreement and not agree):
         raise typer.Exit(FAILED)
-
-
-def _to_json(scores: "Scores[FileScore]") -> list[dict[str, object]]:
-    readable = [each.to_dict() for each in scores]
-    return [*readable, *(each.to_dict() for each in scores.unreadable)]
 
 
 def _finish_under(found: "ScoresUnder", as_json: bool) -> None:

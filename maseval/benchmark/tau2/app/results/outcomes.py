@@ -17,7 +17,7 @@ from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.rescoring.causes import causes
-from maseval.benchmark.tau2.rescoring.record import PlannedTrial, open_record
+from maseval.benchmark.tau2.rescoring.record import open_record
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
 from maseval.benchmark.tau2.rescoring.tasks import task_content
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
@@ -45,22 +45,19 @@ def outcomes_of_file(
     whole = open_record(results, options.domain, version=options.data_version)
     found = rescore_record(whole, options, on_progress=on_progress)
     foreign = {each.slot for each in found.simulations if each.problem == FOREIGN_TASK}
+    if not options.embedded_tasks:
+        known = {name: found.known_tasks(domain) for name, domain in found.domains.items()}
+        foreign |= {slot for slot in found.passes if known[slot.domain].raw(slot.task_id) is None}
     costs = {each.slot: each.cost for each in found.simulations}
     outcomes = [
         Outcome(*slot[:2], slot.trial, None if slot in found.open else passed, costs.get(slot))
         for slot, passed in found.passes.items()
-        if slot not in foreign and _has_task(found, slot)
+        if slot not in foreign
     ]
     notes = [*options.marks, *map(str, causes(found))]
     return RecordedOutcomes(
         outcomes, len(found.slots), _settings(results, found), notes, _task_digests(found, outcomes)
     )
-
-
-def _has_task(found: RescoredRecord, slot: PlannedTrial) -> bool:
-    if found.options.embedded_tasks:
-        return True
-    return found.known_tasks(found.domains[slot.domain]).raw(slot.task_id) is not None
 
 
 def _task_digests(found: RescoredRecord, outcomes: list[Outcome]) -> dict[TaskKey, str]:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from maseval.app.results.task_names import TaskName, tasks_called, why_not_one
 from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, domain_name, reason_for_call
@@ -16,7 +15,6 @@ from maseval.benchmark.tau2.data_loader import (
 from maseval.benchmark.tau2.domains import Domain, domain_named, domain_names
 from maseval.benchmark.tau2.domains.banking_knowledge.documents import Hit, knowledge_base
 from maseval.benchmark.tau2.domains.banking_knowledge.variants import NAME as BANKING
-from maseval.benchmark.tau2.domains.base import ToolKitBase
 from maseval.benchmark.tau2.domains.releases import Release, release_named
 from maseval.core.exceptions import ConfigurationError
 
@@ -113,25 +111,19 @@ def _task(name: str, domains: Sequence[str], release: Release) -> DomainView:
 
 
 def _names(domains: Sequence[str], release: Release, *, only_base: bool) -> list[TaskName]:
-    return [
-        TaskName(name, str(raw.get("id")))
-        for name in domains
-        for split in (["base"] if only_base else _splits(release.tasks.domain(name)))
-        for raw in load_raw_tasks(name, split, version=release)
-    ]
-
-
-def _splits(domain: Domain) -> Sequence[str | None]:
-    """Return splits that hold every task: one for each file, or all of the only file."""
-    return [None] if domain.splits_file else list(domain.task_files)
+    names = []
+    for name in domains:
+        domain = release.tasks.domain(name)
+        # Every task is in one of the files, or in the whole of the only file.
+        every = [None] if domain.splits_file else list(domain.task_files)
+        for split in ["base"] if only_base else every:
+            tasks = load_raw_tasks(name, split, version=release)
+            names += [TaskName(name, str(raw.get("id"))) for raw in tasks]
+    return names
 
 
 def _tools(domain: Domain) -> list[ToolLine]:
-    kits = [("agent", domain.toolkit), ("user", domain.user_toolkit)]
-    return [line for side, kit in kits if kit is not None for line in _tools_of(side, kit)]
-
-
-def _tools_of(side: str, kit: type[ToolKitBase[Any]]) -> list[ToolLine]:
+    kits = {"agent": domain.toolkit, "user": domain.user_toolkit}
     return [
         ToolLine(
             function["name"],
@@ -140,5 +132,7 @@ def _tools_of(side: str, kit: type[ToolKitBase[Any]]) -> list[ToolLine]:
             function.get("description", ""),
             (function.get("parameters") or {}).get("properties", {}),
         )
+        for side, kit in kits.items()
+        if kit is not None
         for function in (definition["function"] for definition in kit.definitions())
     ]

@@ -82,7 +82,7 @@ class Tau2Support(BenchmarkSupport):
         )
         return RunDiagnosis(found, labels)
 
-    def unexplained(self, folder: Recording) -> str | None:
+    def explanation_obstacle(self, folder: Recording) -> str | None:
         unknown = sorted({one.domain for one in folder.planned} - set(domain_names()))
         if not unknown:
             return None
@@ -127,7 +127,7 @@ class Tau2Support(BenchmarkSupport):
     def certificate(self, folder: RunFolder) -> str:
         return certify(folder.path, partial=True).certificate.to_json()
 
-    def uncertified(self, certificate: Path, folder: RunFolder) -> list[str]:
+    def certificate_differences(self, certificate: Path, folder: RunFolder) -> list[str]:
         return verify(certificate, folder.path).differences
 
     def other_data(self, folder: RunFolder) -> list[str]:

@@ -16,7 +16,7 @@ from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
 from maseval.benchmark.tau2.agent_brief import AgentBrief, FunctionAgentAdapter, make_agents
 from maseval.benchmark.tau2.app.running.options import SAME, BranchOptions, RunOptions
-from maseval.benchmark.tau2.app.running.origin import Origin, RecordedConversation, find_origin
+from maseval.benchmark.tau2.app.running.origin import Origin, OriginConversation, find_origin
 from maseval.benchmark.tau2.app.running.participants import OwnAgent
 from maseval.benchmark.tau2.app.running.run import PreparedRun
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart
@@ -102,7 +102,7 @@ def _prepare(options: BranchOptions, origin: Origin) -> PreparedRun:
     return replace(prepared, path=path, start=start, origin=noted)
 
 
-def _run_options(options: BranchOptions, recorded: RecordedConversation) -> RunOptions:
+def _run_options(options: BranchOptions, recorded: OriginConversation) -> RunOptions:
     """Return the options of the run: what was not given is as in the original."""
     known = recorded.settings
     given: dict[str, Any] = {each.name: getattr(options, each.name) for each in fields(RunOptions)}
@@ -130,7 +130,7 @@ def _select(known: Mapping[str, object], *names: str) -> dict[str, object]:
     return {name: known[name] for name in names if name in known}
 
 
-def _mode(options: BranchOptions, recorded: RecordedConversation) -> object:
+def _mode(options: BranchOptions, recorded: OriginConversation) -> object:
     original = recorded.settings.get("mode", "solo" if recorded.solo else "normal")
     mode = original if options.mode == SAME else options.mode
     if (mode == "solo") is not recorded.solo:
@@ -172,7 +172,7 @@ def _read_prompt(path: Path) -> str:
     return text
 
 
-def _split_of(recorded: RecordedConversation) -> str:
+def _split_of(recorded: OriginConversation) -> str:
     """Return the split that has the task: telecom's sampled tasks are in its full set."""
     domain, task_id, _ = recorded.simulation
     for split in dict.fromkeys(["base", *domain_named(domain).task_files]):

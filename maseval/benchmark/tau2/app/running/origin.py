@@ -34,7 +34,7 @@ class NothingToBranchError(ConfigurationError):
 
 
 @dataclass(frozen=True)
-class RecordedConversation:
+class OriginConversation:
     """A recorded simulation, its release, and the settings of its run as options of a run.
 
     ``ended`` is False if it broke off, as by a failing provider.
@@ -53,7 +53,7 @@ class Origin:
     """A recorded simulation up to message ``at``."""
 
     run: str
-    recorded: RecordedConversation
+    recorded: OriginConversation
     at: int
     past: Sequence[Tau2Message]
 
@@ -91,7 +91,7 @@ def find_origin(
     return Origin(name, recorded, at, past)
 
 
-def _find_in_run(folder: RunFolder, task: str, trial: int | None) -> RecordedConversation:
+def _find_in_run(folder: RunFolder, task: str, trial: int | None) -> OriginConversation:
     trials = trials_named(task, folder.planned, folder.recorded, folder.path)
     chosen = trials[0] if trial is None else trial_numbered(trial, trials)
     report, setup = folder.report(chosen), RecordedSetup.of(folder.config.values)
@@ -106,7 +106,7 @@ def _find_in_run(folder: RunFolder, task: str, trial: int | None) -> RecordedCon
             f"{chosen} has no recorded conversation; `maseval show {folder.path}` shows why"
         )
     recording, world = read_recording(simulation), ReportSetup.of(report)
-    return RecordedConversation(
+    return OriginConversation(
         chosen,
         recording.messages,
         recording.termination_reason is not None,
@@ -122,7 +122,7 @@ def _find_in_file(
     trial: int | None,
     domain: str | None,
     data_version: str | None,
-) -> RecordedConversation:
+) -> OriginConversation:
     every = [simulation_id(item) for item in source.simulations(domain, data_version).items]
     trials = trials_named(task, every, every, source.path)
     chosen = trials[0] if trial is None else trial_numbered(trial, trials)
@@ -133,7 +133,7 @@ def _find_in_file(
     messages = read_recording(item.simulation, messages_required=False).messages
     settings = _file_settings(RecordedSetup.of_file(read_results(source.path)))
     version = release_named(item.version).name
-    return RecordedConversation(chosen, messages, True, version, item.solo, settings)
+    return OriginConversation(chosen, messages, True, version, item.solo, settings)
 
 
 def _run_settings(setup: RecordedSetup) -> dict[str, object]:

@@ -127,6 +127,7 @@ def _check_recomputed(entries: Sequence[SubmittedDomain]) -> list[BrokenRule]:
 
 def _content(entries: Sequence[SubmittedDomain], options: SubmitOptions) -> dict[str, Any]:
     deviations = list(dict.fromkeys(each for entry in entries for each in entry.deviations()))
+    days = (str(each["start_time"])[:10] for entry in entries for each in entry.simulations)
     standard, custom = TYPES
     contact = {"email": options.email, "name": options.contact_name, "github": options.github}
     return {
@@ -140,7 +141,7 @@ def _content(entries: Sequence[SubmittedDomain], options: SubmitOptions) -> dict
         "trajectories_available": True,
         "results": {entry.domain: entry.results() for entry in entries},
         "methodology": {
-            "evaluation_date": _last_day(entries),
+            "evaluation_date": max(days),
             "tau2_bench_version": RELEASE.version,
             "user_simulator": entries[0].user,
             "notes": options.notes,
@@ -151,11 +152,6 @@ def _content(entries: Sequence[SubmittedDomain], options: SubmitOptions) -> dict
             },
         },
     }
-
-
-def _last_day(entries: Sequence[SubmittedDomain]) -> str:
-    days = (str(each["start_time"])[:10] for entry in entries for each in entry.simulations)
-    return max(days)
 
 
 def _file_name(options: SubmitOptions, entry: SubmittedDomain) -> str:
@@ -179,11 +175,9 @@ def _write(
 
 
 def _notes(entries: Sequence[SubmittedDomain]) -> list[str]:
-    notes = []
-    for entry in entries:
-        if errors := entry.metrics["infra_error_count"]:
-            notes.append(
-                f"{entry.domain}: {errors} infrastructure errors are counted as failures; resuming "
-                f"the run with --output {entry.folder.path} tries them again"
-            )
-    return notes
+    return [
+        f"{entry.domain}: {errors} infrastructure errors are counted as failures; resuming "
+        f"the run with --output {entry.folder.path} tries them again"
+        for entry in entries
+        if (errors := entry.metrics["infra_error_count"])
+    ]
