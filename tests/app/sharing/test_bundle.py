@@ -189,7 +189,7 @@ def _canonical(value):
 
 def test_other_data_than_the_run_had_is_reported(archive, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "maseval.benchmark.tau2.app.results.comparable.data_fingerprint",
+        "maseval.benchmark.tau2.app.results.outcomes.data_fingerprint",
         lambda domain, *, version: {"db.json": "another"},
     )
 
