@@ -172,19 +172,19 @@ class ClusterLimits:
         known.bell.clear()
         known.heard = time.monotonic()
         grants, known.grants = known.grants, []
-        return News(known.term, self._limited(), grants)
+        return News(known.term, self._limited_names(), grants)
 
     async def has_answered(self, endpoint: str, model_id: str) -> bool:
         return model_id in self._endpoint(endpoint).answered
 
     async def limits(self) -> dict[str, float]:
         """Return the number of requests allowed at each endpoint that has a limit."""
-        return {name: int(self._endpoints[name].adaptive.value) for name in self._limited()}
+        return {name: int(self._endpoints[name].adaptive.value) for name in self._limited_names()}
 
     def _first_news(self, member: str) -> News:
         self._forget(member)
         known = self._members[member] = _Member()
-        return News(known.term, self._limited(), ())
+        return News(known.term, self._limited_names(), ())
 
     def _note(self, member: str, event: Event) -> None:
         endpoint = self._endpoint(event.endpoint)
@@ -228,7 +228,7 @@ class ClusterLimits:
         for known in self._members.values():
             known.bell.set()
 
-    def _limited(self) -> list[str]:
+    def _limited_names(self) -> list[str]:
         return [name for name, endpoint in self._endpoints.items() if endpoint.is_limited]
 
     def _endpoint(self, name: str) -> _Endpoint:

@@ -142,7 +142,7 @@ class Worker:
         with self._lock:
             late = [one for one, known in self._numbers.items() if known == number]
             done = [self._done(one, self._threads.give_up(one)) for one in late]
-        return self._packed(done) if done else None
+        return self._pack_done(done) if done else None
 
     def stop(self) -> None:
         """Take note that the run is stopping: nothing should wait for long any more."""
@@ -160,14 +160,14 @@ class Worker:
         with self._lock:
             running = dict(self._numbers)
         said = self._live_messages.news(running)
-        reply = self._packed(self._outbox[:count], said)
+        reply = self._pack_done(self._outbox[:count], said)
         while count > 1 and len(reply) > _LARGEST_REPLY:
             count //= 2
-            reply = self._packed(self._outbox[:count], said)
+            reply = self._pack_done(self._outbox[:count], said)
         del self._outbox[:count]
         return reply
 
-    def _packed(self, done: Sequence["_Done"], said: Mapping[int, Said] | None = None) -> bytes:
+    def _pack_done(self, done: Sequence["_Done"], said: Mapping[int, Said] | None = None) -> bytes:
         try:
             return self._without_secrets([each.delivery for each in done], said)
         except Exception:  # a report that nobody can write down
