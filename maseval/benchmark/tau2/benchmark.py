@@ -391,7 +391,7 @@ class Tau2Benchmark(Benchmark):
             self.orchestrator(
                 environment,
                 agent,
-                None if user is None else _user_side(user, respond),
+                user if user is None or isinstance(user, Participant) else TextUser(user, respond),
                 max_steps=self.max_invocations,
                 max_errors=self.max_errors,
                 validate_communication=self.validate_communication,
@@ -450,10 +450,6 @@ def describe_tools(environment: Tau2Environment, wording: Wording) -> None:
     if not isinstance(wording, OurWording):  # which are those that the tools come with
         domain = environment.world.domain.folder_name
         environment.describe_tools(wording.tools(environment.toolkit.definitions(), domain))
-
-
-def _user_side(user: User, respond: Callable[[str], str] | None) -> Participant:
-    return user if isinstance(user, Participant) else TextUser(user, respond)
 
 
 def _share_trajectory(agents: Sequence[AgentAdapter], environment: Tau2Environment) -> None:

@@ -269,7 +269,8 @@ def configure_model_ids(
     every = [tasks[position] for position in range(len(tasks))]  # iterating a queue means a run
     for role, model_id in (("user", user_model_id), ("evaluator", evaluator_model_id)):
         for task in every if model_id is not None else ():
-            named = _model_data(task, role).get("model_id")
+            data = task.user_data if role == "user" else task.evaluation_data
+            named = data.get("model_id")
             if named not in (None, model_id):
                 raise ConfigurationError(
                     f"task {task.id!r} already has {role} `model_id` set to {named!r}, not "
@@ -281,10 +282,6 @@ def configure_model_ids(
         if evaluator_model_id is not None:
             task.evaluation_data["model_id"] = evaluator_model_id
     return tasks
-
-
-def _model_data(task: Task, role: str) -> Mapping[str, object]:
-    return task.user_data if role == "user" else task.evaluation_data
 
 
 def _task(

@@ -73,7 +73,8 @@ class Tau2Environment(Environment):
         if task_data.get("lenient_order_ids"):
             domain = domain.lenient
         domain.require_ready()
-        self.folder = _folder(domain, task_data.get("db_path"))
+        db_path = task_data.get("db_path")
+        self.folder = _parent(load_domain_config(domain)["db_path"] if db_path is None else db_path)
         self.solo = bool(task_data.get("solo", False))
         self.initial_state: Mapping[str, Any] = task_data.get("initial_state") or {}
         start = initial_state(self.initial_state, task_data.get("noted_reads", ()))
@@ -343,12 +344,6 @@ def _by_name(method: Callable[..., object], args: Sequence[object]) -> dict[str,
     names = list(inspect.signature(method).parameters) if args else []
     names += [f"argument_{number}" for number in range(len(names) + 1, len(args) + 1)]
     return dict(zip(names, args, strict=False))
-
-
-def _folder(domain: Domain, db_path: str | Path | None) -> Path:
-    if db_path is None:
-        db_path = load_domain_config(domain)["db_path"]
-    return _parent(db_path)
 
 
 @lru_cache(maxsize=64)

@@ -103,15 +103,16 @@ class MessageUser(User):
         self._say(message)
 
     def _hear(self, incoming: Sequence[Tau2Message]) -> None:
-        self.messages.extend(message for message in incoming if self._hears(message))
+        self.messages.extend(
+            message
+            for message in incoming
+            if not self.skips_blank_messages or message["role"] == "tool" or has_text(message)
+        )
 
     def _say(self, message: SpokenMessage) -> None:
         self.messages.append(message)
         self.stopped = is_user_stop(message)
         self.turns += not is_tool_call(message)
-
-    def _hears(self, message: Tau2Message) -> bool:
-        return not self.skips_blank_messages or message["role"] == "tool" or has_text(message)
 
     def is_stop(self, message: SpokenMessage) -> bool:
         """Return True if the user's message ends the conversation."""

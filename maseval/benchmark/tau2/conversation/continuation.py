@@ -118,7 +118,12 @@ class Continuation(Orchestrator):
         if not self._left:
             return side.reply(incoming)
         message = self._next("assistant" if side is self.agent else "user")
-        require_recall(side).recall(incoming, message)
+        if not isinstance(side, CanRecall):
+            raise BranchPointError(
+                f"{type(side).__name__} cannot be given the beginning of a conversation: it has no "
+                "recall(incoming, message)"
+            )
+        side.recall(incoming, message)
         return message
 
     def _next(self, role: str) -> SpokenMessage:
@@ -156,16 +161,6 @@ class Continuation(Orchestrator):
         if not self.environment.world.is_replayed(call):
             return recorded
         return cast(ToolMessage, {**recorded, **found, "timestamp": recorded.get("timestamp")})
-
-
-def require_recall(side: object) -> CanRecall:
-    """Return a side that can take over a conversation; refuse any other, by its name."""
-    if isinstance(side, CanRecall):
-        return side
-    raise BranchPointError(
-        f"{type(side).__name__} cannot be given the beginning of a conversation: it has no "
-        "recall(incoming, message)"
-    )
 
 
 def check_turn_of_framework(past: Sequence[Tau2Message]) -> None:

@@ -233,7 +233,7 @@ def _merge(agent: deque[Tau2Message], user: deque[Tau2Message]) -> list[Tau2Mess
     while agent or user:
         merged.extend(_take_tool_messages(agent))
         merged.extend(_take_tool_messages(user))
-        if agent and user and not _is_same_message(agent[0], user[0]):
+        if agent and user and _role_and_text(agent[0]) != _role_and_text(user[0]):
             raise NoConversationError(
                 f"the agent's and the user's messages are not of one conversation: the agent has "
                 f"{_line(agent[0])} where the user has {_line(user[0])}"
@@ -251,8 +251,8 @@ def _take_tool_messages(side: deque[Tau2Message]) -> list[Tau2Message]:
     return taken
 
 
-def _is_same_message(one: Tau2Message, other: Tau2Message) -> bool:
-    return one["role"] == other["role"] and one.get("content") == other.get("content")
+def _role_and_text(message: Tau2Message) -> tuple[str, str | None]:
+    return message["role"], message.get("content")
 
 
 def _line(message: Tau2Message) -> str:

@@ -50,7 +50,8 @@ class Mistakes:
         parameters = _parameters(toolkit, action.name)
         for name, value in action.arguments.items():
             if name not in parameters.get("required", parameters.get("properties", {})):
-                yield lambda name=name: _without(action.arguments, name)  # type: ignore[misc]
+                kept = {key: each for key, each in action.arguments.items() if key != name}
+                yield lambda kept=kept: kept  # type: ignore[misc]
             choices = self._choices(toolkit, parameters, name, value)
             if choices or _alterable(value):
                 yield lambda name=name, value=value, choices=choices: {  # type: ignore[misc]
@@ -94,10 +95,6 @@ class Mistakes:
         place = self._random.choice([i for i, letter in enumerate(text) if letter.isdecimal()])
         digit = (int(text[place]) + self._random.randint(1, 9)) % 10
         return f"{text[:place]}{digit}{text[place + 1 :]}"
-
-
-def _without(arguments: Arguments, name: str) -> Arguments:
-    return {key: value for key, value in arguments.items() if key != name}
 
 
 def _alterable(value: object) -> bool:
