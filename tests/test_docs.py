@@ -155,7 +155,6 @@ def test_every_public_module_of_the_core_has_its_page():
     private = (
         *("maseval.core.engine.", "maseval.core.storage."),
         *("maseval.core.lazy", "maseval.core.shapes"),
-        *("maseval.core.event_loop", "maseval.core.scoring_options"),
     )
     modules = {
         module.name

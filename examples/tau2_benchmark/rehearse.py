@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from maseval import MASEvalError, commands
-from maseval.benchmark.tau2.agent_brief import MakeAgent
+from maseval.benchmark.tau2 import MakeAgent
 from maseval.interface.extras import how_to_install
 
 

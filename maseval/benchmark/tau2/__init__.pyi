@@ -2,6 +2,7 @@ from maseval.benchmark.tau2.agent import DefaultTau2Agent as DefaultTau2Agent
 from maseval.benchmark.tau2.agent import DefaultTau2AgentAdapter as DefaultTau2AgentAdapter
 from maseval.benchmark.tau2.agent_brief import AgentBrief as AgentBrief
 from maseval.benchmark.tau2.agent_brief import AgentModel as AgentModel
+from maseval.benchmark.tau2.agent_brief import MakeAgent as MakeAgent
 from maseval.benchmark.tau2.benchmark import Tau2Benchmark as Tau2Benchmark
 from maseval.benchmark.tau2.data_loader import TASK_SPLITS as TASK_SPLITS
 from maseval.benchmark.tau2.data_loader import VALID_DOMAINS as VALID_DOMAINS
@@ -9,16 +10,25 @@ from maseval.benchmark.tau2.data_loader import configure_model_ids as configure_
 from maseval.benchmark.tau2.data_loader import download_domain_data as download_domain_data
 from maseval.benchmark.tau2.data_loader import ensure_data_exists as ensure_data_exists
 from maseval.benchmark.tau2.data_loader import load_domain_config as load_domain_config
+from maseval.benchmark.tau2.data_loader import load_raw_task as load_raw_task
 from maseval.benchmark.tau2.data_loader import load_tasks as load_tasks
 from maseval.benchmark.tau2.default_benchmark import (
     DefaultAgentTau2Benchmark as DefaultAgentTau2Benchmark,
 )
+from maseval.benchmark.tau2.domains import Domain as Domain
+from maseval.benchmark.tau2.domains import domain_names as domain_names
+from maseval.benchmark.tau2.domains import register_domain as register_domain
 from maseval.benchmark.tau2.domains.airline.models import AirlineDB as AirlineDB
 from maseval.benchmark.tau2.domains.airline.tools import AirlineTools as AirlineTools
 from maseval.benchmark.tau2.domains.base import DB as DB
 from maseval.benchmark.tau2.domains.base import ToolKitBase as ToolKitBase
 from maseval.benchmark.tau2.domains.base import ToolType as ToolType
+from maseval.benchmark.tau2.domains.base import for_tasks as for_tasks
 from maseval.benchmark.tau2.domains.base import is_tool as is_tool
+from maseval.benchmark.tau2.domains.permanence import PermanenceRule as PermanenceRule
+from maseval.benchmark.tau2.domains.permanence import once_set as once_set
+from maseval.benchmark.tau2.domains.records import Record as Record
+from maseval.benchmark.tau2.domains.records import Table as Table
 from maseval.benchmark.tau2.domains.retail.models import RetailDB as RetailDB
 from maseval.benchmark.tau2.domains.retail.tools import RetailTools as RetailTools
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB as TelecomDB
@@ -35,5 +45,9 @@ from maseval.benchmark.tau2.metrics import compute_benchmark_metrics as compute_
 from maseval.benchmark.tau2.metrics import compute_pass_at_k as compute_pass_at_k
 from maseval.benchmark.tau2.metrics import compute_pass_hat_k as compute_pass_hat_k
 from maseval.benchmark.tau2.metrics import pass_hat_k as pass_hat_k
+from maseval.benchmark.tau2.players import PlayerTau2Benchmark as PlayerTau2Benchmark
+from maseval.benchmark.tau2.run_metrics import by_convention as by_convention
 from maseval.benchmark.tau2.scoring.score import score_simulation as score_simulation
+from maseval.benchmark.tau2.texts.loading import load_texts as load_texts
 from maseval.benchmark.tau2.user import Tau2User as Tau2User
+from maseval.benchmark.tau2.world import World as World

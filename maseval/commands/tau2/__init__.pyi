@@ -14,5 +14,8 @@ from maseval.benchmark.tau2.app.running.plan import plan as plan
 from maseval.benchmark.tau2.app.running.play import play as play
 from maseval.benchmark.tau2.app.running.run import run as run
 from maseval.benchmark.tau2.app.running.tasks import tasks as tasks
+from maseval.benchmark.tau2.app.sharing.leaderboard import (
+    SubmissionRefusedError as SubmissionRefusedError,
+)
 from maseval.benchmark.tau2.app.sharing.submit import export as export
 from maseval.benchmark.tau2.app.sharing.submit import submit as submit
