@@ -48,7 +48,7 @@ def audit(
     data_dir: AnyPath | None = None,
     version: AnyVersion = None,
 ) -> list[Finding]:
-    """What is odd or wrong in the tasks of a domain, the worst first.
+    """Return the findings about the tasks of a domain, errors first.
 
     Without ``domain``, airline, retail and telecom are audited. A domain of your own is given as
     its object, or by name once it is registered.
@@ -91,7 +91,6 @@ _MOST_SHOWN = 200
 
 
 def counts(findings: Sequence[Finding]) -> dict[tuple[str, str], int]:
-    """How many findings of each kind there are in each domain."""
     return dict(Counter((finding.domain, finding.kind) for finding in findings))
 
 

@@ -226,7 +226,6 @@ def _of_several(
 
 
 def _count_noun(task: AuditedTask) -> object:
-    """What a task's verdict depends on besides the reference solution."""
     if task.criteria is None:
         return None
     return task.criteria.model_dump(

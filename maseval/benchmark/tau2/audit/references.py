@@ -69,7 +69,7 @@ def _unknown_ids(task: AuditedTask) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=256)
 def _shape(audited: AuditedDomain, table: str) -> re.Pattern[str] | None:
-    """What the ids of a table look like, if they all look alike; ids without digits never do."""
+    """Return a pattern for the ids of a table, or None if they differ in form or have no digits."""
     digits = {re.sub(r"\d", "9", key) for key in audited.tables[table]}
     for shapes, letters in ((digits, ""), ({re.sub("[a-z]+", "w", d) for d in digits}, "w")):
         if len(shapes) == 1:

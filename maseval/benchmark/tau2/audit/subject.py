@@ -62,7 +62,6 @@ class Finding:
     evidence: Mapping[str, object] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """In JSON's terms."""
         return asdict(self)
 
 
@@ -162,7 +161,7 @@ class AuditedTask:
         return self.begun().state()
 
     def is_in_the_world(self, value: str) -> bool:
-        """Whether the databases have a text, before the task or when it begins."""
+        """Tell whether the databases hold a text, before the task or at its start."""
         sought = value.lower()
         return sought in self.audited.text.lower() or sought in self._text_at_start
 
@@ -176,7 +175,7 @@ class AuditedTask:
 
     @property
     def looks_at_the_world(self) -> bool:
-        """Whether the end state is compared at all."""
+        """True if the end state is compared at all."""
         return self.criteria is not None and self.criteria.look_at_the_world
 
     @cached_property
@@ -193,7 +192,6 @@ def toolkit_with(domain: Domain, action: Action) -> type[ToolKitBase[Any]] | Non
 
 
 def no_tool(action: Action) -> str:
-    """What is wrong with an action for which there is no toolkit."""
     return f"the {action.requestor} has no tool {action.name!r}"
 
 

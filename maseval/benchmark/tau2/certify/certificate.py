@@ -16,7 +16,7 @@ class CertificateError(MASEvalError, ValueError):
 
 
 class RewardAgreement(TypedDict):
-    """How the recorded rewards compare with the recomputed ones."""
+    """Counts of recorded rewards that were compared with recomputed ones."""
 
     compared: int
     equal: int
@@ -24,7 +24,7 @@ class RewardAgreement(TypedDict):
 
 
 class DomainNumbers(TypedDict):
-    """What was recomputed for one domain; every planned simulation counts."""
+    """Recomputed numbers of one domain; every planned simulation counts."""
 
     simulations: int
     missing: int
@@ -64,7 +64,7 @@ class Certificate:
 
     @property
     def signed_text(self) -> str:
-        """What a signature is about: the content as canonical JSON."""
+        """The text that a signature covers: the content as canonical JSON."""
         return canonical_json(self.content)
 
     def with_signature(self, signature: str) -> "Certificate":
@@ -78,23 +78,21 @@ class Certificate:
 
     @property
     def is_clean(self) -> bool:
-        """Whether every recorded reward was confirmed and nothing was suspicious."""
+        """True if every recorded reward was confirmed and nothing was suspicious."""
         agreement = self.content["agreement"]
         return agreement["equal"] == agreement["compared"] and not self.content["suspicions"]
 
     @property
     def is_sound(self) -> bool:
-        """Whether something was compared, and nothing makes the numbers untrustworthy."""
+        """True if something was compared and nothing makes the numbers untrustworthy."""
         fatal = any(cause["fatal"] for cause in self.content["causes"])
         return self.content["agreement"]["compared"] > 0 and not fatal
 
     def to_dict(self) -> dict[str, Any]:
-        """In JSON's terms, with the checksum, and the signature if there is one."""
         signature = {} if self.signature is None else {"signature": self.signature}
         return {**self.content, "sha256": self.sha256, **signature}
 
     def to_json(self) -> str:
-        """As the text of a file."""
         return json.dumps(self.to_dict(), indent=2) + "\n"
 
     @classmethod
@@ -124,7 +122,7 @@ class Certificate:
         return certificate
 
     def text(self) -> str:
-        """In words: what is wrong with the record first, the suspicions last."""
+        """Describe the certificate: causes first, then the numbers, then the suspicions."""
         agreement, content = self.content["agreement"], self.content
         lines = [f"{each['kind']}: {_with_remedy(each)}" for each in content["causes"]]
         for name, numbers in content["numbers"].items():

@@ -238,7 +238,7 @@ class _Certification:
 
 
 def _numbers(found: RescoredRecord, domain: str) -> DomainNumbers:
-    """What was recomputed for one domain; every planned simulation counts."""
+    """Recomputed numbers of one domain; every planned simulation counts."""
     passes = {slot: passed for slot, passed in found.passes.items() if slot.domain == domain}
     tasks = [*count_trials((slot.task_id, passed) for slot, passed in passes.items()).values()]
     rewards = [_reward(found, slot) for slot in passes]

@@ -1,4 +1,4 @@
-"""Why this verdict: what decided a simulation's reward, and what would have changed it."""
+"""Explanations of verdicts: the reasons for a reward, and what would have changed it."""
 
 from maseval.benchmark.tau2.domains.permanence import ABSENT
 from maseval.benchmark.tau2.explain.divergence import Divergence

@@ -47,7 +47,7 @@ def explain(
     most_trials: int = MOST_TRIALS,
     version: AnyVersion = None,
 ) -> Explanation:
-    """Why a simulation got its reward, and what would have changed it.
+    """Explain why a simulation got its reward, and what would have changed it.
 
     The arguments are those of ``score_simulation``. ``most_trials`` bounds the search for the
     smallest set of tool calls that flips the verdict.
@@ -97,7 +97,6 @@ def explain_subject(subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> E
 
 
 def _explain_end_state(subject: ScoredCase, passed: bool, most_trials: int) -> dict[str, Any]:
-    """What is known about the end state and the calls that led there."""
     workshop = RepairSearch(subject, most_trials=most_trials)
     if passed:
         return {"repair": workshop.breaking()} if workshop.writes else {}
@@ -132,7 +131,7 @@ def _described_in(subject: ScoredCase) -> dict[str, tuple[str, ...]]:
 
 
 def _calls_decide(subject: ScoredCase) -> bool:
-    """Whether the verdict failed at something that tool calls decide."""
+    """Tell whether the verdict failed at something that tool calls decide."""
     info = subject.reward_info
     failed = {
         RewardType.DB: not (info["db_check"] or {"db_match": True})["db_match"],

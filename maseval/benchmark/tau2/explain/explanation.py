@@ -64,7 +64,7 @@ _MOST_TEXTS = 3
 
 
 def described_section(texts: Mapping[str, Sequence[str]]) -> Iterator[ExplanationSection]:
-    """Where the agent could have read of the calls that it did not make."""
+    """Yield a section with the documents that describe the calls the agent did not make."""
     lines: list[str] = []
     for call, names in texts.items():
         more = f" and {len(names) - _MOST_TEXTS} more" if len(names) > _MOST_TEXTS else ""
@@ -212,7 +212,7 @@ def _json(value: object) -> str:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a simulation got its reward.
+    """The reasons for a simulation's reward.
 
     ``wrong_fields`` are where the end state differs from the gold one; they decide the verdict
     only if ``state_gates``. ``repair`` is a smallest set of tool calls that would flip the

@@ -1,4 +1,4 @@
-"""What the checks of a verdict amount to, and why a replay failed."""
+"""Scored cases, summaries of their checks, and the reasons why a replay failed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -78,7 +78,7 @@ class CheckSummary:
 
 @dataclass(frozen=True)
 class ReplayFault:
-    """Why a conversation could not be replayed."""
+    """The reason why a conversation could not be replayed."""
 
     message_index: int | None
     call: Mapping[str, object] | None
@@ -152,7 +152,7 @@ def _share(checks: Sequence[Mapping[str, Any]] | None, key: str, words: str) -> 
 
 
 def replay_fault(reward_info: RewardInfo) -> ReplayFault | None:
-    """Why a conversation could not be replayed, if it could not."""
+    """Return the reason why a conversation could not be replayed, or None."""
     problem = replay_problem(reward_info)
     if problem is None:
         return None

@@ -51,12 +51,12 @@ class Repair:
 
     @property
     def only_adds(self) -> bool:
-        """Whether nothing that was done had to be undone."""
+        """True if no recorded call has to be left out."""
         return bool(self.changes) and all(c.kind == "add" for c in self.changes or ())
 
 
 class RepairSearch:
-    """Where sets of changes to one conversation are tried out."""
+    """A search for the changes to one conversation that would flip its verdict."""
 
     def __init__(self, subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> None:
         self.case = subject.case
@@ -80,7 +80,7 @@ class RepairSearch:
         return _make_call(action, self.setting.solo)
 
     def place(self, dropped: Sequence[int] = (), added: Sequence[Action] = ()) -> Placement | None:
-        """Where the added calls must stand for all that tool calls decide to be right.
+        """Return where the added calls must stand for the end state to be right, or None.
 
         None if it is not right wherever they stand.
         """

@@ -17,7 +17,7 @@ FieldPath = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class FieldPlace:
-    """Where a value stands: whose database, which table, which record, which field in it."""
+    """The position of a value: side, table, record and path within the record."""
 
     side: DatabaseSide
     table: str
@@ -63,7 +63,7 @@ class WorldSnapshot:
         return (self.state.company if side == "company" else self.state.customer) or {}
 
     def value(self, place: FieldPlace) -> object:
-        """What stands at a place now."""
+        """Return the value at a place, or ``ABSENT``."""
         value = self._record(place)
         for step in place.path:
             try:

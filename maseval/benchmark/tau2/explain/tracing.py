@@ -1,4 +1,4 @@
-"""Who wrote what: each wrong value with the call that wrote it, and the action that should have."""
+"""Wrong values of an end state, traced to the calls that wrote them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

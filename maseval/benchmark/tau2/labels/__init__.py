@@ -1,4 +1,4 @@
-"""Who failed: rule-based labels for failed simulations, and what they add up to."""
+"""Rule-based labels that say who failed in a simulation, and their totals."""
 
 from maseval.benchmark.tau2.labels.failure import WHO, Label, Who
 from maseval.benchmark.tau2.labels.label import explain_and_label, label

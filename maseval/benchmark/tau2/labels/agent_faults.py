@@ -150,7 +150,7 @@ def information_not_given(failure: Failure) -> Label | None:
 
 
 def _still_wanted(failure: Failure) -> bool:
-    """Whether the user asked for information that a refusal did not make pointless.
+    """Tell whether the user asked for information and no refusal made it pointless.
 
     It did not if the user asks after it, or if the agent has given figures before it.
     """
@@ -183,7 +183,7 @@ def _suspicious(failure: Failure) -> list[tuple[int, Tau2ToolCall]]:
 
 
 def _about_the_same(wanted: Tau2ToolCall, made: Tau2ToolCall, failure: Failure) -> bool:
-    """Whether a call stands for the missing one: same subject, or a subject nobody wants.
+    """Tell whether a call stands for the missing one: same subject, or a subject nobody wants.
 
     The subject is the first argument: an order, a reservation, a customer.
     """
@@ -212,7 +212,6 @@ def transferred_too_early(failure: Failure) -> Label | None:
 
 
 def _agreed_to_a_transfer(failure: Failure) -> bool:
-    """Whether the user ended it as transferred, after the agent had spoken of that."""
     last = failure.messages[-1]
     offers = list(failure.said_by("assistant"))[-1:]
     ended = last["role"] == "user" and TRANSFER in (last.get("content") or "")
@@ -239,7 +238,7 @@ def extra_write(failure: Failure) -> Label | None:
 
 
 def permanent_write(failure: Failure) -> Label | None:
-    """What would have made it pass was not found, but what made that impossible was."""
+    """No repair was found, but a write that made success impossible was."""
     found = failure.explanation.divergence
     if found is None or found.call is None:
         return None
@@ -272,7 +271,7 @@ def _lists_record(answer: Tau2Message, name: str) -> bool:
 
 
 def _settled_for_another(failure: Failure, call: Tau2ToolCall) -> bool:
-    """Whether the user said yes to a question that names another record of the kind."""
+    """Tell whether the user said yes to a question that names another record of the kind."""
     kind = next(iter(call["arguments"]))
     looked_up = {made["arguments"].get(kind) for _, made, _ in failure.calls}
     others = {other for other in looked_up if isinstance(other, str)}
@@ -299,7 +298,7 @@ def missing_write(failure: Failure) -> Label | None:
 
 
 def _sign_of_neglect(failure: Failure, call: Tau2ToolCall) -> str | None:
-    """What shows that the agent passed over a call; None if nothing does."""
+    """Return the sign that the agent passed over a call, or None."""
     if failure.subject.case.setting.solo:
         return "the agent works alone"
     if call["requestor"] == "user":

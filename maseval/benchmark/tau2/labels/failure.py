@@ -1,4 +1,4 @@
-"""What the rules look at, and what they answer."""
+"""Failed simulations as the rules see them, and the labels that rules give."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ WHO: tuple[Who, ...] = ("agent", "user", "task", "infrastructure", "unclear")
 
 @dataclass(frozen=True)
 class Label:
-    """Who failed and how, the name of the rule that says so, and what it saw."""
+    """A label: who failed and how, with the rule that gave it and its evidence."""
 
     who: Who
     what: str
@@ -45,11 +45,9 @@ class Label:
     evidence: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """In JSON's terms."""
         return {**asdict(self), "evidence": list(self.evidence)}
 
     def text(self) -> str:
-        """In words, the evidence below."""
         return "\n".join([f"{self.who}: {self.what} (rule: {self.rule})", *self._evidence_lines()])
 
     def _evidence_lines(self) -> Iterator[str]:
@@ -66,7 +64,7 @@ class Failure:
 
     @cached_property
     def changes(self) -> tuple[CallChange, ...]:
-        """What would have made it pass; empty if that is not known."""
+        """The changes that would have made it pass; empty if none are known."""
         repair = self.explanation.repair
         return (repair.changes or ()) if repair else ()
 
@@ -107,7 +105,7 @@ class Failure:
         return [call for _, call, _ in self.calls if call["name"] == tool]
 
     def refusals_of(self, call: Tau2ToolCall) -> list[tuple[int, str]]:
-        """Where the agent refuses something while it speaks of what a call is about.
+        """Return the agent's messages that refuse something and speak of a call.
 
         What it offers afterwards it has not refused.
         """
@@ -116,7 +114,7 @@ class Failure:
         return [(at, text) for at, text in said if refusal(text) and speaks_of(text, call)]
 
     def offers_of(self, call: Tau2ToolCall) -> list[tuple[int, str]]:
-        """Where the agent asks whether it shall do what a call is about."""
+        """Return the agent's messages that ask whether to make a call."""
         said = self.said_by("assistant")
         return [(at, text) for at, text in said if _offers(text, call)]
 
@@ -129,11 +127,9 @@ class Failure:
         return {places[number]: text for number, text in why.items()}
 
     def reply_before(self, index: int) -> tuple[int, str] | None:
-        """What the user said last before a message."""
         return next(((i, text) for i, text in reversed(self._user) if i < index), None)
 
     def reply_after(self, index: int) -> tuple[int, str] | None:
-        """What the user said first after a message."""
         return next(((i, text) for i, text in self._user if i > index), None)
 
     def agreement_to(self, index: int, call: Tau2ToolCall) -> tuple[int, str] | None:
@@ -173,7 +169,7 @@ class Failure:
 
     @property
     def nothing_wrong_done(self) -> bool:
-        """Whether all that failed could still have been made good when the conversation ended."""
+        """True if everything could still have been made right when the conversation ended."""
         repair = self.explanation.repair
         if repair is None:
             return bool(self.explanation.to_be_said)
@@ -233,7 +229,6 @@ class Failure:
         ]
 
     def is_gold(self, call: Tau2ToolCall) -> bool:
-        """Whether a call is one of the reference solution's."""
         return any(
             action.name == call["name"] and action.arguments == call["arguments"]
             for action in self.gold
@@ -241,14 +236,14 @@ class Failure:
 
 
 def _offers(text: str, call: Tau2ToolCall) -> bool:
-    """Whether a text asks about what a call does; next to a refusal, in the question itself."""
+    """Tell whether a text offers a call; next to a refusal, the question itself must name it."""
     if refusal(text):
         return any(asks(each) and says_the_like(each, call) for each in sentences(text))
     return asks(text) and proposes(text, call)
 
 
 def _alike(one: Tau2ToolCall, other: Tau2ToolCall) -> bool:
-    """Whether two calls have the same tool and the same subject, which is the first argument."""
+    """Tell whether two calls have the same tool and the same first argument."""
     first = next(iter(other["arguments"]), None)
     if one["name"] != other["name"] or first is None:
         return False
@@ -278,7 +273,7 @@ def _calls_with_answers(
 
 
 def is_error(answer: Tau2Message) -> bool:
-    """Whether a tool's answer says that the call failed."""
+    """Tell whether a tool's answer reports an error."""
     return (answer.get("content") or "").startswith("Error")
 
 

@@ -1,4 +1,4 @@
-"""Who failed: a label for a failed simulation, by the first rule that applies.
+"""Labels for failed simulations: the first rule that applies decides.
 
 The rules stand in a fixed order, from what is certain to what needs judgement. A simulation that
 none of them fits is ``unclear``, which is a label like the others.
@@ -49,7 +49,7 @@ def label(
     data_dir: AnyPath | None = None,
     version: AnyVersion = None,
 ) -> Label | None:
-    """Who failed in a simulation, and how; None if it passed.
+    """Say who failed in a simulation, and how; None if it passed.
 
     The arguments are those of ``score_simulation``.
     """

@@ -68,7 +68,7 @@ def text_that_cannot_match(failure: Failure) -> Label | None:
 
 
 def gold_raises(failure: Failure) -> Label | None:
-    """What would have to be left out is what the reference solution wants to do, and cannot."""
+    """A call of the reference solution raises, and the agent was penalised for making it."""
     case = failure.subject.case
     faults = {each.action_id: each for each in gold_state(case.setting).errors}
     for action in failure.gold:
@@ -85,7 +85,7 @@ def gold_raises(failure: Failure) -> Label | None:
 
 
 def gold_against_the_policy(failure: Failure) -> Label | None:
-    """What is missing is forbidden by the policy: an agent that keeps to it cannot pass.
+    """The missing call is forbidden by the policy: an agent that obeys it cannot pass.
 
     Unless the agent refused it and did nothing else on its own, it may have failed otherwise.
     """
@@ -125,7 +125,7 @@ def _against_the_policy(
 
 
 def _refused_for_the_policy(failure: Failure, calls: list[Tau2ToolCall]) -> bool:
-    """Whether the agent refused a call, to the user or to the human it handed over to.
+    """Tell whether the agent refused a call, to the user or in the summary of a transfer.
 
     A refusal because the facts are in doubt has another reason.
     """
@@ -156,7 +156,6 @@ def payment_left_open(failure: Failure) -> Label | None:
 
 
 def _same_subject(call: Tau2ToolCall, action: Action) -> bool:
-    """Whether both calls are about the same record: their first arguments are equal."""
     first = next(iter(action.arguments), None)
     return first is not None and call["arguments"].get(first) == action.arguments[first]
 
@@ -230,7 +229,7 @@ def _records_of_person(failure: Failure, call: Tau2ToolCall) -> Iterator[str]:
 
 
 def _earlier_answers(failure: Failure, call: Tau2ToolCall) -> Iterator[str]:
-    """What the tools answer to the steps of the reference solution before this one."""
+    """Yield the tools' answers to the earlier steps of the reference solution."""
     world = failure.subject.case.setting.world()
     for action in failure.gold:
         if action.action_id == call["id"]:

@@ -34,7 +34,7 @@ def reported_without_looking(failure: Failure) -> Label | None:
 
 
 def _setting(tool: str) -> str:
-    """What of the device a tool of the user's changes, as people write it."""
+    """Return a pattern for the setting that one of the user's tools changes."""
     verbs = r"^(?:toggle|turn|set|reset|reseat|grant|disconnect|connect|check)_|_(?:on|off)$"
     noun = re.sub(r"_(?:mode|preference|settings|mode_preference)$", "", re.sub(verbs, "", tool))
     return noun.replace("_", r"[ _-]?")
@@ -50,7 +50,7 @@ def _claims(failure: Failure, topic: str) -> Iterator[tuple[int, str]]:
 
 
 def _has_looked(failure: Failure, before: int, topic: str) -> bool:
-    """Whether a tool of the user's was about a setting, by its name or in its answer."""
+    """Tell whether the user called a tool whose name or answer is about a setting."""
     for index, call, answer in failure.calls:
         if index < before and call["requestor"] == "user":
             name = call["name"].replace("_", " ")
@@ -82,7 +82,7 @@ REPORT_RULES: tuple[LabelRule, ...] = (reported_without_looking, asked_for_a_hum
 
 
 def write_of_the_user(failure: Failure) -> Label | None:
-    """What would have to be left out was done by the user, on whose idea is not decided."""
+    """The wrong write was made by the user; whose idea it was stays undecided."""
     wrong = [change for change in failure.to_leave_out if change.call["requestor"] == "user"]
     if not wrong:
         return None
@@ -106,7 +106,6 @@ def same_outcome(failure: Failure) -> Label | None:
 
 
 def _is_booked_amount(field: WrongField) -> bool:
-    """Whether a field is an entry of a payment history, or the amount of one."""
     path = field.place.path
     return "payment_history" in path and (path[-1] == "amount" or isinstance(path[-1], int))
 
@@ -168,7 +167,7 @@ def named_by_the_user(failure: Failure) -> Label | None:
 
 
 def _is_named(said: str, name: str, made: object, wanted: object) -> bool:
-    """Whether the user's words have a number with what it counts, or the kind of a payment."""
+    """Tell whether the user named a number with what it counts, or a kind of payment."""
     if isinstance(made, int) and not isinstance(made, bool):
         noun = said_as(name.rsplit("_", 1)[-1])
         return re.search(rf"\b{made}\b[^.?!\n]{{0,40}}\b(?:{noun})", said.lower()) is not None

@@ -60,7 +60,7 @@ def _agreed_to_wrong_calls(failure: Failure) -> Iterator[tuple[str, str]]:
 
 
 def turned_down(failure: Failure, *, outright: bool = False) -> Iterator[tuple[str, str]]:
-    """Where the agent offered what is missing, and the user said no and never came back to it.
+    """Yield the offers of missing calls that the user declined and never came back to.
 
     Unless ``outright``, asking for less counts as well, if the offer was exact.
     """
@@ -84,7 +84,6 @@ def turned_down(failure: Failure, *, outright: bool = False) -> Iterator[tuple[s
 
 
 def _says_no_to(text: str, call: Tau2ToolCall) -> bool:
-    """Whether a sentence says no to a call, or to whatever was offered."""
     declined = [each for each in words.sentences(text) if words.declines(each)]
     return any(_WHATEVER.search(each) or proposes(each, call) for each in declined)
 
@@ -172,7 +171,7 @@ class _Leave:
 
     @cached_property
     def confirmed(self) -> bool:
-        """Whether it was asked to confirm something missing, and did, or said nothing at all."""
+        """True if the user was asked to confirm a missing call, and did or said nothing."""
         if STOP not in self.content or not words.asks(self.asked):
             return False
         if self.reply and not words.agrees(self.reply):
@@ -186,12 +185,12 @@ class _Leave:
 
     @property
     def _is_about_other_ids(self) -> bool:
-        """Whether what was open is another action than the missing one, by the ids it names."""
+        """True if the open question names other ids than the missing calls have."""
         return any(other_ids(self._exchange, change.call) for change in self._failure.to_add)
 
     @cached_property
     def too_early(self) -> bool:
-        """Whether it was asked for something, or was to wait, and left without saying no."""
+        """True if the user was asked something, or told to wait, and left without saying no."""
         if words.speaks_of_a_transfer(self.asked) or transferred_at(self._failure) is not None:
             return False
         if words.refusal(self.asked) or words.declines(self.reply):
@@ -225,7 +224,7 @@ def _leave(failure: Failure) -> _Leave | None:
 
 
 def _done_otherwise(failure: Failure) -> bool:
-    """Whether the agent has already done, in another way, what is missing."""
+    """Tell whether the agent already did the missing thing in another way."""
     worked = {i for i, _, answer in failure.writes if not is_error(answer)}
     return any(index in worked for index, _ in failure.attempts)
 
@@ -290,7 +289,7 @@ def made_up(failure: Failure, calls: list[tuple[int, Tau2ToolCall]]) -> Iterator
 
 
 def _first_told_by_user(failure: Failure, value: str, before: int) -> int | None:
-    """Where the user was the first to give a value that it was not given itself."""
+    """Return the message in which the user first gave a value that the task does not have."""
     if any(written in failure.scenario for written in spellings(value)):
         return None
     for index, message in enumerate(failure.messages[:before]):
@@ -322,12 +321,12 @@ def turned_the_right_value_down(failure: Failure) -> Label | None:
 
 
 def _is_word(value: str) -> bool:
-    """Whether a value is a word that people choose, like a colour: no id and no code."""
+    """Tell whether a value is an ordinary word, such as a colour, and not an id or a code."""
     return value.islower() and not id_like(value)
 
 
 def _turns_down(failure: Failure, index: int, text: str, value: str) -> bool:
-    """Whether the user says no to a value, or asks for something else after it was offered."""
+    """Tell whether the user rejects a value, or asks for something else after it was offered."""
     if _denies(text, value):
         return True
     offers = [offer for at, offer in failure.said_by("assistant") if at < index]

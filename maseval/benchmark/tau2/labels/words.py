@@ -1,4 +1,4 @@
-"""What a sentence does: it asks, agrees, declines, refuses, announces, or says goodbye.
+"""Patterns for what a text does (asks, agrees, declines, refuses) and which call it is about.
 
 The patterns are English, as the policies and the personas are. They only ever support a rule that
 also looks at the calls: none of them decides by itself.
@@ -86,52 +86,49 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def asks(text: str) -> bool:
-    """Whether something is to be confirmed."""
+    """Tell whether a text asks for a confirmation."""
     return any(_ASKS.search(each) for each in _sentences(text))
 
 
 def closes(text: str) -> bool:
-    """Whether it is about nothing in particular: further help, a goodbye."""
+    """Tell whether a text only offers further help or says goodbye."""
     return bool(_CLOSES.search(text))
 
 
 def requests(text: str) -> bool:
-    """Whether an answer is needed: a confirmation, a choice, a piece of information."""
+    """Tell whether a text needs an answer: a confirmation, a choice, a piece of information."""
     return asks(text) or any(_REQUESTS.search(each) for each in _sentences(text))
 
 
 def announces(text: str) -> bool:
-    """Whether it ends with what the speaker is about to do."""
+    """Tell whether a text ends with what the speaker is about to do."""
     return any(_ANNOUNCES.search(each) for each in list(_sentences(text))[-1:])
 
 
 def agrees(text: str) -> bool:
-    """Whether it says yes, anywhere, and nothing that takes it back."""
+    """Tell whether a text says yes and nothing that takes it back."""
     return bool(_AGREES.search(plain(text))) and not declines(text)
 
 
 def declines(text: str) -> bool:
-    """Whether it says no."""
     return bool(_DECLINES.search(plain(text)) or _NO.search(plain(text)))
 
 
 def narrows(text: str) -> bool:
-    """Whether it asks for less, or for something else."""
+    """Tell whether a text asks for less, or for something else."""
     return bool(_NARROWS.search(plain(text)))
 
 
 def says_goodbye(text: str) -> bool:
-    """Whether it thanks or takes leave."""
     return bool(_LEAVES.search(plain(text)))
 
 
 def refusal(text: str) -> bool:
-    """Whether something is refused."""
     return bool(_REFUSES.search(plain(text)))
 
 
 def doubts_the_facts(text: str) -> bool:
-    """Whether something could not be found out or confirmed."""
+    """Tell whether a text says that something could not be found out or confirmed."""
     return bool(_DOUBTS.search(plain(text)))
 
 
@@ -147,22 +144,19 @@ def sentences(text: str) -> list[str]:
 
 
 def wants_a_human(text: str) -> bool:
-    """Whether somebody else is asked for."""
     return bool(_WANTS_A_HUMAN.search(plain(text)))
 
 
 def wants_to_know(text: str) -> bool:
-    """Whether a piece of information is asked for."""
     return bool(_WANTS_TO_KNOW.search(plain(text)))
 
 
 def gives_figures(text: str) -> bool:
-    """Whether amounts of money are given."""
+    """Tell whether a text gives amounts of money."""
     return re.search(r"\$ ?\d|\d\.\d\d\b", text) is not None
 
 
 def speaks_of_a_transfer(text: str) -> bool:
-    """Whether handing over to a human is mentioned."""
     return bool(_TRANSFERS.search(text))
 
 
@@ -219,7 +213,7 @@ def id_like(text: str) -> list[str]:
 
 
 def spellings(value: str) -> list[str]:
-    """How people write a value, in small letters: a date also with the name of its month."""
+    """Return the ways to write a value, in lower case; a date also with the name of its month."""
     found = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)", value)
     if found is None or not 1 <= int(found[2]) <= 12:
         return [value.lower()]
@@ -230,19 +224,19 @@ def spellings(value: str) -> list[str]:
 
 
 def mentions(text: str, value: str) -> bool:
-    """Whether a value stands in a text by itself, not as a part of a longer word."""
+    """Tell whether a value stands in a text by itself, not as a part of a longer word."""
     bare = re.escape(value.lstrip("#").lower())
     return re.search(rf"(?<![\w.-]){bare}(?![\w-])", text.lower()) is not None
 
 
 def own_values(call: Tau2ToolCall) -> list[str]:
-    """What distinguishes a call from others for the same person; who it is for is left out."""
+    """Return the values that distinguish a call from others for the same person."""
     arguments = {k: v for k, v in call["arguments"].items() if k not in OWNERS}
     return list(dict.fromkeys(telling_values(arguments)))
 
 
 def speaks_of(text: str, call: Tau2ToolCall) -> bool:
-    """Whether a text is about a call: it says what its name says, or names its record.
+    """Tell whether a text is about a call: it says what the tool's name says, or names the record.
 
     Otherwise it has to name two of its values: one alone may be chance.
     """
@@ -253,7 +247,7 @@ def speaks_of(text: str, call: Tau2ToolCall) -> bool:
 
 
 def proposes(text: str, call: Tau2ToolCall) -> bool:
-    """Whether a text speaks of a call in one sentence, or names its record or two of its values."""
+    """Tell whether one sentence speaks of a call, or the text names its record or two values."""
     name = record(call)
     if (name is not None and mentions(text, name)) or names_its_values(text, call):
         return True
@@ -261,17 +255,17 @@ def proposes(text: str, call: Tau2ToolCall) -> bool:
 
 
 def names_its_values(text: str, call: Tau2ToolCall) -> bool:
-    """Whether at least two of a call's own values are named: one alone may be chance."""
+    """Tell whether a text names at least two of a call's own values: one alone may be chance."""
     return sum(mentions(text, value) for value in own_values(call)) > 1
 
 
 def means(text: str, call: Tau2ToolCall) -> bool:
-    """Whether a text says what a call does: the name of its record alone is not enough."""
+    """Tell whether a text says what a call does; the name of its record alone is not enough."""
     return says_the_like(text, call) or names_its_values(text, call)
 
 
 def other_ids(text: str, call: Tau2ToolCall) -> bool:
-    """Whether a text names ids of the kind that a call has, and not all of the call's own.
+    """Tell whether a text names ids of the kind that a call has, and not all of the call's own.
 
     Dates and bare numbers do not count: they may stand for anything.
     """
@@ -289,13 +283,13 @@ def _shape(value: str) -> str:
 
 
 def says_the_like(text: str, call: Tau2ToolCall) -> bool:
-    """Whether a text says what a call's name says, in these or in other words."""
+    """Tell whether a text says what a tool's name says, in these or in other words."""
     patterns = _topic(call)
     return bool(patterns) and all(re.search(each, text.lower()) for each in patterns)
 
 
 def reports_it_done(sentence: str, call: Tau2ToolCall) -> bool:
-    """Whether a sentence says that what a call's name says has been done."""
+    """Tell whether a sentence reports that a call was carried out."""
     patterns = [each.replace("return|refund", "return|remov") for each in _topic(call)]
     text = sentence.lower()
     if not patterns or not all(re.search(each, text) for each in patterns):
@@ -316,5 +310,5 @@ def _topic(call: Tau2ToolCall) -> list[str]:
 
 
 def said_as(word: str) -> str:
-    """How people say a word of a tool's name: the beginnings of the words they use."""
+    """Return the beginnings of the words that people use for a word of a tool's name."""
     return _SAID_AS.get(word, word[:5])

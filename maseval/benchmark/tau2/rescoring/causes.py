@@ -1,4 +1,4 @@
-"""Why a record is not what the benchmark would have written, each cause with its evidence."""
+"""Causes why a record is not what the benchmark would have written, each with its evidence."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
 from dataclasses import asdict, dataclass
@@ -40,12 +40,10 @@ class Cause:
         return f"{self.kind}: {self.text}" + (f"; {self.remedy}" if self.remedy else "")
 
     def to_dict(self) -> dict[str, object]:
-        """In JSON's terms."""
         return asdict(self)
 
 
 def share_of(several: Sequence[RescoredSimulation], found: RescoredRecord) -> str:
-    """How many of all simulations these are."""
     return f"{len(several)} of {len(found.simulations)} simulations"
 
 
@@ -294,12 +292,10 @@ def other_judgement(found: RescoredRecord) -> Iterator[Cause]:
 
 
 def by_judge_alone(each: RescoredSimulation) -> bool:
-    """Whether only the answers of a judge differ."""
     return each.differing == ("NL_ASSERTION",)
 
 
 def both_rewards(each: RescoredSimulation) -> str:
-    """What was recorded, and what comes out now."""
     if each.reward is None:
         return each.differences[0]
     return f"recorded {each.recorded:g}, recomputed {each.reward:g}"
@@ -453,5 +449,5 @@ _CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Cause]]] = (
 
 
 def causes(found: RescoredRecord) -> list[Cause]:
-    """What is wrong with a record, that which explains most first."""
+    """Return what is wrong with a record; the causes that explain most come first."""
     return [cause for check in _CHECKS for cause in check(found)]

@@ -11,7 +11,7 @@ from maseval.stats.agreement import Agreement, agreement
 
 @dataclass(frozen=True)
 class JudgesAgreement:
-    """How far two judges agree on single assertions, and on whether simulations pass."""
+    """The agreement of two judges, on single assertions and on whole simulations."""
 
     first: str
     second: str
@@ -19,7 +19,6 @@ class JudgesAgreement:
     verdicts: Agreement
 
     def to_dict(self) -> dict[str, object]:
-        """In JSON's terms."""
         return {
             "first": self.first,
             "second": self.second,
@@ -59,7 +58,7 @@ class JudgePanel:
         ]
 
     def to_dict(self) -> dict[str, object]:
-        """In JSON's terms; empty without a judge."""
+        """Return the JSON form; empty without a judge."""
         if not self.judges:
             return {}
         return {

@@ -1,4 +1,4 @@
-"""Why a verdict changes from one release to another."""
+"""Reasons why a verdict changes from one release to another."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,22 +40,22 @@ class ReleaseVerdict:
 
     @property
     def open(self) -> bool:
-        """Whether a judge would decide it."""
+        """True if only a judge can decide it."""
         return self.again.simulation.open
 
     @property
     def asks_judge(self) -> bool:
-        """Whether the release asks a judge about it, whatever else it finds."""
+        """True if the release asks a judge about it, whatever else it finds."""
         return self.again.simulation.asks_judge
 
     @property
     def judge_is_moot(self) -> bool:
-        """Whether there was no judge, and none could have turned the failure."""
+        """True if there was no judge, and none could have turned the failure."""
         return self.asks_judge and self.again.verdict.so_far is not None and not self.open
 
     @property
     def parts(self) -> Mapping[str, float]:
-        """What counts, and how it came out; without a judge who was not there."""
+        """The reward of each check that counts, without a judge's if there was none."""
         verdict = self.again.verdict.reward_info or self.again.verdict.so_far
         return {} if verdict is None else verdict["reward_breakdown"] or {}
 
@@ -101,12 +101,11 @@ class Reason:
         return f"{self.kind} ({self.text})" if self.text else self.kind
 
     def to_dict(self) -> dict[str, str]:
-        """In JSON's terms."""
         return {"kind": self.kind, "text": self.text}
 
 
 def reasons(before: ReleaseVerdict, after: ReleaseVerdict) -> tuple[Reason, ...]:
-    """What makes the verdict another, most telling first."""
+    """Return the reasons why two verdicts differ, the most telling first."""
     gone, new = before.failed_by - after.failed_by, after.failed_by - before.failed_by
     found = []
     if after.open and not before.open:
@@ -136,7 +135,6 @@ def _why(kind: str, before: ReleaseVerdict, after: ReleaseVerdict, *, appeared: 
 
 
 def _replay(failing: ReleaseVerdict, other: ReleaseVerdict) -> Reason:
-    """Why a conversation can be replayed under the one and not under the other."""
     name = failing.unreplayable_call
     if name is None:
         return Reason("other replay")
@@ -160,7 +158,7 @@ def _criteria(standing: ReleaseVerdict) -> Mapping[str, Any]:
 
 
 def difference(old: Sequence[object], new: Sequence[object]) -> str:
-    """What is not in a list any more, what has come, and what is there with other arguments."""
+    """Describe what a list lost, what it gained, and what has other arguments now."""
     gone = [each for each in old if _content(each) not in map(_content, new)]
     come = [each for each in new if _content(each) not in map(_content, old)]
     lost, added = ([_name(each) for each in some] for some in (gone, come))

@@ -1,4 +1,4 @@
-"""Where recorded simulations come from: a results file, simulations, or the reports of a run.
+"""Records of simulations: a results file, simulations, or the reports of a run.
 
 What the source says of itself (its domain, tasks, policy, number of trials) is kept beside the
 simulations, to be compared with the benchmark's own. None of it is believed.
@@ -142,7 +142,7 @@ class SimulationRecord:
 
     @property
     def has_plan(self) -> bool:
-        """Whether it is known which simulations there should be.
+        """True if the record says which simulations there should be.
 
         Simulations from anywhere, such as lines of a file, may be of several runs.
         """

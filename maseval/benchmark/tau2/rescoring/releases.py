@@ -41,7 +41,6 @@ class VerdictChange:
 
     @classmethod
     def between(cls, before: ReleaseVerdict, after: ReleaseVerdict) -> "VerdictChange":
-        """What becomes of a simulation."""
         old, new = (None if each.open else each.passed for each in (before, after))
         why = reasons(before, after) if old != new else ()
         slot = after.again.simulation.slot
@@ -56,7 +55,6 @@ class VerdictChange:
         return "up" if self.after else "down"
 
     def to_dict(self) -> dict[str, object]:
-        """In JSON's terms."""
         return {
             **self.trial._asdict(),
             "direction": self.direction,
@@ -69,7 +67,7 @@ class VerdictChange:
 
 @dataclass(frozen=True)
 class ReleaseTotals:
-    """How many verdicts change from one release to another.
+    """Counts of the verdicts that change from one release to another.
 
     ``open`` are those that a judge decides: if it says yes each time, ``up_if_met`` go up, and if
     it says no each time, ``down_if_not_met`` go down. ``asks_judge`` counts all that the release
@@ -108,12 +106,11 @@ class ReleaseTotals:
         return ReleaseTotals(**{name: mine[name] + theirs[name] for name in mine})
 
     def to_dict(self) -> dict[str, int]:
-        """In JSON's terms."""
         return asdict(self)
 
 
 def counted_reasons(changes: Sequence[VerdictChange]) -> Counter[tuple[Direction, str]]:
-    """How many changes each kind of reason has, by the way they go."""
+    """Count the changes by direction and kind of reason."""
     return Counter(
         (each.direction, kind)
         for each in changes
@@ -150,7 +147,7 @@ class ScoredUnder:
 
     @property
     def totals(self) -> dict[str, ReleaseTotals]:
-        """How many change, under each release but the first."""
+        """The totals of each release but the first."""
         return {
             name: ReleaseTotals.of(changes, self.ended_early)
             for name, changes in self.every.items()

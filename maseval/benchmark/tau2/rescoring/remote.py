@@ -77,7 +77,7 @@ class Assessment(NamedTuple):
 
 @dataclass(frozen=True)
 class _Desk:
-    """What a process knows of the record that it works on."""
+    """The state that a process keeps of the record it works on."""
 
     recount: RescoredRecord
     domains: dict[DomainName, Domain] = field(default_factory=dict)

@@ -114,7 +114,6 @@ class RescoredRecord:
         return RescoringResult(found, new, task)
 
     def _verdict(self, item: RecordItem, task: Mapping[str, Any] | None) -> NewVerdict:
-        """By the first judge, if there is one; the others are asked where it was."""
 
         def by(judge: ModelAdapter | None) -> NewVerdict:
             return rescore_simulation(
@@ -187,7 +186,7 @@ class RescoredRecord:
 
     @cached_property
     def by_slot(self) -> Mapping[PlannedTrial, list[RescoredSimulation]]:
-        """What is recorded of each planned simulation."""
+        """The recorded simulations of each planned trial."""
         found: dict[PlannedTrial, list[RescoredSimulation]] = defaultdict(list)
         for each in self.simulations:
             found[each.slot].append(each)
@@ -219,20 +218,20 @@ class RescoredRecord:
 
     @cached_property
     def passes(self) -> Mapping[PlannedTrial, bool]:
-        """Whether each planned simulation passed; of several in one place, all must have."""
+        """The outcome of each planned trial; of several simulations of one trial, all must pass."""
         return {
             slot: slot in self.by_slot and all(map(self.passed_alone, self.by_slot[slot]))
             for slot in self.slots
         }
 
     def passed_alone(self, each: RescoredSimulation) -> bool:
-        """Whether one of the simulations passed, whatever else is recorded in its place."""
+        """Tell whether a simulation passed, whatever else is recorded of the same trial."""
         if self.copy_of(each) is not None:
             return False
         return each.passed_as_recorded if self.options.as_recorded else each.passed
 
     def copy_of(self, each: RescoredSimulation) -> RescoredSimulation | None:
-        """What a simulation is a copy of; None if it is none."""
+        """Return the simulation that another one copies, or None."""
         return self._copies_by_identity.get(id(each))
 
     @cached_property
@@ -255,7 +254,7 @@ class RescoredRecord:
 
     @property
     def passed(self) -> int:
-        """How many planned simulations passed."""
+        """The number of planned trials that passed."""
         return sum(self.passes.values())
 
     @cached_property
@@ -290,12 +289,12 @@ class RescoredRecord:
 
     @property
     def problems(self) -> Counter[str]:
-        """Why simulations could not be judged, and how many."""
+        """The number of simulations without a verdict, by the reason."""
         return Counter(each.problem for each in self.simulations if each.problem)
 
     @property
     def unjudged(self) -> int:
-        """How many only a judge model could judge."""
+        """The number of simulations that only a judge model can decide."""
         return self.problems[NEEDS_JUDGE]
 
 

@@ -25,18 +25,16 @@ class Suspicion:
     text: str
 
     def to_dict(self) -> dict[str, str]:
-        """In JSON's terms."""
         return asdict(self)
 
 
 def name_of(domain: str, simulation: Mapping[str, object]) -> str:
-    """How a certificate names a simulation."""
     trial = simulation.get("trial")
     return f"{domain} task {simulation.get('task_id')}, trial {'?' if trial is None else trial}"
 
 
 def oddities(simulation: Mapping[str, Any], where: str) -> Iterator[Suspicion]:
-    """What one simulation shows by itself, without playing it again."""
+    """Yield what is suspicious in one simulation by itself, without a replay."""
     messages: Sequence[Tau2Message] = simulation["messages"]
     yield from _times(simulation, messages, where)
     turns = [message.get("turn_idx") for message in messages]
@@ -72,7 +70,6 @@ def _times(
 
 
 def _is_later(time: str, end: str) -> bool:
-    """Whether a time lies after an end by more than writing it down takes."""
     try:
         return datetime.fromisoformat(time) - datetime.fromisoformat(end) > _SLACK
     except (ValueError, TypeError):  # not times, or only one of them in a time zone
@@ -99,7 +96,7 @@ def _bare(call: Mapping[str, object]) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class SimulationIdentity:
-    """What is kept of a simulation to compare it with all others.
+    """The part of a simulation that is compared with all others, to find copies.
 
     ``talks`` if a user took part, ``stopped`` if the user's stop is its last message.
     """
@@ -115,7 +112,6 @@ class SimulationIdentity:
 
 
 def identity_of(domain: str, simulation: Mapping[str, Any]) -> SimulationIdentity:
-    """What is kept of a simulation of a domain."""
     return SimulationIdentity(
         name_of(domain, simulation),
         domain,

@@ -30,7 +30,7 @@ def task_content(task: RawTaskLike) -> str:
 
 
 def differing_parts(theirs: RawTaskLike, ours: RawTaskLike) -> list[str]:
-    """What of a task is not as the benchmark has it."""
+    """Return the parts of a task that differ from the benchmark's."""
     a, b = _parts(theirs), _parts(ours)
     found = [name for name in (CRITERIA, INSTRUCTIONS, START) if a[name] != b[name]]
     if CRITERIA in found and not _has_criteria(theirs) and _has_criteria(ours):
@@ -134,7 +134,7 @@ def _anything(task_id: str, names: Sequence[str]) -> bool:
 
 
 def _numbered_after(task_id: str, names: Sequence[str]) -> bool:
-    """Whether the ids are the task's own, such as ``12_0``; ``toggle_data_0`` is any task's."""
+    """Tell whether ids are the task's own, such as ``12_0``; ``toggle_data_0`` is any task's."""
     return all(name.startswith(f"{task_id}_") for name in names)
 
 

@@ -63,39 +63,35 @@ class RescoredSimulation:
 
     @property
     def passed(self) -> bool:
-        """By the new verdict."""
         return self.reward is not None and is_successful(self.reward)
 
     @property
     def open(self) -> bool:
-        """Whether a judge would decide it: everything else is as it should be."""
+        """True if only a judge can decide it: all other checks passed."""
         return self.problem == NEEDS_JUDGE
 
     @property
     def passed_as_recorded(self) -> bool:
-        """By the recorded verdict."""
         return self.recorded is not None and is_successful(self.recorded)
 
     @property
     def compared(self) -> bool:
-        """Whether there are two verdicts to compare."""
         return self.recorded is not None and (self.reward is not None or bool(self.differences))
 
     @property
     def agrees(self) -> bool:
-        """Whether both verdicts say the same."""
         return self.compared and not self.differences
 
     @property
     def foreign_ending(self) -> bool:
-        """Whether it ended in a way that its release does not have."""
+        """True if it ended in a way that its release does not have."""
         endings = {each.value for each in release_named(self.version).rules.loop.endings}
         return self.ending is not None and self.ending not in endings
 
 
 @dataclass(frozen=True)
 class NewVerdict:
-    """What judging again gave: a verdict, what it raised, or why there is none.
+    """The result of scoring again: a verdict, an error raised, or the reason why there is none.
 
     ``so_far`` is the verdict without the judge who would be needed. Where that is a failure, it is
     the verdict: no judge can turn it.
@@ -115,7 +111,7 @@ class NewVerdict:
 
     @classmethod
     def without_judge(cls, so_far: RewardInfo | None, unread: str | None = None) -> "NewVerdict":
-        """What is known where a judge is needed and there is none, or none that is understood."""
+        """Build the result where a judge is missing or cannot be understood."""
         decided = so_far is not None and not is_successful(so_far["reward"])
         return cls(
             reward_info=so_far if decided else None,
@@ -170,7 +166,7 @@ def rescore_simulation(
 
 
 def compare_verdicts(item: RecordItem, new: NewVerdict) -> dict[str, Any]:
-    """What the two verdicts and the conversation say about each other, as fields of ``Judged``."""
+    """Compare the two verdicts, and return fields of ``RescoredSimulation``."""
     recorded, found = item.recorded, new.reward_info
     reward = None if recorded is None else number(recorded.get("reward"))
     fault = None if found is None else replay_fault(found)
@@ -216,7 +212,7 @@ def _same(one: object, other: object) -> bool:
 
 
 def contradiction(verdict: Mapping[str, object]) -> str | None:
-    """Where a verdict contradicts its own checks, which is a sign that it was edited."""
+    """Return how a verdict contradicts its own checks, a sign that it was edited, or None."""
     reward, breakdown = number(verdict.get("reward")), mapping(verdict, "reward_breakdown")
     for kind, value in breakdown.items():
         met = _met(verdict, kind)
@@ -243,7 +239,7 @@ def _differing(found: RewardInfo, recorded: Mapping[str, object]) -> Iterator[st
 
 
 def _met(verdict: Mapping[str, object], kind: str) -> bool | None:
-    """Whether a check of a verdict passed; None if it was not made."""
+    """Tell whether a check of a verdict passed; None if it was not made."""
     if kind not in _CHECKS:
         return None
     name, key = _CHECKS[kind]
@@ -277,5 +273,4 @@ def _cost(simulation: Mapping[str, object]) -> float | None:
 
 
 def foreign_domain(name: str | None, domain: Domain) -> bool:
-    """Whether the record calls its domain otherwise."""
     return name is not None and name != domain.name

@@ -56,7 +56,7 @@ def _fault(fault: Mapping[str, Any], value: object) -> str:
 
 
 def field_path(location: tuple[str | int, ...], value: object) -> str:
-    """Where in ``value`` a fault is, such as ``messages[3].tool_calls[0].name``."""
+    """Return the path of a fault in ``value``, such as ``messages[3].tool_calls[0].name``."""
     path = ""
     for step, after in zip_longest(location, location[1:]):
         # A message's role is part of the location, though it is not a field.

@@ -1,4 +1,4 @@
-"""How a file holds its simulations: in one object, in lines, or in a folder beside it."""
+"""Layouts of results files: one object, lines, or a folder with a file for each simulation."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ class FullDuplexResultsError(ResultsFormatError):
 
 
 def is_voice(info: Mapping[str, Any]) -> bool:
-    """Whether a run's ``info`` says that its sides talked at the same time."""
+    """Tell whether a run's ``info`` describes a full-duplex (voice) run."""
     user = info.get("user_info") or {}
     native = info.get("audio_native_config") is not None
     return native or user.get("implementation") == _VOICE_USER
@@ -54,7 +54,7 @@ _LINE_KEYS = frozenset({"simulation", "traces", "repeat_idx", "messages"})
 
 
 def layout_of(path: Path) -> Layout | None:
-    """How a file holds its simulations; None if it holds none.
+    """Return the layout of a file, or None if it holds no simulations.
 
     As in v1.0.x, a file with a folder named ``simulations`` beside it has them in that folder.
     """
@@ -74,7 +74,7 @@ def _layout_of_content(path: Path) -> Layout | None:
 
 
 def has_simulations(path: Path) -> bool:
-    """Whether it is a results file or the one of a folder; any other JSON file is not."""
+    """Tell whether a file is a results file, or the ``results.json`` of a folder."""
     try:
         with open_json(path) as stream:
             return any(name in _SIMULATION_KEYS for name in member_names(stream))

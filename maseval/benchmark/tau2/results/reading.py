@@ -101,7 +101,7 @@ class ResultsFile:
 
     @cached_property
     def info(self) -> RunInfo:
-        """What all simulations have in common; lines have no such thing."""
+        """The run's ``info``, which a file of lines does not have."""
         info = self._member("info")
         if info is None:
             raise ResultsFormatError(f"{self.path}, info: missing")
@@ -208,7 +208,7 @@ class ResultsFile:
 
     @cached_property
     def form(self) -> str:
-        """Which release's form it has, ``1.0.1`` or ``0.2.0``, as its first simulation shows."""
+        """The release whose form the first simulation has, ``1.0.1`` or ``0.2.0``."""
         if self.layout == "directory":
             return "1.0.1"
         try:

@@ -37,7 +37,7 @@ def simulation_of(report: Report) -> dict[str, Any] | Omitted:
 
 
 def release_of_report(report: Report) -> Release:
-    """By which release a repetition was run; earlier runs do not say, and were v0.2.0's."""
+    """Return the release that a repetition was run by; without a record of it, v0.2.0."""
     environment = (report.get("config") or {}).get("environment") or {}
     return release_named(environment.get("version"))
 
@@ -54,7 +54,7 @@ def _form(report: Report, simulation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def infrastructure_error(report: Report) -> dict[str, Any] | None:
-    """What is stored for a repetition that is ``Omitted``; None in releases that store nothing."""
+    """Return the form stored for an ``Omitted`` repetition; None in releases that store nothing."""
     if TerminationReason.INFRASTRUCTURE_ERROR not in release_of_report(report).rules.loop.endings:
         return None
     error, when = report.get("error") or {}, report.get("started_at")

@@ -63,7 +63,7 @@ class JsonStream:
 
     @property
     def offset(self) -> int:
-        """How many bytes have been consumed."""
+        """The number of bytes consumed so far."""
         return self._bytes_before + _size(self._text[: self._at])
 
     def peek(self) -> str:
@@ -154,7 +154,7 @@ class JsonStream:
             raise self._format_error(f"expected {character!r}", self._at)
 
     def _may_continue(self, error: JSONDecodeError) -> bool:
-        """Whether a value that could not be read may be whole once more is read."""
+        """Tell whether a value that could not be read may be complete once more is read."""
         open_string = error.msg.startswith("Unterminated string")
         if not open_string and error.pos < len(self._text) - _MARGIN:
             return False

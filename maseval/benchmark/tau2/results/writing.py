@@ -32,7 +32,7 @@ from maseval.data.store import AnyPath
 
 
 class ExportSummary(NamedTuple):
-    """What was written; what v0.2.0's form cannot hold is in ``omitted`` and ``omitted_path``."""
+    """The written file; what v0.2.0's form cannot hold is in ``omitted`` and ``omitted_path``."""
 
     path: Path
     domain: str
@@ -235,7 +235,7 @@ class _Export:
 
 
 def index_entry(simulation: Mapping[str, Any]) -> dict[str, Any]:
-    """What the index of a folder says of one of its simulations."""
+    """Return the entry of a simulation in the index of a folder."""
     keys = ("id", "task_id", "trial", "termination_reason", "agent_cost", "duration")
     verdict = simulation.get("reward_info")
     entry = {key: simulation.get(key) for key in keys}

@@ -1,4 +1,4 @@
-"""What is scored: a recorded conversation, with the task and the world in which it took place.
+"""Cases to score: a recorded conversation with the task and the world in which it took place.
 
 Whoever scores, explains or labels a simulation comes in by ``case_of``.
 """
@@ -64,7 +64,7 @@ class Case:
 
     @property
     def messages(self) -> Sequence[Tau2Message]:
-        """What was said and done; looked for where there is nothing, a ``ReplayError``."""
+        """The messages; a ``ReplayError`` if the recording has none."""
         if self.recording.silent:
             text = "'NoneType' object is not iterable"
             raise ReplayError(text, None, original=TypeError(text))
@@ -80,7 +80,7 @@ class Case:
 
     @property
     def criteria(self) -> Criteria:
-        """What the task's author looks at; a task without criteria counts nothing."""
+        """The task's criteria; a task without any has an empty reward basis."""
         return self.task.evaluation_criteria or Criteria(reward_basis=[])
 
     def strictly(self) -> "Case":
@@ -89,7 +89,6 @@ class Case:
         return replace(self, setting=setting)
 
     def counts(self, kind: RewardType) -> bool:
-        """Whether the reward depends on this check."""
         return kind in self.criteria.reward_basis
 
     def replay(self) -> World:
@@ -135,7 +134,7 @@ def case_of(
 
 @lru_cache(maxsize=64)
 def _folder(domain: Domain, data_dir: Path | None, cache: Path) -> Path:
-    """Where the domain's databases lie, verified once per process and not once per verdict."""
+    """Find the folder of the domain's databases, verified once per process."""
     names = [name for name in (domain.db_file, domain.user_db_file) if name]
     return domain_folder(domain, names, data_dir, domain.version)
 

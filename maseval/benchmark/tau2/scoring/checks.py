@@ -27,7 +27,7 @@ from maseval.core.model import ModelAdapter
 
 
 class Findings(TypedDict, total=False):
-    """What a check reports; each fills its own part of the verdict."""
+    """The parts of a verdict that checks fill in, each its own."""
 
     db_check: DBCheck
     env_assertions: list[EnvAssertionCheck]
@@ -38,7 +38,7 @@ class Findings(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """What one check found: the reward of each of its parts, and why."""
+    """The outcome of one check: the reward of each of its parts, and the evidence."""
 
     rewards: Mapping[RewardType, float] = field(default_factory=dict)
     findings: Findings = field(default_factory=lambda: Findings())

@@ -150,7 +150,7 @@ class JudgeMemory:
             yield from iter_records(self.path, on_torn=lambda line: None)
 
     def reply(self, request: str) -> str | None:
-        """What was replied to a request; None if nobody asked it yet."""
+        """Return the kept reply to a request, or None."""
         with self._lock:
             return self._known.get(request)
 
@@ -205,7 +205,7 @@ class RemoteJudgeMemory(JudgeMemory):
             self._fresh.append((request, model_id, reply))
 
     def take_new_replies(self) -> list[tuple[str, str, str]]:
-        """What was kept since the last time, each as ``keep`` takes it."""
+        """Return the replies kept since the last call, each as the arguments of ``keep``."""
         with self._lock:
             fresh, self._fresh = self._fresh, []
             return fresh

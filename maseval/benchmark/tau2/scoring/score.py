@@ -39,7 +39,7 @@ _NL_NOT_EVALUATED = "NL assertions are part of the reward basis, but they are no
 
 
 class EvaluationType(StrEnum):
-    """Which checks are run; in v0.2.0, ``all`` means all but those that need a judge.
+    """The checks to run; in v0.2.0, ``all`` means all but those that need a judge.
 
     The last two, which v0.2.0 does not have, count every check, whatever the task's author says.
     """
@@ -65,7 +65,7 @@ _WHATEVER_THE_BASIS = (
 
 
 class Verdict(NamedTuple):
-    """What was found, and whose database matched the gold state, where that was checked."""
+    """A verdict, and which database matched the gold state if that was checked."""
 
     reward_info: RewardInfo
     match: StateMatch | None = None

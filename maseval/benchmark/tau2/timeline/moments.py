@@ -36,7 +36,6 @@ class Mismatch:
 
     @classmethod
     def of(cls, error: ReplayError) -> "Mismatch":
-        """What a strict replay would raise."""
         return cls(str(error), error.expected, error.found)
 
 
@@ -127,7 +126,7 @@ class Replayed:
         return RepeatedCall(index, call, self._note_change(), mismatch)
 
     def _note_change(self) -> Differences:
-        """What the last call changed; everything is compared again only then."""
+        """Return what the last call changed; only then is everything compared again."""
         before, now = self.now, settled_snapshot(self.world)
         if now.state == before.state:
             return ()

@@ -116,7 +116,7 @@ class Timeline:
         return {"total": found.total, "records": [_record(each) for each in found.records]}
 
     def to_dict(self) -> dict[str, object]:
-        """In JSON's terms: each state once, and for every message the number of its state."""
+        """Return the JSON form: each state once, and for every message the number of its state."""
         states: list[dict[str, object]] = []
         numbers: dict[int, int] = {}
         messages = []
