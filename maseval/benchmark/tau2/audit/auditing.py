@@ -55,12 +55,14 @@ def audit(
     """
     names = VALID_DOMAINS if domain is None else (domain,)
     findings = [
-        each for name in names for each in _of(name, split, data_dir, release_of(name, version))
+        each
+        for name in names
+        for each in _audit_domain(name, split, data_dir, release_of(name, version))
     ]
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
-def _of(
+def _audit_domain(
     named: str | Domain, split: str, data_dir: AnyPath | None, release: Release
 ) -> Iterator[Finding]:
     domain = release.domain(named)
@@ -73,12 +75,12 @@ def _of(
             task_id = str(raw.get("id"))
             yield Finding(domain.name, task_id, "task cannot be read", "error", str(error))
     for task in tasks:
-        yield from _of_task(task)
+        yield from _audit_task(task)
     for look in _DOMAIN_CHECKS:
         yield from look(audited, tasks)
 
 
-def _of_task(task: AuditedTask) -> Iterator[Finding]:
+def _audit_task(task: AuditedTask) -> Iterator[Finding]:
     try:
         for look in _TASK_CHECKS:
             yield from look(task)
@@ -95,7 +97,7 @@ def counts(findings: Sequence[Finding]) -> dict[tuple[str, str], int]:
 
 
 def text(findings: Sequence[Finding]) -> str:
-    """One line a finding, the worst first."""
+    """Return one line a finding, the worst first."""
     return "\n".join(
         f"{f.severity:<8}{f.domain}{'' if f.task_id is None else f' task {f.task_id}'}: "
         f"{f.kind}: {f.text}"
@@ -104,7 +106,7 @@ def text(findings: Sequence[Finding]) -> str:
 
 
 def document(findings: Sequence[Finding], version: str) -> str:
-    """The page: a table of counts, and every finding that is more than a note."""
+    """Return the page: a table of counts, and every finding that is more than a note."""
     return "\n".join([*_head(findings, version), *_details(findings)]) + "\n"
 
 
@@ -137,14 +139,10 @@ def _details(findings: Sequence[Finding]) -> Iterator[str]:
             of_kind = [finding for finding in chosen if finding.kind == kind]
             if of_kind:
                 yield from ("", f"### {kind.capitalize()}", "")
-                yield from map(_line, of_kind[:_MOST_SHOWN])
+                yield from map(_format_finding, of_kind[:_MOST_SHOWN])
 
 
-def _line(finding: Finding) -> str:
-    where = finding.domain if finding.task_id is None else (f"{finding.domain} `{finding.task_id}`")
-    return f"- {where}: {_plain(finding.text)}"
-
-
-def _plain(words: str) -> str:
-    """Text that a page shows as it is."""
-    return " ".join(words.replace("|", "\\|").replace("<", "&lt;").split())
+def _format_finding(finding: Finding) -> str:
+    where = finding.domain if finding.task_id is None else f"{finding.domain} `{finding.task_id}`"
+    words = finding.text.replace("|", "\\|").replace("<", "&lt;").split()
+    return f"- {where}: {' '.join(words)}"

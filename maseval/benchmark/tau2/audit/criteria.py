@@ -9,7 +9,7 @@ from maseval.benchmark.tau2.audit.subject import (
     AuditedTask,
     Finding,
     Severity,
-    no_tool,
+    missing_tool_text,
     toolkit_with,
 )
 from maseval.benchmark.tau2.domains.records import canonical_json
@@ -23,12 +23,12 @@ from maseval.benchmark.tau2.world.tasks import Action, RewardType
 def finding_about(
     task: AuditedTask, kind: str, severity: Severity, text: str, **evidence: object
 ) -> Finding:
-    """A finding about one task."""
+    """Return a finding about one task."""
     return Finding(task.audited.domain.name, task.id, kind, severity, text, evidence)
 
 
 def gold_raises(task: AuditedTask) -> Iterator[Finding]:
-    """An action that fails; worse if it should have written."""
+    """Find an action that fails; worse if it should have written."""
     actions = {action.action_id: action for action in task.spec.actions}
     for fault in task.gold.errors:
         call = actions[fault.action_id].call()
@@ -78,7 +78,7 @@ def initial_data_is_ignored(task: AuditedTask) -> Iterator[Finding]:
 
 
 def gold_changes_nothing(task: AuditedTask) -> Iterator[Finding]:
-    """A reference solution that only reads, where the end state counts."""
+    """Find a reference solution that only reads, where the end state counts."""
     if task.looks_at_the_world and task.counts(RewardType.DB) and task.gold.state == task.start:
         count = len(task.spec.actions)
         text = f"its {count} gold actions leave the database unchanged"
@@ -86,7 +86,7 @@ def gold_changes_nothing(task: AuditedTask) -> Iterator[Finding]:
 
 
 def gold_misses_its_checks(task: AuditedTask) -> Iterator[Finding]:
-    """A reference solution that does not pass when it is carried out as a run would."""
+    """Find a reference solution that does not pass when it is carried out as a run would."""
     missed = [kind.value for kind in shortfall(task.setting).kinds if task.counts(kind)]
     if missed:
         text = f"carried out call by call, the reference solution fails at {', '.join(missed)}"
@@ -94,7 +94,7 @@ def gold_misses_its_checks(task: AuditedTask) -> Iterator[Finding]:
 
 
 def criteria_can_only_pass(task: AuditedTask) -> Iterator[Finding]:
-    """A task in which nothing counts that could fail."""
+    """Find a task in which nothing counts that could fail."""
     if task.criteria is None:
         yield finding_about(task, "criteria can only pass", "error", "the task has no criteria")
     elif all(_is_vacuous(task, kind) for kind in task.criteria.reward_basis):
@@ -104,7 +104,7 @@ def criteria_can_only_pass(task: AuditedTask) -> Iterator[Finding]:
 
 
 def doing_nothing_passes(task: AuditedTask) -> Iterator[Finding]:
-    """A task that is done before it begins."""
+    """Find a task that is done before it begins."""
     criteria = task.criteria
     if criteria is None or not task.looks_at_the_world:
         return
@@ -178,7 +178,7 @@ def text_can_never_match(task: AuditedTask) -> Iterator[Finding]:
 
 
 def text_matches_by_chance(task: AuditedTask) -> Iterator[Finding]:
-    """A text so short, or so common, that a wrong answer has it too."""
+    """Find a text so short, or so common, that a wrong answer has it too."""
     if not task.counts(RewardType.COMMUNICATE):
         return
     common = {
@@ -253,7 +253,7 @@ def _outside_the_schema(task: AuditedTask, action: Action) -> Iterator[str]:
     """Arguments that the tool's own description does not offer."""
     kit = toolkit_with(task.audited.domain, action)
     if kit is None:
-        yield no_tool(action)
+        yield missing_tool_text(action)
         return
     inputs: Mapping[str, Any] = kit.get_tool_metadata(action.name)["inputs"]
     for name, value in action.arguments.items():

@@ -7,9 +7,9 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.audit.criteria import finding_about
-from maseval.benchmark.tau2.audit.subject import AuditedDomain, AuditedTask, Finding, words_of
+from maseval.benchmark.tau2.audit.subject import AuditedTask, Finding, words_of
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType
-from maseval.benchmark.tau2.world.world import World, to_json_str
+from maseval.benchmark.tau2.world.world import to_json_str
 
 _MOST_COMBINATIONS = 64
 
@@ -24,7 +24,7 @@ def ids_nobody_can_know(task: AuditedTask) -> Iterator[Finding]:
 
 
 def _ids(value: object) -> Iterator[str]:
-    """The texts that are ids: one word with a digit, four characters or more, no date."""
+    """Yield the texts that are ids: one word with a digit, four characters or more, no date."""
     match value:
         case str() if re.fullmatch(r"#?\w*\d\w*", value) and len(value) >= 4:
             yield value
@@ -44,7 +44,7 @@ class _Tool(NamedTuple):
 
 
 class _Reader:
-    """Reads ever more, from what is cheapest to read, until all that is wanted is known."""
+    """A reader that tries ever more sources, cheapest first, until all wanted ids are known."""
 
     def __init__(self, task: AuditedTask) -> None:
         self._task = task
@@ -54,8 +54,8 @@ class _Reader:
         self._known: set[str] = set()
 
     def never_learns(self, wanted: set[str]) -> set[str]:
-        """The ids that stay unknown when everything is read that can be."""
-        ways: tuple[Callable[[set[str]], None], ...] = (
+        """Return the ids that stay unknown when everything is read that can be."""
+        steps: tuple[Callable[[set[str]], None], ...] = (
             self._read_the_texts,
             self._follow_the_gold,
             self._read_by_id,
@@ -63,15 +63,13 @@ class _Reader:
             self._read_without_arguments,
             self._search,
         )
-        for way in ways:
+        for step in steps:
             if not wanted:
                 break
-            way(wanted)
-            wanted = {each for each in wanted if not self._is_known(each)}
+            step(wanted)
+            unknown = wanted - self._known
+            wanted = {each for each in unknown if not any(each in text for text in self._heard)}
         return wanted
-
-    def _is_known(self, value: str) -> bool:
-        return value in self._known or any(value in text for text in self._heard)
 
     def _hear(self, text: str) -> None:
         self._heard.append(text)
@@ -82,7 +80,7 @@ class _Reader:
         self._hear(self._task.audited.policy)
 
     def _follow_the_gold(self, wanted: set[str]) -> None:
-        """Answers to the gold's own calls, writes included: they make ids that are then known."""
+        """Read the answers to the gold's own calls: writes make ids that are then known."""
         for action in self._task.spec.actions:
             answer = self._world.respond(action.call())
             if not answer["error"]:
@@ -90,7 +88,8 @@ class _Reader:
 
     def _read_by_id(self, wanted: set[str]) -> None:
         """Ask for every record whose id is known, and for those that become known by that."""
-        while fresh := {e for e in self._known - self._asked if _is_key(self._task.audited, e)}:
+        keys = {key for table in self._task.audited.tables.values() for key in table}
+        while fresh := (self._known - self._asked) & keys:
             self._ask_about(fresh)
 
     def _read_by_word(self, wanted: set[str]) -> None:
@@ -140,11 +139,8 @@ class _Reader:
 
     @property
     def _tools(self) -> list[_Tool]:
-        return [tool for kit in _kits(self._world) for tool in _readers(kit)]
-
-
-def _kits(world: World) -> list[ToolKitBase[Any]]:
-    return [kit for kit in (world.tools, world.user_tools) if kit is not None]
+        kits = (self._world.tools, self._world.user_tools)
+        return [tool for kit in kits if kit is not None for tool in _readers(kit)]
 
 
 def _readers(kit: ToolKitBase[Any]) -> Iterator[_Tool]:
@@ -153,10 +149,6 @@ def _readers(kit: ToolKitBase[Any]) -> Iterator[_Tool]:
             parameters = inspect.signature(method).parameters.values()
             required = [each.name for each in parameters if each.default is each.empty]
             yield _Tool(required, method)
-
-
-def _is_key(audited: AuditedDomain, word: str) -> bool:
-    return any(word in table for table in audited.tables.values())
 
 
 def _values_named(key: str, value: object) -> Iterator[object]:

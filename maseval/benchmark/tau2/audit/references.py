@@ -4,7 +4,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
 
 from maseval.benchmark.tau2.audit.criteria import finding_about
 from maseval.benchmark.tau2.audit.subject import (
@@ -14,7 +13,6 @@ from maseval.benchmark.tau2.audit.subject import (
     Severity,
     words_of,
 )
-from maseval.benchmark.tau2.domains.base import ToolKitBase
 from maseval.benchmark.tau2.domains.domain import DomainDocument
 
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]*\w")
@@ -84,7 +82,7 @@ def _shape(audited: AuditedDomain, table: str) -> re.Pattern[str] | None:
 
 
 def _user_of(task: AuditedTask) -> tuple[str, object] | None:
-    """The record of the user: named in the task's words, else in the reference solution."""
+    """Return the record of the user: named in the task's words, else in the reference solution."""
     users = task.audited.tables.get("users", {})
     named = [word for word in words_of(task.told) if word in users]
     named += [
@@ -109,7 +107,8 @@ def unknown_tools_in_policy(
     verbs = {
         name.split("_")[0] for kit in (ours, theirs) if kit for name in kit.get_tool_descriptions()
     }
-    fields = {*_parameter_names(ours)}
+    schemas = [each["function"]["parameters"] for each in ours.definitions()]
+    fields = {name for schema in schemas for name in schema.get("properties", {})}
     named = [
         name
         for name in dict.fromkeys(_TOOL_NAME.findall(audited.policy))
@@ -129,11 +128,6 @@ def _in_policy(
 ) -> Finding:
     kind = "policy names an unknown tool"
     return Finding(audited.domain.name, None, kind, severity, text, {"tools": list(names)})
-
-
-def _parameter_names(kit: type[ToolKitBase[Any]]) -> Iterator[str]:
-    for definition in kit.definitions():
-        yield from definition["function"]["parameters"].get("properties", {})
 
 
 # Tools that are found by reading have a number at the end, which no other word has.

@@ -11,7 +11,7 @@ from maseval.benchmark.tau2.audit.subject import (
     AuditedDomain,
     AuditedTask,
     audited_domain,
-    no_tool,
+    missing_tool_text,
     toolkit_with,
 )
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
@@ -63,7 +63,8 @@ def _problems_of_ids(tasks: Sequence[RawTask], split: str) -> Iterator[str]:
 
 
 def _problems_of_task(task: AuditedTask) -> Iterator[str]:
-    unknown = [*_unknown_tools(task), *_unknown_functions(task)]
+    lacking = (a for a in task.spec.actions if toolkit_with(task.audited.domain, a) is None)
+    unknown = [*map(missing_tool_text, lacking), *_unknown_functions(task)]
     if unknown:
         yield from unknown
         return
@@ -72,12 +73,6 @@ def _problems_of_task(task: AuditedTask) -> Iterator[str]:
         yield from _problems_of_end(task)
     except Exception as error:  # a task's own functions: their faults are findings
         yield f"cannot be played: {type(error).__name__}: {error}"
-
-
-def _unknown_tools(task: AuditedTask) -> Iterator[str]:
-    for action in task.spec.actions:
-        if toolkit_with(task.audited.domain, action) is None:
-            yield no_tool(action)
 
 
 def _unknown_functions(task: AuditedTask) -> Iterator[str]:

@@ -79,7 +79,6 @@ class AuditedDomain:
 
     @property
     def documents(self) -> Sequence[DomainDocument]:
-        """The knowledge base, where there is one."""
         return self.domain.documents(self.folder)
 
     @cached_property
@@ -101,17 +100,13 @@ class AuditedDomain:
                 if isinstance(value, Table):
                     tables[name] = value.shared.raw
                 elif isinstance(value, list):
-                    tables[name] = _by_id(json.loads(canonical_json(_dump_records(value))))
+                    records = [each.model_dump(warnings=False) for each in value]
+                    tables[name] = _by_id(json.loads(canonical_json(records)))
         return tables
 
     @cached_property
     def text(self) -> str:
-        """All that the databases hold, to look things up in."""
         return "\n".join(str(part) for db in self.databases for part in db.state().values())
-
-
-def _dump_records(records: Sequence[Any]) -> list[object]:
-    return [each.model_dump(warnings=False) for each in records]
 
 
 def _by_id(records: Sequence[Mapping[str, object]]) -> dict[str, object]:
@@ -124,7 +119,7 @@ def _by_id(records: Sequence[Mapping[str, object]]) -> dict[str, object]:
 def audited_domain(
     domain: Domain, data_dir: AnyPath | None = None, rules: RuleSet = RULES_0_2_0
 ) -> AuditedDomain:
-    """A domain over its files, which are fetched if they are missing."""
+    """Return a domain over its files, which are fetched if they are missing."""
     folder = load_domain_config(domain, data_dir)["db_path"].parent
     return AuditedDomain(domain, folder, rules)
 
@@ -153,7 +148,7 @@ class AuditedTask:
         return gold_state(self.setting)
 
     def begun(self) -> World:
-        """A world of its own in which the task begins."""
+        """Return a world of its own in which the task begins."""
         return self.setting.world(self.spec.start.history)
 
     @cached_property
@@ -186,12 +181,12 @@ class AuditedTask:
 
 
 def toolkit_with(domain: Domain, action: Action) -> type[ToolKitBase[Any]] | None:
-    """The tools of whoever takes an action; None if the action's tool is not among them."""
+    """Return the tools of whoever takes an action; None if the action's tool is not among them."""
     kit = domain.user_toolkit if action.requestor == "user" else domain.toolkit
     return kit if kit is not None and kit.has_tool(action.name) else None
 
 
-def no_tool(action: Action) -> str:
+def missing_tool_text(action: Action) -> str:
     return f"the {action.requestor} has no tool {action.name!r}"
 
 
@@ -208,5 +203,5 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def words_of(text: str) -> set[str]:
-    """The words of a text, ids with their signs."""
+    """Return the words of a text, ids with their signs."""
     return {*re.findall(r"#?[\w@.+-]*\w", text)}

@@ -68,7 +68,6 @@ class Certificate:
         return canonical_json(self.content)
 
     def with_signature(self, signature: str) -> "Certificate":
-        """The same content, signed."""
         return Certificate(self.content, signature)
 
     @property
@@ -124,7 +123,10 @@ class Certificate:
     def text(self) -> str:
         """Describe the certificate: causes first, then the numbers, then the suspicions."""
         agreement, content = self.content["agreement"], self.content
-        lines = [f"{each['kind']}: {_with_remedy(each)}" for each in content["causes"]]
+        lines = []
+        for cause in content["causes"]:
+            remedy = f"; {cause['remedy']}" if cause["remedy"] else ""
+            lines.append(f"{cause['kind']}: {cause['text']}{remedy}")
         for name, numbers in content["numbers"].items():
             passes = ", ".join(f"{k} {v:.3f}" for k, v in numbers["pass_hat_k"].items())
             lines.append(
@@ -145,10 +147,6 @@ class Certificate:
         return "\n".join(lines)
 
 
-def _with_remedy(cause: Mapping[str, Any]) -> str:
-    return f"{cause['text']}; {cause['remedy']}" if cause["remedy"] else str(cause["text"])
-
-
 def digest(value: object) -> str:
-    """The SHA-256 of a value's canonical JSON."""
+    """Return the SHA-256 of a value's canonical JSON."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()

@@ -116,8 +116,6 @@ _LISTED = "as listed"
 
 
 class _Certification:
-    """A certificate in the making."""
-
     def __init__(
         self,
         whole: SimulationRecord,
@@ -229,7 +227,6 @@ class _Certification:
             yield Suspicion("edited task", f"{domain.name} task {task_id}", text)
 
     def _other_policy(self) -> Iterator[Suspicion]:
-        """A policy in the file that is not one of the domain's."""
         domain, given = self._found.domain, self._whole.policy
         own = None if self._data_dir is None else Path(self._data_dir)
         if domain is not None and given and given not in policies(domain, own):
@@ -238,7 +235,6 @@ class _Certification:
 
 
 def _numbers(found: RescoredRecord, domain: str) -> DomainNumbers:
-    """Recomputed numbers of one domain; every planned simulation counts."""
     passes = {slot: passed for slot, passed in found.passes.items() if slot.domain == domain}
     tasks = [*count_trials((slot.task_id, passed) for slot, passed in passes.items()).values()]
     rewards = [_reward(found, slot) for slot in passes]
@@ -265,7 +261,7 @@ def _reward(found: RescoredRecord, slot: PlannedTrial) -> float:
 
 @cache
 def _basis(domain: Domain) -> dict[str, Any]:
-    """The hashes of everything that a verdict in the domain rests on."""
+    """Return the hashes of everything that a verdict in the domain rests on."""
     folder = load_domain_config(domain)["db_path"].parent
     kits = {"tools": domain.toolkit, "user_tools": domain.user_toolkit}
     return {

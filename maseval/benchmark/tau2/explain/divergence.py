@@ -69,7 +69,7 @@ def divergence(
 def _lost(
     rules: Sequence[PermanenceRule], now: WorldSnapshot, gold: WorldSnapshot
 ) -> tuple[FieldPlace, str] | None:
-    """A value that can no longer become the gold one."""
+    """Return a value that can no longer become the gold one."""
     ruled = (
         (place, rule)
         for record in differing_records(gold, now)
@@ -86,7 +86,6 @@ def _lost(
 def _places(
     rule: PermanenceRule, record: FieldPlace, now: WorldSnapshot, gold: WorldSnapshot
 ) -> Iterator[FieldPlace]:
-    """The fields of a record that a rule's path means."""
     paths: list[FieldPath] = [()]
     for step in rule.path:
         paths = [(*path, key) for path in paths for key in _keys(step, record, path, now, gold)]

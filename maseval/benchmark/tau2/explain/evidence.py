@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from maseval.benchmark.tau2.explain.snapshot import FieldPath
+from maseval.benchmark.tau2.explain.snapshot import FieldPath, path_text
 from maseval.benchmark.tau2.formats.message import Tau2Message, has_text, spoken_text
 from maseval.benchmark.tau2.formats.simulation import CommunicateCheck, EnvAssertionCheck
 from maseval.benchmark.tau2.world.tasks import EnvAssertion
@@ -30,12 +30,7 @@ def facts_read(world: World, assertion: Mapping[str, Any]) -> WorldFacts:
         return {}
     finally:
         toolkit.db = original
-    return {_path_text(path): value for path, value in facts.items()}
-
-
-def _path_text(path: FieldPath) -> str:
-    parts = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return parts.lstrip(".")
+    return {path_text(path).lstrip("."): value for path, value in facts.items()}
 
 
 class _Watched:
@@ -153,7 +148,7 @@ class CommunicationEvidence:
 def assertion_evidence(
     world: World, checks: Sequence[EnvAssertionCheck]
 ) -> tuple[AssertionEvidence, ...]:
-    """Each assertion with the facts behind it; the world is no longer needed afterwards."""
+    """Return each assertion with the facts behind it; the world is no longer needed afterwards."""
     return tuple(_assertion_evidence(world, check) for check in checks)
 
 
@@ -171,7 +166,7 @@ def _assertion_evidence(world: World, check: EnvAssertionCheck) -> AssertionEvid
 def communication_evidence(
     messages: Sequence[Tau2Message], checks: Sequence[CommunicateCheck]
 ) -> tuple[CommunicationEvidence, ...]:
-    """Each thing to be said with the sentence that says it, or the nearest one."""
+    """Return each thing to be said with the sentence that says it, or the nearest one."""
     return tuple(_evidence_for(messages, check["info"], check["met"]) for check in checks)
 
 
@@ -205,13 +200,13 @@ def _has_number(text: str, wanted: str) -> bool:
 
 
 def _amounts(text: str) -> list[float]:
-    """The numbers of a text that stand by themselves."""
+    """Return the numbers of a text that stand by themselves."""
     without = _THOUSANDS.sub("", _DATE.sub(" ", text))
     return [float(each) for each in _AMOUNT.findall(without)]
 
 
 def _nearest(messages: Sequence[Tau2Message], wanted: str) -> Quote | None:
-    """The agent's sentence with the closest number, or with the most words in common."""
+    """Return the agent's sentence with the closest number, or with the most words in common."""
     closeness = _number_closeness(wanted) if _NUMBER.fullmatch(wanted) else _word_closeness(wanted)
     best: tuple[float, Quote | None] = (0.0, None)
     for index, sentence in _agent_sentences(messages):

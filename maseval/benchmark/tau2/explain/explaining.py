@@ -1,11 +1,11 @@
 """explain: a recorded conversation in, the reasons for its verdict out."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Unpack
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.explain.divergence import Divergence, divergence
 from maseval.benchmark.tau2.explain.evidence import (
     AssertionEvidence,
@@ -14,6 +14,7 @@ from maseval.benchmark.tau2.explain.evidence import (
 )
 from maseval.benchmark.tau2.explain.explanation import Explanation, render_call
 from maseval.benchmark.tau2.explain.findings import (
+    CaseKeywords,
     ScoredCase,
     check_summaries,
     replay_fault,
@@ -29,43 +30,27 @@ from maseval.benchmark.tau2.explain.tracing import (
     needed_actions,
     wrong_fields,
 )
-from maseval.benchmark.tau2.scoring.case import AnyTask
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
-from maseval.core.model import ModelAdapter
 from maseval.core.outcome import is_successful
-from maseval.data.store import AnyPath
 
 
 def explain(
     simulation: Mapping[str, Any] | HasSimulation,
     *,
     domain: str | Domain,
-    task: AnyTask | None = None,
-    solo: bool = False,
-    nl_model: ModelAdapter | None = None,
-    data_dir: AnyPath | None = None,
     most_trials: int = MOST_TRIALS,
-    version: AnyVersion = None,
+    **keywords: Unpack[CaseKeywords],
 ) -> Explanation:
     """Explain why a simulation got its reward, and what would have changed it.
 
     The arguments are those of ``score_simulation``. ``most_trials`` bounds the search for the
     smallest set of tool calls that flips the verdict.
     """
-    subject = score_case(
-        simulation,
-        domain,
-        task,
-        solo=solo,
-        nl_model=nl_model,
-        data_dir=data_dir,
-        version=version,
-    )
-    return explain_subject(subject, most_trials=most_trials)
+    return explain_subject(score_case(simulation, domain, **keywords), most_trials=most_trials)
 
 
 def explain_subject(subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> Explanation:
-    """``explain`` for what is already scored."""
+    """Explain a case that is already scored."""
     reward_info, messages = subject.reward_info, subject.case.recording.messages
     fault = replay_fault(reward_info)
     looked = subject.case.recording.ended_by_choice and fault is None
@@ -93,27 +78,28 @@ def explain_subject(subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> E
         replay_fault=fault,
         **parts,
     )
-    return _with_summary(explanation)
+    name = f"{explanation.domain} task {explanation.task_id}, reward {explanation.reward:g}"
+    return replace(explanation, summary=f"{name}: {_reason(explanation)}")
 
 
 def _explain_end_state(subject: ScoredCase, passed: bool, most_trials: int) -> dict[str, Any]:
-    workshop = RepairSearch(subject, most_trials=most_trials)
+    search = RepairSearch(subject, most_trials=most_trials)
     if passed:
-        return {"repair": workshop.breaking()} if workshop.writes else {}
-    wrong, course, gold = _trace_end_state(subject)
+        return {"repair": search.breaking()} if search.writes else {}
+    wrong, played, gold = _trace_end_state(subject)
     calls_decide = _calls_decide(subject)
     repair = None
     if calls_decide:
         doubted = [each.written_by for each in wrong if each.written_by]
-        suspects = [n for n, write in enumerate(workshop.writes) if CallAt(*write) in doubted]
+        suspects = [n for n, write in enumerate(search.writes) if CallAt(*write) in doubted]
         needed: list[set[str]] = []
-        if course is not None and gold is not None:
-            needed = needed_actions(course, gold, wrong, subject.case.task.actions)
-        repair = workshop.search(suspects, needed)
+        if played is not None and gold is not None:
+            needed = needed_actions(played, gold, wrong, subject.case.task.actions)
+        repair = search.search(suspects, needed)
     return {
         "wrong_fields": tuple(wrong),
         "repair": repair,
-        "divergence": _divergence(subject, repair, course, gold) if calls_decide else None,
+        "divergence": _divergence(subject, repair, played, gold) if calls_decide else None,
         "assertions": _assertions(subject),
         "actions_not_taken": _not_taken(subject),
         "described_in": _described_in(subject),
@@ -121,7 +107,7 @@ def _explain_end_state(subject: ScoredCase, passed: bool, most_trials: int) -> d
 
 
 def _described_in(subject: ScoredCase) -> dict[str, tuple[str, ...]]:
-    """The texts of the domain that describe the calls which were not made."""
+    """Return the texts of the domain that describe the calls which were not made."""
     setting = subject.case.setting
     found = {
         render_call(action.call()): setting.domain.described_in(setting.folder, action.call())
@@ -184,16 +170,6 @@ def _not_taken(subject: ScoredCase) -> tuple[Action, ...]:
         for check in subject.reward_info["action_checks"] or ()
         if not check["action_match"]
     )
-
-
-def _with_summary(explanation: Explanation) -> Explanation:
-    return Explanation(
-        **{**vars(explanation), "summary": f"{_name(explanation)}: {_reason(explanation)}"}
-    )
-
-
-def _name(explanation: Explanation) -> str:
-    return f"{explanation.domain} task {explanation.task_id}, reward {explanation.reward:g}"
 
 
 def _reason(explanation: Explanation) -> str:

@@ -52,9 +52,12 @@ class ExplanationSection(NamedTuple):
 def sections_of(
     parts: Sequence[ExplanationPart], repair: Repair | None, to_be_said: Sequence[str], passed: bool
 ) -> Iterator[ExplanationSection]:
-    """Each kind of finding, and what would flip the verdict."""
+    """Yield each kind of finding, and what would flip the verdict."""
     for kind, group in groupby(parts, key=type):
-        yield ExplanationSection(kind, _TITLES[kind], tuple(_all_lines(list(group))))
+        found = list(group)
+        fields = [part for part in found if isinstance(part, WrongField)]
+        lines = [*_wrong_fields(fields), *(line for part in found for line in _lines(part))]
+        yield ExplanationSection(kind, _TITLES[kind], tuple(lines))
     if repair is not None or to_be_said:
         title = "What would have made it fail" if passed else "What would have made it pass"
         yield ExplanationSection(None, title, tuple(_repair(repair, to_be_said)))
@@ -71,12 +74,6 @@ def described_section(texts: Mapping[str, Sequence[str]]) -> Iterator[Explanatio
         lines += [call, f"  described in: {'; '.join(names[:_MOST_TEXTS])}{more}"]
     if lines:
         yield ExplanationSection(None, "Where it is described", tuple(lines))
-
-
-def _all_lines(parts: Sequence[ExplanationPart]) -> Iterator[str]:
-    yield from _wrong_fields([part for part in parts if isinstance(part, WrongField)])
-    for part in parts:
-        yield from _lines(part)
 
 
 def _lines(part: ExplanationPart) -> Iterator[str]:
@@ -123,7 +120,6 @@ def _divergence(found: Divergence) -> Iterator[str]:
 
 
 def _wrong_fields(fields: Sequence[WrongField]) -> Iterator[str]:
-    """The fields, those of the same calls together, and each call once."""
     groups: dict[str, list[WrongField]] = {}
     for each in fields:
         groups.setdefault("\n".join(_calls_of(each, "")), []).append(each)
@@ -189,7 +185,7 @@ def _change(change: CallChange) -> str:
 
 
 def render_call(call: Mapping[str, Any]) -> str:
-    """A call as one would write it in Python."""
+    """Return a call as one would write it in Python."""
     arguments = ", ".join(
         f"{name}={format_value(value)}" for name, value in call["arguments"].items()
     )
@@ -198,16 +194,14 @@ def render_call(call: Mapping[str, Any]) -> str:
 
 
 def format_value(value: object, length: int = 160) -> str:
-    """A value as it stands in JSON, cut where it gets long."""
-    return _cut(str(ABSENT.value) if value is ABSENT else _json(value), length)
+    """Return a value as it stands in JSON, cut where it gets long."""
+    if value is ABSENT:
+        return _cut(str(ABSENT.value), length)
+    return _cut(json.dumps(value, default=str, ensure_ascii=False), length)
 
 
 def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, default=str, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -244,11 +238,10 @@ class Explanation:
         return tuple(each.kind for each in self.checks if each.gates and each.passed is False)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON's terms; a value that is absent is left out."""
+        """Return all of it in JSON's terms; a value that is absent is left out."""
         return {**plain(self), "failed_gates": list(self.failed_gates)}
 
     def sections(self) -> list[ExplanationSection]:
-        """The findings in words, by their kind."""
         parts: tuple[ExplanationPart, ...] = (
             *self.checks,
             *((self.replay_fault,) if self.replay_fault else ()),
@@ -264,7 +257,6 @@ class Explanation:
         ]
 
     def text(self) -> str:
-        """All of it in words."""
         lines = [self.summary]
         for section in self.sections():
             lines += ["", section.title, *(f"  {line}" for line in section.lines)]
@@ -272,7 +264,7 @@ class Explanation:
 
 
 def plain(value: object) -> Any:
-    """A typed value in JSON's terms."""
+    """Return a typed value in JSON's terms."""
     match value:
         case FieldPlace():
             return {**_members(value), "shown": str(value), "path": list(value.path)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_recording
 from maseval.benchmark.tau2.domains import Domain, domain_named
@@ -17,6 +17,16 @@ from maseval.core.outcome import is_successful
 from maseval.data.store import AnyPath
 
 
+class CaseKeywords(TypedDict, total=False):
+    """Optional arguments of ``explain`` and ``label``; ``score_simulation`` describes each."""
+
+    task: AnyTask | None
+    solo: bool
+    nl_model: ModelAdapter | None
+    data_dir: AnyPath | None
+    version: AnyVersion
+
+
 class ScoredCase(NamedTuple):
     """A conversation in its world, and what the checks said."""
 
@@ -27,22 +37,21 @@ class ScoredCase(NamedTuple):
 def score_case(
     simulation: Mapping[str, object] | HasSimulation,
     domain: str | Domain,
-    task: AnyTask | None = None,
     *,
+    task: AnyTask | None = None,
     solo: bool = False,
     nl_model: ModelAdapter | None = None,
     data_dir: AnyPath | None = None,
     version: AnyVersion = None,
 ) -> ScoredCase:
-    """Read a simulation, find its task, and score it."""
+    """Read a simulation, find its task, and score it; the arguments are ``CaseKeywords``."""
     release = release_of_task(domain, task, version)
     recording = read_recording(
         simulation, messages_required=release.rules.evaluation.messages_required
     )
-    chosen = domain_named(domain)
     case = case_of(
         recording,
-        chosen,
+        domain_named(domain),
         task,
         solo=solo,
         data_dir=data_dir,
@@ -53,7 +62,7 @@ def score_case(
 
 
 def _verdict(case: Case, nl_model: ModelAdapter | None) -> RewardInfo:
-    """The verdict; where no judge could turn a failure, also without one."""
+    """Score a case; a failure that no judge could turn needs no judge."""
     try:
         return score(case, nl_model=nl_model).reward_info
     except NoJudgeError as error:
@@ -91,11 +100,12 @@ class ReplayFault:
 def check_summaries(
     criteria: Criteria, reward_info: RewardInfo, *, looked: bool
 ) -> tuple[CheckSummary, ...]:
-    """Every check; ``looked`` is False if none was run."""
+    """Return every check; ``looked`` is False if none was run."""
     passed: dict[RewardType, bool | None] = {kind: None for kind in RewardType}
+    db = reward_info["db_check"]
     if looked:
         passed |= {
-            RewardType.DB: _db(reward_info),
+            RewardType.DB: None if db is None else db["db_match"],
             RewardType.ENV_ASSERTION: _all(reward_info["env_assertions"], "met"),
             RewardType.ACTION: _all(reward_info["action_checks"], "action_match"),
             RewardType.COMMUNICATE: _all(reward_info["communicate_checks"], "met"),
@@ -119,11 +129,6 @@ def check_summaries(
         )
         for kind in RewardType
     )
-
-
-def _db(reward_info: RewardInfo) -> bool | None:
-    check = reward_info["db_check"]
-    return None if check is None else check["db_match"]
 
 
 def _all(checks: Sequence[Mapping[str, object]] | None, key: str) -> bool:

@@ -132,7 +132,7 @@ class RepairSearch:
         return True
 
     def search(self, suspects: Iterable[int] = (), needed: Iterable[Needed] = ()) -> Repair:
-        """The smallest set of changes that makes a failed conversation pass.
+        """Return the smallest set of changes that makes a failed conversation pass.
 
         First any set that works is found and thinned out, then all smaller ones are tried.
         ``suspects`` are the writes to doubt first. Each of ``needed`` names actions of which at
@@ -154,7 +154,7 @@ class RepairSearch:
         return Repair(None, True, self.tried, "no set of such changes leads there")
 
     def _first(self, suspects: list[int], needed: Sequence[Needed]) -> list[int | Action] | None:
-        """A set that works and from which nothing can be taken away."""
+        """Return a set that works and from which nothing can be taken away."""
         guesses = [suspects, list(range(len(self.writes)))]
         for dropped in guesses if guesses[0] != guesses[1] else guesses[:1]:
             chosen: list[int | Action] = [*dropped, *self.missing]
@@ -182,7 +182,7 @@ class RepairSearch:
         return Repair(self._changes(dropped, added), smallest, self.tried, note, placement)
 
     def breaking(self) -> Repair:
-        """One recorded write without which a passed conversation would have failed."""
+        """Return one recorded write without which a passed conversation would have failed."""
         for number in range(len(self.writes)):
             if self.tried >= self.most_trials:
                 return Repair(None, False, self.tried, f"none found within {self.tried} trials")
@@ -224,7 +224,7 @@ def _split_changes(chosen: Sequence[int | Action]) -> tuple[list[int], list[Acti
 def _missing(
     actions: Iterable[Action], made: Sequence[RecordedCall], *, solo: bool
 ) -> Iterator[Action]:
-    """The actions for which no recorded call stands; one call stands for one action."""
+    """Yield the actions for which no recorded call stands; one call stands for one action."""
     left = [call for _, call in made]
     for action in actions:
         wanted = _make_call(action, solo)

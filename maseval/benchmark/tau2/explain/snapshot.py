@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from maseval.benchmark.tau2.domains.base import DBState
 from maseval.benchmark.tau2.domains.permanence import ABSENT
@@ -13,6 +13,11 @@ from maseval.benchmark.tau2.world.world import World
 
 DatabaseSide = Literal["company", "customer"]
 FieldPath = tuple[str | int, ...]
+
+
+def path_text(path: FieldPath) -> str:
+    """Return a path as it is written behind a name, such as ``.items[0].price``."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
 
 
 @dataclass(frozen=True)
@@ -26,16 +31,14 @@ class FieldPlace:
 
     def __str__(self) -> str:
         name = self.table if self.record is None else f"{self.table}[{self.record}]"
-        return name + "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in self.path)
+        return name + path_text(self.path)
 
     @property
     def whole(self) -> "FieldPlace":
-        """The record that the value belongs to."""
         return FieldPlace(self.side, self.table, self.record)
 
 
-@dataclass(frozen=True)
-class FieldDifference:
+class FieldDifference(NamedTuple):
     """A value that is not what it should be."""
 
     place: FieldPlace
@@ -59,7 +62,7 @@ class WorldSnapshot:
                     self._loaded[side, name] = value.shared
 
     def side(self, side: DatabaseSide) -> DBState:
-        """One side's database; empty where that side has none."""
+        """Return one side's database; empty where that side has none."""
         return (self.state.company if side == "company" else self.state.customer) or {}
 
     def value(self, place: FieldPlace) -> object:
@@ -93,7 +96,7 @@ class WorldSnapshot:
         return ABSENT if fragment is None else parse_fragment(fragment)
 
     def rows(self, side: DatabaseSide, table: str) -> Iterator[str | None]:
-        """The records of a table that may differ from those of another snapshot."""
+        """Yield the records of a table that may differ from those of another snapshot."""
         content = self.side(side).get(table)
         if isinstance(content, TableState):
             yield from content.changes
@@ -102,7 +105,7 @@ class WorldSnapshot:
             yield from whole if _is_keyed(content, whole) else (None,)
 
     def records(self) -> Iterator[tuple[FieldPlace, str]]:
-        """Every record there is now, with its text as it enters the hash."""
+        """Yield every record there is now, with its text as it enters the hash."""
         sides: tuple[DatabaseSide, DatabaseSide] = ("company", "customer")
         for side in sides:
             for table, content in self.side(side).items():
@@ -137,7 +140,7 @@ def _is_keyed(content: str, whole: object) -> bool:
 
 
 def differences(expected: WorldSnapshot, found: WorldSnapshot) -> list[FieldDifference]:
-    """Every field in which ``found`` is not as ``expected``, in a fixed order."""
+    """Return every field in which ``found`` is not as ``expected``, in a fixed order."""
     return [
         FieldDifference(FieldPlace(place.side, place.table, place.record, path), wanted, is_there)
         for place in differing_records(expected, found)
@@ -146,7 +149,7 @@ def differences(expected: WorldSnapshot, found: WorldSnapshot) -> list[FieldDiff
 
 
 def differing_records(one: WorldSnapshot, other: WorldSnapshot) -> Iterator[FieldPlace]:
-    """The records that are not the same in both."""
+    """Yield the records that are not the same in both."""
     sides: tuple[DatabaseSide, DatabaseSide] = ("company", "customer")
     for side in sides:
         mine, theirs = one.side(side), other.side(side)
@@ -185,22 +188,19 @@ def _same(one: object, other: object) -> bool:
 
 @lru_cache(maxsize=4096)
 def parse_fragment(fragment: str) -> object:
-    """A record's hashed form as values, which nobody may change."""
+    """Return a record's hashed form as values, which nobody may change."""
     return json.loads(fragment)
 
 
 @lru_cache(maxsize=1024)
 def by_id(content: str) -> Any:
-    """A list of records as a mapping by their id, if they have one; all else as it is."""
+    """Return a list of records as a mapping by their id, if they have one; all else as it is."""
     value = json.loads(content)
     if not (isinstance(value, list) and value and all(isinstance(each, dict) for each in value)):
         return value
     for field in value[0]:
         ids = [each.get(field) for each in value]
-        if field.endswith("_id") and _are_distinct(ids):
+        distinct = all(isinstance(each, str) for each in ids) and len({*ids}) == len(ids)
+        if field.endswith("_id") and distinct:
             return {str(each[field]): each for each in value}
     return value
-
-
-def _are_distinct(ids: list[object]) -> bool:
-    return all(isinstance(each, str) for each in ids) and len({*ids}) == len(ids)

@@ -1,11 +1,10 @@
 """Wrong values of an end state, traced to the calls that wrote them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.explain.snapshot import (
-    FieldDifference,
     FieldPlace,
     WorldSnapshot,
     differences,
@@ -33,7 +32,7 @@ class WorldStep(NamedTuple):
 
 
 class WorldHistory(NamedTuple):
-    """A world's way from its start to its end.
+    """The states of a world from its start to its end.
 
     ``steps`` are the calls that changed it; ``failures`` counts the writes that raised.
     """
@@ -44,12 +43,11 @@ class WorldHistory(NamedTuple):
     failures: int
 
     def before(self, number: int) -> WorldSnapshot:
-        """The world just before a step."""
         return self.steps[number - 1].after if number else self.start
 
 
 def recorded_calls(messages: Sequence[Tau2Message]) -> Iterator[tuple[int, Tau2ToolCall]]:
-    """Every answered call with the index of the message that holds it."""
+    """Yield every answered call with the index of the message that holds it."""
     for index, call, _ in calls_with_answers(messages):
         position = index - 1
         while messages[position]["role"] == "tool":
@@ -61,46 +59,39 @@ def conversation_history(case: Case) -> WorldHistory:
     """Play a conversation again, whose replay is known to come out as recorded."""
     setting, calls = case.setting, list(recorded_calls(case.messages))
     writes = [each for each in calls if setting.may_write(each[1])]
-    course = _play(setting.world(), writes, _respond)
-    if course.end.state != case.replay().state():
+    history = _play(setting.world(), writes)
+    if history.end.state != case.replay().state():
         # A tool that is declared as reading has written: then every call is played.
-        course = _play(setting.world(), calls, _respond)
-    return course
+        history = _play(setting.world(), calls)
+    return history
 
 
 def gold_history(setting: Setting) -> WorldHistory:
     """Carry out the reference solution in the evaluator's way."""
     calls = [(number, action.call()) for number, action in enumerate(setting.task.actions)]
     writes = [each for each in calls if setting.may_write(each[1])]
-    course = _play(evaluator_world(setting), writes, _carry_out)
-    if course.end.state != gold_state(setting).state:
+    history = _play(evaluator_world(setting), writes, as_evaluator=True)
+    if history.end.state != gold_state(setting).state:
         # A tool that is declared as reading writes.
-        course = _play(evaluator_world(setting), calls, _carry_out)
-    return course
+        history = _play(evaluator_world(setting), calls, as_evaluator=True)
+    return history
 
 
 def _play(
-    world: World,
-    calls: Iterable[tuple[int, Tau2ToolCall]],
-    make: Callable[[World, Tau2ToolCall], bool],
+    world: World, calls: Iterable[tuple[int, Tau2ToolCall]], *, as_evaluator: bool = False
 ) -> WorldHistory:
     start = last = WorldSnapshot(world)
     steps, failures = [], 0
     for position, call in calls:
-        failures += make(world, call)
+        if as_evaluator:
+            failures += call_as_evaluator(world, call) is not None
+        else:
+            failures += world.respond(call)["error"]
         after = WorldSnapshot(world)
         if after.state != last.state:
             steps.append(WorldStep(position, call, after))
             last = after
     return WorldHistory(start, steps, last, failures)
-
-
-def _respond(world: World, call: Tau2ToolCall) -> bool:
-    return world.respond(call)["error"]
-
-
-def _carry_out(world: World, call: Tau2ToolCall) -> bool:
-    return call_as_evaluator(world, call) is not None
 
 
 @dataclass(frozen=True)
@@ -130,52 +121,36 @@ class WrongField:
 def wrong_fields(
     played: WorldHistory, gold: WorldHistory, actions: Sequence[Action]
 ) -> list[WrongField]:
-    """Every field in which a conversation ended elsewhere than the reference solution."""
-    return [
-        _trace_field(difference, played, gold, actions)
-        for difference in differences(gold.end, played.end)
-    ]
+    """Return every field in which a conversation ended elsewhere than the reference solution."""
+    found = []
+    for place, expected, value in differences(gold.end, played.end):
+        writer, should = _last_writer(played, place), _last_writer(gold, place)
+        written_by = CallAt(writer.position, writer.call) if writer else None
+        gold_action = actions[should.position] if should else None
+        found.append(WrongField(place, expected, value, written_by, gold_action))
+    return found
 
 
-def _trace_field(
-    difference: FieldDifference,
-    played: WorldHistory,
-    gold: WorldHistory,
-    actions: Sequence[Action],
-) -> WrongField:
-    place = difference.place
-    writer = last_writer(played, place)
-    should = last_writer(gold, place)
-    return WrongField(
-        place,
-        difference.expected,
-        difference.found,
-        CallAt(writer.position, writer.call) if writer else None,
-        actions[should.position] if should else None,
-    )
-
-
-def last_writer(course: WorldHistory, place: FieldPlace) -> WorldStep | None:
-    """The step after which a value stayed as it is in the end."""
-    final = course.end.value(place)
-    for number in range(len(course.steps) - 1, -1, -1):
-        if course.before(number).value(place) != final:
-            return course.steps[number]
+def _last_writer(history: WorldHistory, place: FieldPlace) -> WorldStep | None:
+    """Return the step after which a value stayed as it is in the end."""
+    final = history.end.value(place)
+    for number in range(len(history.steps) - 1, -1, -1):
+        if history.before(number).value(place) != final:
+            return history.steps[number]
     return None
 
 
 def needed_actions(
     played: WorldHistory, gold: WorldHistory, wrong: Sequence[WrongField], actions: Sequence[Action]
 ) -> list[set[str]]:
-    """For each wrong record that no recorded call touched: the actions that can touch it.
+    """Return the actions that can touch each wrong record that no recorded call touched.
 
-    No other change could make such a record right, unless a call fails in one of the two courses
+    No other change could make such a record right, unless a call fails in one of the two historys
     and might not after the change; then nothing is said.
     """
     if played.failures or gold.failures:
         return []
-    changed = _writers_by_record(played)
-    writers = _writers_by_record(gold)
+    changed, writers = _writers_by_record(played), _writers_by_record(gold)
     records = dict.fromkeys(each.place.whole for each in wrong)
     return [
         {actions[position].action_id for position in writers.get(record, ())}
@@ -184,10 +159,9 @@ def needed_actions(
     ]
 
 
-def _writers_by_record(course: WorldHistory) -> dict[FieldPlace, set[int]]:
-    """The positions of the steps that changed each record."""
+def _writers_by_record(history: WorldHistory) -> dict[FieldPlace, set[int]]:
     touched: dict[FieldPlace, set[int]] = {}
-    for number, step in enumerate(course.steps):
-        for record in differing_records(course.before(number), step.after):
+    for number, step in enumerate(history.steps):
+        for record in differing_records(history.before(number), step.after):
             touched.setdefault(record, set()).add(step.position)
     return touched

@@ -116,7 +116,7 @@ def ran_out_of_steps(failure: Failure) -> Label | None:
 
 
 def _repeated_at_the_end(failure: Failure) -> tuple[Tau2ToolCall, int]:
-    """The last call, and how often it was made without anything else in between."""
+    """Return the last call, and how often it was made without anything else in between."""
     calls = [(call["requestor"], render_call(call), call) for _, call, _ in failure.calls]
     if not calls:
         return {"id": "", "name": "", "arguments": {}, "requestor": "assistant"}, 0
@@ -174,7 +174,7 @@ def wrong_arguments(failure: Failure) -> Label | None:
 
 
 def _suspicious(failure: Failure) -> list[tuple[int, Tau2ToolCall]]:
-    """The calls that wrote a wrong value, would have to be left out, missed, or failed."""
+    """Return the calls that wrote a wrong value, would have to be left out, missed, or failed."""
     found = [(c.message_index or 0, c.call) for c in failure.to_leave_out]
     found += [(at.message_index, at.call) for at in failure.wrong_writers]
     found += failure.attempts

@@ -48,10 +48,8 @@ class Label:
         return {**asdict(self), "evidence": list(self.evidence)}
 
     def text(self) -> str:
-        return "\n".join([f"{self.who}: {self.what} (rule: {self.rule})", *self._evidence_lines()])
-
-    def _evidence_lines(self) -> Iterator[str]:
-        return (f"  {line}" for line in self.evidence)
+        head = f"{self.who}: {self.what} (rule: {self.rule})"
+        return "\n".join([head, *(f"  {line}" for line in self.evidence)])
 
 
 class Failure:
@@ -77,7 +75,7 @@ class Failure:
         return [change for change in self.changes if change.kind == "leave out"]
 
     def said_by(self, role: str) -> Iterator[tuple[int, str]]:
-        """The texts of one side with their places."""
+        """Yield the texts of one side with their places."""
         for index, message in enumerate(self.messages):
             text = spoken_text(message) if message["role"] == role else ""
             if text:
@@ -101,7 +99,6 @@ class Failure:
         return list(_calls_with_answers(self.messages))
 
     def calls_of(self, tool: str) -> list[Tau2ToolCall]:
-        """The recorded calls of one tool."""
         return [call for _, call, _ in self.calls if call["name"] == tool]
 
     def refusals_of(self, call: Tau2ToolCall) -> list[tuple[int, str]]:
@@ -156,7 +153,7 @@ class Failure:
         return None
 
     def consent_to(self, index: int) -> tuple[int, str] | None:
-        """The user's answer before a call, if the agent had asked for a confirmation."""
+        """Return the user's answer before a call, if the agent had asked for a confirmation."""
         reply = self.reply_before(index)
         if reply is None:
             return None
@@ -251,7 +248,7 @@ def _alike(one: Tau2ToolCall, other: Tau2ToolCall) -> bool:
 
 
 def differences(made: Tau2ToolCall, wanted: Tau2ToolCall) -> list[str]:
-    """The arguments in which a call differs from the one that was wanted, in words."""
+    """Return the arguments in which a call differs from the one that was wanted, in words."""
     one, other = made["arguments"], wanted["arguments"]
     names = [name for name in {**other, **one} if one.get(name) != other.get(name)]
     return [
@@ -263,7 +260,7 @@ def differences(made: Tau2ToolCall, wanted: Tau2ToolCall) -> list[str]:
 def _calls_with_answers(
     messages: Sequence[Tau2Message],
 ) -> Iterator[tuple[int, Tau2ToolCall, Tau2Message]]:
-    """Every call with the answer of the same id that follows; without one it is left out."""
+    """Yield every call with the answer of the same id that follows; without one it is left out."""
     for index, message in enumerate(messages):
         for call in tool_calls_of(message) or ():
             answers = (m for m in messages[index + 1 :] if m["role"] == "tool")

@@ -5,13 +5,13 @@ none of them fits is ``unclear``, which is a label like the others.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Unpack
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.explain.explaining import explain_subject
 from maseval.benchmark.tau2.explain.explanation import Explanation
-from maseval.benchmark.tau2.explain.findings import score_case
+from maseval.benchmark.tau2.explain.findings import CaseKeywords, score_case
 from maseval.benchmark.tau2.labels.agent_faults import AGENT_RULES, SHOWN_RULES
 from maseval.benchmark.tau2.labels.failure import Failure, Label, LabelRule
 from maseval.benchmark.tau2.labels.outer_faults import (
@@ -22,9 +22,6 @@ from maseval.benchmark.tau2.labels.outer_faults import (
 )
 from maseval.benchmark.tau2.labels.unclear_faults import DOUBT_RULES, out_of_scope
 from maseval.benchmark.tau2.labels.user_faults import USER_RULES
-from maseval.benchmark.tau2.scoring.case import AnyTask
-from maseval.core.model import ModelAdapter
-from maseval.data.store import AnyPath
 
 RULES: Sequence[LabelRule] = (
     *INFRASTRUCTURE_RULES,
@@ -43,47 +40,23 @@ def label(
     simulation: Mapping[str, object] | HasSimulation,
     *,
     domain: str | Domain,
-    task: AnyTask | None = None,
-    solo: bool = False,
-    nl_model: ModelAdapter | None = None,
-    data_dir: AnyPath | None = None,
-    version: AnyVersion = None,
+    **keywords: Unpack[CaseKeywords],
 ) -> Label | None:
     """Say who failed in a simulation, and how; None if it passed.
 
     The arguments are those of ``score_simulation``.
     """
-    return explain_and_label(
-        simulation,
-        domain=domain,
-        task=task,
-        solo=solo,
-        nl_model=nl_model,
-        data_dir=data_dir,
-        version=version,
-    )[1]
+    return explain_and_label(simulation, domain=domain, **keywords)[1]
 
 
 def explain_and_label(
     simulation: Mapping[str, object] | HasSimulation,
     *,
     domain: str | Domain,
-    task: AnyTask | None = None,
-    solo: bool = False,
-    nl_model: ModelAdapter | None = None,
-    data_dir: AnyPath | None = None,
-    version: AnyVersion = None,
+    **keywords: Unpack[CaseKeywords],
 ) -> tuple[Explanation, Label | None]:
-    """Both at once, for the price of one."""
-    subject = score_case(
-        simulation,
-        domain,
-        task,
-        solo=solo,
-        nl_model=nl_model,
-        data_dir=data_dir,
-        version=version,
-    )
+    """Explain and label a simulation at once, for the price of one."""
+    subject = score_case(simulation, domain, **keywords)
     explanation = explain_subject(subject)
     if explanation.passed:
         return explanation, None

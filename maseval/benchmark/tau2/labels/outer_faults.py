@@ -204,19 +204,15 @@ def _is_unknown(failure: Failure, call: Tau2ToolCall, value: str) -> bool:
     if value.lower() in failure.scenario:
         return False
     sources = (
-        _message_texts(failure),
+        (message.get("content") or "" for message in failure.messages),
         _records_of_person(failure, call),
         _earlier_answers(failure, call),
     )
     return not any(value in text for source in sources for text in source)
 
 
-def _message_texts(failure: Failure) -> Iterator[str]:
-    return (message.get("content") or "" for message in failure.messages)
-
-
 def _records_of_person(failure: Failure, call: Tau2ToolCall) -> Iterator[str]:
-    """The records of the database that are this person's, or nobody's."""
+    """Yield the records of the database that are this person's, or nobody's."""
     person = {call["arguments"].get(key) for key in OWNERS}
     for _, table in failure.subject.case.setting.world().tools.db:
         if not isinstance(table, Table):

@@ -83,13 +83,13 @@ def _pass_hat(
 
 
 def _mean(tasks: Iterable[Trials], k: int) -> float | None:
-    """The mean over the tasks that still have k trials; None if none has."""
+    """Return the mean over the tasks that still have k trials; None if none has."""
     enough = [each for each in tasks if each.total >= k]
     return mean_over_tasks(enough, "pass^k", k) if enough else None
 
 
 def summary_text(summary: LabelSummary) -> str:
-    """The summary in words, the official number first."""
+    """Return the summary in words, the official number first."""
     lines = [
         f"{summary['simulations']} simulations, {summary['passed']} passed, "
         f"{summary['failed']} failed"

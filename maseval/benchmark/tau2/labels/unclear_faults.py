@@ -178,7 +178,7 @@ def _is_named(said: str, name: str, made: object, wanted: object) -> bool:
 
 
 def _kinds(payments: object) -> set[str]:
-    """The kinds of the payment methods in an argument: their ids without the number."""
+    """Return the kinds of the payment methods in an argument: their ids without the number."""
     return {re.sub(r"_\d+$", "", value) for value in telling_values(payments) if id_like(value)}
 
 
@@ -187,7 +187,7 @@ def _mentions_kind(said: str, kind: str) -> bool:
 
 
 def _differing(wanted: object, made: object) -> tuple[list[str], list[str]]:
-    """The ids that only one of two calls has."""
+    """Return the ids that only one of two calls has."""
     one, other = ([v for v in telling_values(each) if id_like(v)] for each in (wanted, made))
     return [v for v in one if v not in other], [v for v in other if v not in one]
 

@@ -115,7 +115,7 @@ def named_another_value(failure: Failure) -> Label | None:
 
 
 def _differing(made: Tau2ToolCall, wanted: Tau2ToolCall) -> list[tuple[str, str]]:
-    """The plain words in which two calls differ; empty if anything else does."""
+    """Return the plain words in which two calls differ; empty if anything else does."""
     pairs = []
     for name in {**made["arguments"], **wanted["arguments"]}:
         one, other = made["arguments"].get(name), wanted["arguments"].get(name)
@@ -274,7 +274,7 @@ def invented_facts(failure: Failure) -> Label | None:
 
 
 def made_up(failure: Failure, calls: list[tuple[int, Tau2ToolCall]]) -> Iterator[tuple[str, str]]:
-    """The values in some calls that the user brought up without having been given them."""
+    """Yield the values in some calls that the user brought up without having been given them."""
     wanted = {v for action in failure.gold for v in telling_values(action.arguments)}
     for index, call in sorted(calls, key=lambda each: each[0]):
         for value in telling_values(call["arguments"]):

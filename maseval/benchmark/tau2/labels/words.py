@@ -81,7 +81,7 @@ def plain(text: str) -> str:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """The sentences that are about something: offers of further help are left out."""
+    """Yield the sentences that are about something: offers of further help are left out."""
     return (each for each in sentences(text) if not _CLOSES.search(each))
 
 
@@ -133,13 +133,13 @@ def doubts_the_facts(text: str) -> bool:
 
 
 def around_refusal(text: str) -> str:
-    """The words around a refusal."""
+    """Return the words around a refusal."""
     found = _REFUSES.search(plain(text))
     return plain(text)[max(0, found.start() - 60) : found.end() + 100] if found else ""
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences and lines of a text."""
+    """Return the sentences and lines of a text."""
     return [each for each in _SENTENCE.split(plain(text)) if each]
 
 
@@ -194,7 +194,7 @@ _SAID_AS: Mapping[str, str] = {
 
 
 def telling_values(value: object) -> Iterator[str]:
-    """The texts in a call's arguments that can be recognised elsewhere: ids, names, dates."""
+    """Yield the texts in a call's arguments that can be recognised elsewhere: ids, names, dates."""
     match value:
         case str() if len(value) >= 3:
             yield value
@@ -278,7 +278,7 @@ def other_ids(text: str, call: Tau2ToolCall) -> bool:
 
 
 def _shape(value: str) -> str:
-    """The form of an id: its letters, and how many digits."""
+    """Return the form of an id: its letters, and how many digits."""
     return re.sub(r"\d", "0", value.lstrip("#"))
 
 
@@ -299,7 +299,7 @@ def reports_it_done(sentence: str, call: Tau2ToolCall) -> bool:
 
 
 def record(call: Tau2ToolCall) -> str | None:
-    """The record a call is about: its first argument, unless that is a person."""
+    """Return the record a call is about: its first argument, unless that is a person."""
     first, value = next(iter(call["arguments"].items()), (None, None))
     return value if isinstance(value, str) and first not in OWNERS else None
 

@@ -1,5 +1,6 @@
 """Causes why a record is not what the benchmark would have written, each with its evidence."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
 from dataclasses import asdict, dataclass
 
@@ -18,15 +19,16 @@ from maseval.benchmark.tau2.rescoring.verdict import (
     FOREIGN_TASK,
     NEEDS_JUDGE,
     RescoredSimulation,
-    foreign_domain,
 )
 
 _LISTED = 5
+_MANY = 0.25
+"""From this share of a file on, answers that differ are not a matter of single edits."""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """One reason, told in a sentence; ``remedy`` is what to try.
+    """One reason in a sentence; ``remedy`` says what to try.
 
     ``fatal`` if numbers of such a record cannot be certified.
     """
@@ -48,23 +50,21 @@ def share_of(several: Sequence[RescoredSimulation], found: RescoredRecord) -> st
 
 
 def count_of(several: Sized, what: str) -> str:
-    """A number with its noun."""
     return f"{len(several)} {what}{'' if len(several) == 1 else 's'}"
 
 
 def some_of(names: Iterable[str]) -> str:
-    """The first few names, and how many more there are."""
     every = list(names)
     more = f" and {len(every) - _LISTED} more" if len(every) > _LISTED else ""
     return ", ".join(every[:_LISTED]) + more
 
 
 def other_setting(found: RescoredRecord) -> Iterator[Cause]:
-    """A domain or a policy that is not the benchmark's."""
+    """Yield causes for a domain or a policy that is not the benchmark's."""
     domain, whole = found.domain, found.record
     if domain is None:
         return
-    if foreign_domain(whole.domain_name, domain):
+    if whole.domain_name not in (None, domain.name):
         text = f"the file calls its domain {whole.domain_name!r}; it was judged as {domain.name}"
         yield Cause("foreign domain", text)
     if whole.policy and whole.policy not in policies(domain):
@@ -72,38 +72,38 @@ def other_setting(found: RescoredRecord) -> Iterator[Cause]:
 
 
 def shuffled_task_ids(found: RescoredRecord) -> Iterator[Cause]:
-    """Tasks whose recorded checks belong to another one."""
+    """Yield a cause if recorded checks, or tasks in the file, belong to tasks of other ids."""
     checked = [each for each in found.simulations if each.checked_task]
-    if not checked:
-        return
-    first = checked[0]
-    done = found.options.remap_tasks
-    yield Cause(
-        "task ids shuffled",
-        f"in {share_of(checked, found)} the recorded checks belong to another task (the first: "
-        f"task {first.named} has those of task {first.checked_task})",
-        None if done else "--remap-tasks judges each by the task its checks belong to",
-    )
-
-
-def mixed_up_tasks(found: RescoredRecord) -> Iterator[Cause]:
-    """Tasks that stand in the file under another id, where no recorded check shows it."""
-    if found.domain is None or any(each.checked_task for each in found.simulations):
-        return
-    known = found.known_tasks(found.domain)
-    pairs = [(name, known.embedded_task(task)) for name, task in found.record.tasks.items()]
-    moved = [(name, other) for name, other in pairs if other is not None]
-    if moved:
-        yield Cause(
-            "task ids shuffled",
-            f"{len(moved)} of {len(pairs)} tasks in the file have another id than in the benchmark "
-            f"(the first: {moved[0][0]} is the benchmark's {moved[0][1]})",
-            None if found.options.remap_tasks else "--remap-tasks judges each by the task it is",
+    if checked:
+        first = checked[0]
+        text = (
+            f"in {share_of(checked, found)} the recorded checks belong to another task (the first: "
+            f"task {first.named} has those of task {first.checked_task})"
         )
+        remedy = "--remap-tasks judges each by the task its checks belong to"
+    elif moved := _moved_tasks(found):
+        name, other = next(iter(moved.items()))
+        text = (
+            f"{len(moved)} of {len(found.record.tasks)} tasks in the file have another id than in "
+            f"the benchmark (the first: {name} is the benchmark's {other})"
+        )
+        remedy = "--remap-tasks judges each by the task it is"
+    else:
+        return
+    yield Cause("task ids shuffled", text, None if found.options.remap_tasks else remedy)
+
+
+def _moved_tasks(found: RescoredRecord) -> dict[str, str]:
+    """Return the tasks that stand in the file under another id, each with its own."""
+    if found.domain is None:
+        return {}
+    known = found.known_tasks(found.domain)
+    pairs = ((name, known.embedded_task(task)) for name, task in found.record.tasks.items())
+    return {name: other for name, other in pairs if other is not None}
 
 
 def other_tasks(found: RescoredRecord) -> Iterator[Cause]:
-    """Tasks that differ from the benchmark's: of another release, or edited."""
+    """Yield a cause if tasks differ from the benchmark's: of another release, or edited."""
     if found.domain is None or not found.record.tasks:
         return
     known = found.known_tasks(found.domain)
@@ -115,11 +115,6 @@ def other_tasks(found: RescoredRecord) -> Iterator[Cause]:
     }
     if not differing:
         return
-    removed = [task_id for task_id, parts in differing.items() if REMOVED in parts]
-    kinds = {part for parts in differing.values() for part in parts}
-    counts = ", ".join(
-        f"{kind} in {sum(kind in parts for parts in differing.values())}" for kind in sorted(kinds)
-    )
     version = None if found.options.embedded_tasks else _version_of(found, differing)
     if version is not None:
         # The form of a file shows whose rules it was made by, whatever tasks it has.
@@ -133,9 +128,11 @@ def other_tasks(found: RescoredRecord) -> Iterator[Cause]:
             f"--data-version {release} judges by those of v{version}",
         )
         return
+    kinds = Counter(part for parts in differing.values() for part in parts)
+    counts = ", ".join(f"{kind} in {number}" for kind, number in sorted(kinds.items()))
     used = "the file's" if found.options.embedded_tasks else "the benchmark's"
     yield Cause(
-        "criteria removed" if removed else "other task version",
+        "criteria removed" if REMOVED in kinds else "other task version",
         f"{len(differing)} of {len(found.record.tasks)} tasks in the file are not the benchmark's "
         f"({counts}): {some_of(differing)}; {used} were used",
         None if found.options.embedded_tasks else "--embedded-tasks judges by the file's",
@@ -143,7 +140,7 @@ def other_tasks(found: RescoredRecord) -> Iterator[Cause]:
 
 
 def _version_of(found: RescoredRecord, task_ids: Collection[str]) -> str | None:
-    """The other release, of those whose data is here, whose tasks these are."""
+    """Return the other release, of those whose data is here, that has these tasks."""
     assert found.domain is not None
     for version, release in RELEASES.items():
         others = found.domain.name in release.domains and default_data_dir(version).is_dir()
@@ -160,7 +157,7 @@ def _version_of(found: RescoredRecord, task_ids: Collection[str]) -> str | None:
 
 
 def foreign_tasks(found: RescoredRecord) -> Iterator[Cause]:
-    """Tasks that the benchmark does not have."""
+    """Yield a cause if the benchmark lacks some tasks."""
     strange = dict.fromkeys(
         each.named for each in found.simulations if each.problem == FOREIGN_TASK
     )
@@ -177,12 +174,8 @@ def foreign_tasks(found: RescoredRecord) -> Iterator[Cause]:
         )
 
 
-_MANY = 0.25
-"""From this share of a file on, answers that differ are not a matter of single edits."""
-
-
 def edited_rewards(found: RescoredRecord) -> Iterator[Cause]:
-    """Recorded rewards that contradict the recorded checks."""
+    """Yield a cause if recorded rewards contradict the recorded checks."""
     edited = [each for each in found.simulations if each.contradiction]
     if edited:
         yield Cause(
@@ -193,7 +186,7 @@ def edited_rewards(found: RescoredRecord) -> Iterator[Cause]:
 
 
 def changed_tools(found: RescoredRecord) -> Iterator[Cause]:
-    """Answers of tools that the domain does not have."""
+    """Yield a cause if tools answered that the domain does not have."""
     using = [each for each in found.simulations if each.unknown_tool]
     if using:
         names = dict.fromkeys(str(each.unknown_tool) for each in using)
@@ -205,7 +198,7 @@ def changed_tools(found: RescoredRecord) -> Iterator[Cause]:
 
 
 def unlike_answers(found: RescoredRecord) -> Iterator[Cause]:
-    """Tools that answer otherwise now: another tool, other data, or edited messages."""
+    """Yield causes if tools answer otherwise now: other tools, other data, or edited messages."""
     faults = [each for each in found.simulations if each.fault and not each.unknown_tool]
     unlike = [each for each in faults if each.fault and each.fault.found is not None]
     lost = [each for each in faults if each.fault and each.fault.found is None]
@@ -213,7 +206,7 @@ def unlike_answers(found: RescoredRecord) -> Iterator[Cause]:
         yield Cause(
             "missing messages",
             f"in {share_of(lost, found)} calls and answers do not belong together "
-            f"(the first: {lost[0].slot}, {_place(lost[0])})",
+            f"(the first: {lost[0].slot}, {_describe_fault(lost[0])})",
         )
     if not unlike:
         return
@@ -224,52 +217,45 @@ def unlike_answers(found: RescoredRecord) -> Iterator[Cause]:
     yield Cause(
         kind,
         f"in {share_of(unlike, found)} a tool now answers otherwise than recorded "
-        f"({some_of(tools)}; the first: {unlike[0].slot}, {_place(unlike[0])})",
+        f"({some_of(tools)}; the first: {unlike[0].slot}, {_describe_fault(unlike[0])})",
     )
 
 
-def _place(each: RescoredSimulation) -> str:
+def _describe_fault(each: RescoredSimulation) -> str:
     assert each.fault is not None
     return f"message {each.fault.message_index}: {each.fault.meaning}"
 
 
 def other_rules(found: RescoredRecord) -> Iterator[Cause]:
-    """Verdicts that differ though task, answers and record are sound."""
-    explained = _explains_difference(found)
-    left = [each for each in found.disagreeing if not explained(each)]
+    """Yield a cause if verdicts differ though task, answers and record are sound."""
+    is_explained = _is_explained(found)
+    left = [each for each in found.disagreeing if not is_explained(each)]
     if not left:
         return
-    kinds = [kind for each in left for kind in each.differing]
+    kinds = Counter(kind for each in left for kind in each.differing)
     first = f"the first: {left[0].slot}: {both_rewards(left[0])}"
     if kinds:
-        counts = ", ".join(f"{kind} in {kinds.count(kind)}" for kind in dict.fromkeys(kinds))
-        yield Cause(
-            "other rules or edited checks",
-            f"in {share_of(left, found)} a check comes out otherwise by the rules of "
-            f"v{found.version} ({counts}; {first})",
-        )
+        kind = "other rules or edited checks"
+        counts = ", ".join(f"{each} in {number}" for each, number in kinds.items())
+        text = f"a check comes out otherwise by the rules of v{found.version} ({counts}; {first})"
     else:
-        yield Cause(
-            "rewards not confirmed",
-            f"in {share_of(left, found)} the recorded reward does not follow from the conversation "
-            f"({first})",
-        )
+        kind = "rewards not confirmed"
+        text = f"the recorded reward does not follow from the conversation ({first})"
+    yield Cause(kind, f"in {share_of(left, found)} {text}")
 
 
-def _explains_difference(found: RescoredRecord) -> Callable[[RescoredSimulation], bool]:
-    tasks = found.record.tasks if found.domain is not None else {}
-    other = (
-        {name for name, _ in differing_tasks(tasks, found.known_tasks(found.domain))}
-        if found.domain is not None
-        else set()
-    )
-
+def _is_explained(found: RescoredRecord) -> Callable[[RescoredSimulation], bool]:
+    """Return a test whether another cause explains why the two verdicts differ."""
+    other = set()
+    if found.domain is not None:
+        known = found.known_tasks(found.domain)
+        other = {name for name, _ in differing_tasks(found.record.tasks, known)}
     mixed_up = sum(each.checked_task is not None for each in found.simulations)
-    shuffled_task_ids = 2 * mixed_up > len(found.simulations)  # then also where no check shows it
+    shuffled = 2 * mixed_up > len(found.simulations)  # then also where no check shows it
 
-    def explained(each: RescoredSimulation) -> bool:
+    def is_explained(each: RescoredSimulation) -> bool:
         return bool(
-            ((shuffled_task_ids or each.checked_task) and not found.options.remap_tasks)
+            ((shuffled or each.checked_task) and not found.options.remap_tasks)
             or each.contradiction
             or each.fault
             or each.foreign_ending
@@ -277,17 +263,35 @@ def _explains_difference(found: RescoredRecord) -> Callable[[RescoredSimulation]
             or (each.named in other and not found.options.embedded_tasks)
         )
 
-    return explained
+    return is_explained
 
 
-def other_judgement(found: RescoredRecord) -> Iterator[Cause]:
-    """Verdicts that differ only because another judge was asked."""
+def judgements(found: RescoredRecord) -> Iterator[Cause]:
+    """Yield causes for verdicts on which judges differ, cannot be read, or were not asked."""
     differing = [each for each in found.disagreeing if by_judge_alone(each)]
+    unread = [each for each in found.simulations if each.unread_reply]
     if differing:
         yield Cause(
             "another judgement",
             f"in {share_of(differing, found)} the judge decides otherwise than the recorded one "
             f"(the first: {differing[0].slot}: {both_rewards(differing[0])})",
+        )
+    if unread:
+        yield Cause(
+            "unreadable judgements",
+            f"in {share_of(unread, found)} the judge's reply cannot be read (the first: "
+            f"{unread[0].slot}: {unread[0].unread_reply})",
+        )
+    if found.unjudged:
+        first, words = found.pass_hat.get(1), ""
+        if first is not None and first.bounds is not None:
+            low, high = first.bounds
+            words = f": pass^1 is {low:.1%} if all of them fail, {high:.1%} if all pass"
+        yield Cause(
+            "not recomputed",
+            f"{found.unjudged} of {len(found.simulations)} verdicts depend on a judge model; they "
+            f"count neither as passed nor as failed{words}",
+            None if found.panel.judges else "--judge-model asks one",
         )
 
 
@@ -301,38 +305,8 @@ def both_rewards(each: RescoredSimulation) -> str:
     return f"recorded {each.recorded:g}, recomputed {each.reward:g}"
 
 
-def unread_replies(found: RescoredRecord) -> Iterator[Cause]:
-    """Replies of the judge that cannot be read."""
-    unread = [each for each in found.simulations if each.unread_reply]
-    if unread:
-        yield Cause(
-            "unreadable judgements",
-            f"in {share_of(unread, found)} the judge's reply cannot be read (the first: "
-            f"{unread[0].slot}: {unread[0].unread_reply})",
-        )
-
-
-def waiting_for_judge(found: RescoredRecord) -> Iterator[Cause]:
-    """Verdicts that wait for a judge."""
-    if found.unjudged:
-        yield Cause(
-            "not recomputed",
-            f"{found.unjudged} of {len(found.simulations)} verdicts depend on a judge model; they "
-            f"count neither as passed nor as failed{_between(found)}",
-            None if found.panel.judges else "--judge-model asks one",
-        )
-
-
-def _between(found: RescoredRecord) -> str:
-    first = found.pass_hat.get(1)
-    if first is None or first.bounds is None:
-        return ""
-    low, high = first.bounds
-    return f": pass^1 is {low:.1%} if all of them fail, {high:.1%} if all pass"
-
-
 def unknown_endings(found: RescoredRecord) -> Iterator[Cause]:
-    """Ends that the release does not have, or that the last message belies."""
+    """Yield causes for endings that the release lacks, or that the last message contradicts."""
     foreign = [each for each in found.simulations if each.foreign_ending]
     stopped = [each for each in foreign if each.identity.stopped]
     others = [each for each in foreign if not each.identity.stopped]
@@ -352,7 +326,7 @@ def unknown_endings(found: RescoredRecord) -> Iterator[Cause]:
 
 
 def _other_version(found: RescoredRecord, several: Sequence[RescoredSimulation]) -> str | None:
-    """The release that does have these endings."""
+    """Return the remedy that names a release which has these endings."""
     ends = {each.ending for each in several}
     for version, release in RELEASES.items():
         if version not in found.version and ends <= {e.value for e in release.rules.loop.endings}:
@@ -365,7 +339,7 @@ def _endings_of(several: Iterable[RescoredSimulation]) -> str:
 
 
 def missing_simulations(found: RescoredRecord) -> Iterator[Cause]:
-    """Planned simulations, and tasks of the split, that are not there."""
+    """Yield causes for planned simulations, and tasks of the split, that are missing."""
     left_out = set(found.tasks_left_out)
     missing = [slot for slot in found.missing if slot.task_id not in left_out]
     if missing:
@@ -386,15 +360,16 @@ def missing_simulations(found: RescoredRecord) -> Iterator[Cause]:
 
 
 def repeated_simulations(found: RescoredRecord) -> Iterator[Cause]:
-    """Copies of other simulations, and trials that are there more than once."""
+    """Yield causes for copies of simulations, and for trials recorded more than once."""
     twice = [slot for slot, several in found.by_slot.items() if len(several) > 1]
-    copies = [found.simulations[position] for position in found.copies]
+    copies = [(each, copied) for each in found.simulations if (copied := found.copy_of(each))]
     if copies:
-        original = next(iter(found.copies.values()))
+        copy, original = copies[0]
         yield Cause(
             "duplicated simulations",
-            f"{share_of(copies, found)} are copies (the first: {copies[0].identity.where} is "
-            f"{original.identity.where} again); a copy counts as a failure",
+            f"{len(copies)} of {len(found.simulations)} simulations are copies (the first: "
+            f"{copy.identity.where} is {original.identity.where} again); a copy counts as a "
+            "failure",
         )
     if twice:
         yield Cause(
@@ -404,8 +379,8 @@ def repeated_simulations(found: RescoredRecord) -> Iterator[Cause]:
         )
 
 
-def unreadable_simulations(found: RescoredRecord) -> Iterator[Cause]:
-    """Parts of the file that could not be parsed."""
+def lost_simulations(found: RescoredRecord) -> Iterator[Cause]:
+    """Yield causes for parts of the file that cannot be read, and for runs that broke off."""
     lines = found.record.malformed
     if lines:
         yield Cause(
@@ -413,10 +388,6 @@ def unreadable_simulations(found: RescoredRecord) -> Iterator[Cause]:
             f"{count_of(lines, 'part')} of the file {MALFORMED} (the first: {lines[0]}); what "
             "is lost counts as a failure",
         )
-
-
-def unfinished_simulations(found: RescoredRecord) -> Iterator[Cause]:
-    """Repetitions of our own that broke off."""
     for problem, number in found.problems.items():
         if problem not in (MALFORMED, FOREIGN_TASK, NEEDS_JUDGE):
             yield Cause(
@@ -430,7 +401,6 @@ def unfinished_simulations(found: RescoredRecord) -> Iterator[Cause]:
 _CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Cause]]] = (
     other_setting,
     shuffled_task_ids,
-    mixed_up_tasks,
     edited_rewards,
     other_tasks,
     foreign_tasks,
@@ -440,11 +410,8 @@ _CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Cause]]] = (
     unknown_endings,
     missing_simulations,
     repeated_simulations,
-    unreadable_simulations,
-    unfinished_simulations,
-    other_judgement,
-    unread_replies,
-    waiting_for_judge,
+    lost_simulations,
+    judgements,
 )
 
 

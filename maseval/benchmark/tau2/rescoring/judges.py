@@ -1,7 +1,8 @@
 """The judges of a recount: the first decides, and the others say whether they agree."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
@@ -40,22 +41,24 @@ class JudgePanel:
 
     @property
     def names(self) -> list[str]:
-        """The judges' models."""
         return [each.model_id for each in self.judges]
 
     @property
     def agreements(self) -> list[JudgesAgreement]:
         """The first judge beside each of the others."""
-        return [
-            JudgesAgreement(
-                self.judges[0].model_id,
-                judge.model_id,
-                agreement(self._assertions(number)),
-                agreement(self._outcomes(number)),
-            )
-            for number, judge in enumerate(self.judges)
-            if number
-        ]
+        return [self._agreement(number) for number in range(1, len(self.judges))]
+
+    def _agreement(self, number: int) -> JudgesAgreement:
+        rows = ((row[0], row[number]) for row in self._verdicts)
+        both = [(one, other) for one, other in rows if one is not None and other is not None]
+        answers = (zip(_answers(one), _answers(other), strict=False) for one, other in both)
+        outcomes = ((is_successful(a["reward"]), is_successful(b["reward"])) for a, b in both)
+        return JudgesAgreement(
+            self.names[0],
+            self.names[number],
+            agreement(chain.from_iterable(answers)),
+            agreement(outcomes),
+        )
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON form; empty without a judge."""
@@ -69,17 +72,6 @@ class JudgePanel:
             "judges_agree": [each.to_dict() for each in self.agreements],
         }
 
-    def _pairs(self, number: int) -> Iterator[tuple[RewardInfo, RewardInfo]]:
-        for verdicts in self._verdicts:
-            one, other = verdicts[0], verdicts[number]
-            if one is not None and other is not None:
-                yield one, other
 
-    def _assertions(self, number: int) -> Iterator[tuple[bool, bool]]:
-        for one, other in self._pairs(number):
-            answers = ([each["met"] for each in v["nl_assertions"] or ()] for v in (one, other))
-            yield from zip(*answers, strict=False)
-
-    def _outcomes(self, number: int) -> Iterator[tuple[bool, bool]]:
-        for one, other in self._pairs(number):
-            yield is_successful(one["reward"]), is_successful(other["reward"])
+def _answers(verdict: RewardInfo) -> list[bool]:
+    return [each["met"] for each in verdict["nl_assertions"] or ()]

@@ -40,7 +40,6 @@ class ReleaseVerdict:
 
     @property
     def open(self) -> bool:
-        """True if only a judge can decide it."""
         return self.again.simulation.open
 
     @property

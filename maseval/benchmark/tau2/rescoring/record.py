@@ -78,16 +78,12 @@ def smallest_split(
 ) -> tuple[str, Sequence[str]] | None:
     """The smallest split of the domain that has all these tasks, and the ids of its tasks."""
     wanted = set(task_ids)
-    splits = {name: _ids(domain, name, data_dir, version) for name in split_names(domain, data_dir)}
+    splits = {
+        name: [str(raw["id"]) for raw in load_raw_tasks(domain, name, data_dir, version=version)]
+        for name in split_names(domain, data_dir)
+    }
     fitting = [(name, ids) for name, ids in splits.items() if wanted <= set(ids)]
     return min(fitting, key=lambda each: len(each[1]), default=None)
-
-
-def _ids(
-    domain: Domain, split: str, data_dir: AnyPath | None, version: str | None
-) -> Sequence[str]:
-    raw_tasks = load_raw_tasks(domain, split, data_dir, version=version)
-    return [str(raw["id"]) for raw in raw_tasks]
 
 
 RecordSource = (
@@ -176,7 +172,7 @@ def open_record(
 
 
 def _in_release(item: RecordItem, version: str | None) -> RecordItem:
-    """The item with its domain as the release has it."""
+    """Return the item with its domain as the release has it."""
     if version is None and item.version is None:
         return item._replace(version=release_of(item.domain).name)
     release = release_named(item.version if version is None else version)
@@ -295,7 +291,6 @@ def _of_report(report: Report, domain: Domain | None, whole: SimulationRecord) -
 
 
 def _models(config: Mapping[str, Any]) -> list[object]:
-    """The language models that took part."""
     sides = [*mapping(config, "agents").values(), config.get("user")]
     return [model for side in sides if (model := mapping(side).get("model_id"))]
 

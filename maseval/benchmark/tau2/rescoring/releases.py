@@ -40,7 +40,7 @@ class VerdictChange:
     reasons: tuple[Reason, ...] = ()
 
     @classmethod
-    def between(cls, before: ReleaseVerdict, after: ReleaseVerdict) -> "VerdictChange":
+    def compare(cls, before: ReleaseVerdict, after: ReleaseVerdict) -> "VerdictChange":
         old, new = (None if each.open else each.passed for each in (before, after))
         why = reasons(before, after) if old != new else ()
         slot = after.again.simulation.slot
@@ -181,9 +181,11 @@ def score_under(
             f"{', '.join(names) or 'no release'} alone changes nothing; name two releases or more, "
             "such as 0.2.0,1.0.1"
         )
-    if not callable(source):
-        source = _opener(source, domain)
-    wholes = {name: source(name) for name in names}
+    if callable(source):
+        wholes = {name: source(name) for name in names}
+    else:
+        once = [*source] if isinstance(source, Iterator) else source
+        wholes = {name: open_record(once, domain, version=name) for name in names}
     found = ScoredUnder(
         {name: RescoredRecord(whole, options, panel=panel) for name, whole in wholes.items()},
         {name: [] for name in names[1:]},
@@ -191,13 +193,8 @@ def score_under(
     for number, items in enumerate(zip(*(w.items for w in wholes.values()), strict=True), 1):
         first, *later = map(ReleaseVerdict.of, items, found.recounts.values())
         for changes, standing in zip(found.every.values(), later, strict=True):
-            changes.append(VerdictChange.between(first, standing))
+            changes.append(VerdictChange.compare(first, standing))
         found.ended_early += first.again.simulation.ending not in _CHOSEN
         if on_progress is not None:
             on_progress(number)
     return found
-
-
-def _opener(source: RecordSource, domain: str | Domain | None) -> OpenUnder:
-    once = [*source] if isinstance(source, Iterator) else source
-    return lambda version: open_record(once, domain, version=version)

@@ -34,7 +34,6 @@ class DomainName(NamedTuple):
     lenient: bool
 
     def checksums(self) -> Checksums:
-        """Those of its files in this process."""
         # Files of maseval's own domains are compared with these when they are read.
         return data_fingerprint(self.name, version=self.release)
 
@@ -48,7 +47,6 @@ class SentItem(NamedTuple):
 
     @classmethod
     def of(cls, item: RecordItem) -> "SentItem":
-        """The item, for another process."""
         others, version = item._asdict(), str(item.version)
         domain: Domain = others.pop("domain")
         plain = release_named(version).domain(domain.name)
@@ -56,7 +54,6 @@ class SentItem(NamedTuple):
         return cls(name, None if domain.name in DOMAINS else plain, others)
 
     def known_domain(self) -> Domain:
-        """Its domain, in this process."""
         if self.own is not None:
             register_domain(self.own, replace=True)
         domain = release_named(self.domain.release).domain(self.domain.name)
@@ -76,14 +73,12 @@ class Assessment(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Desk:
-    """The state that a process keeps of the record it works on."""
-
+class _WorkerState:
     recount: RescoredRecord
     domains: dict[DomainName, Domain] = field(default_factory=dict)
     checksums: dict[DomainName, Checksums] = field(default_factory=dict)
 
-    def judged(self, sent: SentItem) -> RescoredSimulation:
+    def score(self, sent: SentItem) -> RescoredSimulation:
         name = sent.domain
         if name not in self.domains:
             self.domains[name] = sent.known_domain()
@@ -92,7 +87,7 @@ class _Desk:
 
 
 # For the record that a process worked on last.
-_last: dict[str, _Desk] = {}
+_last: dict[str, _WorkerState] = {}
 
 
 @dataclass(frozen=True)
@@ -106,14 +101,14 @@ class Assessor:
     """Another for each record."""
 
     def __call__(self, sent: Sequence[SentItem]) -> Assessment:
-        desk = self._desk()
-        judged = [desk.judged(each) for each in sent]
-        return Assessment(judged, desk.checksums)
+        state = self._worker_state()
+        judged = [state.score(each) for each in sent]
+        return Assessment(judged, state.checksums)
 
-    def _desk(self) -> _Desk:
+    def _worker_state(self) -> _WorkerState:
         found = _last.get(self.record)
         if found is None:
-            found = _Desk(
+            found = _WorkerState(
                 RescoredRecord(SimulationRecord(iter(()), tasks=self.tasks), self.options)
             )
             _last.clear()
@@ -152,7 +147,7 @@ def score_with_engine(
 
 
 def _batches(items: Iterable[RecordItem], kept: dict[int, RecordItem]) -> Iterator[list[SentItem]]:
-    """The items in batches; each is kept by the identity of what is sent of it."""
+    """Yield the items in batches; each is kept by the identity of what is sent of it."""
     waiting = iter(items)
     while taken := list(islice(waiting, _BATCH)):
         batch = [SentItem.of(item) for item in taken]

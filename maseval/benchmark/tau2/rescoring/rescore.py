@@ -114,7 +114,6 @@ class RescoredRecord:
         return RescoringResult(found, new, task)
 
     def _verdict(self, item: RecordItem, task: Mapping[str, Any] | None) -> NewVerdict:
-
         def by(judge: ModelAdapter | None) -> NewVerdict:
             return rescore_simulation(
                 item, task, strict=self.options.strict, data_dir=self._data_dir, nl_model=judge
@@ -127,7 +126,6 @@ class RescoredRecord:
         return found
 
     def known_tasks(self, domain: Domain) -> KnownTasks:
-        """The benchmark's tasks of a domain."""
         self.domains[domain.name] = domain
         if domain.name not in self._known:
             version = self._versions.get(domain.name)
@@ -151,12 +149,10 @@ class RescoredRecord:
 
     @cached_property
     def domain(self) -> Domain | None:
-        """The domain, if there is only one."""
         return next(iter(self.domains.values())) if len(self.domains) == 1 else None
 
     @cached_property
     def slots(self) -> list[PlannedTrial]:
-        """Every planned simulation."""
         seen = [*self.record.planned, *(each.slot for each in self.simulations)]
         if not self.record.has_plan:
             return seen
@@ -169,20 +165,20 @@ class RescoredRecord:
         """The split that the record should hold as a whole, and its tasks."""
         if not self._whole_split or self.domain is None:
             return None
-        planned = {slot.task_id for slot in self.record.planned}
-        listed = {*self.record.tasks, *planned, *(each.slot.task_id for each in self.simulations)}
         known = self.known_tasks(self.domain)
-        ours = [task_id for task_id in listed if known.raw(task_id) is not None]
+        ours = [task_id for task_id in self._listed if known.raw(task_id) is not None]
         return smallest_split(self.domain, ours, self._data_dir, known.version)
 
     @cached_property
     def tasks_left_out(self) -> list[str]:
         """The tasks of the split that the record does not even list."""
-        if self.split is None:
-            return []
-        planned = {slot.task_id for slot in self.record.planned}
-        listed = {*self.record.tasks, *planned, *(each.slot.task_id for each in self.simulations)}
-        return [task_id for task_id in self.split[1] if task_id not in listed]
+        ids = () if self.split is None else self.split[1]
+        return [task_id for task_id in ids if task_id not in self._listed]
+
+    @cached_property
+    def _listed(self) -> set[str]:
+        slots = [*self.record.planned, *(each.slot for each in self.simulations)]
+        return {*self.record.tasks, *(slot.task_id for slot in slots)}
 
     @cached_property
     def by_slot(self) -> Mapping[PlannedTrial, list[RescoredSimulation]]:
@@ -198,14 +194,14 @@ class RescoredRecord:
         return [slot for slot in self.slots if slot not in self.by_slot]
 
     @cached_property
-    def copies(self) -> dict[int, RescoredSimulation]:
-        """Copies of simulations, by their position, and what they are copies of.
+    def _copies(self) -> dict[int, RescoredSimulation]:
+        """The originals of copied simulations, by the identity of the copy.
 
         Scripted agents and users do say the same thing twice.
         """
         originals: dict[tuple[str, ...], RescoredSimulation] = {}
         found: dict[int, RescoredSimulation] = {}
-        for position, each in enumerate(self.simulations):
+        for each in self.simulations:
             keys: list[tuple[str, ...]] = []
             if each.identity.id:
                 keys.append(("id", each.identity.id))
@@ -213,7 +209,7 @@ class RescoredRecord:
                 keys.append(("content", each.slot.task_id, each.identity.fingerprint))
             for key in keys:
                 if originals.setdefault(key, each) is not each:
-                    found.setdefault(position, originals[key])
+                    found.setdefault(id(each), originals[key])
         return found
 
     @cached_property
@@ -232,11 +228,7 @@ class RescoredRecord:
 
     def copy_of(self, each: RescoredSimulation) -> RescoredSimulation | None:
         """Return the simulation that another one copies, or None."""
-        return self._copies_by_identity.get(id(each))
-
-    @cached_property
-    def _copies_by_identity(self) -> Mapping[int, RescoredSimulation]:
-        return {id(self.simulations[position]): of for position, of in self.copies.items()}
+        return self._copies.get(id(each))
 
     @cached_property
     def open(self) -> AbstractSet[PlannedTrial]:
@@ -279,12 +271,10 @@ class RescoredRecord:
 
     @property
     def compared(self) -> list[RescoredSimulation]:
-        """Those with a recorded and a new verdict."""
         return [each for each in self.simulations if each.compared]
 
     @property
     def disagreeing(self) -> list[RescoredSimulation]:
-        """Those whose two verdicts differ."""
         return [each for each in self.simulations if each.differences]
 
     @property

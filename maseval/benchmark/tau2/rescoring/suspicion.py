@@ -81,7 +81,7 @@ def _ends_with_stop(messages: Sequence[Tau2Message]) -> bool:
 
 
 def fingerprint(simulation: Mapping[str, Any]) -> str:
-    """A hash of what was said and done, whenever and under whatever ids."""
+    """Return a hash of what was said and done, whenever and under whatever ids."""
     said = [
         {key: value for key, value in message.items() if key not in _VOLATILE}
         | {"tool_calls": [_bare(call) for call in message.get("tool_calls") or ()]}

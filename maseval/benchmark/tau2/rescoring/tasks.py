@@ -25,7 +25,7 @@ CRITERIA, REMOVED, INSTRUCTIONS, START = "criteria", "criteria removed", "instru
 
 
 def task_content(task: RawTaskLike) -> str:
-    """Everything of a task that scoring depends on, and the user's instructions."""
+    """Return everything of a task that scoring depends on, and the user's instructions."""
     return canonical_json([part for _, part in sorted(_parts(task).items())])
 
 
@@ -73,7 +73,7 @@ class KnownTasks:
         self._data_dir = data_dir
 
     def raw(self, task_id: str) -> RawTaskLike | None:
-        """A task as the benchmark has it; None if it has none of that id."""
+        """Return a task as the benchmark has it; None if it has none of that id."""
         try:
             return load_raw_task(self.domain, task_id, self._data_dir, version=self.version)
         except UnknownTaskError:
@@ -106,11 +106,15 @@ class KnownTasks:
         actions = [mapping(check, "action") for check in checks]
         if not actions:
             return None
-        for key, is_sure in ((_contents(actions), _anything), (_names(actions), _numbered_after)):
+        names = _names(actions)
+        for key in (_contents(actions), names):
             found = self._by_checks.get(key, [])
             if task_id in found:
                 return None
-            if len(found) == 1 and is_sure(found[0], key):
+            # Ids such as ``12_0`` are one task's own; ``toggle_data_0`` is any task's.
+            if len(found) == 1 and (
+                key != names or all(name.startswith(f"{found[0]}_") for name in names)
+            ):
                 return found[0]
         return None
 
@@ -129,15 +133,6 @@ def _contents(actions: Sequence[object]) -> tuple[str, ...]:
     return tuple(canonical_json([mapping(action).get(key) for key in kept]) for action in actions)
 
 
-def _anything(task_id: str, names: Sequence[str]) -> bool:
-    return True
-
-
-def _numbered_after(task_id: str, names: Sequence[str]) -> bool:
-    """Tell whether ids are the task's own, such as ``12_0``; ``toggle_data_0`` is any task's."""
-    return all(name.startswith(f"{task_id}_") for name in names)
-
-
 def _instructions(task: RawTaskLike) -> str:
     return canonical_json(_without_nothing(task.get("user_scenario")))
 
@@ -145,7 +140,7 @@ def _instructions(task: RawTaskLike) -> str:
 def differing_tasks(
     embedded: Mapping[str, RawTaskLike], known: KnownTasks
 ) -> Iterator[tuple[str, list[str]]]:
-    """The tasks of a file that the domain has otherwise, and what differs in each."""
+    """Yield the tasks of a file that the domain has otherwise, and what differs in each."""
     for task_id, theirs in embedded.items():
         ours = known.raw(task_id)
         if ours is not None and (parts := differing_parts(theirs, ours)):
@@ -154,7 +149,7 @@ def differing_tasks(
 
 @cache
 def policies(domain: Domain, data_dir: Path | None = None) -> tuple[str, ...]:
-    """The domain's own policy, and the one for an agent that works alone if there is one."""
+    """Return the domain's own policy, and the one for an agent that works alone if there is one."""
     folder = load_domain_config(domain, data_dir)["db_path"].parent
     modes = (False,) if domain.solo_refusal else (False, True)
     return tuple(domain.policy(folder, solo=solo) for solo in modes)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
-from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import release_named, release_of
 from maseval.benchmark.tau2.explain.findings import ReplayFault, replay_fault
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
@@ -193,17 +192,13 @@ def _differences(new: NewVerdict, recorded: Mapping[str, object]) -> Iterator[st
         return
     verdict: Mapping[str, object] = new.reward_info
     if new.so_far is not None:
-        recorded = _without_judgement(recorded)
+        # The new verdict has no judge's part: leave it out of the recorded one as well.
+        parts = mapping(recorded, "reward_breakdown")
+        known = {kind: value for kind, value in parts.items() if kind != "NL_ASSERTION"}
+        recorded = {**recorded, "reward_breakdown": known}
     for key in VERDICT:
         if not _same(verdict.get(key), recorded.get(key)):
             yield f"{key}: recorded {recorded.get(key)!r}, recomputed {verdict.get(key)!r}"
-
-
-def _without_judgement(recorded: Mapping[str, object]) -> dict[str, object]:
-    """A recorded verdict without what its judge said, to compare with one that has none."""
-    parts = mapping(recorded, "reward_breakdown")
-    known = {kind: value for kind, value in parts.items() if kind != "NL_ASSERTION"}
-    return {**recorded, "reward_breakdown": known}
 
 
 def _same(one: object, other: object) -> bool:
@@ -226,7 +221,6 @@ def contradiction(verdict: Mapping[str, object]) -> str | None:
 
 
 def _differing(found: RewardInfo, recorded: Mapping[str, object]) -> Iterator[str]:
-    """The checks whose outcome is another."""
     if not recorded.get("reward_breakdown"):
         return
     for kind in _CHECKS:
@@ -250,27 +244,19 @@ def _met(verdict: Mapping[str, object], kind: str) -> bool | None:
 
 
 def unknown_tool(item: RecordItem) -> str | None:
-    """A tool that was called with success, and that the domain does not have."""
+    """Return a tool that was called with success, and that the domain does not have."""
     kits = [kit for kit in (item.domain.toolkit, item.domain.user_toolkit) if kit is not None]
     names: dict[object, str] = {}
     for message in item.simulation["messages"]:
         for call in message.get("tool_calls") or ():
             names[call.get("id")] = call["name"]
         name = names.get(message.get("id")) if message.get("role") == "tool" else None
-        if name and not message.get("error") and not _has(kits, name):
+        if name and not message.get("error") and not any(kit.has_tool(name) for kit in kits):
             return name
     return None
-
-
-def _has(kits: list[Any], name: str) -> bool:
-    return any(kit.has_tool(name) for kit in kits)
 
 
 def _cost(simulation: Mapping[str, object]) -> float | None:
     sides = (number(simulation.get(f"{side}_cost")) for side in ("agent", "user"))
     known = [cost for cost in sides if cost is not None]
     return sum(known) if known else None
-
-
-def foreign_domain(name: str | None, domain: Domain) -> bool:
-    return name is not None and name != domain.name

@@ -71,6 +71,5 @@ def field_path(location: tuple[str | int, ...], value: object) -> str:
 
 
 def abbreviate(value: object) -> str:
-    """A value as an error shows it."""
     shown = repr(value)
     return shown if len(shown) <= 80 else f"{shown[:77]}..."

@@ -84,7 +84,7 @@ def has_simulations(path: Path) -> bool:
 
 @contextmanager
 def open_json(path: Path) -> Iterator[JsonFile]:
-    """A JSON file whose errors name the file."""
+    """Open a JSON file whose errors name the file."""
     try:
         with JsonFile(path) as stream:
             yield stream
@@ -101,7 +101,6 @@ def member_names(stream: JsonFile) -> Iterator[str]:
 
 
 def listed_simulations(stream: JsonFile, path: Path) -> Iterator[object]:
-    """The simulations that one object lists."""
     found = False
     for key in stream.members():
         if key != "simulations":
@@ -118,6 +117,5 @@ def listed_simulations(stream: JsonFile, path: Path) -> Iterator[object]:
 
 
 def simulations_in_lines(stream: JsonFile) -> Iterator[object]:
-    """The value of each line."""
     while stream.peek():
         yield stream.value()

@@ -127,7 +127,7 @@ class ResultsFile:
         return {form["id"]: form for form in forms}
 
     def records(self, on_malformed: OnMalformed | None = None) -> Iterator[RecordedSimulation]:
-        """Each simulation with its domain, mode and verdict.
+        """Yield each simulation with its domain, mode and verdict.
 
         A simulation that is not in v0.2.0's form goes to ``on_malformed`` as an error, without
         which the error is raised. An error in the file itself is always raised.
@@ -145,7 +145,7 @@ class ResultsFile:
                     yield recorded
 
     def _member(self, wanted: str) -> Any:
-        """One part of a results file, read no further than needed."""
+        """Return one part of a results file, read no further than needed."""
         if self.layout == "lines":
             return None
         with open_json(self.path) as stream:
@@ -174,7 +174,6 @@ class ResultsFile:
             ) from error
 
     def _files(self) -> Iterator[object]:
-        """The simulations of a folder, which has a file for each."""
         files = simulation_files(self.path, self._member("simulation_index"))
         if not files and self._member("simulations"):
             logger.warning(

@@ -20,7 +20,7 @@ class Omitted(NamedTuple):
 
 
 def simulation_of(report: Report) -> dict[str, Any] | Omitted:
-    """The simulation of a repetition, as its release writes it.
+    """Return the simulation of a repetition, as its release writes it.
 
     A repetition that ended in a way that the release does not know, such as a failed request, is
     ``Omitted``.
@@ -77,7 +77,6 @@ def infrastructure_error(report: Report) -> dict[str, Any] | None:
 
 
 def environment_of(report: Report) -> Mapping[str, Any]:
-    """The environment's trace of the repetition."""
     environment: Mapping[str, object] = (report.get("traces") or {}).get("environment") or {}
     return environment
 

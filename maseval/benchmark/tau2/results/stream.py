@@ -39,8 +39,6 @@ class TruncatedJsonError(JsonStreamError):
 
 
 class Readable(Protocol):
-    """A binary file, as far as it is needed here."""
-
     def read(self, size: int, /) -> bytes: ...
 
 
@@ -67,7 +65,7 @@ class JsonStream:
         return self._bytes_before + _size(self._text[: self._at])
 
     def peek(self) -> str:
-        """The next character that is not white space; empty at the end of the text."""
+        """Return the next character that is not white space; empty at the end of the text."""
         while True:
             while self._at < len(self._text):
                 character = self._text[self._at]
@@ -78,7 +76,7 @@ class JsonStream:
                 return ""
 
     def value(self) -> Any:
-        """The next value, whole."""
+        """Return the next value, whole."""
         if not self.peek():
             raise self._truncation_error()
         while True:
@@ -111,7 +109,7 @@ class JsonStream:
                 self.value()
 
     def elements(self) -> Iterator[Any]:
-        """The elements of the array that comes next."""
+        """Yield the elements of the array that comes next."""
         self._take("[")
         if self._took("]"):
             return
@@ -122,7 +120,7 @@ class JsonStream:
             self._take(",")
 
     def members(self) -> Iterator[str]:
-        """The keys of the object that comes next; the caller takes each value."""
+        """Yield the keys of the object that comes next; the caller takes each value."""
         self._take("{")
         if self._took("}"):
             return

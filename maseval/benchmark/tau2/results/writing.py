@@ -205,10 +205,6 @@ class _Export:
             f'"tasks": [\n{listed}\n]'
         )
 
-    def _release_domain(self, name: str) -> Domain:
-        chosen = domain_named(name)
-        return chosen if self._release is None else self._release.domain(chosen)
-
     def _note_release(self, report: Report) -> None:
         found = release_of_report(report)
         if self._release is None:
@@ -225,7 +221,8 @@ class _Export:
             return
         self._note_release(report)
         if self._domain is None:
-            self._domain = self._release_domain(name)
+            chosen = domain_named(name)
+            self._domain = chosen if self._release is None else self._release.domain(chosen)
         elif name != self._domain.name:
             raise ConfigurationError(
                 f"reports of {self._domain.name} and {name}: a results file has one domain; "
@@ -269,7 +266,7 @@ def run_info(
     data_dir: AnyPath | None = None,
     release: Release = DEFAULT_RELEASE,
 ) -> RunInfo:
-    """The ``info`` of a results file, from the ``config`` of one of its reports.
+    """Return the ``info`` of a results file, from the ``config`` of one of its reports.
 
     What is ``known``, such as seed and number of trials, takes precedence.
     """

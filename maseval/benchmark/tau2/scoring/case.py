@@ -92,7 +92,7 @@ class Case:
         return kind in self.criteria.reward_basis
 
     def replay(self) -> World:
-        """The world in which the conversation ended; see ``world.replay``."""
+        """Return the world in which the conversation ended; see ``world.replay``."""
         return self.setting.world(self.messages)
 
 
@@ -176,7 +176,6 @@ def _known_task(
 
 
 def _raw_form(task: AnyTask) -> Mapping[str, Any]:
-    """A task in v0.2.0's form, as far as it can be known."""
     match task:
         case Task():
             told = {key: task.user_data.get(key) for key in ("persona", "instructions")}

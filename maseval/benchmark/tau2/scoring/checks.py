@@ -4,12 +4,12 @@ After tau2-bench v0.2.0, src/tau2/evaluator/ (MIT, Sierra Research).
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
 from maseval.benchmark.tau2.environment import tool_types
-from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, spoken_text
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall, spoken_text
 from maseval.benchmark.tau2.formats.simulation import (
     ActionCheck,
     CommunicateCheck,
@@ -86,8 +86,10 @@ def check_actions(case: Case, criteria: Criteria) -> CheckOutcome:
     if not criteria.actions:
         return CheckOutcome({RewardType.ACTION: 1.0}, note="No actions to evaluate")
     calls: defaultdict[str, list[Tau2ToolCall]] = defaultdict(list)
-    for call in _calls(case.messages):
-        calls[call["name"]].append(call)
+    for message in case.messages:
+        if message["role"] in ("assistant", "user"):
+            for call in message.get("tool_calls") or ():
+                calls[call["name"]].append(call)
     checks = [_check_action(action, calls[action.name]) for action in criteria.actions]
     if case.rules.evaluation.names_tool_types:
         types = tool_types(case.setting.domain)
@@ -95,12 +97,6 @@ def check_actions(case: Case, criteria: Criteria) -> CheckOutcome:
             check["tool_type"] = types.get(str(check["action"]["name"]))
     reward = float(all(check["action_match"] for check in checks))
     return CheckOutcome({RewardType.ACTION: reward}, {"action_checks": checks})
-
-
-def _calls(messages: Sequence[Tau2Message]) -> Iterator[Tau2ToolCall]:
-    for message in messages:
-        if message["role"] in ("assistant", "user"):
-            yield from message.get("tool_calls") or ()
 
 
 def _check_action(action: Action, calls: Sequence[Tau2ToolCall]) -> ActionCheck:

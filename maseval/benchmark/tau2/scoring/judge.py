@@ -66,12 +66,9 @@ def judge(
         [{"role": "system", "content": system}, {"role": "user", "content": request}],
         generation_params=wording.judge_params(model.model_id),
     ).content
-    return _as_the_original(reply or "") if strict else _with_care(reply or "", assertions)
-
-
-def _as_the_original(reply: str) -> list[NLCheck]:
-    results = json.loads(reply).get("results", [])
-    return [_check(result) for result in results]
+    if strict:
+        return [_check(result) for result in json.loads(reply or "").get("results", [])]
+    return _read_with_care(reply or "", assertions)
 
 
 def _check(result: Mapping[str, object]) -> NLCheck:
@@ -84,7 +81,7 @@ def _check(result: Mapping[str, object]) -> NLCheck:
     )
 
 
-def _with_care(reply: str, assertions: Sequence[str]) -> list[NLCheck]:
+def _read_with_care(reply: str, assertions: Sequence[str]) -> list[NLCheck]:
     first, last = reply.find("{"), reply.rfind("}")
     try:
         answer = json.loads(reply[first : last + 1])
@@ -178,7 +175,7 @@ class JudgeMemory:
             file.append({"request": request, "model": model_id, "reply": reply})
 
     def for_worker(self) -> "RemoteJudgeMemory":
-        """The same replies, for another process."""
+        """Return the same replies, for another process."""
         with self._lock:
             return RemoteJudgeMemory(self.path, dict(self._known))
 

@@ -137,7 +137,7 @@ def score(
     nl_model: ModelAdapter | None = None,
     strict: bool = False,
 ) -> Verdict:
-    """The verdict on a conversation; no check is run on one that neither side ended."""
+    """Return the verdict on a conversation; no check is run on one that neither side ended."""
     if not case.recording.ended_by_choice:
         return Verdict(cut_off(case.recording.termination_reason, case.rules))
     criteria = case.task.evaluation_criteria
@@ -203,7 +203,7 @@ def _needs_judge(
 
 
 def combine(checks: Mapping[str, CheckOutcome | None], criteria: Criteria) -> Verdict:
-    """The task's reward: the product of what its author asked for.
+    """Return the task's reward: the product of what its author asked for.
 
     All checks are run and reported; those outside the reward basis are not scored.
     """
@@ -263,7 +263,7 @@ def _counting(rewards: Mapping[RewardType, float], criteria: Criteria | None) ->
 
 
 def cut_off(reason: str | None, rules: RuleSet) -> RewardInfo:
-    """The verdict on a simulation that neither side ended: no check is run."""
+    """Return the verdict on a simulation that neither side ended: no check is run."""
     shown = rules.evaluation.reason_text(reason) if reason else "none recorded"
     note = f"Simulation terminated prematurely. Termination reason: {shown}"
     return _unscored_verdict(0.0, note, rules)

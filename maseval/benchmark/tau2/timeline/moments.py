@@ -83,7 +83,7 @@ class Replayed:
         self._from_gold = self._differences_from_gold()
 
     def moments(self, messages: Sequence[Tau2Message]) -> Iterator[Moment]:
-        """Every message with its answers, in order."""
+        """Yield every message with its answers, in order."""
         answers, problem = _answers(messages)
         for index, message in enumerate(messages):
             if message["role"] != "tool":
@@ -140,7 +140,7 @@ class Replayed:
 
 
 def settled_snapshot(world: World) -> WorldSnapshot:
-    """A world as it is with both sides synchronised; it is not synchronised itself by that.
+    """Return a world as it is with both sides synchronised; it is not synchronised itself by that.
 
     After a call that raised, scoring synchronises only with the next one.
     """
@@ -164,6 +164,6 @@ def _answers(
 
 
 def _last_answer(messages: Sequence[Tau2Message], index: int) -> int:
-    """The index of the last tool message that follows a message, or its own."""
+    """Return the index of the last tool message that follows a message, or its own."""
     following = messages[index + 1 :]
     return index + sum(1 for _ in takewhile(lambda each: each["role"] == "tool", following))

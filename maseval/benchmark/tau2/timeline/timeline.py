@@ -4,7 +4,7 @@ Differences are those of records that were changed; the databases themselves are
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_recording
@@ -48,27 +48,21 @@ class RecordSearch:
 def search_records(
     now: WorldSnapshot, start: WorldSnapshot, text: str, *, limit: int = SHOWN
 ) -> RecordSearch:
-    """The records in whose id, table or values every word of ``text`` occurs.
+    """Return the records in whose id, table or values every word of ``text`` occurs.
 
     Upper and lower case are the same; records that have changed come first.
     """
     words = text.casefold().split()
     changed = set(differing_records(start, now))
-    hits = [each for each in _texts(now) if all(word in each[1] for word in words)]
-    hits.sort(key=lambda hit: hit[0] not in changed)
-    shown = [FoundRecord(place, now.value(place), place in changed) for place, _ in hits[:limit]]
+    texts = ((place, f"{place} {_readable(text)}".casefold()) for place, text in now.records())
+    hits = [place for place, text in texts if all(word in text for word in words)]
+    hits.sort(key=lambda place: place not in changed)
+    shown = [FoundRecord(place, now.value(place), place in changed) for place in hits[:limit]]
     return RecordSearch(len(hits), tuple(shown))
 
 
-def _texts(snapshot: WorldSnapshot) -> Iterator[tuple[FieldPlace, str]]:
-    """Every record, with all that is in it as one text."""
-    for place, fragment in snapshot.records():
-        value = f"{place} {_readable(fragment)}"
-        yield place, value.casefold()
-
-
 def _readable(fragment: str) -> str:
-    """A record's text in which letters stand as themselves."""
+    """Return a record's text in which letters stand as themselves."""
     if "\\u" not in fragment:
         return fragment
     return json.dumps(parse_fragment(fragment), ensure_ascii=False)
@@ -97,7 +91,7 @@ class Timeline:
         return self.moments[-1].after if self.moments else self.start
 
     def at(self, message: int) -> Moment:
-        """The moment of a message; a tool's answer belongs to the message that called it."""
+        """Return the moment of a message; a tool's answer belongs to the message that called it."""
         for moment in self.moments:
             if moment.index <= message <= moment.last:
                 return moment
@@ -106,14 +100,9 @@ class Timeline:
         raise UnknownMomentError(f"the conversation has no message {message}; {has}")
 
     def search(self, text: str, message: int | None = None, *, limit: int = SHOWN) -> RecordSearch:
-        """The records with ``text`` in them after a message; by default, at the start."""
+        """Return the records with ``text`` in them after a message; by default, at the start."""
         now = self.start if message is None else self.at(message).after
         return search_records(now, self.start, text, limit=limit)
-
-    def search_form(self, text: str, message: int | None = None) -> dict[str, object]:
-        """Return the result of a search as JSON."""
-        found = self.search(text, message)
-        return {"total": found.total, "records": [_record(each) for each in found.records]}
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON form: each state once, and for every message the number of its state."""
@@ -154,7 +143,7 @@ def timeline(
 
 
 def timeline_of(case: Case) -> Timeline:
-    """The timeline of a conversation in its world."""
+    """Return the timeline of a conversation in its world."""
     setting = case.setting
     scored = case.task.evaluation_criteria is not None
     gold = WorldSnapshot(gold_state(setting).world) if scored else None
@@ -204,6 +193,11 @@ def _difference(difference: FieldDifference) -> dict[str, object]:
     known = {name: value for name, value in values.items() if value is not ABSENT}
     place = difference.place
     return {"side": place.side, "place": str(place), **known}
+
+
+def search_form(found: RecordSearch) -> dict[str, object]:
+    """Return a search in JSON's terms."""
+    return {"total": found.total, "records": [_record(each) for each in found.records]}
 
 
 def _record(record: FoundRecord) -> dict[str, object]:
