@@ -1,4 +1,4 @@
-"""Is the benchmark itself right? Findings about tasks, policies and reference solutions."""
+"""Findings about the benchmark itself: its tasks, policies and reference solutions."""
 
 from maseval.benchmark.tau2.audit.auditing import audit, document
 from maseval.benchmark.tau2.audit.soundness import check_domain

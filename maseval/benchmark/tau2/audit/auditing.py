@@ -1,4 +1,4 @@
-"""audit: proof-read a benchmark, offline and without a model."""
+"""audit: check a benchmark offline and without a model, and write the page of findings."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -39,6 +39,7 @@ _DOMAIN_CHECKS = (
     references.unknown_tools_in_documents,
     references.documents_that_disagree,
 )
+_MOST_SHOWN = 200
 
 
 def audit(
@@ -87,9 +88,6 @@ def _audit_task(task: AuditedTask) -> Iterator[Finding]:
     except Exception as error:  # a task's own functions: their faults are findings
         text = f"it cannot be played: {type(error).__name__}: {error}"
         yield criteria.finding_about(task, "task cannot be read", "error", text)
-
-
-_MOST_SHOWN = 200
 
 
 def counts(findings: Sequence[Finding]) -> dict[tuple[str, str], int]:

@@ -1,4 +1,9 @@
-"""Findings about what a task counts: criteria that cannot fail, cannot pass, or say nothing."""
+"""Findings about a task's criteria and reference solution.
+
+Criteria may be unable to fail or to pass; the reference solution may do what the policy forbids.
+Only rules that the database decides are checked: a reason that a user gives, or a fact that only
+the conversation has, is not.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +23,8 @@ from maseval.benchmark.tau2.formats.message import INITIAL_GREETING
 from maseval.benchmark.tau2.world.policy import why_forbidden
 from maseval.benchmark.tau2.world.reference import shortfall
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
+
+_KNOWN_INITIAL_DATA = {"agent_data", "user_data"}
 
 
 def finding_about(
@@ -63,9 +70,6 @@ def gold_is_refused(task: AuditedTask) -> Iterator[Finding]:
                 action_id=action.action_id,
                 call=render_call(action.call()),
             )
-
-
-_KNOWN_INITIAL_DATA = {"agent_data", "user_data"}
 
 
 def initial_data_is_ignored(task: AuditedTask) -> Iterator[Finding]:

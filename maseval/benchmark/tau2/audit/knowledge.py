@@ -1,4 +1,4 @@
-"""Findings about ids: which of them can anybody know who has the task, the policy and the tools?"""
+"""Findings about ids that nobody can know from the task, the policy and the tools."""
 
 import inspect
 import re

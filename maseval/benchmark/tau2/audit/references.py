@@ -1,4 +1,7 @@
-"""Findings about words that name what is not there: in a persona, in a policy."""
+"""Findings about texts that name what does not exist: in a persona, a policy or a document.
+
+Documents of a knowledge base are also compared with each other.
+"""
 
 import re
 from collections import defaultdict
@@ -20,6 +23,9 @@ _PHONE = re.compile(r"\b\d{3}-\d{3}-\d{4}\b")
 _ZIP = re.compile(r"zip(?: code)?(?: is)?:? (\d{5})\b", re.IGNORECASE)
 _NAME = re.compile(r"\b(?:You are|Your name is) ([A-Z]\w+) ([A-Z]\w+)")
 _TOOL_NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
+# Tools that are found by reading have a number at the end, which no other word has.
+_FOUND_TOOL = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+_\d{4}\b")
+_FIGURE = re.compile(r"\$\d[\d,]*(?:\.\d+)?|\d+(?:\.\d+)?%|\b\d+ (?:hours?|days?|months?|years?)\b")
 
 
 def persona_contradictions(task: AuditedTask) -> Iterator[Finding]:
@@ -128,11 +134,6 @@ def _in_policy(
 ) -> Finding:
     kind = "policy names an unknown tool"
     return Finding(audited.domain.name, None, kind, severity, text, {"tools": list(names)})
-
-
-# Tools that are found by reading have a number at the end, which no other word has.
-_FOUND_TOOL = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+_\d{4}\b")
-_FIGURE = re.compile(r"\$\d[\d,]*(?:\.\d+)?|\d+(?:\.\d+)?%|\b\d+ (?:hours?|days?|months?|years?)\b")
 
 
 def unknown_tools_in_documents(

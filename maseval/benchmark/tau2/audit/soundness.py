@@ -1,4 +1,4 @@
-"""check_domain: what keeps a domain, or one of its tasks, from working at all.
+"""check_domain: find what keeps a domain, or one of its tasks, from working at all.
 
 The audit asks whether tasks are good; here the question is whether they can be played and their
 reference solutions earn the reward, before a model is paid for failing at them.

@@ -1,4 +1,4 @@
-"""Can the number be trusted? Rewards recomputed, records checked, the outcome certified."""
+"""Certificates: rewards recomputed, records checked, and the outcome written down."""
 
 from maseval.benchmark.tau2.certify.certificate import Certificate, CertificateError
 from maseval.benchmark.tau2.certify.certifying import certify, verify

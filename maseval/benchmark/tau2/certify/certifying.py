@@ -41,6 +41,7 @@ from maseval.data.store import AnyPath
 from maseval.stats.trials import count_trials, fewest_trials, mean_over_tasks, measure_name
 
 _TOLERANCE = 1e-9
+_LISTED = "as listed"
 
 
 def certify(
@@ -110,9 +111,6 @@ def verify(
         for key in again.content
         if key != "source" and given[key] != found[key]
     ]
-
-
-_LISTED = "as listed"
 
 
 class _Certification:

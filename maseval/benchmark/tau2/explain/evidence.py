@@ -14,6 +14,24 @@ from maseval.benchmark.tau2.world.tasks import EnvAssertion
 from maseval.benchmark.tau2.world.world import World
 
 WorldFacts = dict[str, object]
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+# A number by itself, with or without a currency: no part of an id, a date or a time of day, and
+# nothing that is measured in time, data or percent.
+_AMOUNT = re.compile(
+    r"(?<![\w.#/:-])\d+(?:\.\d+)?(?![\w/:%-])(?!\.\d)"
+    r"(?!\s*(?:-?to-?\s*\d+\s*)?(?:business )?(?:hours?|hrs?|minutes?|mins?|days?|weeks?|months?"
+    r"|years?|am|pm|a\.m|p\.m|percent|gb|mb|mbps)\b)(?!\s+%)",
+    re.IGNORECASE,
+)
+_DATE = re.compile(
+    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d{1,2}(?:st|nd|rd|th)?\b"
+    r"(?:,? \d{4}\b)?|\b\d{1,2}(?:st|nd|rd|th)\b",
+    re.IGNORECASE,
+)
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_NEAR = 0.5  # a number that is further off, in proportion, is no evidence
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_WORD = re.compile(r"[a-z0-9]+")
 
 
 def facts_read(world: World, assertion: Mapping[str, Any]) -> WorldFacts:
@@ -90,26 +108,6 @@ class _Watched:
 
     def __bool__(self) -> bool:
         return bool(self._value)
-
-
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-# A number by itself, with or without a currency: no part of an id, a date or a time of day, and
-# nothing that is measured in time, data or percent.
-_AMOUNT = re.compile(
-    r"(?<![\w.#/:-])\d+(?:\.\d+)?(?![\w/:%-])(?!\.\d)"
-    r"(?!\s*(?:-?to-?\s*\d+\s*)?(?:business )?(?:hours?|hrs?|minutes?|mins?|days?|weeks?|months?"
-    r"|years?|am|pm|a\.m|p\.m|percent|gb|mb|mbps)\b)(?!\s+%)",
-    re.IGNORECASE,
-)
-_DATE = re.compile(
-    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d{1,2}(?:st|nd|rd|th)?\b"
-    r"(?:,? \d{4}\b)?|\b\d{1,2}(?:st|nd|rd|th)\b",
-    re.IGNORECASE,
-)
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
-_NEAR = 0.5  # a number that is further off, in proportion, is no evidence
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_WORD = re.compile(r"[a-z0-9]+")
 
 
 @dataclass(frozen=True)

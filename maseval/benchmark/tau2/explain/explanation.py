@@ -39,6 +39,7 @@ _TITLES: Mapping[type, str] = {
 }
 
 _WHERE = {"end": "", "start": " (before the recorded writes)", "instead": " (in its place)"}
+_MOST_TEXTS = 3
 
 
 class ExplanationSection(NamedTuple):
@@ -61,9 +62,6 @@ def sections_of(
     if repair is not None or to_be_said:
         title = "What would have made it fail" if passed else "What would have made it pass"
         yield ExplanationSection(None, title, tuple(_repair(repair, to_be_said)))
-
-
-_MOST_TEXTS = 3
 
 
 def described_section(texts: Mapping[str, Sequence[str]]) -> Iterator[ExplanationSection]:

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict
 
-from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_recording
-from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.conversation.recording import HasSimulation
+from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.formats.simulation import RewardInfo, replay_problem
-from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of, release_of_task
+from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
@@ -45,18 +45,8 @@ def score_case(
     version: AnyVersion = None,
 ) -> ScoredCase:
     """Read a simulation, find its task, and score it; the arguments are ``CaseKeywords``."""
-    release = release_of_task(domain, task, version)
-    recording = read_recording(
-        simulation, messages_required=release.rules.evaluation.messages_required
-    )
-    case = case_of(
-        recording,
-        domain_named(domain),
-        task,
-        solo=solo,
-        data_dir=data_dir,
-        release=release,
-        lenient_replay=release.rules.replay.can_be_lenient,  # as in any grading after the run
+    case = open_case(
+        simulation, domain, task, solo=solo, data_dir=data_dir, version=version, graded=True
     )
     return ScoredCase(case, _verdict(case, nl_model))
 

@@ -1,4 +1,8 @@
-"""Wrong values of an end state, traced to the calls that wrote them."""
+"""Wrong values of an end state, traced to the calls that wrote them.
+
+The recorded conversation and the reference solution are both played call by call, and the state
+after each change is kept.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

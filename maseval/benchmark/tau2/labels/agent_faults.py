@@ -9,7 +9,6 @@ from maseval.benchmark.tau2.labels import words
 from maseval.benchmark.tau2.labels.failure import (
     Failure,
     Label,
-    LabelRule,
     Who,
     differences,
     is_error,
@@ -22,6 +21,8 @@ from maseval.benchmark.tau2.labels.words import (
     reports_it_done,
     telling_values,
 )
+
+_OFTEN = 3
 
 
 def forbidden_write(failure: Failure) -> Label | None:
@@ -89,17 +90,6 @@ def transferred_at_once(failure: Failure) -> Label | None:
         return None
     evidence = (f"message {at}: the agent transfers, and has looked nothing up",)
     return Label("agent", "transferred too early", "transferred at once", evidence)
-
-
-SHOWN_RULES: tuple[LabelRule, ...] = (
-    forbidden_write,
-    made_impossible,
-    said_and_not_done,
-    transferred_at_once,
-)
-
-
-_OFTEN = 3
 
 
 def ran_out_of_steps(failure: Failure) -> Label | None:
@@ -316,17 +306,3 @@ def _sign_of_neglect(failure: Failure, call: Tau2ToolCall) -> str | None:
 
 def _missing(failure: Failure) -> list[str]:
     return [f"missing: {render_call(change.call)}" for change in failure.to_add]
-
-
-AGENT_RULES: tuple[LabelRule, ...] = (
-    ran_out_of_steps,
-    too_many_errors,
-    transferred_too_early,
-    information_not_given,
-    wrong_arguments,
-    refused_wrongly,
-    extra_write,
-    never_looked_up,
-    missing_write,
-    permanent_write,
-)

@@ -12,27 +12,52 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.explain.explaining import explain_subject
 from maseval.benchmark.tau2.explain.explanation import Explanation
 from maseval.benchmark.tau2.explain.findings import CaseKeywords, score_case
-from maseval.benchmark.tau2.labels.agent_faults import AGENT_RULES, SHOWN_RULES
+from maseval.benchmark.tau2.labels import agent_faults, outer_faults, unclear_faults, user_faults
 from maseval.benchmark.tau2.labels.failure import Failure, Label, LabelRule
-from maseval.benchmark.tau2.labels.outer_faults import (
-    INFRASTRUCTURE_RULES,
-    POLICY_RULES,
-    TASK_RULES,
-    value_nobody_can_know,
-)
-from maseval.benchmark.tau2.labels.unclear_faults import DOUBT_RULES, out_of_scope
-from maseval.benchmark.tau2.labels.user_faults import USER_RULES
 
 RULES: Sequence[LabelRule] = (
-    *INFRASTRUCTURE_RULES,
-    *TASK_RULES,
-    *USER_RULES,
-    *SHOWN_RULES,
-    out_of_scope,
-    value_nobody_can_know,
-    *POLICY_RULES,
-    *DOUBT_RULES,
-    *AGENT_RULES,
+    outer_faults.nothing_recorded,
+    outer_faults.ended_from_outside,
+    outer_faults.cannot_be_replayed,
+    outer_faults.gold_cannot_be_reached,
+    outer_faults.text_that_cannot_match,
+    outer_faults.gold_raises,
+    outer_faults.payment_left_open,
+    user_faults.empty_turns,
+    user_faults.stopped_before_the_action,
+    user_faults.left_too_early,
+    user_faults.invented_facts,
+    user_faults.turned_the_right_value_down,
+    user_faults.never_acted,
+    user_faults.change_of_mind_missed,
+    user_faults.named_another_value,
+    agent_faults.forbidden_write,
+    agent_faults.made_impossible,
+    agent_faults.said_and_not_done,
+    agent_faults.transferred_at_once,
+    unclear_faults.out_of_scope,
+    outer_faults.value_nobody_can_know,
+    outer_faults.gold_against_the_policy,
+    outer_faults.reason_not_given,
+    unclear_faults.write_of_the_user,
+    unclear_faults.same_outcome,
+    unclear_faults.chosen_by_the_user,
+    unclear_faults.named_by_the_user,
+    unclear_faults.turned_down_by_the_user,
+    unclear_faults.agreed_to_by_the_user,
+    unclear_faults.led_astray,
+    unclear_faults.reported_without_looking,
+    unclear_faults.asked_for_a_human,
+    agent_faults.ran_out_of_steps,
+    agent_faults.too_many_errors,
+    agent_faults.transferred_too_early,
+    agent_faults.information_not_given,
+    agent_faults.wrong_arguments,
+    agent_faults.refused_wrongly,
+    agent_faults.extra_write,
+    agent_faults.never_looked_up,
+    agent_faults.missing_write,
+    agent_faults.permanent_write,
 )
 
 

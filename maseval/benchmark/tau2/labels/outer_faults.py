@@ -8,7 +8,7 @@ from maseval.benchmark.tau2.domains.records import Table
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.labels import words
-from maseval.benchmark.tau2.labels.failure import Failure, Label, LabelRule, Who, is_error
+from maseval.benchmark.tau2.labels.failure import Failure, Label, Who, is_error
 from maseval.benchmark.tau2.labels.user_faults import TRANSFER_TOOL
 from maseval.benchmark.tau2.labels.words import OWNERS, id_like, speaks_of, telling_values
 from maseval.benchmark.tau2.versions import FIRST_ENDINGS
@@ -158,20 +158,6 @@ def payment_left_open(failure: Failure) -> Label | None:
 def _same_subject(call: Tau2ToolCall, action: Action) -> bool:
     first = next(iter(action.arguments), None)
     return first is not None and call["arguments"].get(first) == action.arguments[first]
-
-
-INFRASTRUCTURE_RULES: tuple[LabelRule, ...] = (
-    nothing_recorded,
-    ended_from_outside,
-    cannot_be_replayed,
-)
-POLICY_RULES: tuple[LabelRule, ...] = (gold_against_the_policy, reason_not_given)
-TASK_RULES: tuple[LabelRule, ...] = (
-    gold_cannot_be_reached,
-    text_that_cannot_match,
-    gold_raises,
-    payment_left_open,
-)
 
 
 def value_nobody_can_know(failure: Failure) -> Label | None:

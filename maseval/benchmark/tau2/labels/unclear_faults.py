@@ -8,7 +8,7 @@ from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.explain.tracing import WrongField
 from maseval.benchmark.tau2.formats.message import OUT_OF_SCOPE
 from maseval.benchmark.tau2.labels import words
-from maseval.benchmark.tau2.labels.failure import Failure, Label, LabelRule, is_error
+from maseval.benchmark.tau2.labels.failure import Failure, Label, is_error
 from maseval.benchmark.tau2.labels.user_faults import made_up, transferred_at, turned_down
 from maseval.benchmark.tau2.labels.words import id_like, mentions, said_as, telling_values
 
@@ -76,9 +76,6 @@ def asked_for_a_human(failure: Failure) -> Label | None:
             )
             return Label("unclear", "asked for a human", "asked for a human", evidence)
     return None
-
-
-REPORT_RULES: tuple[LabelRule, ...] = (reported_without_looking, asked_for_a_human)
 
 
 def write_of_the_user(failure: Failure) -> Label | None:
@@ -236,15 +233,3 @@ def led_astray(failure: Failure) -> Label | None:
     failed = [(index, call) for index, call, answer in failure.calls if is_error(answer)]
     found = next(made_up(failure, failed), None)
     return found and Label("unclear", "led astray by the user", "led astray", found)
-
-
-DOUBT_RULES: tuple[LabelRule, ...] = (
-    write_of_the_user,
-    same_outcome,
-    chosen_by_the_user,
-    named_by_the_user,
-    turned_down_by_the_user,
-    agreed_to_by_the_user,
-    led_astray,
-    *REPORT_RULES,
-)

@@ -1,4 +1,6 @@
-"""Failures of the simulated user: it was silent, made things up, or did not keep to its task."""
+"""Failures of the simulated user: it was silent, made things up, left too early, or did not
+keep to its task.
+"""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +20,7 @@ from maseval.benchmark.tau2.formats.message import (
     tool_calls_of,
 )
 from maseval.benchmark.tau2.labels import words
-from maseval.benchmark.tau2.labels.failure import Failure, Label, LabelRule, is_error
+from maseval.benchmark.tau2.labels.failure import Failure, Label, is_error
 from maseval.benchmark.tau2.labels.words import (
     id_like,
     means,
@@ -37,6 +39,8 @@ _WHATEVER = re.compile(
     r"\b(?:proceed|it|that|this|changes?|everything|anything|original|current|as is|for now|no)\b",
     re.IGNORECASE,
 )
+TRANSFER_TOOL = "transfer_to_human_agents"
+_OFTEN = 5
 
 
 def change_of_mind_missed(failure: Failure) -> Label | None:
@@ -140,15 +144,6 @@ def _was_offered(failure: Failure, before: int, value: str) -> bool:
     return any(mentions(text, value) for text in said[-1:])
 
 
-INSTRUCTION_RULES: tuple[LabelRule, ...] = (
-    change_of_mind_missed,
-    named_another_value,
-)
-
-
-TRANSFER_TOOL = "transfer_to_human_agents"
-
-
 def transferred_at(failure: Failure) -> int | None:
     """The message in which the agent hands over to a human, with the tool or in the set words."""
     for index, message in enumerate(failure.messages):
@@ -244,12 +239,6 @@ def left_too_early(failure: Failure) -> Label | None:
     if leave is None or not leave.too_early:
         return None
     return Label("user", "left too early", "left too early", tuple(leave.evidence()))
-
-
-LEAVING_RULES: tuple[LabelRule, ...] = (stopped_before_the_action, left_too_early)
-
-
-_OFTEN = 5
 
 
 def empty_turns(failure: Failure) -> Label | None:
@@ -350,13 +339,3 @@ def never_acted(failure: Failure) -> Label | None:
         *(f"missing: {render_call(call)}" for call in to_do),
     )
     return Label("user", "never acted", "never acted", evidence)
-
-
-USER_RULES: tuple[LabelRule, ...] = (
-    empty_turns,
-    *LEAVING_RULES,
-    invented_facts,
-    turned_the_right_value_down,
-    never_acted,
-    *INSTRUCTION_RULES,
-)

@@ -10,6 +10,38 @@ from collections.abc import Iterator, Mapping
 from maseval.benchmark.tau2.formats.message import STOP_TOKENS, Tau2ToolCall
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_NO = re.compile(r"(?:^|[.!?]\s+)no\b(?! problem)", re.IGNORECASE)
+_TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
+OWNERS = ("user_id", "customer_id")
+_ADVERBS = r"(?:(?:now|just|also|already|successfully) )*"
+_DONE = rf"\b(?:i(?:'ve| have) {_ADVERBS}|(?:has|have) {_ADVERBS}been {_ADVERBS})"
+_CARRIED_OUT = r"(?:process|complet|finali|made|appli|submit|issu)"
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august"),
+    *("september", "october", "november", "december"),
+)
+_COMMON = {
+    *("set", "reservation", "order", "pending", "delivered", "item", "items", "user", "data"),
+    *("details", "method", "status", "preference", "settings", "mode", "to", "by", "id", "line"),
+}
+_SAID_AS: Mapping[str, str] = {
+    "update": "updat|chang|upgrad|downgrad|modif|add|switch|remov|mov",
+    "modify": "modif|chang|updat|swap|switch|replac|adjust",
+    "exchange": "exchang|swap|switch|replac",
+    "return": "return|refund",
+    "cancel": "cancel",
+    "book": "book",
+    "send": "send|sent|issu|offer|receiv|get",
+    "certificate": "certificat|compensat|voucher",
+    "flights": "flight|cabin|class|econom|business|nonstop|itinerar",
+    "baggages": "bag|suitcase|luggage",
+    "passengers": "passenger|name",
+    "address": "address",
+    "payment": "pay|bill",
+    "enable": "enabl|turn|activat|switch",
+    "toggle": "toggl|turn|switch|enabl|disabl",
+    "refuel": "refuel|add|top",
+}
 
 
 def _words(*alternatives: str) -> re.Pattern[str]:
@@ -38,7 +70,6 @@ _DECLINES = _words(
     *(r"not (?:to )?(?:proceed|going to)", r"won't", "changed my mind", "on second thought"),
     r"(?:i'll|i will|prefer to|rather) (?:just )?wait",
 )
-_NO = re.compile(r"(?:^|[.!?]\s+)no\b(?! problem)", re.IGNORECASE)
 _NARROWS = _words("instead", "actually", r"just (?:the|make|do|for)\b", r"only (?:the|make|do)\b")
 _CLOSES = _words(
     *("anything else", r"any (?:other|more|further)", r"further (?:assist|help|question)"),
@@ -158,39 +189,6 @@ def gives_figures(text: str) -> bool:
 
 def speaks_of_a_transfer(text: str) -> bool:
     return bool(_TRANSFERS.search(text))
-
-
-_TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
-OWNERS = ("user_id", "customer_id")
-_ADVERBS = r"(?:(?:now|just|also|already|successfully) )*"
-_DONE = rf"\b(?:i(?:'ve| have) {_ADVERBS}|(?:has|have) {_ADVERBS}been {_ADVERBS})"
-_CARRIED_OUT = r"(?:process|complet|finali|made|appli|submit|issu)"
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june", "july", "august"),
-    *("september", "october", "november", "december"),
-)
-_COMMON = {
-    *("set", "reservation", "order", "pending", "delivered", "item", "items", "user", "data"),
-    *("details", "method", "status", "preference", "settings", "mode", "to", "by", "id", "line"),
-}
-_SAID_AS: Mapping[str, str] = {
-    "update": "updat|chang|upgrad|downgrad|modif|add|switch|remov|mov",
-    "modify": "modif|chang|updat|swap|switch|replac|adjust",
-    "exchange": "exchang|swap|switch|replac",
-    "return": "return|refund",
-    "cancel": "cancel",
-    "book": "book",
-    "send": "send|sent|issu|offer|receiv|get",
-    "certificate": "certificat|compensat|voucher",
-    "flights": "flight|cabin|class|econom|business|nonstop|itinerar",
-    "baggages": "bag|suitcase|luggage",
-    "passengers": "passenger|name",
-    "address": "address",
-    "payment": "pay|bill",
-    "enable": "enabl|turn|activat|switch",
-    "toggle": "toggl|turn|switch|enabl|disabl",
-    "refuel": "refuel|add|top",
-}
 
 
 def telling_values(value: object) -> Iterator[str]:

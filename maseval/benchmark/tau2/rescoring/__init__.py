@@ -1,4 +1,10 @@
-"""The same conversations under several releases: which verdicts change, and why."""
+"""Verdicts of recorded simulations, recomputed and compared with what their record says.
+
+``record`` opens a results file, simulations or the reports of a run; ``rescore`` scores every
+simulation again (``verdict``, and in other processes ``remote``) and counts them among those that
+were planned; ``causes`` says what is wrong with a record. ``releases`` scores one record under
+several releases of tau2-bench, and ``reasons`` says why verdicts change.
+"""
 
 from maseval.benchmark.tau2.rescoring.reasons import Reason
 from maseval.benchmark.tau2.rescoring.releases import (

@@ -1,4 +1,4 @@
-"""The judges of a recount: the first decides, and the others say whether they agree."""
+"""Judges of natural-language assertions: the first decides, the others show agreement."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -16,6 +16,14 @@ from maseval.core.shapes import entries, mapping
 
 REPLAY, TASK = "replay", "task"
 """What a verdict can fail by, beside the checks that count."""
+JUDGE = "NL_ASSERTION"
+_CRITERIA = {
+    "DB": ("changed gold", "actions"),
+    "ACTION": ("changed gold", "actions"),
+    "ENV_ASSERTION": ("changed assertions", "env_assertions"),
+    "COMMUNICATE": ("changed information", "communicate_info"),
+    JUDGE: ("changed assertions", "nl_assertions"),
+}
 
 
 @dataclass(frozen=True)
@@ -77,16 +85,6 @@ class ReleaseVerdict:
         if raised is not None and isinstance(raised.__cause__, ReplayError):
             call = raised.__cause__.call
         return None if call is None else str(call.get("name"))
-
-
-JUDGE = "NL_ASSERTION"
-_CRITERIA = {
-    "DB": ("changed gold", "actions"),
-    "ACTION": ("changed gold", "actions"),
-    "ENV_ASSERTION": ("changed assertions", "env_assertions"),
-    "COMMUNICATE": ("changed information", "communicate_info"),
-    JUDGE: ("changed assertions", "nl_assertions"),
-}
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,11 @@ from maseval.data.store import AnyPath
 
 # Every one of them is listed; no record has a tenth of this.
 _MOST = 2_000_000
+RecordSource = (
+    str | os.PathLike[str] | ResultsFile | Iterable[RecordedSimulation | Mapping[str, Any]]
+)
+MALFORMED = "not in v0.2.0's form"
+BY_DEFAULT, BY_OPTION, BY_FORM, BY_RUN = "by default", "as asked", "by the file's form", "as run"
 
 
 class PlannedTrial(NamedTuple):
@@ -84,14 +89,6 @@ def smallest_split(
     }
     fitting = [(name, ids) for name, ids in splits.items() if wanted <= set(ids)]
     return min(fitting, key=lambda each: len(each[1]), default=None)
-
-
-RecordSource = (
-    str | os.PathLike[str] | ResultsFile | Iterable[RecordedSimulation | Mapping[str, Any]]
-)
-
-MALFORMED = "not in v0.2.0's form"
-BY_DEFAULT, BY_OPTION, BY_FORM, BY_RUN = "by default", "as asked", "by the file's form", "as run"
 
 
 class RecordItem(NamedTuple):

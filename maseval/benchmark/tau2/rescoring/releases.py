@@ -1,4 +1,4 @@
-"""score_under: every simulation of a record judged under each of several releases."""
+"""score_under: score every simulation of a record under each of several releases."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +22,9 @@ from maseval.core.scoring_options import ScoringOptions
 
 Direction = Literal["same", "up", "down", "open"]
 """``open``: a judge decides, and there was none."""
+OpenUnder = Callable[[str], SimulationRecord]
+"""Opens the same record again, to be judged under the release of that name."""
+_CHOSEN = (TerminationReason.AGENT_STOP, TerminationReason.USER_STOP)
 
 
 @dataclass(frozen=True)
@@ -116,12 +119,6 @@ def counted_reasons(changes: Sequence[VerdictChange]) -> Counter[tuple[Direction
         for each in changes
         for kind in dict.fromkeys(reason.kind for reason in each.reasons)
     )
-
-
-OpenUnder = Callable[[str], SimulationRecord]
-"""Opens the same record again, to be judged under the release of that name."""
-
-_CHOSEN = (TerminationReason.AGENT_STOP, TerminationReason.USER_STOP)
 
 
 @dataclass

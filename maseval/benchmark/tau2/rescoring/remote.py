@@ -1,4 +1,4 @@
-"""Simulations assessed in other processes: what is sent there, and what comes back.
+"""Simulations scored in other processes: the data sent there, and the results that come back.
 
 A domain is named, not sent, because what is known of one is kept by its identity. What needs a
 judge is left to the process that has one, and so is what could not be assessed: there the error is

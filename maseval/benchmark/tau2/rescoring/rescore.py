@@ -1,4 +1,4 @@
-"""recount: every simulation of a record judged again, and counted among those that were planned.
+"""rescore_record: score every simulation of a record again, and count it among those planned.
 
 Nothing that the record says of itself is believed. The tasks are those of the benchmark, and the
 denominator is every planned simulation: tasks times trials. What is missing, was copied, or did

@@ -1,4 +1,4 @@
-"""The tasks of a record beside those of the benchmark: which differ, and which were mixed up."""
+"""Tasks of a record compared with the benchmark's, to find edited and mixed-up ones."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""One recorded simulation judged again, and every clue to why its record says otherwise."""
+"""One recorded simulation scored again, and the evidence why its record says otherwise."""
 
 import math
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,8 @@
-"""Layouts of results files: one object, lines, or a folder with a file for each simulation."""
+"""Layouts of results files: one object, lines, or a folder with a file for each simulation.
+
+The folder is v1.0.x's, after tau2-bench v1.0.1, src/tau2/data_model/simulation.py (MIT, Sierra
+Research).
+"""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -14,6 +18,10 @@ SIMULATIONS_NAME = "simulations"
 NOT_SUPPORTED = "a full-duplex (voice) simulation is not supported and is not scored"
 
 _VOICE_USER = "voice_streaming_user_simulator"
+Layout = Literal["results", "lines", "directory"]
+_RESULTS_KEYS = frozenset({"simulations", "tasks", "info"})
+_SIMULATION_KEYS = frozenset({"simulations", "simulation_index"})
+_LINE_KEYS = frozenset({"simulation", "traces", "repeat_idx", "messages"})
 
 
 class FullDuplexResultsError(ResultsFormatError):
@@ -44,13 +52,6 @@ def simulation_files(path: Path, index: object) -> list[Path]:
     if told:
         raise ResultsFormatError(f"Dir format integrity check failed for {path}: {told}")
     return files
-
-
-Layout = Literal["results", "lines", "directory"]
-
-_RESULTS_KEYS = frozenset({"simulations", "tasks", "info"})
-_SIMULATION_KEYS = frozenset({"simulations", "simulation_index"})
-_LINE_KEYS = frozenset({"simulation", "traces", "repeat_idx", "messages"})
 
 
 def layout_of(path: Path) -> Layout | None:

@@ -1,4 +1,4 @@
-"""Our results in the original's form, so that it can load, show and re-score them."""
+"""Results written in the original's form, so that it can load, show and re-score them."""
 
 import json
 import logging
@@ -29,6 +29,13 @@ from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_file, write_json
 from maseval.core.tracing import now
 from maseval.data.store import AnyPath
+
+logger = logging.getLogger(__name__)
+# Of the original's command line, for reports that do not name them.
+_MAX_STEPS = 200
+_MAX_ERRORS = 10
+_DEFAULT_AGENT = "default_agent"
+_AGENTS = {"normal": "llm_agent", "solo": "llm_agent_solo", "oracle-plan": "llm_agent_gt"}
 
 
 class ExportSummary(NamedTuple):
@@ -247,16 +254,6 @@ def _list_omitted(target: Path, omitted: list[Omitted]) -> Path | None:
     entries = [each._asdict() for each in omitted]
     write_json(path, {"results": target.name, "omitted": entries})
     return path
-
-
-logger = logging.getLogger(__name__)
-
-# Of the original's command line, for reports that do not name them.
-_MAX_STEPS = 200
-_MAX_ERRORS = 10
-
-_DEFAULT_AGENT = "default_agent"
-_AGENTS = {"normal": "llm_agent", "solo": "llm_agent_solo", "oracle-plan": "llm_agent_gt"}
 
 
 def run_info(

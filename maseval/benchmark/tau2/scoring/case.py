@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.conversation.recording import (
+    HasSimulation,
     RecordedConversation,
     SimulationFormatError,
+    read_recording,
 )
 from maseval.benchmark.tau2.data.domain_files import domain_folder
 from maseval.benchmark.tau2.data.files import default_data_dir
 from maseval.benchmark.tau2.data_loader import load_raw_task
-from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import (
     DEFAULT_RELEASE,
     AnyVersion,
@@ -130,6 +132,30 @@ def case_of(
         known = KnownTask.of(task)
     rules = release.rules.leniently() if lenient_replay else release.rules
     return Case(recording, Setting(domain, folder, known.spec, solo, rules), known.raw)
+
+
+def open_case(
+    simulation: Mapping[str, object] | HasSimulation,
+    domain: str | Domain,
+    task: AnyTask | None = None,
+    *,
+    solo: bool = False,
+    data_dir: AnyPath | None = None,
+    version: AnyVersion = None,
+    graded: bool = False,
+) -> Case:
+    """Read a simulation and find its task; ``graded`` replays as in a grading after the run."""
+    release = release_of_task(domain, task, version)
+    required = release.rules.evaluation.messages_required
+    return case_of(
+        read_recording(simulation, messages_required=required),
+        domain_named(domain),
+        task,
+        solo=solo,
+        data_dir=data_dir,
+        release=release,
+        lenient_replay=graded and release.rules.replay.can_be_lenient,
+    )
 
 
 @lru_cache(maxsize=64)

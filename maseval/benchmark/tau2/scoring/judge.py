@@ -1,6 +1,9 @@
 """Natural-language assertions: a language model says whether a conversation meets them.
 
 After tau2-bench v0.2.0, src/tau2/evaluator/evaluator_nl_assertions.py (MIT, Sierra Research).
+
+Replies can be kept in a file, so that the same question to the same model is asked once. It has one
+line for each reply, with the SHA-256 of the judge's model and the whole request.
 """
 
 import hashlib
@@ -27,6 +30,8 @@ from maseval.core.storage.records import RecordWriter, iter_records, mend
 from maseval.core.tracing import JsonObject
 
 _NL_CHECK = TypeAdapter(NLCheck)
+MEMORY_NAME = "judged.jsonl"
+"""What the file is called in a run's folder, and what its name ends with beside a results file."""
 
 
 class NoJudgeError(ConfigurationError):
@@ -115,10 +120,6 @@ def _outcome(result: object, assertion: str) -> NLCheck:
 
 def _abbreviate(text: str) -> str:
     return repr(text if len(text) <= 200 else f"{text[:197]}...")
-
-
-MEMORY_NAME = "judged.jsonl"
-"""What the file is called in a run's folder, and what its name ends with beside a results file."""
 
 
 class JudgeMemoryError(MASEvalError, OSError):

@@ -1,4 +1,4 @@
-"""Time travel: what the databases were like after each message, and how they differed.
+"""Timelines: the state of the databases after each message, and how it differs.
 
 Differences are those of records that were changed; the databases themselves are not copied.
 """
@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from maseval.benchmark.tau2.conversation.recording import HasSimulation, read_recording
-from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.conversation.recording import HasSimulation
+from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.permanence import ABSENT
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.explain.snapshot import (
@@ -18,7 +18,7 @@ from maseval.benchmark.tau2.explain.snapshot import (
     differing_records,
     parse_fragment,
 )
-from maseval.benchmark.tau2.scoring.case import AnyTask, Case, case_of, release_of_task
+from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
 from maseval.benchmark.tau2.timeline.moments import Mismatch, Moment, RepeatedCall, Replayed
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.tasks import RewardType
@@ -132,13 +132,7 @@ def timeline(
     version: AnyVersion = None,
 ) -> Timeline:
     """The timeline of a recorded simulation; the arguments are those of ``score_simulation``."""
-    release = release_of_task(domain, task, version)
-    recording = read_recording(
-        simulation, messages_required=release.rules.evaluation.messages_required
-    )
-    case = case_of(
-        recording, domain_named(domain), task, solo=solo, data_dir=data_dir, release=release
-    )
+    case = open_case(simulation, domain, task, solo=solo, data_dir=data_dir, version=version)
     return timeline_of(case)
 
 
