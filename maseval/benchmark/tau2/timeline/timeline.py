@@ -104,6 +104,11 @@ class Timeline:
         now = self.start if message is None else self.at(message).after
         return search_records(now, self.start, text, limit=limit)
 
+    def search_form(self, text: str, message: int | None = None) -> dict[str, object]:
+        """Return the result of a search as JSON."""
+        found = self.search(text, message)
+        return {"total": found.total, "records": [_record(each) for each in found.records]}
+
     def to_dict(self) -> dict[str, object]:
         """Return the JSON form: each state once, and for every message the number of its state."""
         states: list[dict[str, object]] = []
@@ -187,11 +192,6 @@ def _difference(difference: FieldDifference) -> dict[str, object]:
     known = {name: value for name, value in values.items() if value is not ABSENT}
     place = difference.place
     return {"side": place.side, "place": str(place), **known}
-
-
-def search_form(found: RecordSearch) -> dict[str, object]:
-    """Return a search in JSON's terms."""
-    return {"total": found.total, "records": [_record(each) for each in found.records]}
 
 
 def _record(record: FoundRecord) -> dict[str, object]:
