@@ -38,7 +38,7 @@ _SETTINGS = (
     *("retry_attempts", "step_timeout"),
 )
 _ROLES = {"developer": "system", "function": "tool"}
-_MARK = "heard_by_maseval"
+_MARK = "observed_by_maseval"
 
 
 class CamelAgentAdapter(FrameworkAgentAdapter):

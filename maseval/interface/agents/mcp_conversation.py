@@ -39,7 +39,7 @@ class Conversation:
 
     def __init__(self, begin: Callable[[], None], briefing: str = "") -> None:
         self.history = MessageHistory()
-        self.last_heard = time.monotonic()
+        self.last_active = time.monotonic()
         """The time of the agent's last action."""
         self.client: str | None = None
         """The name and version of the agent's MCP client, if known."""
@@ -161,7 +161,7 @@ class Conversation:
             self._changed.notify_all()
 
     def _note_activity(self) -> Condition:
-        self.last_heard = time.monotonic()
+        self.last_active = time.monotonic()
         return self._changed
 
     def _next(self) -> "Future[str]":

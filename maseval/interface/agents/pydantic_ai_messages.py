@@ -145,7 +145,7 @@ def _request_part(message: Message) -> object:
 def observe_runs(agent: Any) -> None:
     """Let an agent's adapter record each run that others make of it: all go through ``iter``."""
     own = agent.iter
-    if hasattr(own, "heard_by_maseval"):
+    if hasattr(own, "observed_by_maseval"):
         return
 
     @asynccontextmanager
@@ -156,7 +156,7 @@ def observe_runs(agent: Any) -> None:
             finally:
                 _record_run(agent, run, kwargs.get("usage"))
 
-    iterate.heard_by_maseval = True  # type: ignore[attr-defined]
+    iterate.observed_by_maseval = True  # type: ignore[attr-defined]
     agent.iter = iterate
 
 

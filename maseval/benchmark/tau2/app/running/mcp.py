@@ -75,7 +75,7 @@ class McpSimulation(SimulationThread):
     def is_long_over(self) -> bool:
         """Return whether it has ended and the agent has been silent for long enough."""
         patience = _LINGER_SECONDS if self.conversation.knows_end else _ABSENCE_SECONDS
-        silence = time.monotonic() - self.conversation.last_heard
+        silence = time.monotonic() - self.conversation.last_active
         return self.is_over and silence > patience
 
     def attend(self, agent_is_gone: Callable[[], bool]) -> None:
