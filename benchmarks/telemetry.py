@@ -21,7 +21,7 @@ from unittest import mock
 from benchmarks.table import best, show
 from maseval import Benchmark, commands
 from maseval.app.running import tracking
-from maseval.app.running.follower import Follower
+from maseval.core.callbacks import BenchmarkCallback
 from maseval.interface.extras import is_installed
 from maseval.interface.telemetry.simulation import simulation_span
 from maseval.interface.trackers.tracked_run import Finished, tasks_of
@@ -99,7 +99,7 @@ def run_without() -> None:
     add = Benchmark.add_callback
 
     def add_others(self: Benchmark, callback: object) -> object:
-        return self if isinstance(callback, Follower) else add(self, callback)
+        return self if isinstance(callback, BenchmarkCallback) else add(self, callback)
 
     with mock.patch.object(Benchmark, "add_callback", add_others):
         run()
@@ -125,7 +125,7 @@ def parts() -> Iterator[tuple[str, str]]:
         booking = "maseval.benchmark.booking:BookingBenchmark"
         commands.run(benchmark=booking, num_tasks=1, output=f"{folder}/run")
         report = next(RunFolder.read(f"{folder}/run").reports())
-    idle = best(lambda: hooks_called(Follower(), report)) / BUILT
+    idle = best(lambda: hooks_called(BenchmarkCallback(), report)) / BUILT
     yield "hooks of what sends nothing", f"{idle * 1e3:.4f}"
     spans = best(lambda: [simulation_span(report) for _ in range(BUILT)], times=3) / BUILT
     yield "a report as spans", f"{spans * 1e3:.3f}"
@@ -136,7 +136,7 @@ def parts() -> Iterator[tuple[str, str]]:
     yield "20,000 simulations as a table of tasks", f"{table * 1e3:.1f}"
 
 
-def hooks_called(follower: Follower, report: object) -> None:
+def hooks_called(follower: BenchmarkCallback, report: object) -> None:
     """What a run that is sent nowhere does for it, for some simulations."""
     for _ in range(BUILT):
         follower.on_task_repeat_start(None, None, 0)

@@ -36,6 +36,8 @@ class _Name:
         self._home = home
 
     def __get__(self, package: ModuleType, kind: type) -> object:
+        if self._name in vars(package):
+            return vars(package)[self._name]
         if self._home != package.__name__:
             home = import_module(self._home)
             if hasattr(home, self._name) or not hasattr(home, "__path__"):
@@ -43,8 +45,12 @@ class _Name:
         return import_module(f"{self._home}.{self._name}")
 
     def __set__(self, package: ModuleType, value: object) -> None:
+        # Python puts every submodule it imports into its package: that must not hide the name.
         if not isinstance(value, ModuleType):
-            raise AttributeError(f"{package.__name__}.{self._name} cannot be replaced")
+            vars(package)[self._name] = value
+
+    def __delete__(self, package: ModuleType) -> None:
+        vars(package).pop(self._name, None)
 
 
 def _listing(names: list[str]) -> object:
