@@ -103,8 +103,6 @@ GROUPED = {"maseval.core", "maseval.benchmark.tau2.domains"}
 
 # The arrows that point up, or where rank alone would not allow them: importer, imported, reason.
 EXCEPTIONS = {
-    ("maseval.app.viewing.view", "maseval.benchmark.tau2"): "it starts a game of tau2",
-    ("maseval.benchmark.macs.app.support", "maseval.benchmark.tau2"): "failure labels are tau2's",
     ("maseval.app.benchmarks", "maseval.app.results"): "the types that a benchmark answers with",
     ("maseval.app.results.report", "maseval.app.comparing"): "a report may compare two runs",
     ("maseval.app.results.results", "maseval.app.running"): "the prices of a run's models",
@@ -113,7 +111,7 @@ EXCEPTIONS = {
 # What benchmarks, reports and runs may use of the statistics.
 ARITHMETIC = {
     *("trials", "intervals", "bootstrap", "sign_flip", "trial_noise"),
-    *("estimation", "result", "agreement"),
+    *("estimation", "result", "agreement", "failure_labels"),
 }
 
 

@@ -1,19 +1,27 @@
-"""What a benchmark adds to the commands that take any run, such as ``report`` and ``show``.
+"""BenchmarkSupport: the answers of a benchmark to the commands that take any run.
 
-A run's configuration names its benchmark. To let one contribute, subclass ``BenchmarkSupport`` and
-name the module here.
+A run's configuration names its benchmark. A package that has one offers its support by an entry
+point of the group ``maseval.benchmarks``; tau2 and MACS do the same. The name of the entry point is
+the benchmark's name in the configuration, or the package or module that holds the benchmark; its
+value is an object of a subclass of ``BenchmarkSupport``.
+
+A support that cannot be loaded is an error for the runs of its own benchmark only. Where all
+benchmarks are asked, it is left out with a warning in the log.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from maseval.app.results.counting import ConventionScore, LabelCounts
+from maseval.app.results.counting import ConventionScore
 from maseval.app.results.recording import SimulationLine
 from maseval.app.results.task_names import TaskName
+from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.outcome import TaskKey
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
@@ -22,18 +30,23 @@ from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.folder import Recording
 from maseval.stats import Outcome, outcomes_of
+from maseval.stats.failure_labels import Label, Labelled, LabelSummary, summarise_labels
 
-_SUPPORT = {
-    "tau2": "maseval.benchmark.tau2.app.results.support",
-    "macs": "maseval.benchmark.macs.app.support",
-}
-_PACKAGE = "maseval.benchmark."
+GROUP = "maseval.benchmarks"
+"""The group of entry points by which packages offer the support of their benchmarks."""
 
 OnProgress = Callable[[int, int], object]
 """Called with how many simulations have been explained, and of how many."""
 
 OnScored = Callable[[int], object]
 """Called with the number of simulations scored so far."""
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+class BenchmarkSupportError(ConfigurationError):
+    """The support of a benchmark cannot be loaded."""
 
 
 class Section(NamedTuple):
@@ -43,28 +56,35 @@ class Section(NamedTuple):
     lines: Sequence[str] = ()
 
 
-class Diagnosis(Protocol):
-    """Who failed in a simulation, and why."""
+@dataclass(frozen=True)
+class Diagnosis:
+    """The reason why a simulation failed: a label with its evidence."""
+
+    label: Label
 
     @property
     def name(self) -> str:
-        """The label: ``agent: wrong arguments`` and the like."""
+        """The label in short: ``agent: wrong arguments`` and the like."""
+        return f"{self.label.who}: {self.label.what}"
 
     def sections(self) -> list[Section]:
-        """In words."""
+        """Return the diagnosis in words."""
+        return [Section(f"{self.name} (rule: {self.label.rule})", self.label.evidence)]
 
     def for_page(self) -> dict[str, object]:
-        """In the form that the HTML report shows."""
+        """Return the diagnosis in the form that the HTML report shows."""
+        label = self.label
+        return {"label": {"name": self.name, "rule": label.rule, "evidence": list(label.evidence)}}
 
 
 class WorldTimeline(Protocol):
-    """What a simulation's databases were like after each message."""
+    """The databases of a simulation after each of its messages."""
 
     def to_dict(self) -> Mapping[str, object]:
-        """In the form that the viewer shows."""
+        """Return the form that the viewer shows."""
 
     def search_form(self, words: str, message: int | None) -> Mapping[str, object]:
-        """The records with these words in them after a message, or at the start."""
+        """Return the records with these words in them after a message, or at the start."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +92,7 @@ class RunDiagnosis:
     """The diagnosis of every simulation of a run, None for those that passed."""
 
     found: Mapping[Simulation, Diagnosis | None]
-    labels: LabelCounts
+    labels: LabelSummary
 
 
 class RecordedOutcomes(NamedTuple):
@@ -90,102 +110,174 @@ class RecordedOutcomes(NamedTuple):
 
 
 class BenchmarkSupport:
-    """What the commands ask of a run's benchmark; this one has nothing to add."""
+    """The answers of a benchmark to the commands; each has a default that adds nothing."""
+
+    # Failures: for ``show``, ``report``, ``plots`` and the viewer.
 
     def diagnosis(self, report: Report) -> Diagnosis | None:
-        """Why a simulation failed."""
+        """Return the reason why a simulation failed; None if it passed, or nobody can tell."""
         return None
 
     def run_diagnosis(
         self, folder: Recording, on_progress: OnProgress | None
     ) -> RunDiagnosis | None:
-        """Why the simulations of a run failed."""
-        return None
+        """Return the diagnosis of every simulation, or None if this benchmark has none."""
+        if type(self).diagnosis is BenchmarkSupport.diagnosis:
+            return None
+        found: dict[Simulation, Diagnosis | None] = {}
+        for number, report in enumerate(folder.reports(), 1):
+            found[Simulation.of(report)] = self.diagnosis(report)
+            if on_progress is not None:
+                on_progress(number, len(folder.recorded))
+        labels = summarise_labels(
+            Labelled(f"{one.domain}/{one.task_id}", None if each is None else each.label)
+            for one, each in found.items()
+        )
+        return RunDiagnosis(found, labels)
 
     def explanation_obstacle(self, folder: Recording) -> str | None:
-        """Why the failures of a run cannot be explained here; None if they can."""
+        """Return why the failures of a run cannot be explained here; None if they can."""
         return None
 
     def timeline(self, report: Report) -> WorldTimeline | None:
-        """The state of the world after each message; None if there is no such world."""
+        """Return the state of the world after each message; None if there is no such world."""
         return None
+
+    def task_title(self, report: Report) -> str | None:
+        """Return a sentence about the task of a simulation, if there is one."""
+        return None
+
+    def findings(self, folder: Recording) -> TaskFindings:
+        """Return faults of the tasks of a run themselves, by domain and id."""
+        return {}
+
+    def viewer_features(self, play: object | None = None) -> Sequence[Any]:
+        """Return the parts that the viewer gets, each a ``maseval.view.Feature``.
+
+        ``play`` are the options with which tasks may be played in the page, if that was asked for;
+        a benchmark offers to play if they are its own.
+        """
+        return ()
+
+    # Numbers: for ``show``, ``report``, ``compare`` and tables.
+
+    def version(self, config: Mapping[str, object]) -> str | None:
+        """Return the release or rules that a run used, for a column of its table."""
+        found = config.get("rules") or config.get("version")
+        return None if found is None else str(found)
+
+    def warnings(self, config: Mapping[str, object]) -> Sequence[str]:
+        """Return sentences that must accompany the numbers of a run."""
+        return ()
 
     def conventions(
         self, folder: Recording, lines: Sequence[SimulationLine]
     ) -> Sequence[ConventionScore]:
-        """The run's numbers in each way that the benchmark has to count errors, if it has any."""
+        """Return the numbers in each way that the benchmark has to count errors."""
         return ()
 
-    def task_title(self, report: Report) -> str | None:
-        """What the task of a simulation is about, in a sentence; None if nobody says."""
-        return None
-
-    def findings(self, folder: Recording) -> TaskFindings:
-        """What is wrong with the tasks of a run themselves, by domain and id."""
-        return {}
-
-    def certificate(self, folder: RunFolder) -> str | None:
-        """A record of the run's recomputed numbers; None if the benchmark has no such thing."""
-        return None
-
-    def certificate_differences(self, certificate: Path, folder: RunFolder) -> list[str]:
-        """Where a run is not what a certificate says."""
-        return []
-
-    def other_data(self, folder: RunFolder) -> list[str]:
-        """Where the data of the benchmark that is here differs from what a run was made with."""
-        return []
-
     def settings(self, folder: RunFolder) -> dict[str, object]:
-        """A run's configuration, as it is compared with that of others."""
+        """Return a run's configuration, as it is compared with that of others."""
         return folder.config.without_notes()
 
+    def run_outcomes(
+        self, folder: RunFolder, options: ScoringOptions, on_progress: OnScored | None = None
+    ) -> RecordedOutcomes:
+        """Return the outcomes of a run's finished simulations."""
+        outcomes, settings = outcomes_of(folder.reports()), self.settings(folder)
+        data = mapping(folder.config.values, "data")
+        names = {TaskName(one.domain, one.task_id) for one in folder.planned}
+        # Where the data has a hash for each task, tasks are compared one by one.
+        tasks = {TaskKey(*name): str(data[str(name)]) for name in names if str(name) in data}
+        if tasks:
+            settings.pop("data")
+        return RecordedOutcomes(outcomes, len(folder.planned), settings, tasks=tasks)
+
+    # Results files of the benchmark's own: for every command that takes a run.
+
     def holds_results(self, path: Path) -> bool:
-        """Whether it is a results file of the benchmark's own; reads no further than needed."""
+        """Return True for a results file of this benchmark; read no further than needed."""
         return False
 
     def recording(self, path: Path, options: ScoringOptions) -> Recording | None:
-        """A results file of the benchmark's own as a run to look at; None if it is not one."""
+        """Open a results file like a run; return None if it is not one of this benchmark."""
         return None
 
     def recorded_outcomes(
         self, path: Path, options: ScoringOptions, on_progress: OnScored | None = None
     ) -> RecordedOutcomes | None:
-        """What a results file of the benchmark's own holds; None if it is not one."""
+        """Return the outcomes in a results file; None if it is not one of this benchmark."""
         return None
 
-    def run_outcomes(
-        self, folder: RunFolder, options: ScoringOptions, on_progress: OnScored | None = None
-    ) -> RecordedOutcomes:
-        """The outcomes of a run's finished simulations."""
-        outcomes, settings = outcomes_of(folder.reports()), self.settings(folder)
-        tasks = _fingerprints(folder)
-        if tasks:
-            settings.pop("data")
-        return RecordedOutcomes(outcomes, len(folder.planned), settings, tasks=tasks)
+    # Trust: for ``bundle`` and ``unbundle``.
 
+    def certificate(self, folder: RunFolder) -> str | None:
+        """Return a record of the run's recomputed numbers, if the benchmark has such a thing."""
+        return None
 
-def _fingerprints(folder: RunFolder) -> dict[TaskKey, str]:
-    """The hash of each task's content, where ``data`` has one for each task."""
-    data = mapping(folder.config.values, "data")
-    named = {TaskName(one.domain, one.task_id) for one in folder.planned}
-    return {TaskKey(*name): str(data[str(name)]) for name in named if str(name) in data}
+    def certificate_differences(self, certificate: Path, folder: RunFolder) -> list[str]:
+        """Return the differences between a run and its certificate."""
+        return []
+
+    def other_data(self, folder: RunFolder) -> list[str]:
+        """Return the differences between the data here and the data that a run was made with."""
+        return []
 
 
 def support_for(folder: Recording) -> BenchmarkSupport:
-    """What the benchmark of a run adds."""
-    name = str(folder.config.values.get("benchmark"))
-    if name.startswith(_PACKAGE):  # named like any other: maseval.benchmark.macs...:NAME
-        name = name.removeprefix(_PACKAGE).partition(".")[0].partition(":")[0]
-    home = _SUPPORT.get(name)
-    return BenchmarkSupport() if home is None else _load(home)
+    """Return the support of a run's benchmark; raise if it cannot be loaded."""
+    return support_by_name(folder.config.values.get("benchmark"))
+
+
+def support_by_name(benchmark: object) -> BenchmarkSupport:
+    """Return the support of a benchmark, as a run's configuration names it."""
+    offered = {each.name: each for each in entry_points(group=GROUP)}
+    name = str(benchmark)
+    while name and name not in offered:
+        # package.module:Name is also found as package.module, and as package.
+        name = name.rpartition(":" if ":" in name else ".")[0]
+    return _load(offered[name]) if name else BenchmarkSupport()
 
 
 def all_support() -> Iterator[BenchmarkSupport]:
-    """What each known benchmark adds."""
-    return map(_load, _SUPPORT.values())
+    """Yield the support of every installed benchmark, each once; log which cannot be loaded."""
+    offered = {each.value: each for each in entry_points(group=GROUP)}
+    for each in offered.values():
+        try:
+            yield _load(each)
+        except BenchmarkSupportError as error:
+            _warn_once(str(error))
 
 
-def _load(home: str) -> BenchmarkSupport:
-    support: BenchmarkSupport = import_module(home).SUPPORT
-    return support
+def read_results(path: Path, read: Callable[[BenchmarkSupport], T | None]) -> T:
+    """Let the benchmark of a results file read it; raise if no benchmark can."""
+    every = list(all_support())
+    for support in every:
+        if support.holds_results(path) and (found := read(support)) is not None:
+            return found
+    for support in every:  # nobody knows it, so that one of them says what is wrong with it
+        if (found := read(support)) is not None:
+            return found
+    raise ResultFileError(f"{path} is not a results file of any benchmark that is installed")
+
+
+@cache
+def _load(offered: EntryPoint) -> BenchmarkSupport:
+    where = (
+        f"the support of benchmark {offered.name!r} ({offered.value}, an entry point of {GROUP})"
+    )
+    try:
+        found = offered.load()
+    except Exception as error:  # code of another package, which may fail in any way
+        raise BenchmarkSupportError(
+            f"{where} cannot be loaded: {type(error).__name__}: {error}; repair or uninstall its "
+            "package"
+        ) from error
+    if not isinstance(found, BenchmarkSupport):
+        raise BenchmarkSupportError(f"{where} is {found!r}; it must be a BenchmarkSupport object")
+    return found
+
+
+@cache
+def _warn_once(message: str) -> None:
+    _log.warning(message)

@@ -8,9 +8,7 @@ import typer
 from maseval import __version__
 from maseval.cli import (
     compare,
-    export,
     first_steps,
-    gate,
     macs,
     report,
     run,
@@ -46,7 +44,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 add_commands(app, first_steps, run, runs, show, view)
-add_commands(app, compare, gate, report, export, sharing, servers)
+add_commands(app, compare, report, sharing, servers)
 app.add_typer(tau2.app, name="tau2")
 app.add_typer(macs.app, name="macs")
 

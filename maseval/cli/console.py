@@ -135,7 +135,7 @@ def ended_by_signals() -> AbstractContextManager[None]:
 
 
 if TYPE_CHECKING:  # help must not load what makes it
-    from maseval.app.results.data_check import DataCheck
+    from maseval.data.files import DataCheck
 
 
 def print_check(check: "DataCheck", console: Console, fetched_by: str) -> bool:

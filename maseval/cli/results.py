@@ -188,15 +188,12 @@ def print_human(config: Mapping[str, object], console: Console) -> None:
         console.print(f"[yellow]Human: a person played the {who}.[/yellow]")
 
 
-def print_texts(config: Mapping[str, object], console: Console) -> None:
-    """Print a warning if models read other texts than those of the published benchmark."""
-    texts = config.get("texts")
-    if isinstance(texts, Mapping) and texts.get("name") == "ours":
-        console.print(
-            "[yellow]Not comparable with published numbers: models read maseval's own texts; "
-            "`maseval tau2 data texts` gets the original's.[/yellow]",
-            soft_wrap=True,
-        )
+def print_warnings(config: Mapping[str, object], console: Console) -> None:
+    """Print the warnings of the benchmark that must accompany the numbers of a run."""
+    from maseval.app.benchmarks import support_by_name  # help must not load it
+
+    for words in support_by_name(config.get("benchmark")).warnings(config):
+        console.print(f"[yellow]{inert(words)}[/yellow]", soft_wrap=True)
 
 
 def finish(
@@ -232,7 +229,7 @@ def print_outcome(result: RunResult, console: Console, *, with_scores: bool = Tr
     console.print(f"{facts}; in {inert(here(result.folder))}", soft_wrap=True)
     print_rehearsal(result.config, console)
     print_human(result.config, console)
-    print_texts(result.config, console)
+    print_warnings(result.config, console)
     for note in result.notes:
         console.print(inert(note), highlight=False, soft_wrap=True)
     _print_reasons(result, console)

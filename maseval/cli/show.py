@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
-from maseval.app.results.counting import LabelCounts, LabelRow, rows_without_failures
+from maseval.app.results.counting import rows_without_failures
 from maseval.app.results.recording import SimulationLine, notes_on, origin_in_words, simulation_in
 from maseval.app.results.task_names import TaskName
 from maseval.cli import completion
@@ -33,12 +33,13 @@ from maseval.cli.results import (
     print_errors,
     print_human,
     print_rehearsal,
-    print_texts,
+    print_warnings,
     scores,
     some_k,
 )
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.runs import Annotations
+from maseval.stats.failure_labels import LabelSummary, PassHatK
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.show import RunView
@@ -112,7 +113,7 @@ def _print_run(view: "RunView", console: Console) -> None:
         console.print(f"[yellow]Note:[/yellow] {inert(note)}", highlight=False)
     print_rehearsal(view.folder.config.values, console)
     print_human(view.folder.config.values, console)
-    print_texts(view.folder.config.values, console)
+    print_warnings(view.folder.config.values, console)
     console.print(scores(view.summary, console.width))
     console.print(f"[dim]{inert(view.summary.method)}[/dim]")
     print_conventions(view.summary.conventions, console)
@@ -196,7 +197,7 @@ def _trials(view: "RunView") -> Table:
     return table
 
 
-def print_labels(labels: LabelCounts, console: Console) -> None:
+def print_labels(labels: LabelSummary, console: Console) -> None:
     """Print the labels with their numbers, and pass^k without failures that are not the agent's."""
     if not labels["failed"]:
         return
@@ -210,7 +211,7 @@ def print_labels(labels: LabelCounts, console: Console) -> None:
     console.print("`maseval show RUN TASK` shows the evidence.")
 
 
-def _counts_table(rows: Mapping[str, LabelRow], width: int) -> Table:
+def _counts_table(rows: Mapping[str, PassHatK], width: int) -> Table:
     every = list(next(iter(rows.values()))["values"])
     some = [every[k - 1] for k in some_k(range(1, len(every) + 1))]
     return first_fitting(
@@ -218,7 +219,7 @@ def _counts_table(rows: Mapping[str, LabelRow], width: int) -> Table:
     )
 
 
-def _columns(rows: Mapping[str, LabelRow], names: Sequence[str]) -> Table:
+def _columns(rows: Mapping[str, PassHatK], names: Sequence[str]) -> Table:
     table = Table()
     table.add_column("counted")
     for name in ("left out", *names):

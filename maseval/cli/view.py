@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 import typer
 
 from maseval import commands
-from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.cli.console import ended_by_signals, inert, stderr, stdout
 from maseval.cli.options import examples
 
@@ -53,7 +52,7 @@ def view(
     Ctrl-C ends it.
     """
     server, address, root = commands.view(
-        folder, host=host, port=port, edit=edit, play=PlayOptions() if play else None
+        folder, host=host, port=port, edit=edit, play=commands.tau2.PlayOptions() if play else None
     )
     serve(server, address, root, browser=browser)
 

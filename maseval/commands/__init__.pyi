@@ -1,5 +1,11 @@
+from maseval.app.benchmarks import BenchmarkSupport as BenchmarkSupport
+from maseval.app.benchmarks import BenchmarkSupportError as BenchmarkSupportError
+from maseval.app.benchmarks import Diagnosis as Diagnosis
+from maseval.app.benchmarks import RecordedOutcomes as RecordedOutcomes
+from maseval.app.benchmarks import Section as Section
 from maseval.app.comparing.compare import compare as compare
 from maseval.app.comparing.gate import gate as gate
+from maseval.app.results.counting import ConventionScore as ConventionScore
 from maseval.app.results.plots import plots as plots
 from maseval.app.results.report import report as report
 from maseval.app.results.runs import note as note
@@ -17,3 +23,4 @@ from maseval.app.viewing.view import view as view
 from maseval.benchmark.tau2.app.running.demo import demo as demo
 from maseval.commands import macs as macs
 from maseval.commands import tau2 as tau2
+from maseval.stats.failure_labels import Label as Label

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Unpack
 
+from maseval.app.benchmarks import support_by_name
 from maseval.app.results.recording import line_of, simulation_in
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.running.prices import unpriced_models
@@ -104,7 +105,7 @@ def run_row(source: FrameSource) -> dict[str, object]:
         "path": str(source.path),
         "form": source.form,
         "benchmark": config.get("benchmark"),
-        "version": _version(config),
+        "version": support_by_name(config.get("benchmark")).version(config),
         "agent": _player_name(config.get("agent")),
         "user": _player_name(config.get("user")),
         "seed": config.get("seed"),
@@ -124,12 +125,6 @@ def run_row(source: FrameSource) -> dict[str, object]:
         "damaged": len(opened.damaged),
         "config": redact(config) if config else None,
     }
-
-
-def _version(config: Mapping[str, object]) -> object:
-    # A results file of tau2-bench records only the number.
-    version, of_tau2 = config.get("version"), config.get("benchmark") == "tau2"
-    return config.get("rules") or (f"tau2-bench v{version}" if version and of_tau2 else version)
 
 
 def _player_name(player: object) -> object:

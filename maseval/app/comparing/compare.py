@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from maseval.app.benchmarks import OnScored, all_support, support_for
+from maseval.app.benchmarks import OnScored, read_results, support_for
 from maseval.app.results.finding import open_run_or_file
 from maseval.app.results.plots import write_plot
 from maseval.app.results.recording import human_sides
@@ -173,8 +173,10 @@ def _load_run(
     name: str, source: RunFolder | Path, options: ScoringOptions, on_progress: OnScored | None
 ) -> ComparedRun:
     if isinstance(source, Path):
-        read = (each.recorded_outcomes(source, options, on_progress) for each in all_support())
-        return ComparedRun(name, source, *next(filter(None, read)))
+        recorded = read_results(
+            source, lambda each: each.recorded_outcomes(source, options, on_progress)
+        )
+        return ComparedRun(name, source, *recorded)
     found = support_for(source).run_outcomes(source, options, on_progress)
     if not found.outcomes:
         raise ConfigurationError(f"{source.path} has no finished simulation yet; run it first")

@@ -7,7 +7,8 @@ neither is given without the other. Labels of failures are counted in the same s
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+
+from maseval.stats.failure_labels import LabelSummary, PassHatK
 
 
 @dataclass(frozen=True)
@@ -61,28 +62,7 @@ def conventions_in_json(found: Sequence[ConventionScore]) -> dict[str, dict[str,
     return form
 
 
-class LabelRow(TypedDict):
-    """pass^k by its name over what is counted, and how many simulations are left out."""
-
-    values: dict[str, float | None]
-    simulations: int
-    tasks: int
-    left_out: int
-
-
-class LabelCounts(TypedDict):
-    """A run by its labels; ``official`` counts everything, ``without`` leaves failures out."""
-
-    simulations: int
-    passed: int
-    failed: int
-    by_who: dict[str, int]
-    by_what: dict[str, int]
-    official: LabelRow
-    without: dict[str, LabelRow]
-
-
-def rows_without_failures(labels: LabelCounts) -> dict[str, LabelRow]:
+def rows_without_failures(labels: LabelSummary) -> dict[str, PassHatK]:
     """Return pass^k without each kind of failure that occurs, and without all of them."""
     rows = {
         f"without {name} failures": row
@@ -94,7 +74,7 @@ def rows_without_failures(labels: LabelCounts) -> dict[str, LabelRow]:
     return rows
 
 
-def report_rows(labels: LabelCounts) -> list[Mapping[str, object]]:
+def report_rows(labels: LabelSummary) -> list[Mapping[str, object]]:
     """Return the rows without some failures, in the form of the HTML report."""
     return [
         {"name": name, "tasks": row["tasks"], "simulations": row["simulations"], **row["values"]}
@@ -102,7 +82,7 @@ def report_rows(labels: LabelCounts) -> list[Mapping[str, object]]:
     ]
 
 
-def report_notes(labels: LabelCounts) -> list[str]:
+def report_notes(labels: LabelSummary) -> list[str]:
     """Explain these rows, if there are any."""
     if not rows_without_failures(labels):
         return []

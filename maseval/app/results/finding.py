@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from maseval.app.benchmarks import all_support
+from maseval.app.benchmarks import read_results
 from maseval.app.results.task_names import TaskName, tasks_called, why_not_one
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.scoring_options import ScoringOptions
@@ -79,8 +79,7 @@ def open_recording(
     found = open_run_or_file(name)
     if isinstance(found, RunFolder):
         return found
-    files = (each.recording(found, options or ScoringOptions()) for each in all_support())
-    return next(filter(None, files))
+    return read_results(found, lambda each: each.recording(found, options or ScoringOptions()))
 
 
 def task_named(name: str, simulations: Iterable[Simulation]) -> TaskName:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Unpack
 
 from maseval.app.benchmarks import OnProgress, support_for
-from maseval.app.results.counting import LabelCounts
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import SimulationLine, beside, lines_of, notes_on
 from maseval.core.exceptions import ConfigurationError, NotRunError
@@ -16,6 +15,7 @@ from maseval.interface.cairosvg import picture_of
 from maseval.report.results import well_formed
 from maseval.runs.folder import Recording
 from maseval.stats import Outcome, label_bars, pass_curves, summarise, trial_map
+from maseval.stats.failure_labels import LabelSummary
 from maseval.stats.plots.svg import in_plain_colours
 
 
@@ -52,7 +52,7 @@ def plots(
 
 def drawings(
     folder: Recording,
-    labels: LabelCounts | None = None,
+    labels: LabelSummary | None = None,
     lines: Sequence[SimulationLine] | None = None,
 ) -> dict[str, str]:
     """Draw the plots of a run, by name; ``lines`` saves reading the run once more."""

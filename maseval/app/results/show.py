@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Unpack
 
 from maseval.app.benchmarks import Diagnosis, OnProgress, support_for
-from maseval.app.results.counting import LabelCounts
 from maseval.app.results.finding import (
     UnknownSimulationError,
     open_recording,
@@ -25,6 +24,7 @@ from maseval.runs import Annotations, Simulation
 from maseval.runs.annotations import annotations_or_problem
 from maseval.runs.folder import Recording
 from maseval.runs.live import WorkerHistory
+from maseval.stats.failure_labels import LabelSummary
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class RunView:
     summary: RunSummary
     lines: Sequence[SimulationLine]
     chosen: Sequence[SimulationLine] = ()
-    labels: LabelCounts | None = None
+    labels: LabelSummary | None = None
     label_of: Mapping[Simulation, str] = field(default_factory=dict)
     unexplained: str | None = None
     annotations: Annotations = field(default_factory=Annotations)

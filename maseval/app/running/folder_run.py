@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from maseval.app.benchmarks import support_by_name
 from maseval.app.results.results import RunResult
 from maseval.app.running.limits import Budget
 from maseval.app.running.prices import Prices
@@ -74,6 +75,7 @@ class FolderRun(ABC):
         """
         options, engine = self.options, self.options.chosen_engine
         command = {"command": options.command} if options.command else {}
+        support = support_by_name(self.config.get("benchmark"))  # raises before anything is run
         tracking = None
         if names := options.destinations:
             from maseval.app.running.tracking import Tracking  # loads telemetry
@@ -91,6 +93,7 @@ class FolderRun(ABC):
                 folder,
                 benchmark,
                 Secrets.of(self.config),
+                support,
                 engine=engine,
                 budget=self.budget,
                 turn=turn,

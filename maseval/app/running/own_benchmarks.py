@@ -163,9 +163,11 @@ def _without_bar(benchmark: Benchmark) -> Benchmark:
 
 
 def _name_of(code: Maker) -> str:
-    """Return ``package.module:Name``, or ``file.py:Name`` if it was loaded from a file."""
+    """Return ``package.module:Name``, or ``file.py:Name`` of a module that is in no package."""
     module = str(getattr(code, "__module__", ""))
-    return f"{module}:{title_of(code)}" if "." in module else qualified_name(code)
+    name = qualified_name(code)
+    in_package = "." in module or name.startswith("__init__.py:")
+    return f"{module}:{title_of(code)}" if in_package else name
 
 
 def _module_of(code: Maker) -> ModuleType | None:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from types import FrameType
 
-from maseval.app.benchmarks import support_for
+from maseval.app.benchmarks import BenchmarkSupport
 from maseval.app.results.recording import SimulationLine, line_of, lines_of
 from maseval.app.results.results import RunResult, run_summary
 from maseval.app.running.limits import Budget, EqualFailures
@@ -42,6 +42,7 @@ class RunWatch(BenchmarkCallback):
         folder: RunFolder,
         benchmark: Benchmark,
         secrets: Secrets,
+        support: BenchmarkSupport,
         *,
         engine: Engine,
         budget: Budget | None = None,
@@ -50,6 +51,7 @@ class RunWatch(BenchmarkCallback):
         time_limit: float | None = None,
     ) -> None:
         self.folder, self.benchmark, self.secrets = folder, benchmark, secrets
+        self.support = support
         self.engine, self.budget, self.priced = engine, budget, priced
         self.began = time.monotonic()
         self.progress = RunProgress(len(folder.planned), turn, time_limit)
@@ -90,7 +92,7 @@ class RunWatch(BenchmarkCallback):
     def result(self) -> RunResult:
         """Note the score in the folder, and return all numbers."""
         lines = self._recorded_lines()
-        conventions = support_for(self.folder).conventions(self.folder, lines)
+        conventions = self.support.conventions(self.folder, lines)
         summary = run_summary(lines, self.folder.planned, conventions)
         self.folder.note_use(self.progress.cost, self.progress.tokens)
         self.folder.note_score(summary.overall.pass_1)

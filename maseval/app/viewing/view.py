@@ -5,22 +5,18 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from maseval.app.benchmarks import all_support
 from maseval.app.results.finding import UnknownRunError, run_path
 from maseval.app.viewing import check_viewer
-from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import default_root
 
 LOCAL = "127.0.0.1"
 DEFAULT_PORT = 8766
-
-
-_PLAY = "maseval.benchmark.tau2.app.running.play_page"
 
 
 class Viewer(NamedTuple):
@@ -40,7 +36,7 @@ def view(
     host: str = LOCAL,
     port: int = DEFAULT_PORT,
     edit: bool = False,
-    play: PlayOptions | None = None,
+    play: object | None = None,
 ) -> Viewer:
     """Serve the runs below a folder; of a run or a results file, those beside it too.
 
@@ -49,7 +45,7 @@ def view(
         host: Where to listen. Other machines need the token in the address.
         port: The port; 0 is any that is free.
         edit: Whether the page may change tags and notes.
-        play: What is played in the page, if anything: who can play the other side, and all limits.
+        play: Options of a benchmark that can be played in the page: ``tau2.PlayOptions()``.
     """
     check_viewer()
     from maseval.app.viewing.reader import BenchmarkReader
@@ -87,14 +83,13 @@ def view_beside(run: Path) -> Iterator[str]:
         yield viewer.address
 
 
-def features(play: PlayOptions | None = None) -> Sequence[Any]:
+def features(play: object | None = None) -> Sequence[Any]:
     """Return what the commands add to the viewer, each a ``maseval.view.Feature``."""
     from maseval.app.viewing.features import comparisons, remarks, timelines
     from maseval.view.searching import searches
 
-    # By name, as a run that is watched imports this file, and what plays imports how to run.
-    played = [] if play is None else [import_module(_PLAY).PlayHost(play).feature()]
-    return [comparisons(), remarks(), timelines(), searches(), *played]
+    offered = [part for each in all_support() for part in each.viewer_features(play)]
+    return [comparisons(), remarks(), timelines(), searches(), *offered]
 
 
 def _begin(folder: str | os.PathLike[str] | None) -> tuple[Path, str]:

@@ -1,5 +1,6 @@
 from maseval.benchmark.tau2.agent_brief import AgentBrief as AgentBrief
 from maseval.benchmark.tau2.agent_brief import AgentModel as AgentModel
+from maseval.benchmark.tau2.agent_brief import MakeAgent as MakeAgent
 from maseval.benchmark.tau2.app.results import data as data
 from maseval.benchmark.tau2.app.results.audit import audit as audit
 from maseval.benchmark.tau2.app.results.certify import certify as certify
@@ -10,6 +11,7 @@ from maseval.benchmark.tau2.app.results.score import score_under as score_under
 from maseval.benchmark.tau2.app.results.show import show as show
 from maseval.benchmark.tau2.app.running.branch import branch as branch
 from maseval.benchmark.tau2.app.running.mcp import mcp as mcp
+from maseval.benchmark.tau2.app.running.options import PlayOptions as PlayOptions
 from maseval.benchmark.tau2.app.running.plan import plan as plan
 from maseval.benchmark.tau2.app.running.play import play as play
 from maseval.benchmark.tau2.app.running.run import run as run

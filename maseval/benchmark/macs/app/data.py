@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from maseval.app.results.data_check import DataCheck
 from maseval.benchmark.macs.data.files import MANIFEST, default_data_dir, original_files
+from maseval.data.files import DataCheck
 
 
 def fetch(*, force: bool = False) -> Path:

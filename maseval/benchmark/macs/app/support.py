@@ -1,49 +1,23 @@
 """MACS in the commands that take any run: failures are explained by the assertions."""
 
-from dataclasses import dataclass
-
 from maseval.app.benchmarks import (
     BenchmarkSupport,
-    OnProgress,
+    Diagnosis,
     OnScored,
     RecordedOutcomes,
-    RunDiagnosis,
-    Section,
 )
 from maseval.benchmark.macs.metrics import judge_problems
-from maseval.benchmark.tau2.labels import Label, Labelled, summarise_labels
 from maseval.core.outcome import evaluations, kind_of
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import Shape, entries, mapping
-from maseval.runs import RunFolder, Simulation
-from maseval.runs.folder import Recording
+from maseval.runs import RunFolder
+from maseval.stats.failure_labels import Label
 
 _TITLE_LENGTH = 200
 
 
-@dataclass(frozen=True)
-class GoalDiagnosis:
-    """A failed simulation's label; its evidence are the assertions that do not hold."""
-
-    label: Label
-
-    @property
-    def name(self) -> str:
-        """``agent: goal not met`` and the like."""
-        return f"{self.label.who}: {self.label.what}"
-
-    def sections(self) -> list[Section]:
-        """Return the label, and each assertion with what the judge says about it."""
-        return [Section(f"{self.name} (rule: {self.label.rule})", self.label.evidence)]
-
-    def for_page(self) -> dict[str, object]:
-        """Return the same for the HTML report."""
-        label = self.label
-        return {"label": {"name": self.name, "rule": label.rule, "evidence": list(label.evidence)}}
-
-
-def diagnose(report: Report) -> GoalDiagnosis | None:
+def diagnose(report: Report) -> Diagnosis | None:
     """Return the diagnosis of one simulation, or None if it passed."""
     if kind_of(report) == "pass":
         return None
@@ -52,15 +26,15 @@ def diagnose(report: Report) -> GoalDiagnosis | None:
     error = mapping(report.get("error"))
     evidence = (f"{report['status']}: {error.get('error_message')}",)
     if report["status"] == TaskExecutionStatus.AGENT_ERROR.value:
-        return GoalDiagnosis(Label("agent", "raised an error", "status of the run", evidence))
-    return GoalDiagnosis(Label("infrastructure", "did not finish", "status of the run", evidence))
+        return Diagnosis(Label("agent", "raised an error", "status of the run", evidence))
+    return Diagnosis(Label("infrastructure", "did not finish", "status of the run", evidence))
 
 
-def _of_verdict(evaluation: Shape) -> GoalDiagnosis:
+def _of_verdict(evaluation: Shape) -> Diagnosis:
     errors = mapping(evaluation, "judge_errors")
     if errors:
         evidence = tuple(f"{side} side: {error}" for side, error in errors.items())
-        return GoalDiagnosis(
+        return Diagnosis(
             Label("infrastructure", "judge's answer unreadable", "answer of the judge", evidence)
         )
     rows = (mapping(row) for row in entries(evaluation.get("report")))
@@ -71,26 +45,14 @@ def _of_verdict(evaluation: Shape) -> GoalDiagnosis:
     )
     visible = any(row.get("assertion_type") == "user" for row in unmet)
     what = "goal not met" if visible else "goal met, but not as asserted"
-    return GoalDiagnosis(Label("agent", what, "answer of the judge", evidence))
+    return Diagnosis(Label("agent", what, "answer of the judge", evidence))
 
 
 class MACSSupport(BenchmarkSupport):
     """Explains failures by the assertions that do not hold."""
 
-    def diagnosis(self, report: Report) -> GoalDiagnosis | None:
+    def diagnosis(self, report: Report) -> Diagnosis | None:
         return diagnose(report)
-
-    def run_diagnosis(self, folder: Recording, on_progress: OnProgress | None) -> RunDiagnosis:
-        found: dict[Simulation, GoalDiagnosis | None] = {}
-        for number, report in enumerate(folder.reports(), 1):
-            found[Simulation.of(report)] = diagnose(report)
-            if on_progress is not None:
-                on_progress(number, len(folder.recorded))
-        labels = summarise_labels(
-            Labelled(f"{one.domain}/{one.task_id}", None if each is None else each.label)
-            for one, each in found.items()
-        )
-        return RunDiagnosis(found, labels)
 
     def task_title(self, report: Report) -> str | None:
         scenario = " ".join(str(report["task"]["metadata"].get("scenario") or "").split())

@@ -1,11 +1,13 @@
 """Rule-based labels that say who failed in a simulation, and their totals."""
 
-from maseval.benchmark.tau2.labels.failure import WHO, Label, Who
 from maseval.benchmark.tau2.labels.label import explain_and_label, label
-from maseval.benchmark.tau2.labels.summary import (
+from maseval.stats.failure_labels import (
+    WHO,
+    Label,
     Labelled,
     LabelSummary,
     PassHatK,
+    Who,
     summarise_labels,
     summary_text,
 )

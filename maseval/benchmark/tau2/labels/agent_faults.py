@@ -6,13 +6,7 @@ from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import TRANSFER, Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.labels import words
-from maseval.benchmark.tau2.labels.failure import (
-    Failure,
-    Label,
-    Who,
-    differences,
-    is_error,
-)
+from maseval.benchmark.tau2.labels.failure import Failure, differences, is_error
 from maseval.benchmark.tau2.labels.user_faults import TRANSFER_TOOL, transferred_at
 from maseval.benchmark.tau2.labels.words import (
     mentions,
@@ -21,6 +15,7 @@ from maseval.benchmark.tau2.labels.words import (
     reports_it_done,
     telling_values,
 )
+from maseval.stats.failure_labels import Label, Who
 
 _OFTEN = 3
 

@@ -2,9 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal
 
 from maseval.benchmark.tau2.explain.explanation import Explanation, format_value, render_call
 from maseval.benchmark.tau2.explain.findings import ScoredCase
@@ -29,27 +27,7 @@ from maseval.benchmark.tau2.labels.words import (
 )
 from maseval.benchmark.tau2.world.policy import forbidden_calls
 from maseval.benchmark.tau2.world.tasks import Action
-
-Who = Literal["agent", "user", "task", "infrastructure", "unclear"]
-
-WHO: tuple[Who, ...] = ("agent", "user", "task", "infrastructure", "unclear")
-
-
-@dataclass(frozen=True)
-class Label:
-    """A label: who failed and how, with the rule that gave it and its evidence."""
-
-    who: Who
-    what: str
-    rule: str
-    evidence: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "evidence": list(self.evidence)}
-
-    def text(self) -> str:
-        head = f"{self.who}: {self.what} (rule: {self.rule})"
-        return "\n".join([head, *(f"  {line}" for line in self.evidence)])
+from maseval.stats.failure_labels import Label
 
 
 class Failure:

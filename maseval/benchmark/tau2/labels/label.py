@@ -13,7 +13,8 @@ from maseval.benchmark.tau2.explain.explaining import explain_subject
 from maseval.benchmark.tau2.explain.explanation import Explanation
 from maseval.benchmark.tau2.explain.findings import CaseKeywords, score_case
 from maseval.benchmark.tau2.labels import agent_faults, outer_faults, unclear_faults, user_faults
-from maseval.benchmark.tau2.labels.failure import Failure, Label, LabelRule
+from maseval.benchmark.tau2.labels.failure import Failure, LabelRule
+from maseval.stats.failure_labels import Label
 
 RULES: Sequence[LabelRule] = (
     outer_faults.nothing_recorded,

@@ -20,7 +20,7 @@ from maseval.benchmark.tau2.formats.message import (
     tool_calls_of,
 )
 from maseval.benchmark.tau2.labels import words
-from maseval.benchmark.tau2.labels.failure import Failure, Label, is_error
+from maseval.benchmark.tau2.labels.failure import Failure, is_error
 from maseval.benchmark.tau2.labels.words import (
     id_like,
     means,
@@ -32,6 +32,7 @@ from maseval.benchmark.tau2.labels.words import (
     spellings,
     telling_values,
 )
+from maseval.stats.failure_labels import Label
 
 _CHANGE_OF_MIND = re.compile(r"(?:if|when) the (?:\w+ )?agent asks (?:you )?(?:for|to) confirm")
 

@@ -3,11 +3,11 @@
 import os
 from pathlib import Path
 
-from maseval.app.results.data_check import DataCheck
 from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, MANIFEST
 from maseval.benchmark.tau2.data_loader import default_data_dir, ensure_data_exists
 from maseval.benchmark.tau2.texts.texts import Texts
 from maseval.benchmark.tau2.wording import original_texts
+from maseval.data.files import DataCheck
 
 
 def fetch(domain: str | None = None, *, force: bool = False) -> Path:

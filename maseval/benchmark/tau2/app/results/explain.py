@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from maseval.app.benchmarks import Section
+from maseval.app.benchmarks import Diagnosis, Section
 from maseval.app.results.finding import trial_numbered, trials_named
 from maseval.app.results.recording import line_of
 from maseval.benchmark.tau2.app.results.sources import (
@@ -203,16 +203,10 @@ def _judge_alone(item: RecordItem, whole: SimulationRecord, options: ScoringOpti
 
 
 @dataclass(frozen=True)
-class FailureDiagnosis:
+class FailureDiagnosis(Diagnosis):
     """A failed simulation's label, and the explanation where there is a verdict to explain."""
 
-    label: Label
     explanation: Explanation | None = None
-
-    @property
-    def name(self) -> str:
-        """The label, such as ``agent: wrong arguments``."""
-        return f"{self.label.who}: {self.label.what}"
 
     def sections(self) -> list[Section]:
         """Return the diagnosis in words, the label first."""
@@ -220,13 +214,7 @@ class FailureDiagnosis:
 
     def for_page(self) -> dict[str, object]:
         """Return the label, the wrong fields, and the rest in words, for the HTML page."""
-        form: dict[str, object] = {
-            "label": {
-                "name": self.name,
-                "rule": self.label.rule,
-                "evidence": list(self.label.evidence),
-            }
-        }
+        form = super().for_page()
         if self.explanation is not None:
             form["summary"] = self.explanation.summary
             form["fields"] = [_field(each) for each in self.explanation.wrong_fields]

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from maseval.app.benchmarks import (
     BenchmarkSupport,
-    OnProgress,
     OnScored,
     RecordedOutcomes,
-    RunDiagnosis,
 )
 from maseval.app.results.counting import ConventionScore
 from maseval.app.results.recording import SimulationLine
@@ -25,13 +24,10 @@ from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
 from maseval.benchmark.tau2.app.results.score import conventions_of_lines
 from maseval.benchmark.tau2.app.results.sources import ReportSetup
+from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.benchmark.tau2.app.running.tasks import reason_for_call
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import domain_names
-from maseval.benchmark.tau2.labels import (
-    Labelled,
-    summarise_labels,
-)
 from maseval.benchmark.tau2.results import has_simulations
 from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.texts.original import format_texts_config
@@ -40,6 +36,7 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import recorded_simulation
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
+from maseval.core.shapes import mapping
 from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.folder import Recording
@@ -69,19 +66,6 @@ class Tau2Support(BenchmarkSupport):
     def diagnosis(self, report: Report) -> FailureDiagnosis | None:
         return diagnose(report)
 
-    def run_diagnosis(self, folder: Recording, on_progress: OnProgress | None) -> RunDiagnosis:
-        found: dict[Simulation, FailureDiagnosis | None] = {}
-        total = len(folder.recorded)
-        for number, report in enumerate(folder.reports(), 1):
-            found[Simulation.of(report)] = diagnose(report)
-            if on_progress is not None:
-                on_progress(number, total)
-        labels = summarise_labels(
-            Labelled(f"{one.domain}/{one.task_id}", None if each is None else each.label)
-            for one, each in found.items()
-        )
-        return RunDiagnosis(found, labels)
-
     def explanation_obstacle(self, folder: Recording) -> str | None:
         unknown = sorted({one.domain for one in folder.planned} - set(domain_names()))
         if not unknown:
@@ -95,6 +79,26 @@ class Tau2Support(BenchmarkSupport):
 
     def timeline(self, report: Report) -> Timeline | None:
         return report_timeline(report)
+
+    def viewer_features(self, play: object | None = None) -> Sequence[Any]:
+        if not isinstance(play, PlayOptions):
+            return ()
+        from maseval.benchmark.tau2.app.running.play_page import PlayHost  # only to play
+
+        return [PlayHost(play).feature()]
+
+    def version(self, config: Mapping[str, object]) -> str | None:
+        if "rules" not in config and config.get("version"):
+            return f"tau2-bench v{config['version']}"  # results files have only the number
+        return super().version(config)
+
+    def warnings(self, config: Mapping[str, object]) -> list[str]:
+        if mapping(config, "texts").get("name") != "ours":
+            return []
+        return [
+            "Not comparable with published numbers: models read maseval's own texts; "
+            "`maseval tau2 data texts` gets the original's."
+        ]
 
     def conventions(
         self, folder: Recording, lines: Sequence[SimulationLine]

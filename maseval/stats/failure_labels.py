@@ -1,4 +1,4 @@
-"""The failure labels of a run, counted, and pass^k without each kind of failure.
+"""Labels of failed simulations: who failed and how, counted, and pass^k without each kind.
 
 The official number counts every simulation. Next to it are the numbers without the simulations
 whose failure was not the agent's, as if these had not been run. They are never given alone,
@@ -7,12 +7,34 @@ because leaving simulations out can only improve a number.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple, TypedDict
 
-from maseval.benchmark.tau2.labels.failure import WHO, Label, Who
 from maseval.stats.trials import Trials, count_trials, mean_over_tasks, measure_name
 
+Who = Literal["agent", "user", "task", "infrastructure", "unclear"]
+
+WHO: tuple[Who, ...] = ("agent", "user", "task", "infrastructure", "unclear")
 APART: tuple[Who, ...] = ("user", "task", "infrastructure")
+
+
+@dataclass(frozen=True)
+class Label:
+    """Who failed and how, the name of the rule that says so, and what it saw."""
+
+    who: Who
+    what: str
+    rule: str
+    evidence: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the label as JSON values."""
+        return {**asdict(self), "evidence": list(self.evidence)}
+
+    def text(self) -> str:
+        """Return the label in words, the evidence below."""
+        evidence = (f"  {line}" for line in self.evidence)
+        return "\n".join([f"{self.who}: {self.what} (rule: {self.rule})", *evidence])
 
 
 class Labelled(NamedTuple):
