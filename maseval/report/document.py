@@ -80,11 +80,13 @@ def write_report(
 def _document(page: Page) -> str:
     script, style = bundle_script("report"), asset("page.css")
     return Template(asset("page.html")).substitute(
-        title=html.escape(_visible(str(page.index["title"]))),
+        # In the browser's tab no script can mark invisible characters.
+        title=html.escape(_INVISIBLE.sub(_escape, str(page.index["title"]))),
         policy=_policy(script, style),
         style=style,
         script=script,
-        index=_inert(page.index),
+        # Nothing in it ends the script block or opens a comment.
+        index=strict_json.dumps(page.index).translate(_UNSAFE),
         packets="\n".join(_packets(page)),
     )
 
@@ -109,11 +111,6 @@ def _hash(source: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}"
 
 
-def _inert(value: object) -> str:
-    """Return JSON for a script block: nothing in it ends the block or opens a comment."""
-    return strict_json.dumps(value).translate(_UNSAFE)
-
-
 def _packets(page: Page) -> Iterator[str]:
     for packet in page.packets():
         packed = gzip.compress(strict_json.dumps(packet).encode(), _LEVEL, mtime=0)
@@ -121,9 +118,8 @@ def _packets(page: Page) -> Iterator[str]:
         yield f'<script type="text/plain" class="packet">{data}</script>'
 
 
-def _visible(title: str) -> str:
-    """Mark invisible characters of a title for the browser's tab, where no script can do it."""
-    return _INVISIBLE.sub(lambda match: f"\\u{{{ord(match[0]):X}}}", title)
+def _escape(match: re.Match[str]) -> str:
+    return f"\\u{{{ord(match[0]):X}}}"
 
 
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
@@ -137,7 +133,8 @@ def asset(name: str) -> str:
 
 def bundle_script(entry: str) -> str:
     """Return the module ``entry`` with all that it imports, as one script."""
-    return "\n".join(_plain(asset(f"{name}.js")) for name in module_order(entry))
+    modules = (asset(f"{name}.js") for name in module_order(entry))
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", module)) for module in modules)
 
 
 def module_order(entry: str) -> list[str]:
@@ -146,7 +143,3 @@ def module_order(entry: str) -> list[str]:
     for imported in _IMPORT.findall(asset(f"{entry}.js")):
         ordered |= dict.fromkeys(module_order(imported))
     return [*ordered, entry]
-
-
-def _plain(module: str) -> str:
-    return _EXPORT.sub("", _IMPORT.sub("", module))

@@ -141,7 +141,7 @@ def index_of(
         "results": summary_table(summary),
         "plots": [drawing(plot) for plot in plots],
         "runs": runs,
-        **({} if len(runs) != 2 else {"compared": compared or _compared(known, *runs)}),
+        **({} if len(runs) != 2 else {"compared": compared or _compare_verdicts(known, *runs)}),
         "tasks": [_task(key, trials[0][1], findings or {}) for key, trials in tasks.items()],
         "simulations": [
             row_of(entry, position, trial, runs)
@@ -151,7 +151,7 @@ def index_of(
     }
 
 
-def _compared(known: Sequence[Entry], first: str, second: str) -> list[ComparedTask]:
+def _compare_verdicts(known: Sequence[Entry], first: str, second: str) -> list[ComparedTask]:
     passed = {"pass": True, "fail": False}
     trials: dict[str | None, list[tuple[TaskKey, ComparedTrial]]] = {first: [], second: []}
     for entry in known:

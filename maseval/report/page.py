@@ -116,7 +116,10 @@ def _detail(report: Shape) -> Detail:
 # To show something more of a simulation, add its part here and a section to the page's script.
 _PARTS: dict[str, Callable[[Shape, list[ShownMessage]], object]] = {
     "error": lambda report, _: _error(mapping(report, "error")),
-    "attempts": lambda report, _: [_attempt(mapping(e)) for e in entries(report.get("attempts"))],
+    "attempts": lambda report, _: [
+        {"status": text(each.get("status")), "error": _error(mapping(each, "error"))}
+        for each in map(mapping, entries(report.get("attempts")))
+    ],
     "verdicts": shown_verdicts,
     "explanation": lambda report, _: shown_explanation(report),
     "state": lambda report, _: state_changes(report),
@@ -140,10 +143,6 @@ def _error(error: Shape) -> dict[str, object] | None:
         "traceback": text_or_none(error.get("traceback")),
         "more": text(redact(more)) if more else None,
     }
-
-
-def _attempt(attempt: Shape) -> dict[str, object]:
-    return {"status": text(attempt.get("status")), "error": _error(mapping(attempt, "error"))}
 
 
 def _instructions(report: Shape) -> list[tuple[str, str]]:

@@ -26,15 +26,18 @@ def report_of_simulation(
     """Return the report on a simulation; ``verdict`` takes the place of its own ``reward_info``."""
     info = mapping(simulation.get("reward_info") if verdict is None else verdict)
     ended = str(simulation.get("termination_reason") or "")
+    reward = {"reward": number(info.get("reward"))}
+    unknown = TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR
+    broken = _BROKEN.get(ended, unknown)
     return {
         "task_id": str(simulation.get("task_id")),
         "repeat_idx": int(number(simulation.get("trial")) or 0),
-        "status": _status(ended).value,
+        "status": (TaskExecutionStatus.SUCCESS if ended in _JUDGED else broken).value,
         "error": _error(simulation, ended),
         "traces": {"environment": {"domain": domain, "simulation": simulation}},
         "config": {},
         "usage": {"models": {name: _usage(simulation, name) for name in _SIDES}},
-        "eval": [_evaluation(info, ended)] if info else [],
+        "eval": [{**reward, "termination_reason": ended, "reward_info": info}] if info else [],
         "task": _task(domain, task),
         "final_answer": None,
         "run_id": "",
@@ -43,12 +46,6 @@ def report_of_simulation(
         "seed": simulation.get("seed"),
         "attempts": [],
     }
-
-
-def _status(ended: str) -> TaskExecutionStatus:
-    if ended in _JUDGED:
-        return TaskExecutionStatus.SUCCESS
-    return _BROKEN.get(ended, TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR)
 
 
 def _error(simulation: Shape, ended: str) -> dict[str, object] | None:
@@ -60,14 +57,6 @@ def _error(simulation: Shape, ended: str) -> dict[str, object] | None:
         "error_type": info.get("error_type") or ended or "unknown",
         "error_message": words,
         "traceback": info.get("error_traceback"),
-    }
-
-
-def _evaluation(info: Shape, ended: str) -> dict[str, object]:
-    return {
-        "reward": number(info.get("reward")),
-        "termination_reason": ended,
-        "reward_info": info,
     }
 
 

@@ -61,7 +61,7 @@ class Annotations:
 def check_tag(tag: str) -> str:
     """Return the tag without blanks around it; raises for what cannot be one."""
     name = " ".join(tag.split(" ")).strip()
-    if not name or len(name) > MAX_TAG or "," in name or not _is_plain(name):
+    if not name or len(name) > MAX_TAG or visible(name) != name or set(name) & set(",\n\t"):
         raise AnnotationError(
             f"{excerpt(tag, MAX_TAG)!r} cannot be a tag; give 1 to {MAX_TAG} characters in one "
             "line, without commas and control characters"
@@ -79,10 +79,6 @@ def check_note(text: str) -> str:
     if note != visible(note):
         raise AnnotationError(f"the note {excerpt(note, 60)!r} has control characters; remove them")
     return note
-
-
-def _is_plain(name: str) -> bool:
-    return visible(name) == name and "\n" not in name and "\t" not in name
 
 
 def annotations_path(run: str | os.PathLike[str]) -> Path:

@@ -100,7 +100,7 @@ def write_bundle(
         for name in sorted(made):
             files[name] = archive.add(name, BytesIO(made[name]))._asdict()
         manifest = _manifest(folder, files, notes)
-        archive.add(MANIFEST, BytesIO(_text(manifest)))
+        archive.add(MANIFEST, BytesIO(f"{strict_json.dumps(manifest, indent=2)}\n".encode("ascii")))
         archive.close()
     return manifest
 
@@ -118,10 +118,6 @@ def _manifest(
         "files": files,
     }
     return {**content, "sha256": _checksum(content)}  # type: ignore[typeddict-item]
-
-
-def _text(manifest: BundleManifest) -> bytes:
-    return (strict_json.dumps(manifest, indent=2) + "\n").encode("ascii")
 
 
 def _checksum(content: Mapping[str, object]) -> str:

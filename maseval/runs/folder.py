@@ -121,7 +121,8 @@ class RunFolder:
     @classmethod
     def _open(cls, path: Path, wanted: RunConfig, secrets: Secrets) -> "RunFolder":
         writing(path, "cannot be read", lambda: check_usable(path, wanted))
-        lock = writing(path, "cannot be written to", lambda: _lock_folder(path))
+        writing(path, "cannot be written to", lambda: path.mkdir(parents=True, exist_ok=True))
+        lock = writing(path, "cannot be written to", lambda: FolderLock(path / LOCK))
         try:
             folder = writing(path, "cannot be written to", lambda: cls._begin(path, wanted))
             folder._lock, folder._secrets = lock, secrets
@@ -367,11 +368,6 @@ def _rescued_reports(path: Path) -> Iterator[dict[str, Any]]:
             logger.warning(message, path, line.row, excerpt(error))
         else:
             yield record
-
-
-def _lock_folder(path: Path) -> FolderLock:
-    path.mkdir(parents=True, exist_ok=True)
-    return FolderLock(path / LOCK)
 
 
 class Recording(Protocol):

@@ -9,7 +9,7 @@ processes.
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -129,15 +129,12 @@ class WorkerHistory:
     def of(cls, folder: Path) -> "WorkerHistory":
         """Read the history of a run; it is empty if the run took place in one process."""
         history = cls()
-        for record in _records(folder / WORKER_LOG):
+        path = folder / WORKER_LOG
+        records = iter_records(path, on_torn=lambda line: None) if path.is_file() else ()
+        for record in records:
             if record.get("kind") == _FINISHED:
                 nodes = mapping(record, "nodes")
                 history.finished.update({node: int(number(nodes[node]) or 0) for node in nodes})
             elif record.get("kind") not in _USUAL:
                 history.incidents.append(f"{text(record.get('at'))} {text(record.get('text'))}")
         return history
-
-
-def _records(path: Path) -> Iterator[dict[str, object]]:
-    if path.is_file():
-        yield from iter_records(path, on_torn=lambda line: None)

@@ -91,7 +91,7 @@ def page_routes() -> list[BaseRoute]:
     return [
         *(Route(path, _shell) for path in _SHELLS),
         Route("/assets/{name:path}", _asset),
-        Route("/favicon.ico", _no_icon),
+        Route("/favicon.ico", lambda request: Response(status_code=204)),
     ]
 
 
@@ -110,10 +110,6 @@ def _asset(request: Request) -> Response:
     except FileNotFoundError:
         raise NothingThereError(f"there is no asset {name!r}") from None
     return Response(content, media_type=_TYPES[file.rpartition(".")[2]])
-
-
-def _no_icon(request: Request) -> Response:
-    return Response(status_code=204)
 
 
 def _asset_file(package: str, name: str) -> bytes:

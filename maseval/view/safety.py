@@ -83,18 +83,18 @@ class Guard:
         try:
             await self._app(scope, _Limited(receive), answer)
         except TooLargeError as error:
-            await _refused(error.status, str(error))(scope, receive, answer)
+            await _refuse(error.status, str(error))(scope, receive, answer)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         names = headers.getlist("host")
         if len(names) != 1 or not self._is_ours(names[0]):
-            return _refused(421, "this server answers under its own name only")
+            return _refuse(421, "this server answers under its own name only")
         if scope["method"] in _READING:
             return _foreign_reading(headers)
         if scope["method"] != "POST":
-            return _refused(405, f"{scope['method']} is not answered here")
+            return _refuse(405, f"{scope['method']} is not answered here")
         if not scope["path"].startswith(self._writable):
-            return _refused(403, "the viewer is read-only; start it with --edit to change things")
+            return _refuse(403, "the viewer is read-only; start it with --edit to change things")
         return _foreign_writing(headers, names[0])
 
     def _is_ours(self, host: str) -> bool:
@@ -112,7 +112,7 @@ class Guard:
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         if scope["method"] == "GET" and _equal(dict(query).get("token", ""), self._token):
             return self._welcome(scope["path"], [pair for pair in query if pair[0] != "token"])
-        return _refused(401, "open the address with the token that the viewer printed")
+        return _refuse(401, "open the address with the token that the viewer printed")
 
     def _welcome(self, path: str, query: list[tuple[str, str]]) -> Response:
         """The same address without the token, which need not stay in the browser's history."""
@@ -128,19 +128,19 @@ def _foreign_reading(headers: Headers) -> Response | None:
     site = headers.get("sec-fetch-site", "none")
     if site in ("none", "same-origin") or headers.get("sec-fetch-mode") == "navigate":
         return None
-    return _refused(403, "other sites may not read this")
+    return _refuse(403, "other sites may not read this")
 
 
 def _foreign_writing(headers: Headers, host: str) -> Response | None:
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     ours = origin in (None, f"http://{host}", f"https://{host}") and site in (None, "same-origin")
     if not ours or (origin is None and site is None):
-        return _refused(403, "only the viewer's own page may change things")
+        return _refuse(403, "only the viewer's own page may change things")
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        return _refused(415, "the body must be JSON (application/json)")
+        return _refuse(415, "the body must be JSON (application/json)")
     length = headers.get("content-length", "0")
     if not (length.isascii() and length.isdecimal()) or int(length[:12]) > MOST_BYTES:
-        return _refused(413, f"the body has more than {MOST_BYTES} bytes")
+        return _refuse(413, f"the body has more than {MOST_BYTES} bytes")
     return None
 
 
@@ -156,7 +156,7 @@ def _equal(given: str, token: str) -> bool:
     return hmac.compare_digest(given.encode(), token.encode())
 
 
-def _refused(status: int, words: str) -> Response:
+def _refuse(status: int, words: str) -> Response:
     return JSONResponse({"error": words}, status_code=status)
 
 

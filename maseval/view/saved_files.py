@@ -168,16 +168,15 @@ def _read_index(log: Path, saved: dict[str, Any]) -> SavedIndex:
         for key, note, fact, own in saved["entries"]
     ]
     contents = LogContents(
-        {_simulation(entry): ReportPlace(entry.at, entry.status or "") for entry in found},
+        {
+            Simulation(*entry.key, int(entry.trial)): ReportPlace(entry.at, entry.status or "")
+            for entry in found
+        },
         saved["shared"],
         config=None if saved["config"] is None else RunConfig.of(saved["config"]),
         end=line.link,
     )
     return SavedIndex(Position(line, missing, begun), contents, found)
-
-
-def _simulation(entry: Entry) -> Simulation:
-    return Simulation(entry.key.group, entry.key.task, int(entry.trial))
 
 
 def _line_at(log: Path, offset: int) -> bytes:

@@ -95,7 +95,7 @@ def serve():
 
     A server that was closed can be started again at its ``url``.
     """
-    from maseval.app.viewing import view
+    from maseval.commands import view
 
     servers = []
 
@@ -173,7 +173,7 @@ def visit(browser):
     yield start
     for each in visits:
         assert each.noise == []
-        loaded = {url.partition("#")[0] for url in each.requests}
+        loaded = {re.split("[?#]", url)[0] for url in each.requests}
         assert all(url == each.url or is_from(url, each.url) for url in loaded)
     for context in contexts:
         context.close()

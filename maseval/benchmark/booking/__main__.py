@@ -18,8 +18,8 @@ def main() -> None:
 
 
 def result_table(reports: Sequence[Report]) -> Table:
-    """One row for each task, its repetitions in order, and the overall rate at the foot."""
-    overall = [_passed(report) for report in reports]
+    """Return one row for each task, its repetitions in order, and the overall rate at the foot."""
+    overall = [_is_pass(report) for report in reports]
     table = Table(title="Booking meeting rooms", show_footer=True)
     table.add_column("task", footer="all")
     table.add_column("request")
@@ -28,14 +28,14 @@ def result_table(reports: Sequence[Report]) -> Table:
     table.add_column("rate", f"{sum(overall) / len(overall):.0%}", justify="right")
     for task in load_tasks():
         own = [report for report in reports if report["task_id"] == task.id]
-        marks = [_passed(report) for report in sorted(own, key=lambda one: one["repeat_idx"])]
+        marks = [_is_pass(report) for report in sorted(own, key=lambda one: one["repeat_idx"])]
         shown = "".join("+" if passed else "-" for passed in marks)
         rate = f"{sum(marks) / len(marks):.0%}"
         table.add_row(task.id, task.query, shown, f"{sum(marks)}/{len(marks)}", rate)
     return table
 
 
-def _passed(report: Report) -> bool:
+def _is_pass(report: Report) -> bool:
     return kind_of(report) == "pass"
 
 

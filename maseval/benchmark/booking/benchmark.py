@@ -1,21 +1,54 @@
-"""The booking desk: its rooms, its agent, and how the outcome is judged."""
+"""The booking desk: its rooms, its agent, and the verdict.
+
+The model behind the demo is a script, which reads the conversation and decides what comes next.
+"""
 
 import json
+import re
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any
 
-from maseval.benchmark.booking.clerk import clerk
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.engine.participants import Agents
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
-from maseval.core.messages import MessageHistory
+from maseval.core.messages import Message, MessageHistory, text_of, tool_call
 from maseval.core.model import ModelAdapter
+from maseval.core.scripted import FixedReply, ScriptedModelAdapter, Tools
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
 from maseval.core.tool import tool_definition
 from maseval.core.user import User
+
+
+def clerk(
+    seed: int | None, slip_rate: float = 0.0, delay_seconds: float = 0.0
+) -> ScriptedModelAdapter:
+    """Return a clerk who looks for a free room and books the first one found.
+
+    In ``slip_rate`` of all conversations it forgets how many people there are.
+    """
+    slips = Random(seed).random() < slip_rate
+
+    def reply(messages: list[Message], tools: Tools) -> FixedReply:
+        people, hour = (int(number) for number in re.findall(r"\d+", text_of(messages[0]))[:2])
+        match [text_of(message) for message in messages if message["role"] == "tool"]:
+            case []:
+                return tool_call("free_rooms", {"hour": hour, "seats": 1 if slips else people})
+            case ["none"]:
+                return "I am sorry, no room is free."
+            case [rooms] if not rooms.startswith("Error"):
+                return tool_call("book", {"room": rooms.split(", ")[0], "hour": hour})
+            case [*_, last]:
+                return last
+        raise AssertionError("every list matches one of the cases")
+
+    return ScriptedModelAdapter(
+        reply, model_id="scripted/clerk", seed=seed, delay_seconds=delay_seconds
+    )
+
 
 SEATS = {"Ash": 2, "Birch": 4, "Cedar": 8, "Elm": 12}
 OPEN = range(9, 18)

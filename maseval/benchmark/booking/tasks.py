@@ -1,4 +1,4 @@
-"""What people ask of the booking desk, and which rooms they should end up with.
+"""The requests to the booking desk, and the rooms that they should end with.
 
 The right room is always the smallest free one that is large enough.
 """
@@ -9,7 +9,7 @@ Hours = dict[str, list[int]]
 
 
 def load_tasks() -> TaskQueue:
-    """The twelve tasks, new ones at each call."""
+    """Return the twelve tasks, new ones at each call."""
     return TaskQueue(
         [
             _task("pair", "A room for 2 at 10, please.", booked={"Ash": [10]}),

@@ -4,8 +4,13 @@ The questions are our own, few and easy to read: they show whether a model and i
 how models are compared; with questions of yours it is a benchmark of yours.
 """
 
-from maseval.benchmark.choices.agents import ChatChooser, ScoringChooser
-from maseval.benchmark.choices.benchmark import ChoicesBenchmark, ChoicesEvaluator, Sheet
+from maseval.benchmark.choices.benchmark import (
+    ChatChooser,
+    ChoicesBenchmark,
+    ChoicesEvaluator,
+    ScoringChooser,
+    Sheet,
+)
 from maseval.benchmark.choices.tasks import choice_task, load_tasks
 
 __all__ = [

@@ -9,7 +9,7 @@ from maseval.core.task import Task, TaskQueue
 
 
 def load_tasks(subject: str | None = None) -> TaskQueue:
-    """All questions, or those of one subject: ``amounts``, ``order`` or ``things``."""
+    """Return all questions, or those of one subject: ``amounts``, ``order`` or ``things``."""
     text = (files("maseval.benchmark.choices") / "questions.json").read_text("utf-8")
     entries = [entry for entry in json.loads(text) if subject in (None, entry["subject"])]
     if not entries:
@@ -32,7 +32,7 @@ def load_tasks(subject: str | None = None) -> TaskQueue:
 def choice_task(
     id: str, question: str, choices: Sequence[str], answer: int = 0, subject: str = ""
 ) -> Task:
-    """A question with its choices, of which the one numbered ``answer`` is right.
+    """Return a question with its choices, of which the one numbered ``answer`` is right.
 
     Before it is asked, the choices are put in an order that depends on the question alone, or with
     a seed on that.

@@ -65,7 +65,9 @@ def compute_benchmark_metrics(results: Sequence[Report]) -> MACSMetrics:
     """Rates and means over the scored repetitions; one without an evaluation counts as zeros."""
     statuses = Counter(_status(result) for result in results)
     scored = [result for result in results if _status(result) in SCORED]
-    successful = sum(_is_success(result) for result in scored)
+    successful = sum(
+        any(entry.get("overall_gsr") == 1.0 for entry in evaluations(result)) for result in scored
+    )
     return {
         "total_tasks": len(results),
         "scored_tasks": len(scored),
@@ -139,10 +141,6 @@ def _count(counts: Shape, key: str) -> int:
 
 def _status(result: Report) -> str:
     return str(mapping(result).get("status") or "unknown")
-
-
-def _is_success(result: Report) -> bool:
-    return any(entry.get("overall_gsr") == 1.0 for entry in evaluations(result))
 
 
 def _means(scored: Sequence[Report]) -> dict[str, float]:

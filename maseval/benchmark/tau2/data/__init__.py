@@ -1,1 +1,1 @@
-"""How the benchmark's files get onto the machine: fetched, checked, kept."""
+"""The benchmark's data files: manifests, addresses and recipes; ``maseval.data`` fetches them."""
