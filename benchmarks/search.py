@@ -20,7 +20,7 @@ from maseval.runs import RunFolder
 from maseval.view.library import Library
 from maseval.view.search_reading import read_on
 from maseval.view.searching import Search
-from maseval.view.viewed import PlainReader
+from maseval.view.viewed import RunReader
 
 TASKS, TRIALS = 278, 72
 RARE = "hippogriff"
@@ -43,7 +43,7 @@ def main() -> None:
         played = tau2.run(domain="library", agent="noisy", trials=2, output=root.parent / "run")
         reports = list(RunFolder.read(played.folder).reports())
         _write(root / "large", reports)
-        search = Search(Library(root, PlainReader()))
+        search = Search(Library(root, RunReader()))
         began = time.perf_counter()
         with closing(search.opened()) as index:
             while read_on(index, search.library):

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 from urllib.parse import quote
 
 from maseval.data.download import FetchProgress, download_bytes, download_wheel
@@ -116,18 +116,6 @@ def _make_file(members: Members, recipe: Recipe, path: Path) -> bytes:
         raise SourceError(f"{path.name}: {recipe.member} is damaged: {error!r}") from error
 
 
-class DataSource(Protocol):
-    """One place to get files from; ``brings_all`` if every file comes at the price of one."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def brings_all(self) -> bool: ...
-
-    def fetch(self, files: Sequence[DataFile], progress: FetchProgress) -> Contents: ...
-
-
 def data_root(folder: Path, inside: str) -> Path:
     """Return the folder that the names begin in; a checkout of the original has it ``inside``."""
     inner = folder / inside
@@ -138,7 +126,7 @@ def is_offline() -> bool:
     return os.environ.get("MASEVAL_OFFLINE", "").lower() not in ("", "0", "false", "no")
 
 
-def default_sources(manifest: Manifest) -> list[DataSource]:
+def default_sources(manifest: Manifest) -> list["DataSource"]:
     """Return every source, in the order in which they are tried."""
     mirror = os.environ.get(manifest.variable("BASE_URL"))
     original = RepositorySource(
@@ -149,7 +137,7 @@ def default_sources(manifest: Manifest) -> list[DataSource]:
     return [*named_source(manifest), original, index]
 
 
-def named_source(manifest: Manifest) -> list[DataSource]:
+def named_source(manifest: Manifest) -> list["DataSource"]:
     """Return what the environment's ``MASEVAL_<BENCHMARK>_DATA`` names, if anything."""
     variable = manifest.variable("DATA")
     path = os.environ.get(variable)
@@ -253,6 +241,10 @@ class NotOnTheIndex:
     def fetch(self, files: Sequence[DataFile], progress: FetchProgress) -> Contents:
         raise SourceError(f"no package carries these files of {self.version}")
         yield
+
+
+DataSource = LocalSource | RepositorySource | PackageIndexSource | NotOnTheIndex
+"""One place to get files from; ``brings_all`` if every file comes at the price of one."""
 
 
 def _refuse_offline() -> None:

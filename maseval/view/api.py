@@ -17,6 +17,9 @@ from maseval.view.exceptions import BadRequestError
 from maseval.view.library import Library
 from maseval.view.rows import live_of
 
+Query = Mapping[str, str]
+Body = Mapping[str, object]
+
 
 class Json(Response):
     """Any value; what JSON cannot hold becomes text."""
@@ -33,57 +36,12 @@ def library_of(request: Request) -> Library:
     return library
 
 
-def required_parts(query: Mapping[str, str], *names: str) -> list[str]:
+def required_parts(query: Query, *names: str) -> list[str]:
     """Return parts of the query, each of which must be there."""
     missing = [name for name in names if name not in query]
     if missing:
         raise BadRequestError(f"the address lacks {', '.join(missing)}; add ?{missing[0]}=")
     return [query[name] for name in names]
-
-
-def api_routes(features: Sequence[str], *, edit: bool) -> list[BaseRoute]:
-    """Return the routes of the list of runs, and of what one of them holds."""
-
-    def runs(request: Request) -> Response:
-        library = library_of(request)
-        return Json(
-            {
-                "root": str(library.root),
-                "edit": edit,
-                "play": "play" in features,
-                "features": list(features),
-                "runs": library.rows(),
-            }
-        )
-
-    return [
-        Route("/api/runs", runs),
-        Route("/api/run/index", _index),
-        Route("/api/run/packet", _packet),
-        Route("/api/run/live", _live),
-    ]
-
-
-def _index(request: Request) -> Response:
-    (name,) = required_parts(request.query_params, "run")
-    run = library_of(request).run_with_labels(name)
-    live = live_of(run)
-    version = max((entry.at for entry in run.entries()), default=0)
-    kind = "run" if library_of(request).path_of(name).is_dir() else "results"
-    known = {key: live[key] for key in ("state", "planned", "labelled")}
-    known |= {"kind": kind, "version": version}
-    return Json({**run.index(), "live": known})
-
-
-def _live(request: Request) -> Response:
-    (name,) = required_parts(request.query_params, "run")
-    return Json(live_of(library_of(request).run(name)))
-
-
-def _packet(request: Request) -> Response:
-    name, domain, task = required_parts(request.query_params, "run", "domain", "task")
-    trial = request.query_params.get("trial")
-    return Json(library_of(request).run(name).packet(domain, task, trial))
 
 
 class Feature(Protocol):
@@ -107,8 +65,6 @@ class Feature(Protocol):
 
 
 _Endpoint = Callable[[Request], Awaitable[Response]]
-Query = Mapping[str, str]
-Body = Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -166,3 +122,45 @@ def _json_object(body: bytes) -> Body:
     if not isinstance(sent, dict):
         raise BadRequestError("the body must be a JSON object")
     return sent
+
+
+def own_answers(features: Sequence[str], *, edit: bool) -> "Answers":
+    """Return the viewer's own answers: the list of runs, and what one of them holds."""
+
+    def runs(library: Library, query: Query) -> object:
+        return {
+            "root": str(library.root),
+            "edit": edit,
+            "play": "play" in features,
+            "features": list(features),
+            "runs": library.rows(),
+        }
+
+    return Answers(
+        "runs",
+        {
+            "/api/runs": runs,
+            "/api/run/index": _index,
+            "/api/run/packet": _packet,
+            "/api/run/live": _live,
+        },
+    )
+
+
+def _index(library: Library, query: Query) -> object:
+    (name,) = required_parts(query, "run")
+    run = library.run_with_labels(name)
+    live = live_of(run)
+    version = max((entry.at for entry in run.entries()), default=0)
+    kind = "run" if library.path_of(name).is_dir() else "results"
+    known = {key: live[key] for key in ("state", "planned", "labelled")}
+    return {**run.index(), "live": {**known, "kind": kind, "version": version}}
+
+
+def _live(library: Library, query: Query) -> object:
+    return live_of(library.run(*required_parts(query, "run")))
+
+
+def _packet(library: Library, query: Query) -> object:
+    name, domain, task = required_parts(query, "run", "domain", "task")
+    return library.run(name).packet(domain, task, query.get("trial"))

@@ -16,12 +16,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from maseval.core.exceptions import MASEvalError
-from maseval.view.api import Answers, Feature, Json, api_routes
+from maseval.view.api import Answers, Feature, Json, own_answers
 from maseval.view.events import Watcher, event_routes
 from maseval.view.exceptions import NothingThereError, ViewError
 from maseval.view.library import Library
 from maseval.view.safety import LOCAL_NAMES, Guard
-from maseval.view.viewed import PlainReader, RunReader
+from maseval.view.viewed import RunReader
 
 
 def create_app(
@@ -54,7 +54,7 @@ def create_app(
     own = [f"/api/{feature.name}/" for feature in features if feature.writes]
     app = Starlette(
         routes=[
-            *api_routes([feature.name for feature in features], edit=edit),
+            *own_answers([feature.name for feature in features], edit=edit).routes(),
             *event_routes(),
             *(route for feature in features for route in feature.routes()),
             *page_routes(),
@@ -65,7 +65,7 @@ def create_app(
         lifespan=lifespan,
         exception_handlers={MASEvalError: _error_response, HTTPException: _http_error_response},
     )
-    app.state.library = Library(Path(root), reader or PlainReader())
+    app.state.library = Library(Path(root), reader or RunReader())
     app.state.watcher = Watcher(app.state.library)
     return app
 

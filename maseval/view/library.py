@@ -16,7 +16,7 @@ from maseval.view.exceptions import NothingThereError
 from maseval.view.finding import Finder, name_of, place_of
 from maseval.view.rows import RunRow, changed_at, numbers_of, row_of_file, row_of_folder
 from maseval.view.saved_files import Seen
-from maseval.view.viewed import IndexedRun, JudgedFile, RunReader, RunSource, ViewedRun
+from maseval.view.viewed import IndexedRun, JudgedFile, RunReader, ViewedRun
 
 _MOST_OPEN = 12
 # A longer log is not read for the list alone, unless its run is running or open anyway.
@@ -101,12 +101,12 @@ class Library:
             return found.run
 
     def _view_run(self, path: Path) -> ViewedRun:
-        source: RunSource
-        if path.is_dir():
-            source = IndexedRun(path, self.reader)
-        else:
-            source = JudgedFile(self.reader.open_results(path), self.reader)
-        return ViewedRun(source, self.reader, name_of(self.root, path))
+        reader = self.reader
+        is_run = path.is_dir()
+        source = (
+            IndexedRun(path, reader) if is_run else JudgedFile(reader.open_results(path), reader)
+        )
+        return ViewedRun(source, reader, name_of(self.root, path))
 
     def _row(self, path: Path) -> RunRow:
         is_file = path.is_file()

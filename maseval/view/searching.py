@@ -73,7 +73,7 @@ class Search:
             self._wanted = True
             if not self._at_work:
                 self._at_work = True
-                threading.Thread(target=self._keep_up, daemon=True).start()
+                threading.Thread(target=self._keep_up, daemon=True, name="maseval-search").start()
         self._settled.wait(_PATIENCE)
 
     def _keep_up(self) -> None:

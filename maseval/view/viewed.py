@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from maseval.core.outcome import TaskKey, task_key
 from maseval.core.report import Report
@@ -37,41 +37,26 @@ class Overview(NamedTuple):
     facts: Sequence[Fact] = ()
 
 
-class RunReader(Protocol):
-    """Knows benchmarks; the viewer itself does not."""
+class RunReader:
+    """Knows benchmarks, which the viewer itself does not.
+
+    This one adds nothing to what a run says of itself, and knows no results files.
+    """
 
     def is_results(self, path: Path) -> bool:
         """Return whether ``open_results`` can read a file; looks at its start only."""
-
-    def open_results(self, path: Path) -> Recording:
-        """Open a results file as a run, its verdicts recomputed."""
-
-    def overview(self, run: Recording, known: Sequence[Entry]) -> Overview:
-        """Return the part of a run's page above its simulations."""
-
-    def scores(self, run: Recording, known: Sequence[Entry]) -> Mapping[int, Score]:
-        """Return pass^k with its interval, for each k that there are trials for."""
-
-    def title(self, run: Recording, report: Shape) -> str | None:
-        """Return what the task of a simulation is about."""
-
-    def complete_report(self, run: Recording, report: Report) -> Shape:
-        """Add all that is shown of a report: the task's title, and why it failed."""
-
-
-class PlainReader:
-    """Adds nothing to what a run says of itself, and knows no results files."""
-
-    def is_results(self, path: Path) -> bool:
         return False
 
     def open_results(self, path: Path) -> Recording:
+        """Open a results file as a run, its verdicts recomputed."""
         raise NotImplementedError
 
     def overview(self, run: Recording, known: Sequence[Entry]) -> Overview:
+        """Return the part of a run's page above its simulations."""
         return Overview()
 
     def scores(self, run: Recording, known: Sequence[Entry]) -> Mapping[int, Score]:
+        """Return pass^k with its interval, for each k that there are trials for."""
         tasks = count_trials((entry.key, entry.outcome == "pass") for entry in known)
         if not any(entry.outcome in ("pass", "fail") for entry in known):
             return {}
@@ -80,9 +65,11 @@ class PlainReader:
         return {1: {"value": found.value, "low": found.low, "high": found.high}}
 
     def title(self, run: Recording, report: Shape) -> str | None:
+        """Return what the task of a simulation is about."""
         return None
 
     def complete_report(self, run: Recording, report: Report) -> Shape:
+        """Add all that is shown of a report: the task's title, and why it failed."""
         return report
 
 
@@ -179,20 +166,8 @@ class JudgedFile:
         return self._reports[at]
 
 
-class RunSource(Recording, Protocol):
-    """A run with an entry for each report, each of which can be read by its place."""
-
-    def refresh(self) -> bool:
-        """Read what is new, and return whether there was anything."""
-
-    def entries(self) -> list[Entry]:
-        """Return the entry of each simulation."""
-
-    def report_at(self, at: int) -> Report:
-        """Return the report of an entry."""
-
-    def settings(self) -> list[Shape]:
-        """Return the settings that the reports share."""
+RunSource = IndexedRun | JudgedFile
+"""A run with an entry for each report, each of which can be read by its place ``at``."""
 
 
 class ViewedRun:

@@ -1,7 +1,5 @@
 """Labels of failures are there before any failure was opened."""
 
-import time
-
 import pytest
 
 pytest.importorskip("starlette")
@@ -9,16 +7,16 @@ pytest.importorskip("starlette")
 from maseval.runs import RunFolder
 from maseval.view import background as labelling
 from maseval.view.saved_files import LABELS_FILE, load_labels, save_labels
-from maseval.view.viewed import PlainReader
+from maseval.view.viewed import RunReader
 from tests.runs.worlds import config, report
-from tests.view.builders import viewer
+from tests.view.builders import finish_background_work, viewer
 
 pytestmark = pytest.mark.needs(library="starlette")
 
 WRONG = [{"reward": 0.0}]
 
 
-class Labelling(PlainReader):
+class Labelling(RunReader):
     """Labels what it is asked about, and notes that."""
 
     def __init__(self):
@@ -41,12 +39,12 @@ def run(tmp_path, monkeypatch):
 
 
 def labels_once_known(client, number):
-    """The labels of each simulation; waits for them."""
-    while True:
-        found = client.get("/api/run/index", params={"run": "run"}).json()
-        if found["live"]["labelled"] == number:
-            return [row["labels"] for row in found["simulations"]]
-        time.sleep(0.01)
+    """Open the run, wait for its labels, and return those of each simulation."""
+    client.get("/api/run/index", params={"run": "run"})
+    finish_background_work("maseval-labels")
+    found = client.get("/api/run/index", params={"run": "run"}).json()
+    assert found["live"]["labelled"] == number
+    return [row["labels"] for row in found["simulations"]]
 
 
 def test_all_failures_of_an_opened_run_get_their_labels(run):
@@ -61,8 +59,7 @@ def test_all_failures_of_an_opened_run_get_their_labels(run):
 def test_labels_that_took_long_are_kept_beside_the_log(run, monkeypatch):
     monkeypatch.setattr(labelling, "_GATHERED", 0.0)
     labels_once_known(viewer(run.parent, reader=Labelling()), 2)
-    while not (run / LABELS_FILE).exists():
-        time.sleep(0.01)
+    assert (run / LABELS_FILE).exists()
 
     reader = Labelling()
     labels_once_known(viewer(run.parent, reader=reader), 2)

@@ -1,7 +1,5 @@
 """Search over all conversations: with an index, without one, and while a run goes on."""
 
-import time
-
 import pytest
 
 pytest.importorskip("starlette")
@@ -12,7 +10,7 @@ from maseval.view.search_file import SearchFile, chunks_of, excerpt_of
 from maseval.view.searching import Search, searches
 from tests.browser.runs import planned, written_run
 from tests.report.builders import answered, call, said, simulated
-from tests.view.builders import viewer
+from tests.view.builders import finish_background_work, viewer
 
 pytestmark = pytest.mark.needs(library="starlette")
 
@@ -188,20 +186,17 @@ def test_a_torn_line_is_waited_for_and_a_broken_one_passed_over(folder):
 
 def test_labels_are_found_once_they_are_known(folder, monkeypatch):
     from maseval.view.library import Library
-    from maseval.view.viewed import PlainReader
+    from maseval.view.viewed import RunReader
 
-    class Reader(Labelling, PlainReader):
+    class Reader(Labelling, RunReader):
         def complete_report(self, run, report):
             return Labelling.complete_report(self, run, report)
 
     search = Search(Library(folder, Reader()))
-    answer = {"total": 0}
-    while not answer["total"]:  # which ends, or the test hangs
-        search.catch_up()
-        answer = search.find("wrong arguments", "label", None)
-        time.sleep(0.05)
+    search.catch_up()
+    finish_background_work("maseval-search")
 
-    (hit,) = answer["hits"]
+    (hit,) = search.find("wrong arguments", "label", None)["hits"]
     assert (hit["run"], hit["task"], hit["message"], hit["where"]) == ("two", "1", None, "label")
 
 
@@ -236,8 +231,8 @@ def test_a_results_file_is_searched_too(tmp_path, monkeypatch):
     tau2.export(run, tmp_path / "files" / "theirs.json")
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
     client = viewer(tmp_path / "files", reader=BenchmarkReader(), features=[searches()])
-    while client.get("/api/search", params={"q": "anything else"}).json()["unread"]:
-        time.sleep(0.05)
+    client.get("/api/search", params={"q": "anything else"})
+    finish_background_work("maseval-search")
     found = client.get("/api/search", params={"q": "everything I can do"}).json()
 
     (hit,) = found["hits"]

@@ -15,10 +15,10 @@ from maseval.core.shapes import Shape
 from maseval.report.index import Entry, TaskFindings
 from maseval.runs.folder import Recording
 from maseval.runs.log import Score
-from maseval.view.viewed import Overview
+from maseval.view.viewed import Overview, RunReader
 
 
-class BenchmarkReader:
+class BenchmarkReader(RunReader):
     """Asks the benchmark of each run."""
 
     def __init__(self) -> None:
