@@ -13,9 +13,9 @@
 import errno
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 from maseval.core.exceptions import MASEvalError
 
@@ -48,8 +48,6 @@ class RunWriteError(RunFolderError, OSError):
         self.rescued: list[Path] = []
 
 
-ResultT = TypeVar("ResultT")
-
 _WAYS_OUT = {
     errno.ENOSPC: "free some space",
     errno.EDQUOT: "free some space",
@@ -77,10 +75,11 @@ def check_regular(path: Path) -> None:
         )
 
 
-def writing(folder: Path, failure: str, action: Callable[[], ResultT]) -> ResultT:
-    """Return the result of ``action``; an ``OSError`` becomes a ``RunWriteError``."""
+@contextmanager
+def writing(folder: Path, failure: str) -> Iterator[None]:
+    """Turn an ``OSError`` of the block into a ``RunWriteError``."""
     try:
-        return action()
+        yield
     except RunWriteError:
         raise
     except OSError as error:

@@ -120,11 +120,14 @@ class RunFolder:
 
     @classmethod
     def _open(cls, path: Path, wanted: RunConfig, secrets: Secrets) -> "RunFolder":
-        writing(path, "cannot be read", lambda: check_usable(path, wanted))
-        writing(path, "cannot be written to", lambda: path.mkdir(parents=True, exist_ok=True))
-        lock = writing(path, "cannot be written to", lambda: FolderLock(path / LOCK))
+        with writing(path, "cannot be read"):
+            check_usable(path, wanted)
+        with writing(path, "cannot be written to"):
+            path.mkdir(parents=True, exist_ok=True)
+            lock = FolderLock(path / LOCK)
         try:
-            folder = writing(path, "cannot be written to", lambda: cls._begin(path, wanted))
+            with writing(path, "cannot be written to"):
+                folder = cls._begin(path, wanted)
             folder._lock, folder._secrets = lock, secrets
             folder._extend_to(wanted)
             for rescued in sorted(filter(Path.is_file, path.glob(RESCUED))):
@@ -216,7 +219,10 @@ class RunFolder:
         Raises ``RunWriteError`` if it is not; then the log is as it was before.
         """
         writer = self._open_writer()
-        place = ReportPlace(self._append_json(writer, self._line(report)), report["status"])
+        config = dict(report["config"])
+        shared = self._shared_as(config.pop("benchmark")) if "benchmark" in config else None
+        line = self._line(report_record({**report, "config": config}, shared))
+        place = ReportPlace(self._append_json(writer, line), report["status"])
         self._contents.places[Simulation.of(report)] = place
 
     def adopt(self, path: str | os.PathLike[str]) -> list[Simulation]:
@@ -237,10 +243,7 @@ class RunFolder:
         """Return the record of a report, with all it shares with others, without secrets."""
         return self._without_secrets(report_record(report, None))
 
-    def _line(self, report: Report) -> str:
-        config = dict(report["config"])
-        shared = self._shared_as(config.pop("benchmark")) if "benchmark" in config else None
-        record = report_record({**report, "config": config}, shared)
+    def _line(self, record: dict[str, object]) -> str:
         # Making the text is most of the work of recording, so that it is made once if it can be.
         text = strict_json.dumps(record)
         if self._secrets.occur_in(text):
@@ -295,7 +298,7 @@ class RunFolder:
         return self._append_json(writer, strict_json.dumps(record))
 
     def _append_json(self, writer: RecordWriter, text: str) -> int:
-        def append() -> int:
+        with writing(self.path, "cannot store more results"):
             if self._size != self.log.stat().st_size:
                 # An append that was interrupted after its last byte, or a second writer where the
                 # file system has no locks.
@@ -305,15 +308,13 @@ class RunFolder:
             self._end, self._size = Link.of(self._end.number + 1, line), offset + len(line) + 1
             return offset
 
-        return writing(self.path, "cannot store more results", append)
-
     def _shared_as(self, benchmark: object) -> str:
         if self._shared is None or self._shared[0] is not benchmark:
             name = shared_id(benchmark)
             if name not in self._contents.shared:
                 record = {"kind": "shared", "id": name, "benchmark": benchmark}
                 clean = self._secrets.removed_from(record)
-                self._append(self._open_writer(), clean)
+                self._append_json(self._open_writer(), strict_json.dumps(clean))
                 self._contents.shared[name] = clean["benchmark"]
             self._shared = (benchmark, name)
         return self._shared[1]
