@@ -1,7 +1,7 @@
 """Import paths of MASEval that are arranged differently here.
 
-The API document promises these paths, so they are permanent: importing one warns of nothing, and no
-version ends it. Each is another name for the module that has its content. The finder below comes
+The API document of MASEval promises these paths, so that importing one warns of nothing. They end
+with version ``EXPIRES``, and from the minor version before it they warn. Each is another name for the module that has its content. The finder below comes
 last, so that it is asked only for names that no file has; ``docs/migrating.md`` lists the same.
 """
 
@@ -11,6 +11,8 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+
+EXPIRES = "2.0"
 
 FORMER_MODULES = {
     "maseval.core.callback": "maseval.core.callbacks.base",
