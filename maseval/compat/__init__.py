@@ -1,8 +1,9 @@
 """Import paths of MASEval that are arranged differently here.
 
 The API document of MASEval promises these paths, so that importing one warns of nothing. They end
-with version ``EXPIRES``, and from the minor version before it they warn. Each is another name for the module that has its content. The finder below comes
-last, so that it is asked only for names that no file has; ``docs/migrating.md`` lists the same.
+with version ``EXPIRES``, and from the minor version before it they warn. Each is another name for
+the module that has its content. The finder below comes last, so that it is asked only for names
+that no file has; ``docs/migrating.md`` lists the same.
 """
 
 import sys
