@@ -178,16 +178,13 @@ def row_of(entry: Entry, task: int, trial: str, runs: Sequence[str] = ()) -> dic
 
 
 def _reading_order(key: TaskKey) -> list[list[tuple[int, int, str]]]:
-    """Numbers by value, so that task 10 comes after task 9."""
-    return [
-        [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _parts(name)]
-        for name in key
-    ]
-
-
-def _parts(name: str) -> list[str]:
+    """Order numbers by value, so that task 10 comes after task 9."""
     # Python refuses to read numbers of many thousand digits; so long a name is no number.
-    return [part for part in re.split(r"(\d{1,18})", name) if part]
+    parts = ([part for part in re.split(r"(\d{1,18})", name) if part] for name in key)
+    return [
+        [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in name]
+        for name in parts
+    ]
 
 
 def _runs(known: Iterable[Entry]) -> list[str]:

@@ -10,7 +10,7 @@ nothing more is kept of it.
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -132,12 +132,10 @@ class Match(NamedTuple):
 
 def has_full_text_search() -> bool:
     """Return whether this Python's SQLite has full text search."""
-    try:
-        with closing(sqlite3.connect(":memory:")) as memory:
-            memory.execute("CREATE VIRTUAL TABLE words USING fts5(text, content='')")
-    except sqlite3.Error:
-        return False
-    return True
+    with closing(sqlite3.connect(":memory:")) as memory, suppress(sqlite3.Error):
+        memory.execute("CREATE VIRTUAL TABLE words USING fts5(text, content='')")
+        return True
+    return False
 
 
 class SearchFile:

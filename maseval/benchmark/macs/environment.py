@@ -62,11 +62,13 @@ class MACSEnvironment(Environment):
         """Return the tools of an agent's groups by the plain names of their actions."""
         groups = set(entries(agent_spec.get("tools")))
         keys = {key: action for (group, key), action in self._names.items() if group in groups}
+        owner = agent_spec.get("agent_id")
         chosen: dict[str, MACSGenericTool] = {}
         for key, tool in self.tools.items():
             if key in keys:
                 chosen[key if keys[key] in chosen else keys[key]] = tool
-                _note_owner(tool, agent_spec)
+                if owner and owner not in tool.owners:
+                    tool.owners.append(owner)
         return chosen
 
     def group_of(self, tool: MACSGenericTool, agent_spec: AgentSpec) -> str:
@@ -96,9 +98,3 @@ def _key(group: str, action: ActionSpec, taken: Mapping[str, ActionSpec]) -> str
     plain, full = action["name"], f"{group}__{action['name']}"
     further = (f"{full}_{number}" for number in count(2))
     return next(key for key in chain((plain, full), further) if key not in taken)
-
-
-def _note_owner(tool: MACSGenericTool, agent_spec: AgentSpec) -> None:
-    owner = agent_spec.get("agent_id")
-    if owner and owner not in tool.owners:
-        tool.owners.append(owner)
