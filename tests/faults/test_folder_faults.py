@@ -203,7 +203,7 @@ def test_a_line_without_a_link_among_others_is_reported(run):
 
 
 def test_two_writers_without_locks_leave_one_chain(run, monkeypatch):
-    monkeypatch.setattr("maseval.runs.folder._lock_folder", lambda path: _NoLock())
+    monkeypatch.setattr("maseval.runs.folder.FolderLock", lambda path: _NoLock())
     one = RunFolder.open(run, config(*IDS, "d", "e"))
     other = RunFolder.open(run, config(*IDS, "d", "e"))
 
