@@ -4,6 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from maseval.core.throttle import ProcessLimiter, limit_with
+
 
 class Ticks:
     """A time in seconds that stands still until somebody advances it."""
@@ -20,9 +22,14 @@ class Ticks:
 
 @pytest.fixture
 def ticks(monkeypatch):
-    """The time that clocks, calls and repetitions read, instead of the machine's."""
+    """The time that clocks, calls and repetitions read, instead of the machine's.
+
+    Limits on calls are fresh, as those of other tests rest until a time of the machine's.
+    """
     ticks = Ticks()
     machine = SimpleNamespace(monotonic=ticks.read, perf_counter=ticks.read, sleep=ticks.advance)
     for module in ("clock", "call_policy", "throttle", "scripted", "engine.repetition"):
         monkeypatch.setattr(f"maseval.core.{module}.time", machine)
-    return ticks
+    before = limit_with(ProcessLimiter())
+    yield ticks
+    limit_with(before)
