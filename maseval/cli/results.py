@@ -53,8 +53,8 @@ def scores(summary: RunSummary, width: int) -> Table:
         lambda: _across(summary, every, stacked_estimate),
         lambda: _across(summary, some, estimate),
         lambda: _across(summary, some, stacked_estimate),
-        lambda: _down(summary, some, estimate),
-        lambda: _down(summary, some, stacked_estimate),
+        lambda: _vertical_table(summary, some, estimate),
+        lambda: _vertical_table(summary, some, stacked_estimate),
     )
 
 
@@ -91,7 +91,9 @@ def _across(
     return table
 
 
-def _down(summary: RunSummary, ks: Sequence[int], shown: Callable[[Estimate | None], str]) -> Table:
+def _vertical_table(
+    summary: RunSummary, ks: Sequence[int], shown: Callable[[Estimate | None], str]
+) -> Table:
     """Make a row for each number, for a console that is narrow."""
     table = Table(caption=_left_out(summary, ks), show_header=False)
     table.add_column("domain", overflow="fold")

@@ -20,7 +20,7 @@ APART: tuple[Who, ...] = ("user", "task", "infrastructure")
 
 @dataclass(frozen=True)
 class Label:
-    """Who failed and how, the name of the rule that says so, and what it saw."""
+    """A label: the party that failed and how, the rule that says so, and what it saw."""
 
     who: Who
     what: str
