@@ -84,6 +84,9 @@ class CallingThread:
 # thousand of them, Python's 5 ms would leave the machine little time for anything else.
 _INTERVAL_PER_THREAD = 0.0001
 
+# The longest that Ctrl-C may go unnoticed while nothing finishes.
+_WAKE_SECONDS = 1.0
+
 
 class Threads:
     """Runs up to ``size`` repetitions at once.
@@ -126,7 +129,8 @@ class Threads:
         self._work.put(None)  # for the next thread
 
     def wait(self, timeout: float | None) -> None:
-        limit = None if timeout is None else min(timeout, threading.TIMEOUT_MAX)
+        # A signal that arrives just before the thread blocks is handled only when it wakes up.
+        limit = _WAKE_SECONDS if timeout is None else min(timeout, _WAKE_SECONDS)
         with suppress(queue.Empty):
             self._bell.get(timeout=limit)
             while True:  # handle all finished repetitions in the same round
