@@ -109,6 +109,8 @@ def compare(
         k: The pass^k that the main comparison is about.
         up_to: The largest k of the other comparisons, as far as there are trials.
     """
+    if names[0] == names[1]:
+        raise ConfigurationError(f"both runs are called {names[0]!r}; give each its own name")
     by_name = dict(zip(names, (list(first), list(second)), strict=True))
     settings = None if configs is None else dict(zip(names, configs, strict=True))
     dropped, cautions = _drop_other_data(by_name, settings)

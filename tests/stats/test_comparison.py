@@ -28,6 +28,11 @@ def test_the_difference_is_the_second_run_less_the_first_task_by_task():
     )
 
 
+def test_two_runs_of_one_name_are_refused_rather_than_one_compared_with_itself():
+    with pytest.raises(ConfigurationError, match="both runs are called 'x'"):
+        compare(run(A), run(B), names=("x", "x"))
+
+
 def test_turning_the_runs_round_turns_the_signs_round():
     one, other = compare(run(A), run(B)).main, compare(run(B), run(A)).main
 
