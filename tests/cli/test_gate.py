@@ -1,12 +1,16 @@
 """``maseval gate`` as a CI service calls it, and the workflow that does so."""
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from maseval import __version__
 from maseval.commands import tau2
 from tests.cli.commandline import last_json, maseval
 
@@ -51,6 +55,34 @@ def test_a_run_that_is_worse_still_writes_its_files(folder: Path) -> None:
     assert last_json(result.stdout)["verdict"] == "worse"
     assert b"<testsuites>" in (folder / "out" / "gate.xml").read_bytes()
     assert (folder / "out" / "gate.md").read_text("utf-8").startswith("### ❌ noop is worse")
+
+
+def test_the_workflow_installs_what_it_is_told(tmp_path: Path) -> None:
+    workflow = yaml.safe_load(WORKFLOW.read_text("utf-8"))
+    steps = workflow["jobs"]["rehearsal"]["steps"]
+    install = next(step["run"] for step in steps if "pip install" in step.get("run", ""))
+    assert "MASEVAL" in workflow["env"]
+    environment = {
+        **os.environ,
+        "MASEVAL": str(WORKFLOW.parents[2]),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        # What it depends on is there, and what builds it too: nothing is fetched.
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",
+        "PIP_TARGET": str(tmp_path),
+    }
+
+    subprocess.run(["bash", "-ec", install], env=environment, check=True, capture_output=True)
+
+    version = subprocess.run(
+        [sys.executable, "-c", "import maseval; print(maseval.__version__, maseval.__file__)"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    assert version == [__version__, str(tmp_path / "maseval" / "__init__.py")]
 
 
 def test_the_commands_of_the_workflow_do_what_it_says(

@@ -92,13 +92,36 @@ def test_without_litellm_the_calculator_says_how_to_get_it(monkeypatch):
 
 
 CHECKOUT = Path(__file__).parents[2]
-INDEXED = re.compile(r"pip install (-U |--upgrade )?['\"]?maseval\b")
+# A name alone, or with extras or a version, is looked up on the index; "maseval @ ADDRESS" is not.
+INDEXED = re.compile(
+    r"(pip install|pipx install|uvx|uv add|uv pip install) [^\n`#]*(?<![\w/.-])maseval(?![\w/.-])"
+    r"(\[[^]]*\])?+(?! @)"
+)
 
 
 def texts_people_read():
     yield CHECKOUT / "README.md"
-    for folder, kind in (("docs", "*.md"), ("examples", "*.py"), ("maseval", "*.py")):
-        yield from (CHECKOUT / folder).rglob(kind)
+    for folder in ("docs", "examples", "maseval"):
+        files = (CHECKOUT / folder).rglob("*")
+        yield from (file for file in files if file.suffix in READ_BY_PEOPLE)
+
+
+READ_BY_PEOPLE = {".md", ".py", ".pyi", ".yml", ".toml", ".txt", ".html", ".js"}
+
+
+@pytest.mark.parametrize(
+    ("line", "looked_up"),
+    [
+        ("pip install maseval", True),
+        ("pip install -U 'maseval[openai]'", True),
+        ("uv add maseval==0.7.0", True),
+        ("pip install 'maseval[openai] @ git+https://ADDRESS/maseval.git@v0.7.0'", False),
+        ("pip install './maseval[openai]'", False),
+        ("pip install dist/maseval-0.7.0-py3-none-any.whl", False),
+    ],
+)
+def test_a_bare_name_is_looked_up_on_the_index(line, looked_up):
+    assert bool(INDEXED.search(line)) is looked_up
 
 
 def test_nobody_is_sent_to_the_index_where_another_project_has_the_name():
