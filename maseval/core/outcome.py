@@ -8,11 +8,13 @@ their writer left out.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.recorded import Part, Recorded, anything, dict_of, list_of
 from maseval.core.report import TaskExecutionStatus
-from maseval.core.shapes import Shape, entries, mapping, number, text_or_none
+from maseval.core.shapes import Shape, mapping, number, text, text_or_none
 from maseval.core.usage import usage_records
 
 OutcomeKind = Literal["pass", "fail", "error", "unjudged"]
@@ -57,115 +59,314 @@ def is_successful(reward: float) -> bool:
     return 1 - TOLERANCE <= reward <= 1 + TOLERANCE
 
 
-def outcome_of(report: Shape) -> Outcome:
-    """Reduce a report to what statistics need."""
-    group, task, trial = simulation_key(report)
-    return Outcome(group, task, trial, kind_of(report) == "pass", cost_of(report))
+class RecordedError(Recorded):
+    """The error that a repetition or an attempt ended with; false if there was none."""
+
+    type = Part(text_or_none, "error_type")
+    message = Part(text_or_none, "error_message")
+    traceback = Part(text_or_none)
 
 
-def checked_report(report: object, name: str = "this") -> Shape:
-    """``report`` if it is one; ``name`` says in the error which of several it is."""
-    shape = mapping(report)
-    if shape.get("task_id") is None:
+class RecordedEvaluation(Recorded):
+    """The result of one evaluator; ``raw`` has whatever else it returned."""
+
+    reward = Part(number)
+    evaluator = Part(text_or_none)
+    termination_reason = Part(text_or_none)
+    reward_info = Part(mapping)
+
+    @property
+    def passed(self) -> bool | None:
+        """The verdict: as it is given, else by the reward."""
+        if (given := self.raw.get("passed")) is not None:
+            return bool(given)
+        return None if self.reward is None else is_successful(self.reward)
+
+
+class RecordedCall(Recorded):
+    """A tool call in a message, in the form of OpenAI or in that of tau2."""
+
+    id = Part(anything)
+    requestor = Part(text_or_none)
+
+    @property
+    def function(self) -> Shape:
+        """The part with ``name`` and ``arguments``."""
+        return mapping(self.raw, "function") or self.raw
+
+    @property
+    def name(self) -> str | None:
+        """The tool."""
+        return text_or_none(self.function.get("name"))
+
+
+class RecordedMessage(Recorded):
+    """A message of a conversation, or a tool's answer to a call in one."""
+
+    role = Part(text_or_none)
+    content = Part(anything)
+    calls = Part(list_of(RecordedCall), "tool_calls")
+    requestor = Part(text_or_none)
+    error = Part(anything)
+    timestamp = Part(anything)
+    cost = Part(number)
+
+    @property
+    def call_id(self) -> object:
+        """The id of the call that a tool answers."""
+        return self.raw.get("tool_call_id") or self.raw.get("id")
+
+    @property
+    def input_tokens(self) -> float | None:
+        """The tokens that its model read, as the engine or a file of tau2-bench counts them."""
+        return self._tokens("input_tokens", "prompt_tokens")
+
+    @property
+    def output_tokens(self) -> float | None:
+        """The tokens that its model wrote."""
+        return self._tokens("output_tokens", "completion_tokens")
+
+    def _tokens(self, *names: str) -> float | None:
+        usage = mapping(self.raw, "usage")
+        known = [count for name in names if (count := number(usage.get(name))) is not None]
+        return max(known, default=None)
+
+
+class RecordedTrace(Recorded):
+    """The trace of an agent, or of a whole simulation that an environment recorded."""
+
+    id = Part(anything)
+    messages = Part(list_of(RecordedMessage))
+    logs = Part(list_of(mapping))
+    start_time = Part(anything)
+    termination_reason = Part(text_or_none)
+    agent_cost = Part(number)
+    user_cost = Part(number)
+
+
+class RecordedAgent(Recorded):
+    """The settings of an agent."""
+
+    model_id = Part(text_or_none)
+    error_rate = Part(text_or_none)
+
+    @property
+    def name(self) -> str | None:
+        """The name of a scripted agent; the type of any other."""
+        return text_or_none(self.raw.get("player") or self.raw.get("agent_type"))
+
+
+class ComponentUsage(NamedTuple):
+    """The usage of one component in one attempt; the last attempt has no number."""
+
+    component: str
+    attempt: int | None
+    cost: float | None
+    input_tokens: float | None
+    cached_input_tokens: float | None
+    output_tokens: float | None
+
+
+class RecordedAttempt(Recorded):
+    """One attempt at a repetition."""
+
+    status = Part(text_or_none)
+    error = Part(RecordedError)
+
+    def _usage(self, attempt: int | None) -> Iterator[ComponentUsage]:
+        for component, record in usage_records(self.raw.get("usage")):
+            counts = (number(record.get(name)) for name in ComponentUsage._fields[2:])
+            yield ComponentUsage(component, attempt, *counts)
+
+
+class RecordedReport(RecordedAttempt):
+    """A report, from a run or from a file; what its writer left out reads as nothing.
+
+    ``title``, ``labels``, ``run``, ``explanation`` and ``recorded_reward`` are what commands add.
+    """
+
+    task_id = Part(str)
+    trial = Part(lambda value: int(number(value) or 0), "repeat_idx")
+    attempts = Part(list_of(RecordedAttempt))
+    evaluations = Part(lambda value: list(filter(None, list_of(RecordedEvaluation)(value))), "eval")
+    started_at = Part(text_or_none)
+    seconds = Part(number, "duration_seconds")
+    seed = Part(anything)
+    run_id = Part(text_or_none)
+    final_answer = Part(anything)
+    query = Part(text_or_none, "task", "query")
+    metadata = Part(mapping, "task", "metadata")
+    environment = Part(mapping, "traces", "environment")
+    simulation = Part(RecordedTrace, "traces", "environment", "simulation")
+    traced_agents = Part(dict_of(RecordedTrace), "traces", "agents")
+    agents = Part(dict_of(RecordedAgent), "config", "agents")
+    models = Part(
+        dict_of(lambda model: text_or_none(mapping(model).get("model_id"))), "config", "models"
+    )
+    tool_types = Part(mapping, "config", "environment", "tool_types")
+    benchmark = Part(mapping, "config", "benchmark")
+    title = Part(text_or_none)
+    labels = Part(list_of(text))
+    run = Part(text_or_none)
+
+    @cached_property
+    def domain(self) -> str:
+        """The domain of the task, or of the environment if the task was left out; else empty."""
+        where = self.metadata if "task" in self.raw else self.environment
+        return str(where.get("domain") or "")
+
+    @property
+    def task(self) -> TaskKey:
+        """The task that it is about."""
+        return TaskKey(self.domain, self.task_id)
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """Domain, task id and trial number."""
+        return self.domain, self.task_id, self.trial
+
+    @property
+    def _counted(self) -> list[RecordedEvaluation]:
+        """The evaluations of a repetition that finished; no other verdict counts."""
+        return self.evaluations if self.status == TaskExecutionStatus.SUCCESS.value else []
+
+    @cached_property
+    def kind(self) -> OutcomeKind:
+        """Passed, failed, broken, or finished without a verdict.
+
+        One evaluator that says it passed is enough. Where no status says that the repetition
+        finished, no verdict counts.
+        """
+        if self.status not in (None, TaskExecutionStatus.SUCCESS.value):
+            return "error"
+        known = [each.passed for each in self._counted if each.passed is not None]
+        if not known:
+            return "unjudged"
+        return "pass" if any(known) else "fail"
+
+    @property
+    def reward(self) -> float | None:
+        """The best reward that an evaluator gave to a finished repetition, if there is one."""
+        rewards = (each.reward for each in self._counted)
+        return max((each for each in rewards if each is not None), default=None)
+
+    @property
+    def termination(self) -> str | None:
+        """The reason why the conversation ended, as the environment or an evaluator recorded it."""
+        given = (each.termination_reason for each in self.evaluations)
+        return next(filter(None, (self.simulation.termination_reason, *given)), None)
+
+    @cached_property
+    def usage(self) -> list[ComponentUsage]:
+        """The usage of every component. Earlier attempts were paid for too."""
+        earlier = enumerate(self.attempts, start=1)
+        return [
+            *self._usage(None),
+            *(each for number, one in earlier for each in one._usage(number)),
+        ]
+
+    @property
+    def cost(self) -> float | None:
+        """The cost of a repetition with all its attempts, as far as it is known."""
+        known = [each.cost for each in self.usage if each.cost is not None]
+        return sum(known) if known else None
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of a repetition with all its attempts."""
+        return int(sum((each.input_tokens or 0) + (each.output_tokens or 0) for each in self.usage))
+
+    @property
+    def outcome(self) -> Outcome:
+        """The report as statistics need it."""
+        return Outcome(*self.key, self.kind == "pass", self.cost)
+
+    def conversations(self) -> list[tuple[str | None, list[RecordedMessage]]]:
+        """Return the simulation's messages where there is one, else those of each agent.
+
+        Each has its agent's name, where there are several agents.
+        """
+        if self.simulation.messages:
+            return [(None, self.simulation.messages)]
+        several = len(self.traced_agents) > 1
+        traced = self.traced_agents.items()
+        return [(name if several else None, agent.messages) for name, agent in traced]
+
+
+def parse_report(report: object, name: str = "this") -> RecordedReport:
+    """Return a report that was given, parsed; ``name`` says in the error which of several it is."""
+    parsed = RecordedReport(report)
+    if parsed.raw.get("task_id") is None:
         raise ConfigurationError(
             f"{name} is {str(report)[:80]!r}, not a report with a task_id; "
             "give what benchmark.run() or read_reports() returned"
         )
-    return shape
+    return parsed
 
 
-def simulation_key(report: Shape) -> tuple[str, str, int]:
+def outcome_of(report: object) -> Outcome:
+    """Reduce a report to what statistics need."""
+    return RecordedReport(report).outcome
+
+
+def checked_report(report: object, name: str = "this") -> Shape:
+    """``report`` if it is one; ``name`` says in the error which of several it is."""
+    return parse_report(report, name).raw
+
+
+def simulation_key(report: object) -> tuple[str, str, int]:
     """Domain, task id and trial number."""
-    trial = int(number(report.get("repeat_idx")) or 0)
-    return domain_of(report), str(report["task_id"]), trial
+    return RecordedReport(report).key
 
 
-def task_key(report: Shape) -> TaskKey:
+def task_key(report: object) -> TaskKey:
     """Return the task that a report is about."""
-    return TaskKey(*simulation_key(report)[:2])
+    return RecordedReport(report).task
 
 
-def domain_of(report: Shape) -> str:
-    """Return the domain of the task, or of the environment if the task was left out; else empty."""
-    where = ("task", "metadata") if "task" in report else ("traces", "environment")
-    return str(mapping(report, *where).get("domain") or "")
+def domain_of(report: object) -> str:
+    """Return the domain of a report's task."""
+    return RecordedReport(report).domain
 
 
-def kind_of(report: Shape) -> OutcomeKind:
-    """Passed, failed, broken, or finished without a verdict.
-
-    One evaluator that says it passed is enough. Where no status says that the repetition finished,
-    no verdict counts.
-    """
-    status = report.get("status")
-    if status not in (None, TaskExecutionStatus.SUCCESS.value):
-        return "error"
-    verdicts = [_verdict(entry) for entry in _counted_evaluations(report)]
-    known = [passed for passed in verdicts if passed is not None]
-    if not known:
-        return "unjudged"
-    return "pass" if any(known) else "fail"
+def kind_of(report: object) -> OutcomeKind:
+    """Passed, failed, broken, or finished without a verdict."""
+    return RecordedReport(report).kind
 
 
-def _verdict(entry: Shape) -> bool | None:
-    if entry.get("passed") is not None:
-        return bool(entry["passed"])
-    reward = number(entry.get("reward"))
-    return None if reward is None else is_successful(reward)
-
-
-def reward_of(report: Shape) -> float | None:
+def reward_of(report: object) -> float | None:
     """Return the best reward that an evaluator gave to a finished repetition, if there is one."""
-    rewards = (number(entry.get("reward")) for entry in _counted_evaluations(report))
-    return max((each for each in rewards if each is not None), default=None)
+    return RecordedReport(report).reward
 
 
-def evaluations(report: Shape) -> list[Shape]:
+def evaluations(report: object) -> list[Shape]:
     """Return the evaluators' results, whether or not they count."""
-    return [found for entry in entries(report.get("eval")) if (found := mapping(entry))]
+    return [each.raw for each in RecordedReport(report).evaluations]
 
 
-def _counted_evaluations(report: Shape) -> list[Shape]:
-    finished = report.get("status") == TaskExecutionStatus.SUCCESS.value
-    return evaluations(report) if finished else []
-
-
-def recorded_simulation(report: Shape) -> Shape:
+def recorded_simulation(report: object) -> Shape:
     """Return the simulated conversation that an environment recorded; empty if there is none."""
-    return mapping(report, "traces", "environment", "simulation")
+    return RecordedReport(report).simulation.raw
 
 
-def termination_of(report: Shape) -> str | None:
+def termination_of(report: object) -> str | None:
     """Return why the conversation ended, as the environment or an evaluator recorded it."""
-    reasons = [entry.get("termination_reason") for entry in evaluations(report)]
-    known = (recorded_simulation(report).get("termination_reason"), *reasons)
-    return next((text_or_none(reason) for reason in known if reason), None)
+    return RecordedReport(report).termination
 
 
-class ComponentUsage(NamedTuple):
-    """The usage record of one component in one attempt; the last attempt has no number."""
-
-    component: str
-    attempt: int | None
-    record: Shape
+def usage_of(report: object) -> list[ComponentUsage]:
+    """Return the usage of every component. Earlier attempts were paid for too."""
+    return RecordedReport(report).usage
 
 
-def usage_of(report: Shape) -> Iterator[ComponentUsage]:
-    """Yield the usage of every component. Earlier attempts were paid for too."""
-    attempts = enumerate(entries(report.get("attempts")), start=1)
-    for attempt, part in [(None, report), *attempts]:
-        for component, record in usage_records(mapping(part, "usage")):
-            yield ComponentUsage(component, attempt, record)
-
-
-def cost_of(report: Shape) -> float | None:
+def cost_of(report: object) -> float | None:
     """Return the cost of a repetition with all its attempts, as far as it is known."""
-    return spent(report).cost
+    return RecordedReport(report).cost
 
 
-def tokens_of(report: Shape) -> int:
+def tokens_of(report: object) -> int:
     """Return the tokens of a repetition with all its attempts."""
-    return spent(report).tokens
+    return RecordedReport(report).tokens
 
 
 class Spent(NamedTuple):
@@ -175,14 +376,7 @@ class Spent(NamedTuple):
     tokens: int
 
 
-def spent(report: Shape) -> Spent:
+def spent(report: object) -> Spent:
     """Cost and tokens of a repetition with all its attempts, in one go."""
-    costs: list[float] = []
-    tokens = 0.0
-    for _, _, record in usage_of(report):
-        if (cost := number(record.get("cost"))) is not None:
-            costs.append(cost)
-        tokens += (number(record.get("input_tokens")) or 0) + (
-            number(record.get("output_tokens")) or 0
-        )
-    return Spent(sum(costs) if costs else None, int(tokens))
+    found = RecordedReport(report)
+    return Spent(found.cost, found.tokens)

@@ -144,7 +144,7 @@ def _side(used: ComponentUsage) -> str | None:
 
 
 def _sum(used: list[ComponentUsage], key: str) -> float | None:
-    known = [found for each in used if (found := number(each.record.get(key))) is not None]
+    known = [found for each in used if (found := getattr(each, key)) is not None]
     return sum(known) if known else None
 
 

@@ -331,8 +331,8 @@ def _usage_row(used: ComponentUsage) -> dict[str, object]:
     attempt = "" if used.attempt is None else f" (attempt {used.attempt})"
     return {
         "name": f"{name or category}{attempt}",
-        "input": number(used.record.get("input_tokens")),
-        "cached": number(used.record.get("cached_input_tokens")),
-        "output": number(used.record.get("output_tokens")),
-        "cost": number(used.record.get("cost")),
+        "input": used.input_tokens,
+        "cached": used.cached_input_tokens,
+        "output": used.output_tokens,
+        "cost": used.cost,
     }

@@ -1,0 +1,62 @@
+"""Records from outside, each parsed where it enters into the type of its form.
+
+A record is JSON that somebody wrote: an earlier version, a fork, another program. It may lack any
+part, or hold something else where a part should be. A type lists the parts of its form::
+
+    class RecordedError(Recorded):
+        type = Part(text_or_none, "error_type")
+
+Each is read when it is first asked for, as a run may have thousands of records of which one part
+is wanted; whatever is not of the form reads as nothing.
+"""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from maseval.core.shapes import MAPPINGS, Shape, entries, mapping
+
+ValueT = TypeVar("ValueT")
+
+
+class Recorded:
+    """A record of one form; ``raw`` is what was written. It is false if that is nothing."""
+
+    def __init__(self, value: object) -> None:
+        self.raw: Shape = mapping(value)
+
+    def __bool__(self) -> bool:
+        return bool(self.raw)
+
+
+class Part(Generic[ValueT]):
+    """The part of a record at ``path`` (by default at its own name), as ``read`` returns it."""
+
+    def __init__(self, read: Callable[[object], ValueT], *path: str) -> None:
+        self._read, self._path = read, path
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name, self._path = name, self._path or (name,)
+
+    def __get__(self, record: Recorded, owner: type) -> ValueT:
+        if record is None:  # asked of the class, as documentation does
+            return self
+        value: object = record.raw
+        for key in self._path:
+            value = value.get(key) if isinstance(value, MAPPINGS) else None
+        found = vars(record)[self._name] = self._read(value)
+        return found
+
+
+def list_of(read: Callable[[object], ValueT]) -> Callable[[object], list[ValueT]]:
+    """Return a function that reads each entry of a list."""
+    return lambda value: [read(each) for each in entries(value)]
+
+
+def dict_of(read: Callable[[object], ValueT]) -> Callable[[object], dict[str, ValueT]]:
+    """Return a function that reads each value of an object, by its name."""
+    return lambda value: {str(name): read(each) for name, each in mapping(value).items()}
+
+
+def anything(value: object) -> object:
+    """Return a part as it is."""
+    return value
