@@ -1,7 +1,7 @@
 """``maseval show``."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Unpack
 
@@ -150,29 +150,37 @@ def _print_workers(workers: "WorkerHistory", console: Console) -> None:
 def _print_chosen(view: "RunView", console: Console) -> None:
     console.print(f"[bold]{inert(here(view.folder.path))}[/bold]", soft_wrap=True)
     if view.chosen:
-        forms = (("outcome", "label", "ended by"), ("label",), ())
-        console.print(
-            first_fitting(console.width, *(partial(_chosen_table, view, form) for form in forms))
-        )
+        forms = (partial(_chosen_table, view), partial(_chosen_list, view))
+        console.print(first_fitting(console.width, *forms))
     console.print(f"{len(view.chosen)} of {len(view.lines)} simulations", highlight=False)
     print_unexplained(view.unexplained, console)
 
 
-def _chosen_table(view: "RunView", facts: Sequence[str]) -> Table:
-    table = Table()
-    table.add_column("task", overflow="fold")
-    table.add_column("trial", justify="right")
-    for name in facts:
-        table.add_column(name)
-    for line in view.chosen:
-        every = {
-            "outcome": f"{MARKS[line.outcome]} {line.outcome}",
-            "label": inert(view.label_of.get(simulation_in(line), "")),
-            "ended by": inert(line.ended or line.status),
-        }
-        name = inert(str(TaskName(line.domain, line.task_id)))
-        table.add_row(name, str(line.trial), *(every[fact] for fact in facts))
+def _chosen_table(view: "RunView") -> Table:
+    table = Table("task", "trial", "outcome", "label", "ended by")
+    for name, trial, *facts in _chosen_rows(view):
+        table.add_row(name, trial, *facts)
     return table
+
+
+def _chosen_list(view: "RunView") -> Table:
+    """Two lines for each simulation, for ids that leave no space beside them."""
+    table = Table(show_header=False)
+    for name, trial, *facts in _chosen_rows(view):
+        table.add_row(f"{name}, trial {trial}\n  {', '.join(filter(None, facts))}")
+    table.columns[0].overflow = "fold"
+    return table
+
+
+def _chosen_rows(view: "RunView") -> Iterator[tuple[str, ...]]:
+    for line in view.chosen:
+        yield (
+            inert(str(TaskName(line.domain, line.task_id))),
+            str(line.trial),
+            f"{MARKS[line.outcome]} {line.outcome}",
+            inert(view.label_of.get(simulation_in(line), "")),
+            inert(line.ended or line.status),
+        )
 
 
 def _trials(view: "RunView") -> Table:

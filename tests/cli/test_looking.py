@@ -130,6 +130,20 @@ def test_only_what_failed_is_shown(noisy, monkeypatch):
     assert shown.count("- fail") == len(lines)
 
 
+def test_long_ids_leave_the_answer_in_sight(tmp_path, monkeypatch):
+    require_data()
+    task = max((each.task_id for each in tau2.tasks("telecom")), key=len)
+    monkeypatch.chdir(tmp_path)
+    tau2.run(domain="telecom", agent="noop", task_id=[task], output="runs/one")
+
+    for columns in ("40", "80", "120", "160"):
+        monkeypatch.setenv("COLUMNS", columns)
+        shown = re.sub("[│\\s]", "", maseval("show", "one", "--failed").stdout)
+
+        assert task in shown
+        assert re.search("-fail,user:neveracted,user_stop", shown)
+
+
 def test_only_what_failed_for_a_reason_is_shown(noisy):
     view = show(noisy.folder, label="WRONG")
     names = [view.label_of[simulation_in(line)] for line in view.chosen]
