@@ -1,21 +1,21 @@
 """A folder of verified data files: nothing enters it unchecked, nothing half-written is seen.
 
-A file is hashed once; a stamp remembers its size and time of change, and a file that still has
-them is trusted. Several processes may fill one folder at the same time.
+Every process hashes the files that it uses. It hashes them again when they change, or after
+``forget_hashes``; nothing on disk is believed to be right because of its size or its time, which
+whoever edits a file can restore. Several processes may fill one folder at the same time.
 """
 
 import errno
 import hashlib
-import json
 import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import IO, TypedDict
+from typing import IO, NamedTuple
 
-from maseval.core.storage.files import SUFFIX, LocksUnavailableError, lock, write_bytes, write_json
+from maseval.core.storage.files import SUFFIX, LocksUnavailableError, lock, write_bytes
 from maseval.data.download import FetchProgress
 from maseval.data.files import (
     CacheError,
@@ -31,39 +31,61 @@ _ABANDONED_AFTER = 3600.0
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class Stamp(TypedDict):
-    """Size, time and hash of a file when its hash was last computed."""
+class FileState(NamedTuple):
+    """The size, times and place on disk of a file, by which a change within a process is seen."""
 
     size: int
-    mtime_ns: int
+    changed: int
+    renewed: int
+    place: int
+
+
+class HashedFile(NamedTuple):
+    """A file as it was when this process hashed it."""
+
+    state: FileState
     sha256: str
 
 
-class DataFolder:
-    """The files of one manifest below ``root``; their stamps are kept in the file ``stamps``."""
+_HASHED: dict[Path, HashedFile] = {}
 
-    def __init__(self, root: Path, manifest: Manifest, stamps: Path) -> None:
+
+def forget_hashes() -> None:
+    """Have every data file hashed again when it is next used."""
+    _HASHED.clear()
+
+
+def hash_file(path: Path) -> HashedFile | None:
+    """Return the hash of a file, computed once in this process; None if it cannot be read."""
+    try:
+        found = path.stat()
+        state = FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+        known = _HASHED.get(path)
+        if known is not None and known.state == state:
+            return known
+        with path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        _HASHED.pop(path, None)
+        return None
+    hashed = _HASHED[path] = HashedFile(state, digest)
+    return hashed
+
+
+class DataFolder:
+    """The files of one manifest below ``root``."""
+
+    def __init__(self, root: Path, manifest: Manifest) -> None:
         self.root = root
         self.manifest = manifest
-        self._stamps = stamps
 
     def path(self, file: DataFile) -> Path:
         return self.root / file.name
 
     def lacking(self, files: Iterable[DataFile]) -> list[DataFile]:
         """Return those of ``files`` that are missing or wrong."""
-        stamps = self._read_stamps()
-        known = dict(stamps)
-        lacking = [file for file in files if self._hash(file, stamps) != file.sha256]
-        if stamps != known:
-            self._write_stamps(stamps)
-        return lacking
-
-    def stamp(self, file: DataFile) -> Stamp | None:
-        """Return size and hash of the file that is there, trusted or not."""
-        stamps = self._read_stamps()
-        self._hash(file, stamps)
-        return stamps.get(file.name)
+        hashed = ((file, hash_file(self.path(file))) for file in files)
+        return [file for file, found in hashed if found is None or found.sha256 != file.sha256]
 
     def store(self, file: DataFile, content: bytes) -> None:
         file.verify(content)
@@ -81,39 +103,6 @@ class DataFolder:
             _wait_for_lock(file, progress)
             self._sweep()
             yield
-
-    def _hash(self, file: DataFile, stamps: dict[str, Stamp]) -> str | None:
-        """Return the hash of the file that is there, computed if ``stamps`` does not know it."""
-        path = self.path(file)
-        try:
-            state = path.stat()
-            stamp = stamps.get(file.name)
-            if stamp and (stamp["size"], stamp["mtime_ns"]) == (state.st_size, state.st_mtime_ns):
-                return stamp["sha256"]
-            with path.open("rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        except OSError:
-            stamps.pop(file.name, None)
-            return None
-        stamps[file.name] = Stamp(size=state.st_size, mtime_ns=state.st_mtime_ns, sha256=digest)
-        return digest
-
-    def _read_stamps(self) -> dict[str, Stamp]:
-        try:
-            kept = json.loads(self._stamps.read_bytes())
-            if kept["version"] != self.manifest.version:
-                return {}
-            return {
-                name: Stamp(size=stamp["size"], mtime_ns=stamp["mtime_ns"], sha256=stamp["sha256"])
-                for name, stamp in kept["files"].items()
-            }
-        except (OSError, ValueError, LookupError, TypeError, AttributeError):
-            return {}  # no stamps, or none that can be read: the files are hashed again
-
-    def _write_stamps(self, stamps: dict[str, Stamp]) -> None:
-        """Remember, if that is possible: a folder that cannot be written to is still readable."""
-        with suppress(OSError):
-            write_json(self._stamps, {"version": self.manifest.version, "files": stamps})
 
     def _sweep(self) -> None:
         """Remove the leftovers of killed processes."""
@@ -154,7 +143,6 @@ def fill(
                 progress.note(answers[-1])
         if missing:
             raise DataUnavailableError(_unavailable(folder, missing, answers))
-        folder.lacking(folder.manifest.files.values())  # stamps what has come
 
 
 def _fetch_from(

@@ -4,7 +4,6 @@ The cache is ours and is repaired whenever a file in it is missing or wrong; in 
 the user's own a wrong file is an error.
 """
 
-import hashlib
 import os
 from collections.abc import Iterable
 from functools import lru_cache
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from maseval.data.files import ChecksumError, DataFile, DataUnavailableError, Manifest
-from maseval.data.folder import DataFolder
+from maseval.data.folder import DataFolder, hash_file
 from maseval.data.sources import DataSource, data_root, default_sources, local_source
 
 AnyPath = str | os.PathLike[str]
@@ -28,10 +27,10 @@ class DataPlace(NamedTuple):
     def refuse_wrong_files(self, lacking: Iterable[DataFile], replacement: str) -> None:
         """Raise for the first file of the user's own folder that is there and wrong."""
         for file in () if self.is_cache else lacking:
-            stamp = self.folder.stamp(file)
-            if stamp is not None:
+            found = hash_file(self.folder.path(file))
+            if found is not None:
                 raise ChecksumError(
-                    f"in {self.folder.root}, {file.mismatch(stamp['sha256'], stamp['size'])}; "
+                    f"in {self.folder.root}, {file.mismatch(found.sha256, found.state.size)}; "
                     f"remove it, or replace it with {replacement}"
                 )
 
@@ -63,7 +62,7 @@ def _user_cache(xdg_cache: str | None, home: str | None) -> Path:
 
 def cache_folder(root: Path, manifest: Manifest) -> DataFolder:
     """Return the cache of a manifest's files at ``root``."""
-    return DataFolder(root, manifest, root / "verified.json")
+    return DataFolder(root, manifest)
 
 
 def place_of(data_dir: AnyPath | None, manifest: Manifest, cache: Path) -> DataPlace:
@@ -74,7 +73,4 @@ def place_of(data_dir: AnyPath | None, manifest: Manifest, cache: Path) -> DataP
     if path.is_file():
         return DataPlace(cache_folder(cache, manifest), [local_source(path, manifest)], True)
     root = data_root(path, manifest.inside)
-    # Stamps of a folder that is not ours are kept in the cache: we leave no trace in it.
-    key = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:16]
-    stamps = cache / "folders" / f"{key}.json"
-    return DataPlace(DataFolder(root, manifest, stamps), default_sources(manifest), False)
+    return DataPlace(DataFolder(root, manifest), default_sources(manifest), False)

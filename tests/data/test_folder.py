@@ -1,5 +1,4 @@
 import hashlib
-import json
 import os
 import resource
 import subprocess
@@ -11,7 +10,7 @@ import pytest
 
 from maseval.data.download import FetchProgress
 from maseval.data.files import CacheError, ChecksumError, DataFile, DataUnavailableError, Manifest
-from maseval.data.folder import DataFolder, fill
+from maseval.data.folder import DataFolder, fill, forget_hashes
 from maseval.data.sources import LocalSource, RepositorySource
 from tests.file_server import content, status
 
@@ -38,7 +37,7 @@ def online(monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path):
-    return DataFolder(tmp_path / "cache", MANIFEST, tmp_path / "cache" / "verified.json")
+    return DataFolder(tmp_path / "cache", MANIFEST)
 
 
 @pytest.fixture
@@ -58,8 +57,7 @@ def filled(folder, *sources, **options):
 
 def files_in(folder):
     """Everything that is there, except what we keep for ourselves."""
-    ours = {".lock", "verified.json"}
-    found = (path for path in folder.root.rglob("*") if path.is_file() and path.name not in ours)
+    found = (path for path in folder.root.rglob("*") if path.is_file() and path.name != ".lock")
     return {path.relative_to(folder.root).as_posix(): path.read_bytes() for path in found}
 
 
@@ -89,6 +87,7 @@ def test_force_fetches_what_is_there_already(folder, mirror):
 
 def test_a_file_is_hashed_once_and_then_trusted_while_it_is_unchanged(folder, mirror, monkeypatch):
     filled(folder, tag(mirror))
+    assert folder.lacking(FILES) == []
     hashed = []
     monkeypatch.setattr(hashlib, "file_digest", lambda stream, name: hashed.append(stream.name))
     assert folder.lacking(FILES) == []
@@ -110,32 +109,50 @@ def test_a_file_that_was_touched_is_hashed_again_and_stays(folder, mirror):
     assert folder.lacking(FILES) == []
 
 
-@pytest.mark.parametrize(
-    "stamps",
-    [
-        "",
-        "[]",
-        "null",
-        '{"version": "v1"}',
-        '{"version": "v1", "files": {"domains/shop/db.json": 1}}',
-    ],
-)
-def test_damaged_stamps_only_mean_that_files_are_hashed_again(folder, mirror, stamps):
+def edit_unnoticed(path):
+    """Change a file, and keep its size and its times of access and change."""
+    state, content = path.stat(), path.read_bytes()
+    path.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+
+def test_an_edited_file_of_the_same_size_and_time_is_noticed(folder, mirror):
     filled(folder, tag(mirror))
-    (folder.root / "verified.json").write_text(stamps)
     assert folder.lacking(FILES) == []
+    edit_unnoticed(folder.path(DB_FILE))
+
+    assert folder.lacking(FILES) == [DB_FILE]
 
 
-def test_the_stamps_of_another_version_do_not_count(folder):
-    folder.store(DB_FILE, DB)
-    state = folder.path(DB_FILE).stat()
-    folder.path(DB_FILE).write_bytes(b"x" * len(DB))
-    os.utime(folder.path(DB_FILE), ns=(state.st_atime_ns, state.st_mtime_ns))
-    stamp = {"size": len(DB), "mtime_ns": state.st_mtime_ns, "sha256": DB_FILE.sha256}
-    stamps = folder.root / "verified.json"
-    for version, lacking in (("v1", []), ("v0", [DB_FILE])):
-        stamps.write_text(json.dumps({"version": version, "files": {DB_FILE.name: stamp}}))
-        assert folder.lacking([DB_FILE]) == lacking
+def test_no_other_process_is_believed_about_a_file(folder, mirror):
+    filled(folder, tag(mirror))
+    edit_unnoticed(folder.path(DB_FILE))
+    program = CHECK.format(root=str(folder.root), file=DB_FILE)
+
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+
+    assert found.stdout.split() == [DB_FILE.name], found.stderr
+
+
+CHECK = """
+from pathlib import Path
+from maseval.data.files import DataFile, Manifest
+from maseval.data.folder import DataFolder
+
+file = {file}
+folder = DataFolder(Path({root!r}), Manifest("shop", "v1", {{file.name: file}}))
+print(*(each.name for each in folder.lacking([file])))
+"""
+
+
+def test_hashes_that_are_forgotten_are_computed_again(folder, mirror, monkeypatch):
+    filled(folder, tag(mirror))
+    assert folder.lacking(FILES) == []
+    monkeypatch.setattr(hashlib, "file_digest", lambda stream, name: hashlib.sha256(b"other"))
+
+    assert folder.lacking(FILES) == []
+    forget_hashes()
+    assert folder.lacking(FILES) == FILES
 
 
 def test_wrong_content_never_enters_the_folder(folder):
@@ -220,7 +237,7 @@ def test_what_a_killed_process_left_behind_is_swept_away_after_a_while(folder, m
 
 def test_a_cache_that_cannot_be_a_folder_is_an_error_with_a_way_out(tmp_path, mirror):
     (tmp_path / "file").write_text("in the way")
-    folder = DataFolder(tmp_path / "file" / "cache", MANIFEST, tmp_path / "stamps")
+    folder = DataFolder(tmp_path / "file" / "cache", MANIFEST)
     with pytest.raises(CacheError, match=r"cannot write .*file.*set MASEVAL_CACHE_DIR"):
         filled(folder, tag(mirror))
     assert mirror.asked == []
@@ -266,7 +283,7 @@ from maseval.data.sources import RepositorySource
 root, url, *files = sys.argv[1:]
 files = {n: DataFile(n, int(s), h) for n, s, h in (f.split() for f in files)}
 manifest = Manifest("shop", "v1", files)
-folder = DataFolder(Path(root), manifest, Path(root) / "verified.json")
+folder = DataFolder(Path(root), manifest)
 fill(folder, list(manifest.files.values()), [RepositorySource(url, "v1")], FetchProgress(0))
 assert folder.lacking(manifest.files.values()) == []
 """

@@ -37,6 +37,7 @@ from maseval.benchmark.tau2.rescoring.suspicion import (
 )
 from maseval.benchmark.tau2.rescoring.tasks import differing_tasks, policies
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
+from maseval.data.folder import forget_hashes
 from maseval.data.store import AnyPath
 from maseval.stats.trials import count_trials, fewest_trials, mean_over_tasks, measure_name
 
@@ -74,6 +75,7 @@ def certify(
         if isinstance(source, SimulationRecord)
         else open_record(source, domain, solo, version)
     )
+    forget_hashes()  # a certificate rests on the data files as they are now
     run = _Certification(whole, data_dir, partial, panel)
     for item in whole.items:
         run.add(item)

@@ -111,7 +111,7 @@ def cached_texts(
     kept = root / _KEPT
     with suppress(TextsError):  # not there, or damaged: made again
         return read_texts(kept, edition)
-    folder = DataFolder(root, edition.manifest, root / "verified.json")
+    folder = DataFolder(root, edition.manifest)
     files = list(edition.manifest.files.values())
     fill(folder, files, sources, progress)
     texts = _extract(((file, folder.path(file).read_bytes()) for file in files), edition)

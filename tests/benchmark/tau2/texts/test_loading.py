@@ -56,7 +56,7 @@ def test_the_source_files_are_fetched_once_and_kept_with_the_licence_and_the_tex
     assert texts.sha256 == edition.sha256
     assert sorted(mirror.asked) == sorted(f"/v1.0.1/{name}" for name in edition.manifest.files)
     kept = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
-    assert kept - {".lock", "verified.json"} == {*edition.manifest.files, "texts.json"}
+    assert kept - {".lock"} == {*edition.manifest.files, "texts.json"}
     mirror.asked.clear()
     assert fetched(edition, root, mirror) == texts
     assert mirror.asked == []
