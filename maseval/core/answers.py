@@ -8,7 +8,7 @@ provider's fault. What the model itself wrote, such as the arguments of a call, 
 import json
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import cast
@@ -126,6 +126,13 @@ def tool_name(given: object) -> str:
     if not isinstance(given, str) or not given.strip():
         raise UnreadableAnswerError(f"a tool call without the name of a tool: {excerpt(given, 80)}")
     return given
+
+
+def call_arguments(given: object) -> str | Mapping[str, object] | None:
+    """Return the arguments of a tool call: JSON text, an object, or none; raise if they are not."""
+    if given is None or isinstance(given, str | Mapping):
+        return given
+    raise UnreadableAnswerError(f"the arguments of a tool call are {excerpt(repr(given), 80)}")
 
 
 def _checked_usage(usage: object) -> ChatUsage | None:

@@ -72,17 +72,17 @@ def _call(**parts: object) -> Callable[[Reply], Reply]:
     return _change_answer(change)
 
 
+def _choice(**parts: object) -> Callable[[Reply], Reply]:
+    return _change_answer(lambda answer: answer["choices"][0].update(parts))
+
+
 def _usage(value: float) -> Callable[[Reply], Reply]:
     numbers = ("prompt_tokens", "completion_tokens", "total_tokens")
     return _change_answer(lambda answer: answer.update(usage=dict.fromkeys(numbers, value)))
 
 
 def _finish(reason: str) -> Callable[[Reply], Reply]:
-    def change(answer: dict[str, Any]) -> None:
-        answer["choices"][0] |= {"finish_reason": reason}
-        answer["choices"][0]["message"] = {"role": "assistant", "content": None}
-
-    return _change_answer(change)
+    return _choice(finish_reason=reason, message={"role": "assistant", "content": None})
 
 
 def _raw(content: bytes) -> Callable[[Reply], Reply]:
@@ -126,6 +126,10 @@ _EVERY = (
     ),
     Fault("bytes", "random bytes", _body(bytes(range(128, 256)) * 4)),
     Fault("no-name", "a tool call without a name", _call(name="")),
+    Fault("message", "a message that is a number", _choice(message=1.5)),
+    Fault("no-content", "a message without content", _choice(message={"role": "assistant"})),
+    Fault("no-calls", "ends because of tool calls, and has none", _finish("tool_calls")),
+    Fault("list-arguments", "arguments that are a list", _call(arguments=[1])),
     Fault("number-ids", "tool-call ids that are numbers", _call(id=7)),
     Fault("deep", "arguments nested 900 deep", _call(arguments="[" * 900 + "]" * 900)),
     Fault("deeper", "arguments nested 100,000 deep", _call(arguments="[" * 100_000)),

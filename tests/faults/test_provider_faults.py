@@ -21,6 +21,7 @@ from maseval.testing import (
 from tests.faults.table import shows
 from tests.interface.libraries import needing
 
+HI = {"role": "user", "content": "hi"}
 KEY = "canary-0123456789-do-not-sing"
 AREA = "A model's provider"
 
@@ -59,6 +60,10 @@ ERRORS = {
     "no-choices": Expected(errors.PersistentlyMalformedError, 3),
     "bytes": Expected(errors.PersistentlyMalformedError, 3),
     "no-name": Expected(errors.PersistentlyMalformedError, 3),
+    "message": Expected(errors.PersistentlyMalformedError, 3),
+    "no-content": Expected(errors.PersistentlyMalformedError, 3),
+    "no-calls": Expected(errors.PersistentlyMalformedError, 3),
+    "list-arguments": Expected(errors.PersistentlyMalformedError, 3),
     "deep-answer": Expected(errors.PersistentlyMalformedError, 3),
     "not-http": Expected(errors.ProviderConnectionError, 6),
     "headers": Expected(errors.ProviderConnectionError, 6),
@@ -98,7 +103,7 @@ def needing_all(library):
     return marked
 
 
-needing_anthropic, needing_google = needing_all("anthropic"), needing_all("google.genai")
+needing_anthropic = needing_all("anthropic")
 
 
 @pytest.fixture
@@ -222,15 +227,15 @@ CLIENTS = {
 }
 
 
+EACH_LIBRARY = [
+    "openai/served",
+    pytest.param("anthropic/served", marks=needing("anthropic")),
+    pytest.param("google/served", marks=needing("google.genai")),
+]
+
+
 @shows(AREA, ("a redirect to another port", "not followed: no key and no conversation is sent"))
-@pytest.mark.parametrize(
-    "model_id",
-    [
-        "openai/served",
-        pytest.param("anthropic/served", marks=needing("anthropic")),
-        pytest.param("google/served", marks=needing("google.genai")),
-    ],
-)
+@pytest.mark.parametrize("model_id", EACH_LIBRARY)
 def test_no_library_takes_its_key_to_another_address(server, model_id):
     path, protocol = CLIENTS[model_id]
     with serving() as other:
@@ -263,23 +268,72 @@ def test_the_other_libraries_are_held_to_the_same_limits(server, model_id, name)
     assert len(server.requests) == ERRORS[name].requests
 
 
-@needing_google
-@pytest.mark.parametrize(
-    "answer",
-    [
+def openai_answer(**choice):
+    return {**OpenAIProtocol.text("Hello"), "choices": [{"finish_reason": "stop", **choice}]}
+
+
+def anthropic_answer(*blocks, reason="end_turn"):
+    return {**AnthropicProtocol.text("Hello"), "content": [*blocks], "stop_reason": reason}
+
+
+CALL = {"type": "tool_use", "id": "id_0", "name": "look"}
+NONSENSE = {
+    "openai/served": [
+        *(openai_answer(message=message) for message in (0, True, "Hello", [], [{}], {})),
+        openai_answer(message={"content": None, "tool_calls": 0}),
+        openai_answer(message={"content": False}),
+        openai_answer(text=5.5, message=7),
+        {"choices": {}},
+        {"choices": [None]},
+    ],
+    "anthropic/served": [
+        *map(anthropic_answer, (1, "Hello", [], {}, None, {"type": 5}, {"type": ""})),
+        *(anthropic_answer({**CALL, "input": given}) for given in (0, "{}", [], False)),
+        anthropic_answer(reason="tool_use"),
+        {**AnthropicProtocol.text("Hello"), "content": "Hello"},
+    ],
+    "google/served": [
         {"candidates": 1.5},
         {"candidates": [7]},
+        {"candidates": ["Hello"]},
+        {"candidates": [{}]},
         {"candidates": [{"finishReason": {}}]},
+        {"candidates": [{"finishReason": "STOP"}]},
         {"candidates": [{"content": {"parts": "no"}}]},
+        {"candidates": [{"content": {"parts": [{}]}}]},
     ],
-)
-def test_an_answer_that_googles_library_cannot_take_is_the_providers_fault(server, answer):
-    server.will(*[answer] * 4)
+}
+SILENCE = {
+    "openai/served": [
+        openai_answer(message={"content": None}),
+        openai_answer(message={"content": ""}),
+        openai_answer(message={"role": "assistant"}, finish_reason="length"),
+    ],
+    "anthropic/served": [anthropic_answer(), anthropic_answer({"type": "text", "text": ""})],
+    "google/served": [
+        {"candidates": [{"content": {"role": "model"}, "finishReason": "STOP"}]},
+        {"candidates": [{"finishReason": "MAX_TOKENS"}]},
+    ],
+}
 
-    with pytest.raises(errors.PersistentlyMalformedError):
-        model_of(server, "google/served", "").generate("hi")
 
-    assert len(server.requests) == 3
+@pytest.mark.parametrize("model_id", EACH_LIBRARY)
+def test_an_answer_that_makes_no_sense_is_the_providers_fault(server, model_id):
+    model = model_of(server, model_id, CLIENTS[model_id][0])
+    model.policy = CallPolicy(max_attempts=1)
+    for answer in NONSENSE[model_id]:
+        server.will(answer)
+        with pytest.raises(errors.MalformedResponseError):
+            pytest.fail(f"{answer} was read as {model.chat([HI])}")
+
+
+@pytest.mark.parametrize("model_id", EACH_LIBRARY)
+def test_a_well_formed_answer_may_be_empty(server, model_id):
+    model = model_of(server, model_id, CLIENTS[model_id][0])
+    for answer in SILENCE[model_id]:
+        server.will(answer)
+        said = model.chat([HI])
+        assert not said.content and not said.tool_calls
 
 
 @needing_anthropic

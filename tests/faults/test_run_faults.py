@@ -41,14 +41,17 @@ def statuses():
     return {report["status"] for report in RunFolder.read("run").reports()}
 
 
+HOPELESS = ("html", "empty", "list", "no-name", "message", "no-content", "redirect")
+
+
 @shows(
     AREA,
     *(
         (FAULTS[name].text, "the run stops after the first simulations, which are `provider_error`")
-        for name in ("html", "empty", "list", "no-name", "redirect")
+        for name in HOPELESS
     ),
 )
-@pytest.mark.parametrize("name", ["html", "empty", "list", "no-name", "redirect"])
+@pytest.mark.parametrize("name", HOPELESS)
 def test_a_run_that_gets_nothing_but_nonsense_stops_early(server, name):
     always(server, name)
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from maseval.core import provider_errors as errors
-from maseval.core.answers import call_id, tokens, tool_name
+from maseval.core.answers import call_arguments, call_id, tokens, tool_name
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, ToolCall, chat_usage
 from maseval.core.model import Params
@@ -138,11 +138,11 @@ class AnthropicModelAdapter(ClientModelAdapter):
         if reason == "refusal":
             details = get(get(answer, "stop_details"), "explanation")
             raise self._error(errors.ContentFilterError, details or "the answer was refused")
-        calls = [
-            function_call(call_id(get(b, "id")), tool_name(get(b, "name")), get(b, "input"))
-            for b in blocks
-            if get(b, "type") == "tool_use"
-        ]
+        if not all(isinstance(kind := get(block, "type"), str) and kind for block in blocks):
+            raise UnreadableAnswerError(f"a block without a type in the answer {excerpt(answer)}")
+        calls = [_tool_call(block) for block in blocks if get(block, "type") == "tool_use"]
+        if reason == "tool_use" and not calls:
+            raise UnreadableAnswerError("it ends because of tool calls, and there are none")
         if calls and (thoughts := _thoughts(blocks)):
             self._thoughts[calls[0]["id"]] = thoughts
         texts = [get(block, "text") for block in blocks if get(block, "type") == "text"]
@@ -231,6 +231,13 @@ def _choice(choice: ToolChoice) -> dict[str, object]:
     if "function" in choice:
         return {"type": "tool", "name": choice["function"]["name"]}
     return choice
+
+
+def _tool_call(block: object) -> ToolCall:
+    arguments = call_arguments(get(block, "input"))
+    if isinstance(arguments, str):  # JSON text is another protocol's form
+        raise UnreadableAnswerError(f"the input of a tool call is text: {excerpt(arguments, 80)}")
+    return function_call(call_id(get(block, "id")), tool_name(get(block, "name")), arguments)
 
 
 def _thoughts(blocks: Iterable[object]) -> list[AnthropicBlock]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Required, TypeAlias, TypedDict, cast
 
-from maseval.core.answers import amount, call_id, tokens, tool_name
+from maseval.core.answers import amount, call_arguments, call_id, tokens, tool_name
 from maseval.core.exceptions import ConfigurationError, MASEvalError, UnreadableAnswerError
 from maseval.core.messages import (
     ChatResponse,
@@ -189,11 +189,17 @@ def _chat_response(answer: object, earlier_calls: int) -> ChatResponse:
     if reason == "content_filter":
         raise FilteredAnswerError(get(get(choice, "message"), "refusal") or "no reason was given")
     message = get(choice, "message")
-    if message is None and get(choice, "text") is None:
+    if message is None and get(choice, "text") is not None:  # as servers of plain completions do
+        message = {"content": get(choice, "text")}
+    if not is_object(message):
         raise UnreadableAnswerError(f"no message in the answer {excerpt(answer)}")
+    content = _content(message)
+    tool_calls = _tool_calls(get(message, "tool_calls"), earlier_calls)
+    if content is None and not tool_calls:
+        _check_silence(message, reason)
     return ChatResponse(
-        content=_content(choice, message),
-        tool_calls=_tool_calls(get(message, "tool_calls") or (), earlier_calls) or None,
+        content=content,
+        tool_calls=tool_calls or None,
         role=get(message, "role") or "assistant",
         usage=usage_of(get(answer, "usage")),
         model=get(answer, "model"),
@@ -201,9 +207,23 @@ def _chat_response(answer: object, earlier_calls: int) -> ChatResponse:
     )
 
 
-def _content(choice: object, message: object) -> str | None:
-    if message is None:
-        return str(get(choice, "text"))
+def _check_silence(message: object, reason: object) -> None:
+    """Refuse a message without content, unless it says so: then it is the model that is silent."""
+    if reason == "tool_calls":
+        raise UnreadableAnswerError("it ends because of tool calls, and there are none")
+    if reason != "length" and not _says(message, "content"):
+        raise UnreadableAnswerError(f"no content in the message {excerpt(message)}")
+
+
+def _says(message: object, name: str) -> bool:
+    if isinstance(message, Mapping):
+        return name in message
+    # An object of the library has every attribute, whether or not it was received.
+    received = getattr(message, "model_fields_set", None)
+    return hasattr(message, name) if received is None else name in received
+
+
+def _content(message: object) -> str | None:
     content = get(message, "content")
     return _content_text(get(message, "refusal") if content is None else content)
 
@@ -212,14 +232,16 @@ def _content_text(content: object) -> str | None:
     match content:
         case None | str():
             return content
-        case int() | float():
+        case int() | float() if not isinstance(content, bool):
             return str(content)
         case list() if all(isinstance(get(part, "text"), str) for part in content):
             return "\n".join(get(part, "text") for part in content)
     raise UnreadableAnswerError(f"the content is not text: {excerpt(content)}")
 
 
-def _tool_calls(calls: Iterable[object], earlier: int) -> list[ToolCall]:
+def _tool_calls(calls: object, earlier: int) -> list[ToolCall]:
+    if calls is None:
+        return []
     if not isinstance(calls, list | tuple):
         raise UnreadableAnswerError(f"tool_calls is not a list: {excerpt(calls)}")
     return [_tool_call(call, f"call_{number}") for number, call in enumerate(calls, earlier)]
@@ -232,7 +254,7 @@ def _tool_call(call: object, own_id: str) -> ToolCall:
     return function_call(
         call_id(get(call, "id")) or own_id,
         tool_name(get(function, "name")),
-        get(function, "arguments"),
+        call_arguments(get(function, "arguments")),
     )
 
 
@@ -253,6 +275,11 @@ def usage_of(usage: object) -> ChatUsage | None:
         audio_tokens=audio,
         cost=amount(get(usage, "cost")),
     )
+
+
+def is_object(thing: object) -> bool:
+    """Return whether something has named parts: a mapping, or an object of a library."""
+    return thing is not None and not isinstance(thing, str | bytes | int | float | list | tuple)
 
 
 def get(thing: object, name: str) -> Any:

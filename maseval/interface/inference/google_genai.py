@@ -169,7 +169,11 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
             raise self._error(errors.ContentFilterError, f"finish reason {reason}")
         if reason in _BROKEN:
             raise self._error(errors.MalformedResponseError, f"finish reason {reason}")
-        parts = get(get(candidates[0], "content"), "parts") or ()
+        content = get(candidates[0], "content")
+        parts = get(content, "parts") or ()
+        # Without parts it is the model that is silent; in the API an empty list is left out.
+        if (content is None and reason != "MAX_TOKENS") or any(map(_is_blank, parts)):
+            raise UnreadableAnswerError(f"no content in the answer {excerpt(answer)}")
         texts = [part.text for part in parts if get(part, "text") and not get(part, "thought")]
         return ChatResponse(
             content="".join(texts) if texts else None,
@@ -225,6 +229,12 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
         # Without a key the library reads the environment, each time.
         client = shared_client(_client, endpoint=endpoint) if key else _client(endpoint)
         return cls(client, name, **settings)
+
+
+def _is_blank(part: object) -> bool:
+    """Return whether a part has nothing in it that the library knows."""
+    given = part if isinstance(part, Mapping) else vars(part)
+    return all(value is None for value in given.values())
 
 
 def _is_system(message: Message) -> bool:

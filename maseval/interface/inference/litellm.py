@@ -133,9 +133,9 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
 
 
 def _is_unread(error: Exception) -> bool:
-    """Return True for an answer that is not JSON, which LiteLLM reports as a connection error."""
-    signs = ("json response", "JSONDecodeError", "Expecting value", "invalid response")
-    return any(sign in str(error) for sign in signs)
+    """Return True for an answer that LiteLLM cannot read, which it reports as a server error."""
+    signs = ("json response", "jsondecodeerror", "expecting value", "invalid response")
+    return any(sign in str(error).lower() for sign in (*signs, "provider returned 'choices'"))
 
 
 def _is_broken(error: Exception) -> bool:
