@@ -27,6 +27,10 @@ CHECKOUT = Path(__file__).parents[1]
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# The tests start hundreds of processes, and each would compile the whole package again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # Servers of the tests are on this machine, whatever proxy leads out of it.
 for name in ("NO_PROXY", "no_proxy"):
     os.environ[name] = ",".join(filter(None, (os.environ.get(name), "127.0.0.1", "localhost")))

@@ -67,7 +67,7 @@ RANKS = {
         providers messages tracing usage seeding system_info provider_errors
             call_policy throttle clock recorded shapes event_loop scoring_options
         storage
-        exceptions lazy
+        exceptions lazy entry_points
     """,
     "maseval.benchmark.tau2": """
         app

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from maseval.app.results.counting import ConventionScore
 from maseval.app.results.recording import SimulationLine
 from maseval.app.results.task_names import TaskName
+from maseval.core.entry_points import find_entry_points
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.outcome import TaskKey
 from maseval.core.report import Report
@@ -231,7 +232,7 @@ def support_for(folder: Recording) -> BenchmarkSupport:
 
 def support_by_name(benchmark: object) -> BenchmarkSupport:
     """Return the support of a benchmark, as a run's configuration names it."""
-    offered = {each.name: each for each in entry_points(group=GROUP)}
+    offered = {each.name: each for each in find_entry_points(GROUP)}
     name = str(benchmark)
     while name and name not in offered:
         # package.module:Name is also found as package.module, and as package.
@@ -241,7 +242,7 @@ def support_by_name(benchmark: object) -> BenchmarkSupport:
 
 def all_support() -> Iterator[BenchmarkSupport]:
     """Yield the support of every installed benchmark, each once; log which cannot be loaded."""
-    offered = {each.value: each for each in entry_points(group=GROUP)}
+    offered = {each.value: each for each in find_entry_points(GROUP)}
     for each in offered.values():
         try:
             yield _load(each)

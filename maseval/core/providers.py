@@ -6,9 +6,10 @@ registered, come with the library, or are entry points of installed packages.
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
+from maseval.core.entry_points import find_entry_points
 from maseval.core.exceptions import ConfigurationError, HookResultError, UnknownModelError
 
 MadeT = TypeVar("MadeT")
@@ -70,7 +71,7 @@ class Providers(Generic[MadeT]):
         return factory
 
     def _entry_points(self) -> dict[str, EntryPoint]:
-        return {found.name: found for found in entry_points(group=self._group)}
+        return {found.name: found for found in find_entry_points(self._group)}
 
     def _nobody(self, prefix: str, model_id: str) -> str:
         known = sorted({*self.registered, *self._built_in, *self._entry_points()})

@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from textwrap import dedent
+import urllib.request
 
 import pytest
 
+from maseval.commands import view
 from maseval.runs import RunFolder
+from tests.cli.commandline import maseval
 from tests.interface.libraries import needing
 
 SUPPORT = """
@@ -75,104 +77,103 @@ odd = json:loads
 """
 
 
-@pytest.fixture
-def python(tmp_path):
-    """Run a program in a process in which the package is installed."""
-    package, info = tmp_path / "site" / "my_kiosk", tmp_path / "site" / "my_kiosk-1.0.dist-info"
+def install(site):
+    package, info = site / "my_kiosk", site / "my_kiosk-1.0.dist-info"
     for folder in (package, info):
         folder.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-kiosk\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
     (package / "__init__.py").write_text(BENCHMARK)
     (package / "support.py").write_text(SUPPORT)
-    path = os.pathsep.join([str(package.parent), os.getcwd()])
-
-    def run(*arguments):
-        return subprocess.run(
-            [sys.executable, *arguments],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": path, "COLUMNS": "200"},
-            timeout=300,
-        )
-
-    return run
+    return package
 
 
-def run_teas(python, *arguments):
-    """Run the benchmark with an agent that always slips."""
-    return python(
-        *("-m", "maseval.cli", "run", "my_kiosk:KioskBenchmark", "--output", "runs/teas"),
-        *("--num-tasks", "2", "--agent-data", "slip_rate=1", *arguments),
-    )
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A folder on the path of modules with the package, which is installed for good."""
+    folder = tmp_path_factory.mktemp("site")
+    install(folder)
+    return folder
 
 
-def test_its_runs_are_explained_titled_and_warned_about(python):
-    ran = run_teas(python)
-    whole = python("-m", "maseval.cli", "show", "teas")
-    each = [python("-m", "maseval.cli", "show", "teas", task).stdout for task in ("0", "1")]
+@pytest.fixture
+def installed(site, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
 
-    assert ran.returncode == 0, ran.stderr
+
+# Run the benchmark with an agent that always slips.
+RUN_TEAS = (
+    *("run", "my_kiosk:KioskBenchmark", "--output", "runs/teas"),
+    *("--num-tasks", "2", "--agent-data", "slip_rate=1"),
+)
+
+
+def test_its_runs_are_explained_titled_and_warned_about(installed):
+    ran = maseval(*RUN_TEAS)
+    whole = maseval("show", "teas")
+    each = [maseval("show", "teas", task).stdout for task in ("0", "1")]
+
+    assert ran.exit_code == 0, ran.stderr
     assert "The kiosk was closed on Monday." in ran.stdout
     assert "1  agent: sold the wrong tea" in whole.stdout
     assert all("Sell a tea" in shown for shown in each)
     assert "oolong, not assam" in "".join(each)
 
 
-def test_its_results_files_are_compared(tmp_path, python):
+def test_its_results_files_are_compared(tmp_path, installed):
     for name, second in (("a", True), ("b", False)):
         (tmp_path / f"{name}.kiosk.json").write_text(json.dumps({"1": True, "2": second}))
 
-    done = python("-m", "maseval.cli", "compare", "a.kiosk.json", "b.kiosk.json", "--json")
+    done = maseval("compare", "a.kiosk.json", "b.kiosk.json", "--json")
 
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["runs"]["a.kiosk"]["groups"][0]["passed"] == 2
 
 
-def test_its_column_of_a_table(python):
-    run_teas(python)
+def test_its_column_of_a_table(installed):
+    maseval(*RUN_TEAS)
 
-    done = python(
-        "-m", "maseval.cli", "export", "teas", "--to", "jsonl", "--table", "runs", "-o", "-"
-    )
+    done = maseval("export", "teas", "--to", "jsonl", "--table", "runs", "-o", "-")
 
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["version"] == "kiosk rules 3"
 
 
 @pytest.mark.parametrize("library", [pytest.param("uvicorn", marks=needing("uvicorn"))])
-def test_its_part_of_the_viewer(python, library):
-    program = dedent("""
-        import urllib.request
-        from maseval.commands import view
-        with view(".", port=0).server as server:
-            print(urllib.request.urlopen(server.address("/api/kiosk")).read())
-    """)
+def test_its_part_of_the_viewer(installed, library):
+    with view(".", port=0).server as server:
+        answer = urllib.request.urlopen(server.address("/api/kiosk")).read()
 
-    done = python("-c", program)
-
-    assert done.returncode == 0, done.stderr
-    assert '"open":true' in done.stdout
+    assert b'"open":true' in answer
 
 
-def test_a_support_that_cannot_be_loaded_is_named_and_harms_its_own_runs_only(tmp_path, python):
+def test_a_support_that_cannot_be_loaded_is_named_and_harms_its_own_runs_only(tmp_path, installed):
     for name in ("broken", "odd"):
         config = {"benchmark": f"{name}:Benchmark", "tasks": {"": ["1"]}, "trials": 1}
         RunFolder.open(tmp_path / "runs" / name, config).close()
 
-    broken, odd = (python("-m", "maseval.cli", "show", name) for name in ("broken", "odd"))
+    broken, odd = (maseval("show", name) for name in ("broken", "odd"))
 
-    assert broken.returncode == odd.returncode == 2
+    assert broken.exit_code == odd.exit_code == 2
     assert "the support of benchmark 'broken' (my_kiosk.nowhere:SUPPORT" in broken.stderr
     assert "ModuleNotFoundError" in broken.stderr and "Traceback" not in broken.stderr
     assert "it must be a BenchmarkSupport object" in odd.stderr
 
 
-def test_a_run_with_a_broken_support_is_refused_before_anything_runs(tmp_path, python):
-    (tmp_path / "site" / "my_kiosk" / "support.py").write_text("import a_library_that_is_gone")
+def test_a_run_with_a_broken_support_is_refused_before_anything_runs(tmp_path):
+    package = install(tmp_path / "site")
+    (package / "support.py").write_text("import a_library_that_is_gone")
 
-    ran = run_teas(python)
+    ran = subprocess.run(
+        [sys.executable, "-m", "maseval.cli", *RUN_TEAS],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(package.parent), os.getcwd()])},
+        timeout=300,
+    )
 
     assert ran.returncode == 2
     assert "No module named 'a_library_that_is_gone'" in ran.stderr

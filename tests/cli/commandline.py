@@ -1,5 +1,6 @@
 """Calling the command line from tests: within this process, or as a process of its own."""
 
+import functools
 import json
 import os
 import subprocess
@@ -8,18 +9,21 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from typer import testing
 
 from maseval.benchmark.tau2.data_loader import DataUnavailableError, ensure_data_exists
 from maseval.cli import app
 from tests.waiting import wait_until
+
+# Typer builds all commands anew for each call, which takes longer than most of them.
+testing._get_command = functools.cache(testing._get_command)
 
 COMMAND = [sys.executable, "-m", "maseval.cli"]
 
 
 def maseval(*arguments):
     """Run a command in this process; gives ``exit_code``, ``stdout`` and ``stderr``."""
-    result = CliRunner().invoke(app, [str(one) for one in arguments], prog_name="maseval")
+    result = testing.CliRunner().invoke(app, [str(one) for one in arguments], prog_name="maseval")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result

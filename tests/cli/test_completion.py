@@ -3,20 +3,16 @@
 import pytest
 
 from maseval.commands import tau2
-from tests.cli.commandline import finished
+from tests.cli.commandline import finished, maseval
 
 
-def offered(line, folder):
-    """The words that bash would offer at the end of the line."""
-    words = line.split(" ")
-    code, out, _ = finished(
-        folder=folder,
-        _MASEVAL_COMPLETE="complete_bash",
-        COMP_WORDS=line,
-        COMP_CWORD=str(len(words) - 1),
-    )
-    assert code == 0
-    return out.split()
+def asked_for(line):
+    """What bash tells a command that it wants the words at the end of the line of."""
+    return {
+        "_MASEVAL_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(line.count(" ")),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -47,5 +43,17 @@ def folder(tmp_path_factory):
         ("maseval show nowhere li", []),
     ],
 )
-def test_domains_runs_files_and_tasks_are_offered(line, words, folder):
-    assert offered(line, folder) == words
+def test_domains_runs_files_and_tasks_are_offered(line, words, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    for name, value in asked_for(line).items():
+        monkeypatch.setenv(name, value)
+
+    offered = maseval()
+
+    assert (offered.exit_code, offered.stdout.split()) == (0, words)
+
+
+def test_a_shell_asks_a_process(folder):
+    code, offered, _ = finished(folder=folder, **asked_for("maseval tau2 run --domain l"))
+
+    assert (code, offered.split()) == (0, ["library"])

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.markdown import Markdown
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -94,6 +93,8 @@ class PlayScreen:
 
     def show_text(self, briefing: "Briefing") -> None:
         """Print the policy, or the customer's instructions."""
+        from rich.markdown import Markdown  # help must not load it
+
         text = briefing.text
         is_agent = briefing.side == "assistant"
         shown = Markdown(visible(text)) if is_agent else Text(visible(text))

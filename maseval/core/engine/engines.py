@@ -11,11 +11,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from maseval.core.engine.process import switch_interval
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
+from maseval.core.entry_points import find_entry_points
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.tracing import now
 
@@ -244,7 +245,7 @@ def _make_engine(name: str, **options: object) -> object:
 
 def _known_engines() -> dict[str, EntryPoint]:
     here = EntryPoint(DEFAULT, f"{__name__}:{ThreadEngine.__name__}", GROUP)
-    return {**{found.name: found for found in entry_points(group=GROUP)}, DEFAULT: here}
+    return {**{found.name: found for found in find_entry_points(GROUP)}, DEFAULT: here}
 
 
 ValueT = TypeVar("ValueT")

@@ -35,7 +35,7 @@ class Counting:
 def installed(monkeypatch):
     """A package that offers the engine ``counting``."""
     found = [EntryPoint("counting", f"{__name__}:Counting", engines.GROUP)]
-    monkeypatch.setattr(engines, "entry_points", lambda group: found)
+    monkeypatch.setattr(engines, "find_entry_points", lambda group: found)
 
 
 def test_an_engine_is_given_itself_by_name_or_by_an_installed_package(installed):

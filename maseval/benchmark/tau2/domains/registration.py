@@ -9,10 +9,11 @@ import difflib
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.faults import faults
+from maseval.core.entry_points import find_entry_points
 from maseval.core.exceptions import MASEvalError
 
 GROUP = "maseval.domains"
@@ -37,7 +38,7 @@ class InvalidDomainError(MASEvalError, ValueError):
 
 
 def _installed_entry_points() -> Iterable[EntryPoint]:
-    return entry_points(group=GROUP)
+    return find_entry_points(GROUP)
 
 
 class DomainRegistry:
