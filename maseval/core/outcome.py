@@ -66,6 +66,12 @@ class RecordedError(Recorded):
     message = Part(text_or_none, "error_message")
     traceback = Part(text_or_none)
 
+    @property
+    def more(self) -> dict[str, object]:
+        """Whatever else was recorded of it, such as its component."""
+        shown = ("error_type", "error_message", "traceback")
+        return {key: value for key, value in self.raw.items() if key not in shown and value}
+
 
 class RecordedEvaluation(Recorded):
     """The result of one evaluator; ``raw`` has whatever else it returned."""
@@ -111,6 +117,8 @@ class RecordedMessage(Recorded):
     timestamp = Part(anything)
     cost = Part(number)
 
+    usage = Part(mapping)
+
     @property
     def call_id(self) -> object:
         """The id of the call that a tool answers."""
@@ -119,17 +127,12 @@ class RecordedMessage(Recorded):
     @property
     def input_tokens(self) -> float | None:
         """The tokens that its model read, as the engine or a file of tau2-bench counts them."""
-        return self._tokens("input_tokens", "prompt_tokens")
+        return number(self.usage.get("prompt_tokens", self.usage.get("input_tokens")))
 
     @property
     def output_tokens(self) -> float | None:
         """The tokens that its model wrote."""
-        return self._tokens("output_tokens", "completion_tokens")
-
-    def _tokens(self, *names: str) -> float | None:
-        usage = mapping(self.raw, "usage")
-        known = [count for name in names if (count := number(usage.get(name))) is not None]
-        return max(known, default=None)
+        return number(self.usage.get("completion_tokens", self.usage.get("output_tokens")))
 
 
 class RecordedTrace(Recorded):
@@ -188,7 +191,9 @@ class RecordedReport(RecordedAttempt):
     task_id = Part(str)
     trial = Part(lambda value: int(number(value) or 0), "repeat_idx")
     attempts = Part(list_of(RecordedAttempt))
-    evaluations = Part(lambda value: list(filter(None, list_of(RecordedEvaluation)(value))), "eval")
+    evaluations = Part(
+        lambda value: [each for each in list_of(RecordedEvaluation)(value) if each.raw], "eval"
+    )
     started_at = Part(text_or_none)
     seconds = Part(number, "duration_seconds")
     seed = Part(anything)
@@ -196,6 +201,11 @@ class RecordedReport(RecordedAttempt):
     final_answer = Part(anything)
     query = Part(text_or_none, "task", "query")
     metadata = Part(mapping, "task", "metadata")
+    purpose = Part(text_or_none, "task", "metadata", "description", "purpose")
+    reason_for_call = Part(
+        text_or_none, *("task", "metadata", "user_scenario", "instructions", "reason_for_call")
+    )
+    user_scenario = Part(text_or_none, "config", "user", "scenario")
     environment = Part(mapping, "traces", "environment")
     simulation = Part(RecordedTrace, "traces", "environment", "simulation")
     traced_agents = Part(dict_of(RecordedTrace), "traces", "agents")
@@ -207,6 +217,7 @@ class RecordedReport(RecordedAttempt):
     benchmark = Part(mapping, "config", "benchmark")
     title = Part(text_or_none)
     labels = Part(list_of(text))
+    explanation = Part(anything)
     run = Part(text_or_none)
 
     @cached_property

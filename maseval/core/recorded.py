@@ -13,7 +13,7 @@ is wanted; whatever is not of the form reads as nothing.
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from maseval.core.shapes import MAPPINGS, Shape, entries, mapping
+from maseval.core.shapes import LISTS, MAPPINGS, Shape, mapping
 
 ValueT = TypeVar("ValueT")
 
@@ -22,7 +22,7 @@ class Recorded:
     """A record of one form; ``raw`` is what was written. It is false if that is nothing."""
 
     def __init__(self, value: object) -> None:
-        self.raw: Shape = mapping(value)
+        self.raw: Shape = value if isinstance(value, MAPPINGS) else {}
 
     def __bool__(self) -> bool:
         return bool(self.raw)
@@ -35,21 +35,22 @@ class Part(Generic[ValueT]):
         self._read, self._path = read, path
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._name, self._path = name, self._path or (name,)
+        self._name = name
+        self._first, *self._rest = self._path or (name,)
 
     def __get__(self, record: Recorded, owner: type) -> ValueT:
         if record is None:  # asked of the class, as documentation does
             return self
-        value: object = record.raw
-        for key in self._path:
+        value = record.raw.get(self._first)
+        for key in self._rest:
             value = value.get(key) if isinstance(value, MAPPINGS) else None
-        found = vars(record)[self._name] = self._read(value)
+        found = record.__dict__[self._name] = self._read(value)
         return found
 
 
 def list_of(read: Callable[[object], ValueT]) -> Callable[[object], list[ValueT]]:
     """Return a function that reads each entry of a list."""
-    return lambda value: [read(each) for each in entries(value)]
+    return lambda value: [read(each) for each in value] if isinstance(value, LISTS) else []
 
 
 def dict_of(read: Callable[[object], ValueT]) -> Callable[[object], dict[str, ValueT]]:

@@ -16,7 +16,7 @@ Shape = Mapping[str, object]
 MAPPINGS = (dict, Mapping)
 # A tuple of types is looked through faster than their union, and an encoder is made once.
 NUMBERS = (int, float)
-_LISTS = (list, tuple)
+LISTS = (list, tuple)
 # What contains itself is noticed by its depth.
 _encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False).encode
 
@@ -30,7 +30,7 @@ def mapping(value: object, *path: str) -> Shape:
 
 def entries(value: object) -> list[object]:
     """``value`` if it is a list, else nothing."""
-    return list(value) if isinstance(value, _LISTS) else []
+    return list(value) if isinstance(value, LISTS) else []
 
 
 def number(value: object) -> float | None:

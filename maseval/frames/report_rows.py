@@ -5,67 +5,60 @@ from collections.abc import Iterable, Iterator, Mapping
 from maseval.app.running.prices import unpriced_models
 from maseval.core.outcome import (
     ComponentUsage,
-    evaluations,
-    kind_of,
-    recorded_simulation,
-    reward_of,
-    simulation_key,
-    termination_of,
-    usage_of,
+    RecordedEvaluation,
+    RecordedReport,
 )
-from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
+from maseval.core.shapes import Shape, text, text_or_none
 from maseval.core.storage.redaction import redact_text
 from maseval.frames.columns import SIMULATIONS
 from maseval.frames.sources import OpenedSource
 from maseval.report.checks import ShownCheck, ShownVerdict, shown_verdicts
-from maseval.report.conversation import ShownCall, ShownMessage, conversation, recorded_messages
+from maseval.report.conversation import ShownCall, ShownMessage, conversation
 
 _KEY = tuple(column.name for column in SIMULATIONS.columns[1:4])
 
 
-def key_of(report: Shape) -> dict[str, object]:
+def key_of(report: RecordedReport) -> dict[str, object]:
     """Return the columns that name a simulation, in every table but that of runs."""
-    return dict(zip(_KEY, simulation_key(report), strict=True))
+    return dict(zip(_KEY, report.key, strict=True))
 
 
-def simulation_rows(report: Shape, source: OpenedSource) -> Iterator[dict[str, object]]:
-    kind = kind_of(report)
-    error = mapping(report, "error")
-    messages = conversation(report)
-    environment = mapping(report, "traces", "environment")
-    reward = reward_of(report)
-    message = error.get("error_message")
+def simulation_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[str, object]]:
+    messages, recorded = conversation(report), report.raw.get("recorded_reward")
+    error = report.error.message
     yield {
         **key_of(report),
-        "status": report.get("status"),
-        "outcome": kind,
-        "passed": None if kind == "unjudged" else kind == "pass",
-        "reward": reward,
-        "recorded_reward": report.get("recorded_reward") if source.recomputed else reward,
+        "status": report.status,
+        "outcome": report.kind,
+        "passed": None if report.kind == "unjudged" else report.kind == "pass",
+        "reward": report.reward,
+        "recorded_reward": recorded if source.recomputed else report.reward,
         "recomputed": source.recomputed,
         "reward_breakdown": _reward_breakdown(report),
         **_check_counts(shown_verdicts(report, messages)),
-        "termination": termination_of(report),
-        "error_type": error.get("error_type"),
-        "error": None if message is None else redact_text(text(message)),
-        "started_at": report.get("started_at") or None,
-        "seconds": report.get("duration_seconds"),
-        "seed": report.get("seed"),
-        "attempts": 1 + len(entries(report.get("attempts"))),
-        "messages": sum(len(recorded) for _, recorded in recorded_messages(report)),
+        "termination": report.termination,
+        "error_type": report.error.type,
+        "error": None if error is None else redact_text(error),
+        "started_at": report.started_at or None,
+        "seconds": report.seconds,
+        "seed": report.seed,
+        "attempts": 1 + len(report.attempts),
+        "messages": sum(len(recorded) for _, recorded in report.conversations()),
         **_call_counts(messages),
-        **_player_cells(mapping(report, "config")),
+        "agent": _join(agent.name for agent in report.agents.values()),
+        "agent_model": _join(_models_of(report, "agent")),
+        "user_model": _join(_models_of(report, "user")),
         **_usage_cells(report, _free_sides(report, source)),
-        "state_changed": environment.get("db_changed"),
-        "query": mapping(report, "task").get("query") or None,
-        "final_answer": report.get("final_answer"),
+        "state_changed": report.environment.get("db_changed"),
+        "query": report.query or None,
+        "final_answer": report.final_answer,
     }
 
 
-def _reward_breakdown(report: Shape) -> str | None:
+def _reward_breakdown(report: RecordedReport) -> str | None:
     found = [
-        entry.get("reward_breakdown") or mapping(entry, "reward_info").get("reward_breakdown")
-        for entry in evaluations(report)
+        each.raw.get("reward_breakdown") or each.reward_info.get("reward_breakdown")
+        for each in report.evaluations
     ]
     return next((text(each) for each in found if each), None)
 
@@ -81,54 +74,32 @@ def _call_counts(messages: Iterable[ShownMessage]) -> dict[str, object]:
     return {"tool_calls": len(calls), "tool_errors": failed}
 
 
-def _player_cells(config: Shape) -> dict[str, object]:
-    agents = (mapping(each) for each in mapping(config, "agents").values())
-    names = (each.get("player") or each.get("agent_type") for each in agents)
-    models = mapping(config, "models")
-    return {
-        "agent": _join(names),
-        "agent_model": _join(_ids_of(models, "agent")),
-        "user_model": _join(_ids_of(models, "user")),
-    }
+def _models_of(report: RecordedReport, side: str) -> Iterator[str | None]:
+    return (known for name, known in report.models.items() if name.partition("_")[0] == side)
 
 
-def _ids_of(models: Mapping[str, object], side: str) -> Iterator[object]:
-    for name, model in models.items():
-        if name.partition("_")[0] == side:
-            yield mapping(model).get("model_id")
-
-
-def _join(names: Iterable[object]) -> str | None:
-    return ", ".join(dict.fromkeys(text(name) for name in names if name is not None)) or None
+def _join(names: Iterable[str | None]) -> str | None:
+    return ", ".join(dict.fromkeys(name for name in names if name is not None)) or None
 
 
 _SIDES = ("agent", "user")
 
 
-def _free_sides(report: Shape, source: OpenedSource) -> dict[str, bool]:
+def _free_sides(report: RecordedReport, source: OpenedSource) -> dict[str, bool]:
     """Tell for each side if a cost of zero means free, rather than not known."""
-    priced = unpriced_models(source.config) == []
-    noted = recorded_simulation(report)
+    free = unpriced_models(source.config) == [] or not report.tokens
+    noted = report.simulation.raw
+    return {side: noted.get(f"{side}_cost", 0.0) is not None and free for side in _SIDES}
+
+
+def _usage_cells(report: RecordedReport, free: Mapping[str, bool]) -> dict[str, object]:
+    sides = {side: [each for each in report.usage if _side(each) == side] for side in _SIDES}
     return {
-        side: noted.get(f"{side}_cost", 0.0) is not None and (priced or not _has_tokens(report))
-        for side in _SIDES
-    }
-
-
-def _has_tokens(report: Shape) -> bool:
-    used = list(usage_of(report))
-    return any(_sum(used, key) for key in ("input_tokens", "output_tokens"))
-
-
-def _usage_cells(report: Shape, free: Mapping[str, bool]) -> dict[str, object]:
-    used = list(usage_of(report))
-    sides = {side: [each for each in used if _side(each) == side] for side in _SIDES}
-    return {
-        "cost": _cost(used, all(free.values())),
+        "cost": _cost(report.usage, all(free.values())),
         **{f"{side}_cost": _cost(parts, free[side]) for side, parts in sides.items()},
-        "input_tokens": _sum(used, "input_tokens"),
-        "cached_tokens": _sum(used, "cached_input_tokens"),
-        "output_tokens": _sum(used, "output_tokens"),
+        "input_tokens": _sum(report.usage, "input_tokens"),
+        "cached_tokens": _sum(report.usage, "cached_input_tokens"),
+        "output_tokens": _sum(report.usage, "output_tokens"),
     }
 
 
@@ -151,10 +122,10 @@ def _sum(used: list[ComponentUsage], key: str) -> float | None:
 _NAMES = ("name", "evaluator", "metric")
 
 
-def check_rows(report: Shape, source: OpenedSource) -> Iterator[dict[str, object]]:
+def check_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[str, object]]:
     """Yield a row for each check, or for the verdict of an evaluator that lists none."""
     key = key_of(report)
-    verdicts = zip(evaluations(report), shown_verdicts(report, conversation(report)), strict=True)
+    verdicts = zip(report.evaluations, shown_verdicts(report, conversation(report)), strict=True)
     for evaluator, (returned, verdict) in enumerate(verdicts):
         listed = [_check_cells(each) for each in verdict.get("checks", ())]
         rows = listed if "checks" in verdict else [_verdict_cells(returned)]
@@ -174,48 +145,42 @@ def _check_cells(check: ShownCheck) -> dict[str, object]:
     }
 
 
-def _verdict_cells(returned: Shape) -> dict[str, object]:
-    passed, reward = returned.get("passed"), number(returned.get("reward"))
-    named = (text_or_none(returned.get(key)) for key in _NAMES)
+def _verdict_cells(returned: RecordedEvaluation) -> dict[str, object]:
+    named = (text_or_none(returned.raw.get(key)) for key in _NAMES)
     return {
         "kind": "VERDICT",
         "name": next(filter(None, named), None),
-        "met": passed if isinstance(passed, bool) else None if reward is None else reward >= 1,
+        "met": returned.passed,
         "counts": True,
         "arguments": None,
         "message": None,
-        "evidence": dict(returned),
+        "evidence": dict(returned.raw),
     }
 
 
-def message_rows(report: Shape, source: OpenedSource) -> Iterator[dict[str, object]]:
+def message_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[str, object]]:
     key = key_of(report)
-    for speaker, messages in recorded_messages(report):
+    for speaker, messages in report.conversations():
         for position, message in enumerate(messages):
-            used, answer = mapping(message, "usage"), message.get("role") == "tool"
+            answer = message.role == "tool"
             yield {
                 **key,
                 "position": position,
                 "speaker": speaker,
-                "role": message.get("role"),
-                "content": message.get("content"),
-                "tool_calls": len(entries(message.get("tool_calls"))),
-                "tool_call_id": _answers(message) if answer else None,
-                "failed": bool(message.get("error")) if answer else None,
-                "at": message.get("timestamp"),
-                "cost": message.get("cost"),
-                "input_tokens": used.get("prompt_tokens", used.get("input_tokens")),
-                "output_tokens": used.get("completion_tokens", used.get("output_tokens")),
+                "role": message.role,
+                "content": message.content,
+                "tool_calls": len(message.calls),
+                "tool_call_id": message.call_id if answer else None,
+                "failed": bool(message.error) if answer else None,
+                "at": message.timestamp,
+                "cost": message.cost,
+                "input_tokens": message.input_tokens,
+                "output_tokens": message.output_tokens,
             }
 
 
-def _answers(message: Shape) -> object:
-    return message.get("tool_call_id") or message.get("id")
-
-
-def tool_call_rows(report: Shape, source: OpenedSource) -> Iterator[dict[str, object]]:
+def tool_call_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[str, object]]:
     key = key_of(report)
-    types = mapping(report, "config", "environment", "tool_types")
     for message in conversation(report):
         for position, call in enumerate(message.get("calls", ())):
             yield {
@@ -223,7 +188,7 @@ def tool_call_rows(report: Shape, source: OpenedSource) -> Iterator[dict[str, ob
                 "message": message["index"],
                 "position": position,
                 "speaker": message.get("speaker"),
-                **_call_cells(call, types),
+                **_call_cells(call, report.tool_types),
             }
 
 

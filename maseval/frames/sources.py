@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from maseval.app.results.finding import UnknownRunError, holds_reports, open_recording, run_path
-from maseval.core.outcome import checked_report
+from maseval.core.outcome import parse_report
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.records import iter_records
@@ -59,7 +59,7 @@ _LEAST = {"status": None, "error": None, "duration_seconds": None}
 
 def _read_reports(path: Path) -> Iterator[Report]:
     for row, record in enumerate(iter_records(path), 1):
-        yield cast("Report", {**_LEAST, **checked_report(record, f"{path}, line {row}")})
+        yield cast("Report", {**_LEAST, **parse_report(record, f"{path}, line {row}").raw})
 
 
 def sources_of(runs: Sequence[AnyRun], options: ScoringOptions) -> list[FrameSource]:

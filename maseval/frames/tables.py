@@ -8,8 +8,9 @@ from maseval.app.benchmarks import support_by_name
 from maseval.app.results.recording import line_of, simulation_in
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.running.prices import unpriced_models
+from maseval.core.outcome import RecordedReport
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
-from maseval.core.shapes import Shape, mapping, text
+from maseval.core.shapes import mapping, text
 from maseval.core.storage.redaction import redact
 from maseval.frames.columns import (
     CHECKS,
@@ -26,7 +27,7 @@ from maseval.frames.sources import AnyRun, FrameSource, OpenedSource, sources_of
 from maseval.runs.annotations import annotations_or_problem
 
 Rows = Iterator[Mapping[str, object]]
-RowsOf = Callable[[Shape, OpenedSource], Iterator[dict[str, object]]]
+RowsOf = Callable[[RecordedReport, OpenedSource], Iterator[dict[str, object]]]
 
 
 def runs(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
@@ -76,7 +77,7 @@ def _frame(
 def _rows(sources: list[FrameSource], rows_of: RowsOf) -> Rows:
     for source in sources:
         opened = source.open()
-        for report in opened.reports:
+        for report in map(RecordedReport, opened.reports):
             for row in rows_of(report, opened):
                 yield {"run": source.name, **row}
 

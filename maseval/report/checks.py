@@ -5,11 +5,12 @@ returned is shown as it is. A report may also come with an ``explanation`` of it
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NotRequired, TypedDict
 
-from maseval.core.outcome import evaluations, recorded_simulation
-from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
+from maseval.core.outcome import RecordedEvaluation, RecordedReport
+from maseval.core.recorded import Part, Recorded, anything, dict_of, list_of
+from maseval.core.shapes import mapping, number, text, text_or_none
 from maseval.report.conversation import ShownMessage
 
 
@@ -47,117 +48,153 @@ class StateChange(TypedDict):
     after: object
 
 
-def shown_verdicts(report: Shape, messages: Sequence[ShownMessage]) -> list[ShownVerdict]:
+def _words(value: object) -> str:
+    return "" if value is None else text(value)
+
+
+def _evidence(value: object) -> str | None:
+    return text(value) if value else None
+
+
+class _JudgedAssertion(Recorded):
+    """An assertion that a judge answered."""
+
+    kind = Part(lambda value: text(value or "assertion").upper(), "assertion_type")
+    assertion = Part(text)
+    answer = Part(lambda value: text(value).lower())
+    evidence = Part(_evidence)
+
+
+class _Coverage(Recorded):
+    """The number of assertions, and of those that the judge answered."""
+
+    assertions = Part(lambda value: number(value) or 0)
+    rows = Part(lambda value: number(value) or 0)
+
+
+class _JudgedSides(Recorded):
+    """A verdict that consists of a judge's answers."""
+
+    rows = Part(list_of(_JudgedAssertion), "report")
+    errors = Part(dict_of(text), "judge_errors")
+    coverage = Part(dict_of(_Coverage))
+
+
+class _Claim(Recorded):
+    """A claim about the end state, in a call of a function."""
+
+    arguments = Part(dict_of(text))
+    message = Part(anything)
+
+    def __str__(self) -> str:
+        expected = "" if self.raw.get("assert_value", True) else " is false"
+        listed = ", ".join(f"{name}={value}" for name, value in self.arguments.items())
+        return f"{self.raw.get('env_type')}: {self.raw.get('func_name')}({listed}){expected}"
+
+
+class _Action(Recorded):
+    """A call that the reference solution makes."""
+
+    arguments = Part(mapping)
+    compared = Part(list_of(str), "compare_args")
+
+    def __str__(self) -> str:
+        return f"{self.raw.get('requestor', 'assistant')}: {self.raw.get('name')}"
+
+
+class _CheckRecord(Recorded):
+    """A check of any kind, which has some of these."""
+
+    met = Part(bool)
+    claim = Part(_Claim, "env_assertion")
+    action = Part(_Action)
+    action_match = Part(bool)
+    info = Part(anything)
+    justification = Part(anything)
+
+
+class _RewardInfo(Recorded):
+    """A verdict in the form of tau2-bench."""
+
+    reward = Part(number)
+    basis = Part(list_of(str), "reward_basis")
+    breakdown = Part(dict_of(number), "reward_breakdown")
+    db_check = Part(mapping)
+    claims = Part(list_of(_CheckRecord), "env_assertions")
+    actions = Part(list_of(_CheckRecord), "action_checks")
+    communicated = Part(list_of(_CheckRecord), "communicate_checks")
+    asserted = Part(list_of(_CheckRecord), "nl_assertions")
+    info = Part(mapping)
+    replay_error = Part(mapping, "info", "replay_error")
+
+
+def shown_verdicts(report: RecordedReport, messages: Sequence[ShownMessage]) -> list[ShownVerdict]:
     """Return each evaluator's verdict."""
-    return [_verdict(verdict, messages) for verdict in evaluations(report)]
+    return [_verdict(verdict, messages) for verdict in report.evaluations]
 
 
-def _verdict(verdict: Shape, messages: Sequence[ShownMessage]) -> ShownVerdict:
-    info = mapping(verdict.get("reward_info"))
-    if rows := _assertion_rows(verdict):
-        return {"checks": [_assertion_check(row) for row in rows], "notes": list(_doubts(verdict))}
+def _verdict(verdict: RecordedEvaluation, messages: Sequence[ShownMessage]) -> ShownVerdict:
+    sides, info = _JudgedSides(verdict.raw), _RewardInfo(verdict.reward_info)
+    if sides.rows and all({"assertion", "answer"} <= row.raw.keys() for row in sides.rows):
+        checks = [_assertion_check(row) for row in sides.rows]
+        return {"checks": checks, "notes": list(_doubts(sides))}
     if not info:
-        return {"returned": [(str(key), text(value)) for key, value in verdict.items()]}
-    basis = [str(kind) for kind in entries(info.get("reward_basis"))]
-    breakdown = mapping(info.get("reward_breakdown"))
+        return {"returned": [(str(key), text(value)) for key, value in verdict.raw.items()]}
     return {
-        "reward": number(info.get("reward")),
-        "basis": [(kind, number(breakdown.get(kind))) for kind in basis],
-        "checks": list(_checks(info, basis, messages)),
+        "reward": info.reward,
+        "basis": [(kind, info.breakdown.get(kind)) for kind in info.basis],
+        "checks": list(_checks(info, messages)),
         "notes": list(_notes(info)),
     }
 
 
-def _assertion_rows(verdict: Shape) -> list[Shape]:
-    """Return the assertions that a judge answered, where a verdict consists of such."""
-    rows = [mapping(row) for row in entries(verdict.get("report"))]
-    return rows if all("assertion" in row and "answer" in row for row in rows) else []
-
-
-def _assertion_check(row: Shape) -> ShownCheck:
-    answer = text(row["answer"]).lower()
-    evidence = row.get("evidence")
+def _assertion_check(row: _JudgedAssertion) -> ShownCheck:
     return {
-        "kind": text(row.get("assertion_type") or "assertion").upper(),
-        "met": answer == "true",
-        "name": text(row["assertion"]),
-        "evidence": text(evidence) if evidence else None,
-        "counts": answer in ("true", "false"),
+        "kind": row.kind,
+        "met": row.answer == "true",
+        "name": row.assertion,
+        "evidence": row.evidence,
+        "counts": row.answer in ("true", "false"),
     }
 
 
-def _doubts(verdict: Shape) -> Iterator[str]:
+def _doubts(sides: _JudgedSides) -> Iterator[str]:
     """Yield doubts about the judge's answers, which the numbers do not show."""
-    errors = mapping(verdict.get("judge_errors"))
-    for side, error in errors.items():
-        yield f"the judge's answer about the {side} side cannot be read: {text(error)}"
-    for side, found in mapping(verdict.get("coverage")).items():
-        asserted = number(mapping(found).get("assertions")) or 0
-        judged_rows = number(mapping(found).get("rows")) or 0
-        if side not in errors and judged_rows < asserted:
-            yield f"the judge answered {judged_rows:g} of {asserted:g} assertions of {side}"
+    for side, error in sides.errors.items():
+        yield f"the judge's answer about the {side} side cannot be read: {error}"
+    for side, found in sides.coverage.items():
+        if side not in sides.errors and found.rows < found.assertions:
+            yield f"the judge answered {found.rows:g} of {found.assertions:g} assertions of {side}"
 
 
-def _checks(
-    info: Shape, basis: Sequence[str], messages: Sequence[ShownMessage]
-) -> Iterator[ShownCheck]:
-    for found in _state_checks(info):
-        yield _check(basis, *found)
+def _checks(info: _RewardInfo, messages: Sequence[ShownMessage]) -> Iterator[ShownCheck]:
+    if "db_match" in info.db_check:
+        verb = "equals" if info.db_check["db_match"] else "differs from"
+        name = f"the end state {verb} that of the reference"
+        yield _check(info, "DB", info.db_check["db_match"], name, None)
+    for each in info.claims:
+        yield _check(info, "ENV_ASSERTION", each.met, str(each.claim), each.claim.message)
     calls = _calls_in(messages)
-    for each in _each(info, "action_checks"):
-        action = mapping(each.get("action"))
-        name = f"{action.get('requestor', 'assistant')}: {action.get('name')}"
-        check = _check(basis, "ACTION", each.get("action_match"), name, None)
-        check["arguments"] = text(action.get("arguments", {}))
-        check["message"] = _first_call(action, check["arguments"], calls)
+    for each in info.actions:
+        check = _check(info, "ACTION", each.action_match, str(each.action), None)
+        check["arguments"] = text(each.action.raw.get("arguments", {}))
+        check["message"] = _first_call(each.action, check["arguments"], calls)
         yield check
-    for found in _text_checks(info):
-        yield _check(basis, *found)
+    for each in info.communicated:
+        yield _check(info, "COMMUNICATE", each.met, each.info, each.justification)
+    for each in info.asserted:
+        claimed = each.raw.get("nl_assertion") or each.raw.get("assertion")
+        yield _check(info, "NL_ASSERTION", each.met, claimed, each.justification)
 
 
-_Found = tuple[str, object, object, object]
-"""A check's kind, whether it is met, its name and its evidence."""
-
-
-def _state_checks(info: Shape) -> Iterator[_Found]:
-    db = mapping(info.get("db_check"))
-    if "db_match" in db:
-        verb = "equals" if db["db_match"] else "differs from"
-        yield "DB", db["db_match"], f"the end state {verb} that of the reference", None
-    for each in _each(info, "env_assertions"):
-        claim = mapping(each.get("env_assertion"))
-        yield "ENV_ASSERTION", each.get("met"), _assertion(claim), claim.get("message")
-
-
-def _text_checks(info: Shape) -> Iterator[_Found]:
-    for each in _each(info, "communicate_checks"):
-        yield "COMMUNICATE", each.get("met"), each.get("info"), each.get("justification")
-    for each in _each(info, "nl_assertions"):
-        claimed = each.get("nl_assertion") or each.get("assertion")
-        yield "NL_ASSERTION", each.get("met"), claimed, each.get("justification")
-
-
-def _each(info: Shape, key: str) -> list[Shape]:
-    return [mapping(entry) for entry in entries(info.get(key))]
-
-
-def _check(
-    basis: Sequence[str], kind: str, met: object, name: object, evidence: object
-) -> ShownCheck:
+def _check(info: _RewardInfo, kind: str, met: object, name: object, evidence: object) -> ShownCheck:
     return {
         "kind": kind,
         "met": bool(met),
         "name": text(name),
-        "evidence": text(evidence) if evidence else None,
-        "counts": kind in basis,
+        "evidence": _evidence(evidence),
+        "counts": kind in info.basis,
     }
-
-
-def _assertion(claim: Shape) -> str:
-    expected = "" if claim.get("assert_value", True) else " is false"
-    arguments = mapping(claim.get("arguments")).items()
-    listed = ", ".join(f"{name}={text(value)}" for name, value in arguments)
-    return f"{claim.get('env_type')}: {claim.get('func_name')}({listed}){expected}"
 
 
 _Calls = Mapping[tuple[object, object], Sequence[tuple[int, str]]]
@@ -173,16 +210,16 @@ def _calls_in(messages: Sequence[ShownMessage]) -> _Calls:
     return found
 
 
-def _first_call(action: Shape, arguments: str, calls: _Calls) -> int | None:
+def _first_call(action: _Action, arguments: str, calls: _Calls) -> int | None:
     """Return the message with the call that an action asks for; ``arguments`` are the action's."""
-    wanted, expected = mapping(action.get("arguments")), None
-    compared = action.get("compare_args")
-    names = set(wanted) if compared is None else {str(name) for name in entries(compared)}
-    for index, given in calls.get((action.get("name"), action.get("requestor")), ()):
+    expected = None
+    all_compared = action.raw.get("compare_args") is None
+    names = set(action.arguments) if all_compared else set(action.compared)
+    for index, given in calls.get((action.raw.get("name"), action.raw.get("requestor")), ()):
         if given == arguments:  # most calls are spelled alike, and need not be parsed
             return index
         if expected is None:
-            expected = _some(text(wanted), names)
+            expected = _some(text(action.arguments), names)
         if _some(given, names) == expected:
             return index
     return None
@@ -196,21 +233,19 @@ def _some(arguments: str, names: set[str]) -> dict[str, object] | None:
     return {name: given[name] for name in names if name in given}
 
 
-def _notes(info: Shape) -> Iterator[str]:
-    found = mapping(info.get("info"))
-    problem = mapping(found.get("replay_error"))
-    if problem:
+def _notes(info: _RewardInfo) -> Iterator[str]:
+    if problem := info.replay_error:
         yield f"The conversation cannot be replayed: {problem.get('error')}"
         yield f"expected: {text(problem.get('expected'))}"
         yield f"found: {text(problem.get('found'))}"
-    elif "note" in found:
-        yield text(found["note"])
+    elif "note" in info.info:
+        yield text(info.info["note"])
 
 
-def state_changes(report: Shape) -> list[StateChange]:
+def state_changes(report: RecordedReport) -> list[StateChange]:
     """Return the databases of the simulation and whether they changed."""
-    environment = mapping(report, "traces", "environment")
-    if not recorded_simulation(report):
+    environment = report.environment
+    if not report.simulation:
         return []
     company: StateChange = {
         "name": "Database",
@@ -227,42 +262,29 @@ def state_changes(report: Shape) -> list[StateChange]:
     return [each for each in (company, customer) if each["after"] is not None]
 
 
-def shown_explanation(report: Shape) -> dict[str, object] | None:
+def _dict_with(**parts: Callable[[object], object]) -> Callable[[object], dict[str, object]]:
+    """Return a function that reads these parts of an object."""
+    return lambda value: {name: read(mapping(value).get(name)) for name, read in parts.items()}
+
+
+_label = _dict_with(name=_words, rule=text_or_none, evidence=list_of(text))
+_wrong_field = _dict_with(
+    place=_words,
+    expected=text_or_none,
+    found=text_or_none,
+    message=number,  # the one that wrote it
+    call=text_or_none,
+    remedy=text_or_none,
+)
+_explanation = _dict_with(
+    summary=text_or_none,
+    label=lambda value: _label(value) if mapping(value) else None,
+    fields=list_of(_wrong_field),
+    sections=list_of(_dict_with(title=_words, lines=list_of(text))),
+)
+
+
+def shown_explanation(report: RecordedReport) -> dict[str, object] | None:
     """Return a report's ``explanation`` in the form that the page shows, or nothing."""
-    given = mapping(report, "explanation")
-    shown: dict[str, object] = {
-        "summary": text_or_none(given.get("summary")),
-        "label": _label(mapping(given.get("label"))),
-        "fields": [_wrong_field(mapping(each)) for each in entries(given.get("fields"))],
-        "sections": [_section(mapping(each)) for each in entries(given.get("sections"))],
-    }
+    shown = _explanation(report.explanation)
     return shown if any(shown.values()) else None
-
-
-def _label(label: Shape) -> dict[str, object] | None:
-    if not label:
-        return None
-    return {
-        "name": text(label.get("name", "")),
-        "rule": text_or_none(label.get("rule")),
-        "evidence": [text(line) for line in entries(label.get("evidence"))],
-    }
-
-
-def _wrong_field(field: Shape) -> dict[str, object]:
-    """Return a field with a wrong value in the end state; ``message`` is the one that wrote it."""
-    return {
-        "place": text(field.get("place", "")),
-        "expected": text_or_none(field.get("expected")),
-        "found": text_or_none(field.get("found")),
-        "message": number(field.get("message")),
-        "call": text_or_none(field.get("call")),
-        "remedy": text_or_none(field.get("remedy")),
-    }
-
-
-def _section(section: Shape) -> dict[str, object]:
-    return {
-        "title": text(section.get("title", "")),
-        "lines": [text(line) for line in entries(section.get("lines"))],
-    }

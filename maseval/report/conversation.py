@@ -1,11 +1,11 @@
 """The messages and tool calls of a repetition in one form, wherever its report keeps them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NotRequired, TypedDict
 
-from maseval.core.outcome import recorded_simulation
-from maseval.core.shapes import Shape, entries, mapping, number, text
+from maseval.core.outcome import RecordedCall, RecordedMessage, RecordedReport
+from maseval.core.shapes import Shape, text
 
 
 class CallResult(TypedDict):
@@ -45,25 +45,12 @@ class ShownMessage(TypedDict):
     failed: NotRequired[bool]
 
 
-def conversation(report: Shape) -> list[ShownMessage]:
+def conversation(report: RecordedReport) -> list[ShownMessage]:
     """Return the simulation's messages where there is one, else those of each agent."""
-    types = mapping(report, "config", "environment", "tool_types")
     messages: list[ShownMessage] = []
-    for speaker, recorded in recorded_messages(report):
-        messages += _with_answers(recorded, types, speaker)
+    for speaker, recorded in report.conversations():
+        messages += _with_answers(recorded, report.tool_types, speaker)
     return messages
-
-
-def recorded_messages(report: Shape) -> Iterator[tuple[str | None, list[Shape]]]:
-    """Yield the recorded messages of each agent, with its name where there are several agents."""
-    simulated = entries(recorded_simulation(report).get("messages"))
-    if simulated:
-        yield None, [mapping(message) for message in simulated]
-        return
-    agents = mapping(report, "traces", "agents")
-    for name, agent in agents.items():
-        speaker = str(name) if len(agents) > 1 else None
-        yield speaker, [mapping(each) for each in entries(mapping(agent).get("messages"))]
 
 
 _Waiting = list[tuple[object, ShownCall]]
@@ -71,34 +58,32 @@ _Waiting = list[tuple[object, ShownCall]]
 
 
 def _with_answers(
-    recorded: Sequence[Shape], types: Shape, speaker: str | None
+    recorded: Sequence[RecordedMessage], types: Shape, speaker: str | None
 ) -> list[ShownMessage]:
     """Return the messages in order, with each tool's answer beside the call it answers."""
     moments = [_moment(message) for message in recorded]
     messages: list[ShownMessage] = []
     waiting: _Waiting = []
     for index, message in enumerate(recorded):
-        role = message.get("role")
         took = _seconds(moments[index - 1], moments[index]) if index else None
-        if role == "tool" and (call := _answered_call(message, waiting)):
+        if message.role == "tool" and (call := _answered_call(message, waiting)):
             call["result"] = _result(message, took)
             continue
         shown = _message(index, message, _seconds(moments[0], moments[index]), took)
         if speaker is not None:
             shown["speaker"] = speaker
-        made = [mapping(call) for call in entries(message.get("tool_calls"))]
-        if made:
-            shown["calls"] = [_call(call, role, types) for call in made]
-        if role != "tool":
-            ids = (call.get("id") for call in made)
+        if message.calls:
+            shown["calls"] = [_call(call, message.role, types) for call in message.calls]
+        if message.role != "tool":
+            ids = (call.id for call in message.calls)
             waiting = list(zip(ids, shown.get("calls", ()), strict=True))
         messages.append(shown)
     return messages
 
 
-def _answered_call(message: Shape, waiting: _Waiting) -> ShownCall | None:
+def _answered_call(message: RecordedMessage, waiting: _Waiting) -> ShownCall | None:
     """Return the call that a tool message answers; calls without ids are answered in order."""
-    answers = message.get("tool_call_id") or message.get("id")
+    answers = message.call_id
     for position, (asked, call) in enumerate(waiting):
         if not answers or not asked or asked == answers:
             del waiting[position]
@@ -106,59 +91,46 @@ def _answered_call(message: Shape, waiting: _Waiting) -> ShownCall | None:
     return None
 
 
-def _message(index: int, message: Shape, seconds: float | None, took: float | None) -> ShownMessage:
-    shown: ShownMessage = {"index": index, "who": str(message.get("role") or "unknown")}
-    if (words := message.get("content")) is not None:
-        shown["text"] = text(words)
-    if cost := number(message.get("cost")):
-        shown["cost"] = cost
-    if tokens := _tokens(mapping(message, "usage")):
+def _message(
+    index: int, message: RecordedMessage, seconds: float | None, took: float | None
+) -> ShownMessage:
+    shown: ShownMessage = {"index": index, "who": message.role or "unknown"}
+    if message.content is not None:
+        shown["text"] = text(message.content)
+    if message.cost:
+        shown["cost"] = message.cost
+    if tokens := int((message.input_tokens or 0) + (message.output_tokens or 0)):
         shown["tokens"] = tokens
     if seconds is not None:
         shown["seconds"] = seconds
     if took is not None and took >= 0:
         shown["took"] = took
-    if message.get("error"):
+    if message.error:
         shown["failed"] = True
     return shown
 
 
-def _call(call: Shape, role: object, types: Shape) -> ShownCall:
-    function = mapping(call.get("function")) or call
-    name = str(function.get("name") or "unnamed tool")
+def _call(call: RecordedCall, role: str | None, types: Shape) -> ShownCall:
+    name = call.name or "unnamed tool"
     return {
         "name": name,
-        "by": str(call.get("requestor") or role or "assistant"),
-        "arguments": text(function.get("arguments", {})),
+        "by": call.requestor or role or "assistant",
+        "arguments": text(call.function.get("arguments", {})),
         "writes": types.get(name) == "write",
         "result": None,
     }
 
 
-# What the engine calls the two, and what results files of tau2-bench call them.
-_COUNTED = (("input_tokens", "output_tokens"), ("prompt_tokens", "completion_tokens"))
-
-
-def _tokens(usage: Shape) -> int:
-    """Return the first way of counting that finds any."""
-    counted = (sum(number(usage.get(name)) or 0 for name in names) for names in _COUNTED)
-    return int(next(filter(None, counted), 0))
-
-
-def _result(message: Shape, took: float | None) -> CallResult:
-    result: CallResult = {
-        "text": text(message.get("content") or ""),
-        "failed": bool(message.get("error")),
-    }
+def _result(message: RecordedMessage, took: float | None) -> CallResult:
+    result: CallResult = {"text": text(message.content or ""), "failed": bool(message.error)}
     if took:
         result["took"] = took
     return result
 
 
-def _moment(message: Shape) -> datetime | None:
-    recorded = message.get("timestamp")
+def _moment(message: RecordedMessage) -> datetime | None:
     try:
-        return datetime.fromisoformat(str(recorded)) if recorded else None
+        return datetime.fromisoformat(str(message.timestamp)) if message.timestamp else None
     except ValueError:
         return None
 

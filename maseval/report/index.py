@@ -10,18 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from maseval.core.outcome import (
-    ComponentUsage,
-    OutcomeKind,
-    TaskKey,
-    kind_of,
-    reward_of,
-    spent,
-    task_key,
-    termination_of,
-    usage_of,
-)
-from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
+from maseval.core.outcome import ComponentUsage, OutcomeKind, RecordedReport, TaskKey
+from maseval.core.recorded import Part, Recorded
+from maseval.core.shapes import Shape, text, text_or_none
 from maseval.core.storage.redaction import redact_text
 from maseval.report.results import (
     ComparedTask,
@@ -64,39 +55,30 @@ class Entry(NamedTuple):
     facts: tuple[Fact, ...]
 
 
-def entry_of(report: Shape, at: int) -> Entry:
+def entry_of(report: RecordedReport, at: int) -> Entry:
     """Return the entry of a report."""
-    used, status = spent(report), text_or_none(report.get("status"))
     return Entry(
         at,
-        task_key(report),
-        trial=text(report.get("repeat_idx", 0)),
-        run=text(report["run"]) if "run" in report else None,
-        outcome=kind_of(report),
-        status=status,
-        reward=reward_of(report),
-        ended=termination_of(report) or status,
-        labels=tuple(text(label) for label in entries(report.get("labels"))),
-        cost=used.cost,
-        tokens=used.tokens,
-        seconds=number(report.get("duration_seconds")),
-        started=text(report.get("started_at") or ""),
-        note=_note(report),
+        report.task,
+        trial=text(report.raw.get("repeat_idx", 0)),
+        run=report.run,
+        outcome=report.kind,
+        status=report.status,
+        reward=report.reward,
+        ended=report.termination or report.status,
+        labels=tuple(report.labels),
+        cost=report.cost,
+        tokens=report.tokens,
+        seconds=report.seconds,
+        started=report.started_at or "",
+        note=(task_title(report) or report.purpose or report.query or "")[:_NOTE_LENGTH],
         facts=tuple(facts_of(report)),
     )
 
 
-def task_title(report: Shape) -> str | None:
+def task_title(report: RecordedReport) -> str | None:
     """Return what the customer wants, from the report's title or its task."""
-    scenario = mapping(report, "task", "metadata", "user_scenario")
-    told = mapping(scenario, "instructions").get("reason_for_call")
-    return text_or_none(report.get("title") or told)
-
-
-def _note(report: Shape) -> str:
-    description = mapping(report, "task", "metadata", "description")
-    query = mapping(report, "task").get("query")
-    return text(task_title(report) or description.get("purpose") or query or "")[:_NOTE_LENGTH]
+    return report.title or report.reason_for_call
 
 
 Trials = Mapping[TaskKey, Sequence[tuple[str, Entry]]]
@@ -253,34 +235,22 @@ def _dates(started: Iterable[str]) -> str:
     return first if first[:10] == last[:10] else f"{first} to {last}"
 
 
-def facts_of(report: Shape) -> Iterator[Fact]:
+def facts_of(report: RecordedReport) -> Iterator[Fact]:
     """Yield the facts of the run that one report has; they may hold secrets."""
-    metadata = mapping(report, "task", "metadata")
     for key in ("domain", "split", "attribution"):
-        if metadata.get(key) is not None:
-            yield key.capitalize(), text(metadata[key])
-    for agent in mapping(report, "config", "agents").values():
-        yield from _agent(mapping(agent))
-    yield from _models(report)
-    if report.get("seed") is not None:
-        yield "Seed", text(report["seed"])
-    if report.get("run_id"):
-        yield "Run", text(report["run_id"])
-
-
-def _agent(agent: Shape) -> Iterator[Fact]:
-    """Yield the name of a scripted agent; the type of any other."""
-    name = agent.get("player") or agent.get("agent_type")
-    if name is not None:
-        rate = agent.get("error_rate")
-        yield "Agent", text(name) if rate is None else f"{text(name)}, error rate {text(rate)}"
-
-
-def _models(report: Shape) -> Iterator[Fact]:
-    for name, model in mapping(report, "config", "models").items():
-        model_id = mapping(model).get("model_id")
+        if report.metadata.get(key) is not None:
+            yield key.capitalize(), text(report.metadata[key])
+    for agent in report.agents.values():
+        if agent.name is not None:
+            rate = "" if agent.error_rate is None else f", error rate {agent.error_rate}"
+            yield "Agent", agent.name + rate
+    for name, model_id in report.models.items():
         if model_id is not None:
-            yield f"Model of {_role(str(name))}", text(model_id)
+            yield f"Model of {_role(name)}", model_id
+    if report.seed is not None:
+        yield "Seed", text(report.seed)
+    if report.run_id:
+        yield "Run", report.run_id
 
 
 def _role(name: str) -> str:
@@ -290,6 +260,15 @@ def _role(name: str) -> str:
     return f"{kind}s" if several and kind in ("agent", "tool") else plain.replace("_", " ")
 
 
+class _Software(Recorded):
+    """The versions of the code that a benchmark records."""
+
+    maseval = Part(text_or_none, "packages", "maseval")
+    commit = Part(text_or_none, "git", "commit_hash_short")
+    dirty = Part(bool, "git", "is_dirty")
+    python = Part(text_or_none, "python", "version")
+
+
 def _facts_of_benchmarks(benchmarks: Iterable[Shape]) -> Iterator[Fact]:
     """Yield all reports of a run share one object, which is looked at once."""
     shared = {id(each): each for each in benchmarks}
@@ -297,14 +276,13 @@ def _facts_of_benchmarks(benchmarks: Iterable[Shape]) -> Iterator[Fact]:
         for name, part in benchmark.items():
             if name not in _MACHINE:
                 yield from _settings(str(name), part)
-        packages, git = mapping(benchmark, "packages"), mapping(benchmark, "git")
-        if "maseval" in packages:
-            yield "maseval", text(packages["maseval"])
-        if git.get("commit_hash_short"):
-            dirty = " with changes" if git.get("is_dirty") else ""
-            yield "Commit", f"{text(git['commit_hash_short'])}{dirty}"
-        if "version" in mapping(benchmark, "python"):
-            yield "Python", text(mapping(benchmark, "python")["version"])
+        software = _Software(benchmark)
+        if software.maseval is not None:
+            yield "maseval", software.maseval
+        if software.commit:
+            yield "Commit", software.commit + (" with changes" if software.dirty else "")
+        if software.python is not None:
+            yield "Python", software.python
 
 
 def _settings(name: str, value: object) -> Iterator[Fact]:
@@ -320,9 +298,9 @@ def _first_few(values: list[str]) -> str:
     return ", ".join(values[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def usage_rows(report: Shape) -> list[dict[str, object]]:
+def usage_rows(report: RecordedReport) -> list[dict[str, object]]:
     """Tokens and cost of each component that used any, with those of earlier attempts."""
-    rows = [_usage_row(each) for each in usage_of(report)]
+    rows = [_usage_row(each) for each in report.usage]
     return [row for row in rows if any(value for key, value in row.items() if key != "name")]
 
 

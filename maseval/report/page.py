@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypedDict
 
-from maseval.core.outcome import checked_report
-from maseval.core.shapes import Shape, entries, mapping, text, text_or_none
+from maseval.core.outcome import RecordedError, RecordedReport, parse_report
+from maseval.core.shapes import Shape, text, text_or_none
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.report.checks import shown_explanation, shown_verdicts, state_changes
 from maseval.report.conversation import ShownMessage, conversation
@@ -69,29 +69,31 @@ def build_page(
 ) -> Page:
     """Return the page of these reports, ordered by domain, task and trial."""
     known = [_check_report(report, f"reports[{i}]") for i, report in enumerate(reports)]
-    tasks = by_task(entry_of(report, i) for i, report in enumerate(known))
-    benchmarks = (mapping(each, "config", "benchmark") for each in known)
+    # Parsed anew for each use: what was read of thousands of reports would fill the memory.
+    tasks = by_task(entry_of(RecordedReport(report), i) for i, report in enumerate(known))
+    benchmarks = (RecordedReport(each).benchmark for each in known)
     index = index_of(tasks, title, summary, plots, findings, facts, benchmarks, compared)
     named = [[(name, known[entry.at]) for name, entry in trials] for trials in tasks.values()]
     return Page(index, named)
 
 
 def _check_report(report: object, name: str) -> Shape:
-    checked = checked_report(report, name)
+    checked = parse_report(report, name).raw
     return report_of_simulation(checked) if is_simulation(checked) else checked
 
 
 def packet_of(reports: Sequence[NamedReport]) -> Packet:
     """Return the details of one task's simulations, from its reports in order."""
-    _, first = reports[0]
+    parsed = [RecordedReport(report) for _, report in reports]
+    first = parsed[0]
     trials = [
         _detail(each) if _same_task(each, first) else {**_task_detail(each), **_detail(each)}
-        for _, each in reports
+        for each in parsed
     ]
     return {"common": _task_detail(first), "names": [name for name, _ in reports], "trials": trials}
 
 
-def _same_task(one: Shape, other: Shape) -> bool:
+def _same_task(one: RecordedReport, other: RecordedReport) -> bool:
     """Return whether ``_task_detail`` is the same, without the trouble of writing it out."""
     try:
         return _task_parts(one) == _task_parts(other)
@@ -99,73 +101,66 @@ def _same_task(one: Shape, other: Shape) -> bool:
         return False
 
 
-def _task_parts(report: Shape) -> tuple[object, ...]:
-    return report.get("task"), report.get("title"), mapping(report, "config").get("user")
+def _task_parts(report: RecordedReport) -> tuple[object, ...]:
+    return report.raw.get("task"), report.title, report.user_scenario
 
 
-def _task_detail(report: Shape) -> Detail:
+def _task_detail(report: RecordedReport) -> Detail:
     return {"wish": task_title(report), "task": _instructions(report)}
 
 
-def _detail(report: Shape) -> Detail:
+def _detail(report: RecordedReport) -> Detail:
     messages = conversation(report)
     parts = {name: part(report, messages) for name, part in _PARTS.items()}
     return {name: part for name, part in parts.items() if part}
 
 
 # To show something more of a simulation, add its part here and a section to the page's script.
-_PARTS: dict[str, Callable[[Shape, list[ShownMessage]], object]] = {
-    "error": lambda report, _: _error(mapping(report, "error")),
+_PARTS: dict[str, Callable[[RecordedReport, list[ShownMessage]], object]] = {
+    "error": lambda report, _: _error(report.error),
     "attempts": lambda report, _: [
-        {"status": text(each.get("status")), "error": _error(mapping(each, "error"))}
-        for each in map(mapping, entries(report.get("attempts")))
+        {"status": text(each.status), "error": _error(each.error)} for each in report.attempts
     ],
     "verdicts": shown_verdicts,
     "explanation": lambda report, _: shown_explanation(report),
     "state": lambda report, _: state_changes(report),
     "messages": lambda _, messages: messages,
-    "answer": lambda report, messages: (
-        None if messages else text_or_none(report.get("final_answer"))
-    ),
+    "answer": lambda report, messages: None if messages else text_or_none(report.final_answer),
     "usage": lambda report, _: usage_rows(report),
     "record": lambda report, _: _record(report),
 }
 
 
-def _error(error: Shape) -> dict[str, object] | None:
+def _error(error: RecordedError) -> dict[str, object] | None:
     if not error:
         return None
-    shown = ("error_type", "error_message", "traceback")
-    more = {key: value for key, value in error.items() if key not in shown and value}
     return {
-        "type": text(error.get("error_type", "Error")),
-        "message": text(error.get("error_message", "")),
-        "traceback": text_or_none(error.get("traceback")),
-        "more": text(redact(more)) if more else None,
+        "type": error.type or "Error",
+        "message": error.message or "",
+        "traceback": error.traceback,
+        "more": text(redact(error.more)) if error.more else None,
     }
 
 
-def _instructions(report: Shape) -> list[tuple[str, str]]:
-    task = mapping(report, "task")
-    metadata = {key: value for key, value in mapping(task, "metadata").items() if value is not None}
+def _instructions(report: RecordedReport) -> list[tuple[str, str]]:
+    metadata = {key: value for key, value in report.metadata.items() if value is not None}
     shown = [
-        ("Query", text_or_none(task.get("query"))),
-        ("User instructions", text_or_none(mapping(report, "config", "user").get("scenario"))),
+        ("Query", report.query),
+        ("User instructions", report.user_scenario),
         ("Metadata", text(metadata) if metadata else None),
     ]
     return [(name, words) for name, words in shown if words]
 
 
-def _record(report: Shape) -> list[tuple[str, str]]:
-    models = mapping(report, "config", "models")
+def _record(report: RecordedReport) -> list[tuple[str, str]]:
     known = [
-        ("Status", report.get("status")),
-        ("Started", report.get("started_at")),
-        ("Seed", report.get("seed")),
-        ("Run", report.get("run_id")),
-        *((f"Model: {name}", mapping(model).get("model_id")) for name, model in models.items()),
+        ("Status", report.status),
+        ("Started", report.started_at),
+        ("Seed", text_or_none(report.seed)),
+        ("Run", report.run_id),
+        *((f"Model: {name}", model_id) for name, model_id in report.models.items()),
     ]
-    return [(name, _redacted(text(value))) for name, value in known if value is not None]
+    return [(name, _redacted(value)) for name, value in known if value is not None]
 
 
 # The names of a run and of its models are the same in thousands of reports.

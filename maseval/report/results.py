@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import OutcomeKind, TaskKey
-from maseval.core.shapes import Shape, entries, mapping
+from maseval.core.recorded import Part, Recorded, list_of
+from maseval.core.shapes import Shape, mapping
 from maseval.stats.estimation import estimate
 from maseval.stats.intervals import LEVEL, OVER_TASKS
 from maseval.stats.trials import count_trials
@@ -47,9 +48,15 @@ def _success_rate(name: str, reports: Sequence[_Judged]) -> dict[str, object]:
     }
 
 
-def summary_table(summary: Shape) -> dict[str, object]:
+class _Summary(Recorded):
+    rows = Part(list_of(mapping))
+    notes = Part(list_of(str))
+
+
+def summary_table(given: Shape) -> dict[str, object]:
     """Return a summary as columns and rows; each key that is not a count is a measure."""
-    rows = [mapping(row) for row in entries(summary.get("rows"))]
+    summary = _Summary(given)
+    rows = summary.rows
     counts = [key for key in ("tasks", "simulations") if any(key in row for row in rows)]
     known = {"name", *counts}
     measures = list(dict.fromkeys(key for row in rows for key in row if key not in known))
@@ -64,7 +71,7 @@ def summary_table(summary: Shape) -> dict[str, object]:
             }
             for row in rows
         ],
-        "notes": [str(note) for note in entries(summary.get("notes"))],
+        "notes": summary.notes,
     }
 
 

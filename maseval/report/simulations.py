@@ -1,7 +1,9 @@
 """Convert a simulation of a results file of tau2-bench into a report."""
 
+from maseval.core.outcome import RecordedTrace
+from maseval.core.recorded import Part
 from maseval.core.report import TaskExecutionStatus
-from maseval.core.shapes import Shape, entries, mapping, number
+from maseval.core.shapes import Shape, mapping, number, text_or_none
 
 # Ends that a verdict follows; after any other the agent was never judged.
 _JUDGED = frozenset({"agent_stop", "user_stop", "max_steps", "too_many_errors"})
@@ -11,8 +13,21 @@ _BROKEN = {
     "timeout": TaskExecutionStatus.TASK_TIMEOUT,
     "infrastructure_error": TaskExecutionStatus.ENVIRONMENT_ERROR,
 }
-# The role of a side's messages, and where its cost is.
-_SIDES = {"agent_model": ("assistant", "agent_cost"), "user_model": ("user", "user_cost")}
+# The role of each model's messages.
+_SIDES = {"agent_model": "assistant", "user_model": "user"}
+
+
+class _FileSimulation(RecordedTrace):
+    """A simulation in the form of tau2-bench; ``info`` tells why it broke, if it did."""
+
+    task_id = Part(str)
+    trial = Part(lambda value: int(number(value) or 0))
+    ended = Part(lambda value: str(value or ""), "termination_reason")
+    verdict = Part(mapping, "reward_info")
+    seconds = Part(lambda value: number(value) or 0.0, "duration")
+    error = Part(text_or_none, "info", "error")
+    error_type = Part(text_or_none, "info", "error_type")
+    traceback = Part(text_or_none, "info", "error_traceback")
 
 
 def is_simulation(shape: Shape) -> bool:
@@ -24,54 +39,55 @@ def report_of_simulation(
     simulation: Shape, *, domain: str = "", task: Shape | None = None, verdict: object = None
 ) -> dict[str, object]:
     """Return the report on a simulation; ``verdict`` takes the place of its own ``reward_info``."""
-    info = mapping(simulation.get("reward_info") if verdict is None else verdict)
-    ended = str(simulation.get("termination_reason") or "")
-    reward = {"reward": number(info.get("reward"))}
+    given = _FileSimulation(simulation)
+    info = given.verdict if verdict is None else mapping(verdict)
+    judged = {"reward": number(info.get("reward")), "termination_reason": given.ended}
     unknown = TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR
-    broken = _BROKEN.get(ended, unknown)
+    broken = _BROKEN.get(given.ended, unknown)
     return {
-        "task_id": str(simulation.get("task_id")),
-        "repeat_idx": int(number(simulation.get("trial")) or 0),
-        "status": (TaskExecutionStatus.SUCCESS if ended in _JUDGED else broken).value,
-        "error": _error(simulation, ended),
+        "task_id": given.task_id,
+        "repeat_idx": given.trial,
+        "status": (TaskExecutionStatus.SUCCESS if given.ended in _JUDGED else broken).value,
+        "error": _error(given),
         "traces": {"environment": {"domain": domain, "simulation": simulation}},
         "config": {},
-        "usage": {"models": {name: _usage(simulation, name) for name in _SIDES}},
-        "eval": [{**reward, "termination_reason": ended, "reward_info": info}] if info else [],
+        "usage": {"models": _usage(given)},
+        "eval": [{**judged, "reward_info": info}] if info else [],
         "task": _task(domain, task),
         "final_answer": None,
         "run_id": "",
-        "started_at": simulation.get("start_time") or simulation.get("timestamp"),
-        "duration_seconds": number(simulation.get("duration")) or 0.0,
+        "started_at": given.start_time or simulation.get("timestamp"),
+        "duration_seconds": given.seconds,
         "seed": simulation.get("seed"),
         "attempts": [],
     }
 
 
-def _error(simulation: Shape, ended: str) -> dict[str, object] | None:
-    if ended in _JUDGED:
+def _error(given: _FileSimulation) -> dict[str, object] | None:
+    if given.ended in _JUDGED:
         return None
-    info = mapping(simulation, "info")
-    words = info.get("error") or f"the simulation ended with {ended or 'no termination reason'}"
+    ended = given.ended or "no termination reason"
     return {
-        "error_type": info.get("error_type") or ended or "unknown",
-        "error_message": words,
-        "traceback": info.get("error_traceback"),
+        "error_type": given.error_type or given.ended or "unknown",
+        "error_message": given.error or f"the simulation ended with {ended}",
+        "traceback": given.traceback,
     }
 
 
-def _usage(simulation: Shape, model: str) -> dict[str, object]:
-    """Return the cost of a side, and its tokens as far as its messages count them."""
-    role, cost = _SIDES[model]
-    messages = (mapping(each) for each in entries(simulation.get("messages")))
-    counted = [mapping(each, "usage") for each in messages if each.get("role") == role]
-    tokens = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
+def _usage(given: _FileSimulation) -> dict[str, dict[str, object]]:
+    """Return the cost of each side, and its tokens as far as its messages count them."""
+    costs = {"agent_model": given.agent_cost, "user_model": given.user_cost}
+    own = {
+        model: [message for message in given.messages if message.role == role]
+        for model, role in _SIDES.items()
+    }
     return {
-        "cost": number(simulation.get(cost)) or 0.0,
-        **{
-            name: int(sum(number(each.get(theirs)) or 0 for each in counted))
-            for name, theirs in tokens.items()
-        },
+        model: {
+            "cost": costs[model] or 0.0,
+            "input_tokens": int(sum(message.input_tokens or 0 for message in messages)),
+            "output_tokens": int(sum(message.output_tokens or 0 for message in messages)),
+        }
+        for model, messages in own.items()
     }
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from maseval.core.outcome import TaskKey, task_key
-from maseval.core.shapes import Shape, mapping
+from maseval.core.outcome import RecordedReport, TaskKey
+from maseval.core.shapes import Shape
 from maseval.report.index import Entry, entry_of
 from maseval.runs.chain import Chain, LogLine, lines_of
 from maseval.runs.log import LogContents, LogReading
@@ -99,10 +99,11 @@ class LogIndex:
         return None if line is None else Position(line, chain.missing, chain.begun)
 
     def _add(self, record: dict[str, Any], offset: int, shared: Mapping[str, object]) -> None:
-        key = task_key(record)
-        if key not in self._titles:
-            self._titles[key] = self._title(record)
-        report = {**record, "traces": _environment(record), "title": self._titles[key]}
+        logged = RecordedReport(record)
+        if logged.task not in self._titles:
+            self._titles[logged.task] = self._title(record)
+        title = self._titles[logged.task]
+        report = RecordedReport({**record, "traces": _environment(logged), "title": title})
         entry = entry_of(report, offset)
         self._entries[offset] = entry._replace(
             key=self._once(entry.key), note=self._once(entry.note), facts=self._once(entry.facts)
@@ -114,10 +115,9 @@ class LogIndex:
         return same
 
 
-def _environment(record: Shape) -> dict[str, object]:
+def _environment(logged: RecordedReport) -> dict[str, object]:
     """Return the traces of the environment alone, which say why the conversation ended."""
-    traced = {"environment": mapping(record, "traces", "environment")}
     try:
-        return with_repeats(traced)
+        return with_repeats({"environment": logged.environment})
     except (KeyError, IndexError, TypeError):  # it names a part of itself that is not there
         return {}

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from maseval.core.shapes import Shape, entries, mapping, text
+from maseval.core.outcome import RecordedReport
 from maseval.report.conversation import conversation
 from maseval.runs import Simulation
 
@@ -34,7 +34,7 @@ _CHUNK = re.compile(r'"([^"]*)"|(\S+)')
 _AROUND = 90
 
 
-class Part(NamedTuple):
+class Passage(NamedTuple):
     """A text of a simulation: of which message, if of one, and what kind of text."""
 
     message: int | None
@@ -42,25 +42,25 @@ class Part(NamedTuple):
     text: str
 
 
-def parts_of(report: Shape) -> Iterator[Part]:
+def passages_of(report: RecordedReport) -> Iterator[Passage]:
     """Yield all that can be searched in a report."""
     for said in conversation(report):
         index = said["index"]
         if words := said.get("text"):
-            yield Part(index, "error" if said.get("failed") else "text", words)
+            yield Passage(index, "error" if said.get("failed") else "text", words)
         calls = said.get("calls") or ()
         if calls:
-            yield Part(index, "tool", "\n".join(call["name"] for call in calls))
-            yield Part(index, "argument", "\n".join(call["arguments"] for call in calls))
+            yield Passage(index, "tool", "\n".join(call["name"] for call in calls))
+            yield Passage(index, "argument", "\n".join(call["arguments"] for call in calls))
         results = [call["result"] for call in calls if call["result"] is not None]
         for where, failed in (("result", False), ("error", True)):
             texts = [each["text"] for each in results if each["failed"] is failed]
             if texts:
-                yield Part(index, where, "\n".join(texts))
-    if message := mapping(report, "error").get("error_message"):
-        yield Part(None, "error", text(message))
-    if labels := entries(report.get("labels")):
-        yield Part(None, "label", "\n".join(map(text, labels)))
+                yield Passage(index, where, "\n".join(texts))
+    if report.error.message:
+        yield Passage(None, "error", report.error.message)
+    if report.labels:
+        yield Passage(None, "label", "\n".join(report.labels))
 
 
 def chunks_of(words: str) -> list[str]:
@@ -69,9 +69,9 @@ def chunks_of(words: str) -> list[str]:
     return [chunk for chunk in found if any(map(str.isalnum, chunk))]
 
 
-def holds(part: Part, chunks: Sequence[str]) -> bool:
+def holds(passage: Passage, chunks: Sequence[str]) -> bool:
     """Return whether all chunks occur in a text, in upper or lower case."""
-    folded = part.text.casefold()
+    folded = passage.text.casefold()
     return all(chunk.casefold() in folded for chunk in chunks)
 
 
@@ -198,7 +198,7 @@ class SearchFile:
         return [name for (name,) in self._db.execute("SELECT name FROM runs")]
 
     def add(
-        self, run: str, one: Simulation, at: int, parts: Iterable[Part], *, unlabelled: bool
+        self, run: str, one: Simulation, at: int, passages: Iterable[Passage], *, unlabelled: bool
     ) -> None:
         """Add a report; an earlier one on the same simulation is no longer found."""
         made = self._db.execute(
@@ -207,12 +207,12 @@ class SearchFile:
             (*one, at, unlabelled, run),
         )
         # Never a number that was another's: words of what was forgotten are still there.
-        self._write(made.lastrowid or 0, parts)
+        self._write(made.lastrowid or 0, passages)
 
-    def _write(self, number: int, parts: Iterable[Part]) -> None:
+    def _write(self, number: int, passages: Iterable[Passage]) -> None:
         rows: dict[int, list[str]] = {}
-        for part in parts:
-            rows.setdefault(_row(number, part), []).append(part.text)
+        for passage in passages:
+            rows.setdefault(_row(number, passage), []).append(passage.text)
         self._db.executemany(
             "INSERT INTO words (rowid, text) VALUES (?, ?)",
             [(row, "\n".join(texts)) for row, texts in rows.items()],
@@ -232,7 +232,7 @@ class SearchFile:
             "UPDATE simulations SET unlabelled = 0 WHERE id = ? AND unlabelled", (number,)
         )
         if changed.rowcount and labels:
-            self._write(number, [Part(None, "label", "\n".join(labels))])
+            self._write(number, [Passage(None, "label", "\n".join(labels))])
 
     def matches(
         self, chunks: Sequence[str], places: Sequence[str], run: str | None
@@ -275,9 +275,9 @@ def _values(chunks: Sequence[str], run: str | None, most: int) -> list[object]:
     return [query, *([] if run is None else [run]), most]
 
 
-def _row(simulation: int, part: Part) -> int:
-    message = _NO_MESSAGE if part.message is None else min(part.message, _NO_MESSAGE - 1)
-    return (simulation << _SHIFT) | (message << _KIND_BITS) | PLACES.index(part.where)
+def _row(simulation: int, passage: Passage) -> int:
+    message = _NO_MESSAGE if passage.message is None else min(passage.message, _NO_MESSAGE - 1)
+    return (simulation << _SHIFT) | (message << _KIND_BITS) | PLACES.index(passage.where)
 
 
 def _place(row: int) -> tuple[int | None, str]:

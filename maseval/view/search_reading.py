@@ -6,15 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from maseval.core.outcome import kind_of
+from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
-from maseval.core.shapes import Shape, mapping
 from maseval.core.storage import strict_json
 from maseval.runs import Simulation
 from maseval.runs.config_file import LOG
 from maseval.runs.report_line import report_of, simulation_of
 from maseval.view.library import Library
-from maseval.view.search_file import Part, Progress, SearchFile, parts_of
+from maseval.view.search_file import Passage, Progress, SearchFile, passages_of
 
 _BATCH = 4 << 20
 _LABELLED_AT_ONCE = 20
@@ -71,13 +70,15 @@ def label_on(index: SearchFile, library: Library) -> bool:
     return False
 
 
-def parts_at(library: Library, run: str, at: int) -> list[Part]:
+def passages_at(library: Library, run: str, at: int) -> list[Passage]:
     """Return the texts of a simulation, read again from where they are; none if it is not there."""
     path = library.path_of(run)
     if not path.is_dir():
-        return list(parts_of({**library.run(run).source.report_at(at)}))
+        return list(passages_of(RecordedReport(library.run(run).source.report_at(at))))
     found = next(reports_from(path / LOG, at), None)
-    return [] if found is None or found.at != at else list(parts_of({**found.report}))
+    return (
+        [] if found is None or found.at != at else list(passages_of(RecordedReport(found.report)))
+    )
 
 
 def reports_from(log: Path, offset: int) -> Iterator[LoggedReport]:
@@ -99,7 +100,7 @@ def _report_in(line: bytes) -> tuple[Simulation, Report] | None:
         if record["kind"] != "report":
             return None
         simulation = simulation_of(record)
-        environment = mapping(record, "traces", "environment")
+        environment = RecordedReport(record).environment
         if "simulation" in environment:  # all that is said and done; the rest repeats it
             record["traces"] = {"environment": environment}
         return simulation, report_of(record, {})
@@ -134,9 +135,9 @@ def _read_batch(index: SearchFile, run: str, log: Path) -> bool:
         index.note(run, Progress(file, begin))
         end = begin
         for found in reports_from(log, begin):
-            shape: Shape = {**found.report}
-            failed = kind_of(shape) in ("fail", "error")
-            index.add(run, found.simulation, found.at, parts_of(shape), unlabelled=failed)
+            report = RecordedReport(found.report)
+            failed = report.kind in ("fail", "error")
+            index.add(run, found.simulation, found.at, passages_of(report), unlabelled=failed)
             end = found.end
             if end - begin > _BATCH:
                 break
@@ -153,10 +154,9 @@ def _read_results(library: Library, index: SearchFile, run: str, file: Path) -> 
     with index.writing():
         index.forget(run)
         index.note(run, Progress(now.st_ino, now.st_size))
-        for at, report in enumerate(reports):
-            shape: Shape = {**report}
-            failed = kind_of(shape) in ("fail", "error")
-            index.add(run, Simulation.of(report), at, parts_of(shape), unlabelled=failed)
+        for at, report in enumerate(map(RecordedReport, reports)):
+            failed = report.kind in ("fail", "error")
+            index.add(run, Simulation(*report.key), at, passages_of(report), unlabelled=failed)
     return True
 
 

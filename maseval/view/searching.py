@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NotRequired, TypedDict
 
 from maseval.core.exceptions import MASEvalError
+from maseval.core.outcome import RecordedReport
 from maseval.data.store import cache_dir
 from maseval.runs import Simulation
 from maseval.view.api import Answers, Query, required_parts
@@ -25,15 +26,15 @@ from maseval.view.search_file import (
     COUNTED,
     KINDS,
     Match,
-    Part,
+    Passage,
     SearchFile,
     chunks_of,
     excerpt_of,
     has_full_text_search,
     holds,
-    parts_of,
+    passages_of,
 )
-from maseval.view.search_reading import label_on, parts_at, read_on, unread
+from maseval.view.search_reading import label_on, passages_at, read_on, unread
 
 logger = logging.getLogger(__name__)
 
@@ -114,14 +115,14 @@ class Search:
             if not chunks:
                 return {"total": 0, "hits": [], "unread": left}
             found = index.matches(chunks, places, run)
-        read = lru_cache(maxsize=SHOWN)(self._parts)  # several hits may be in one simulation
+        read = lru_cache(maxsize=SHOWN)(self._passages)  # several hits may be in one simulation
         hits = map(Match.of, found[skip : skip + SHOWN])
         shown = [_hit_with_excerpt(each, read(each.run, each.at), chunks) for each in hits]
         return {"total": len(found), "more": len(found) >= COUNTED, "unread": left, "hits": shown}
 
-    def _parts(self, run: str, at: int) -> Sequence[Part]:
+    def _passages(self, run: str, at: int) -> Sequence[Passage]:
         try:
-            return parts_at(self.library, run, at)
+            return passages_at(self.library, run, at)
         except (OSError, IndexError, MASEvalError):  # it was deleted meanwhile
             return ()
 
@@ -145,25 +146,25 @@ def scan_logs(
     for name in library.places() if chunks else ():
         if run not in (None, name):
             continue
-        for report in library.run(name).source.reports():
-            for part in parts_of({**report}):
-                if part.where in places and holds(part, chunks):
+        for report in map(RecordedReport, library.run(name).source.reports()):
+            for passage in passages_of(report):
+                if passage.where in places and holds(passage, chunks):
                     total += 1
                     if skip < total <= skip + SHOWN:
                         hits.append(
                             {
-                                **_hit(name, Simulation.of(report)),
-                                "message": part.message,
-                                "where": part.where,
-                                "excerpt": excerpt_of(part.text, chunks),
+                                **_hit(name, Simulation(*report.key)),
+                                "message": passage.message,
+                                "where": passage.where,
+                                "excerpt": excerpt_of(passage.text, chunks),
                             }
                         )
     return {"total": total, "unread": 0, "hits": hits}
 
 
-def _hit_with_excerpt(hit: Match, parts: Sequence[Part], chunks: Sequence[str]) -> SearchHit:
+def _hit_with_excerpt(hit: Match, passages: Sequence[Passage], chunks: Sequence[str]) -> SearchHit:
     place = hit.message, hit.where
-    text = "\n".join(part.text for part in parts if part[:2] == place)
+    text = "\n".join(passage.text for passage in passages if passage[:2] == place)
     return {
         **_hit(hit.run, hit.simulation),
         "message": hit.message,

@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from maseval.core.outcome import TaskKey, task_key
+from maseval.core.outcome import RecordedReport, TaskKey
 from maseval.core.report import Report
-from maseval.core.shapes import Shape, entries, mapping, text
+from maseval.core.shapes import Shape, mapping
 from maseval.report.index import Entry, Fact, TaskFindings, Trials, by_task, entry_of, index_of
 from maseval.report.page import Packet, packet_of
 from maseval.runs import Simulation
@@ -136,14 +136,13 @@ class JudgedFile:
         self.notes: Sequence[str] = list(getattr(recorded, "notes", ()))
         self._reports = list(recorded.reports())
         self._places = {Simulation.of(each): at for at, each in enumerate(self._reports)}
-        titles = {key: reader.title(self, each) for key, each in self._first_of_each()}
+        keys = [RecordedReport(each).task for each in self._reports]
+        first = dict(zip(reversed(keys), reversed(self._reports), strict=True))
+        titles = {key: reader.title(self, each) for key, each in first.items()}
         self._entries = [
-            entry_of({**each, "title": titles[task_key(each)]}, at)
-            for at, each in enumerate(self._reports)
+            entry_of(RecordedReport({**each, "title": titles[key]}), at)
+            for at, (key, each) in enumerate(zip(keys, self._reports, strict=True))
         ]
-
-    def _first_of_each(self) -> Iterator[tuple[TaskKey, Report]]:
-        return iter({task_key(each): each for each in reversed(self._reports)}.items())
 
     def reports(self) -> Iterator[Report]:
         return iter(self._reports)
@@ -281,4 +280,4 @@ class ViewedRun:
 
 
 def _labels_in(completed: Shape) -> tuple[str, ...]:
-    return tuple(text(label) for label in entries(completed.get("labels")))
+    return tuple(RecordedReport(completed).labels)

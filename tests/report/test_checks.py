@@ -1,10 +1,12 @@
+from maseval.core.outcome import RecordedReport
 from maseval.report.checks import shown_verdicts, state_changes
 from maseval.report.conversation import conversation
 from tests.report.builders import report, reward_info, simulated
 
 
 def verdict_on(finished):
-    (verdict,) = shown_verdicts(finished, conversation(finished))
+    parsed = RecordedReport(finished)
+    (verdict,) = shown_verdicts(parsed, conversation(parsed))
     return verdict
 
 
@@ -85,13 +87,13 @@ def test_any_other_verdict_is_shown_as_it_was_returned():
 
 
 def test_state_changes_are_those_of_the_databases_that_exist():
-    (database,) = state_changes(simulated())
+    (database,) = state_changes(RecordedReport(simulated()))
     assert (database["changed"], database["before"], database["after"]) == (
         True,
         "a" * 64,
         "b" * 64,
     )
-    assert state_changes(report()) == []
+    assert state_changes(RecordedReport(report())) == []
 
 
 def test_judged_assertions_are_shown_one_by_one_and_undecided_ones_do_not_count():
@@ -102,7 +104,7 @@ def test_judged_assertions_are_shown_one_by_one_and_undecided_ones_do_not_count(
     ]
     coverage = {"assertions": 4, "rows": 2}
     verdict = {"report": rows, "judge_errors": {}, "coverage": {"system": coverage}}
-    (shown,) = shown_verdicts({"eval": [verdict]}, [])
+    (shown,) = shown_verdicts(RecordedReport({"eval": [verdict]}), [])
     assert [
         (check["kind"], check["name"], check["met"], check["counts"], check["evidence"])
         for check in shown["checks"]
@@ -117,5 +119,5 @@ def test_judged_assertions_are_shown_one_by_one_and_undecided_ones_do_not_count(
 def test_an_answer_of_the_judge_that_cannot_be_read_is_noted():
     row = {"assertion": "told", "answer": "TRUE", "assertion_type": "user"}
     verdict = {"report": [row], "judge_errors": {"system": "no JSON"}, "coverage": {}}
-    (shown,) = shown_verdicts({"eval": [verdict]}, [])
+    (shown,) = shown_verdicts(RecordedReport({"eval": [verdict]}), [])
     assert shown["notes"] == ["the judge's answer about the system side cannot be read: no JSON"]

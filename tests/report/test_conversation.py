@@ -1,5 +1,10 @@
-from maseval.report.conversation import conversation
+from maseval.core.outcome import RecordedReport
+from maseval.report import conversation as shown
 from tests.report.builders import answered, call, report, said, simulated
+
+
+def conversation(finished):
+    return shown.conversation(RecordedReport(finished))
 
 
 def test_each_answer_stands_beside_its_call():

@@ -1,5 +1,6 @@
 import pytest
 
+from maseval.core.outcome import RecordedReport
 from maseval.report.checks import shown_explanation
 from tests.report.builders import report
 
@@ -14,7 +15,7 @@ GIVEN = {
 
 
 def test_an_explanation_keeps_its_label_fields_and_words():
-    shown = shown_explanation(report(explanation=GIVEN))
+    shown = shown_explanation(RecordedReport(report(explanation=GIVEN)))
 
     assert shown["summary"] == "failed at DB"
     assert shown["label"]["evidence"] == ["seen"]
@@ -27,19 +28,19 @@ def test_an_explanation_keeps_its_label_fields_and_words():
 
 
 def test_a_report_without_one_has_none():
-    assert shown_explanation(report()) is None
-    assert shown_explanation(report(explanation={})) is None
+    assert shown_explanation(RecordedReport(report())) is None
+    assert shown_explanation(RecordedReport(report(explanation={}))) is None
 
 
 @pytest.mark.parametrize("odd", [None, 3, "text", [], [None], {"fields": 3, "label": "x"}])
 def test_an_explanation_of_an_odd_shape_does_no_harm(odd):
-    assert shown_explanation(report(explanation=odd)) is None
+    assert shown_explanation(RecordedReport(report(explanation=odd))) is None
 
 
 def test_whatever_stands_in_it_becomes_text():
     odd = {"summary": 3, "sections": [{"title": None, "lines": [{"a": 1}, None]}, "text"]}
 
-    shown = shown_explanation(report(explanation=odd))
+    shown = shown_explanation(RecordedReport(report(explanation=odd)))
 
     assert shown["summary"] == "3"
     assert shown["sections"][0]["lines"] == ['{"a": 1}', "null"]

@@ -1,12 +1,12 @@
-from maseval.core.shapes import mapping
+from maseval.core.outcome import RecordedReport
 from maseval.report.index import facts_of, run_facts, usage_rows
 from tests.report.builders import report, simulated
 
 
 def facts_in(reports, more=()):
-    started = [each["started_at"] for each in reports]
-    benchmarks = [mapping(each, "config", "benchmark") for each in reports]
-    return run_facts(started, more, map(facts_of, reports), benchmarks)
+    parsed = [RecordedReport(each) for each in reports]
+    started = [each.started_at for each in parsed]
+    return run_facts(started, more, map(facts_of, parsed), [each.benchmark for each in parsed])
 
 
 def test_the_facts_of_all_reports_are_put_together():
@@ -64,8 +64,12 @@ def test_usage_has_a_row_for_each_component_that_used_something():
     attempts = [{"usage": {"models": {"clerk": {"cost": 1.0}}}}]
     finished = report(usage=usage, attempts=attempts)
 
-    assert [row["name"] for row in usage_rows(finished)] == ["clerk", "user", "clerk (attempt 1)"]
-    assert [row["cost"] for row in usage_rows(finished)] == [0.5, 0.25, 1.0]
+    assert [row["name"] for row in usage_rows(RecordedReport(finished))] == [
+        "clerk",
+        "user",
+        "clerk (attempt 1)",
+    ]
+    assert [row["cost"] for row in usage_rows(RecordedReport(finished))] == [0.5, 0.25, 1.0]
 
 
 def test_what_else_is_known_of_the_run_comes_before_what_its_reports_say():

@@ -16,6 +16,7 @@ from maseval.app.results.recording import SimulationLine, line_of, lines_of, sim
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.task_names import TaskName
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import RecordedReport
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.shapes import Shape
 from maseval.report.checks import shown_verdicts, state_changes
@@ -161,15 +162,16 @@ def _simulation_view(
     folder: Recording, chosen: Simulation, recorded: Sequence[Simulation], explain: bool
 ) -> SimulationView:
     report, support = folder.report(chosen), support_for(folder)
-    messages = conversation(report)
+    parsed = RecordedReport(report)
+    messages = conversation(parsed)
     unexplained = support.explanation_obstacle(folder) if explain else None
     return SimulationView(
         line=line_of(report),
         trials=[line_of(folder.report(one)) for one in recorded],
         task=report["task"],
         messages=messages,
-        verdicts=shown_verdicts(report, messages),
-        changes=state_changes(report),
+        verdicts=shown_verdicts(parsed, messages),
+        changes=state_changes(parsed),
         error=report["error"],
         title=support.task_title(report),
         diagnosis=support.diagnosis(report) if explain and unexplained is None else None,
