@@ -1,6 +1,6 @@
 """The command ``maseval``, put together from its commands; to add one, name its file here."""
 
-import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,7 +19,7 @@ from maseval.cli import (
     tau2,
     view,
 )
-from maseval.cli.command_line import RootGroup
+from maseval.cli.command_line import RootGroup, read_env_file
 from maseval.cli.options import add_commands, examples
 
 app = typer.Typer(
@@ -61,18 +61,25 @@ def options(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")
     ] = False,
+    env_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--env-file",
+            help="Read environment variables from a file of NAME=VALUE lines, such as .env; those "
+            "that are set already stay. May stand anywhere.",
+            metavar="FILE",
+        ),
+    ] = None,
     show_version: Annotated[
         bool,
         typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
     context.obj = {"debug": debug}
+    if env_file is not None:
+        read_env_file(env_file)
 
 
 def main() -> None:
     """Run the installed command ``maseval``."""
-    arguments = sys.argv[1:]
-    if "--debug" in arguments:
-        # Whoever repeats a command to see more adds this at its end.
-        arguments = ["--debug", *(word for word in arguments if word != "--debug")]
-    app(args=arguments, prog_name="maseval")
+    app(prog_name="maseval")

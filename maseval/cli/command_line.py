@@ -6,14 +6,18 @@ with ``--debug`` only.
 """
 
 import os
+import re
 import sys
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from maseval.cli.console import inert, stderr
-from maseval.core.exceptions import MASEvalError, ResultFileError
+from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from maseval.core.storage.redaction import Secrets, redact_command, redact_text
 
 FAILED = 1
@@ -55,7 +59,7 @@ class RootGroup(PlainGroup):
         self, info_name: str | None, args: list[str], *rest: Any, **more: Any
     ) -> typer.Context:
         words = list(args)
-        context: Any = super().make_context(info_name, args, *rest, **more)
+        context: Any = super().make_context(info_name, _ours_first(words), *rest, **more)
         context.meta.setdefault(_WORDS, [str(info_name), *words])
         return context  # type: ignore[no-any-return]
 
@@ -69,9 +73,83 @@ class RootGroup(PlainGroup):
         except (MASEvalError, OSError) as error:
             if is_debugging(ctx):
                 raise
-            words = f"[bold red]Error:[/] {inert(_message(error))}"
-            stderr().print(words, highlight=False, soft_wrap=True)
+            print_error(error)
             raise typer.Exit(_code(exit_code(error), ctx)) from None
+
+
+def print_error(error: Exception) -> None:
+    """Print an error as one message."""
+    words = f"[bold red]Error:[/] {inert(_message(error))}"
+    stderr().print(words, highlight=False, soft_wrap=True)
+
+
+def invoke_words(context: typer.Context, words: Sequence[str]) -> int:
+    """Run a command of this command line, whose errors are printed, and return its exit code."""
+    context.meta[_WORDS] = [str(context.find_root().info_name), *words]
+    try:
+        with _context_of(context, words) as own:
+            own.command.invoke(own)
+    except typer.Exit as done:
+        return done.exit_code
+    except (MASEvalError, OSError) as error:
+        print_error(error)
+        return exit_code(error)
+    return 0
+
+
+def check_words(context: typer.Context, words: Sequence[str]) -> None:
+    """Raise what is wrong with the options of a command, and run nothing."""
+    _context_of(context, words).close()
+
+
+def _context_of(context: typer.Context, words: Sequence[str]) -> Any:
+    command: Any = context.find_root().command
+    rest, name = list(words), []
+    while isinstance(command, TyperGroup):
+        name.append(rest.pop(0))
+        command = command.commands[name[-1]]
+    return command.make_context(" ".join(name), rest, parent=context.find_root())
+
+
+def _ours_first(words: Sequence[str]) -> list[str]:
+    """Put our own options first: whoever repeats a command to see more adds them at its end."""
+    first, others = [], list[str]()
+    every = iter(words)
+    for word in every:
+        if word == "--debug" or word.startswith(f"{_ENV_FILE}="):
+            first.append(word)
+        elif word == _ENV_FILE:
+            first += [word, *islice(every, 1)]
+        else:
+            others.append(word)
+    return [*first, *others]
+
+
+def read_env_file(path: Path) -> None:
+    """Set the variables of a file of NAME=VALUE lines, except those that are set already."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path} is no text in UTF-8") from None
+    for number, line in enumerate(map(str.strip, lines), start=1):
+        if not line or line.startswith("#"):
+            continue
+        found = _VARIABLE.fullmatch(line)
+        if found is None:
+            # The line itself is not repeated: it may hold a key.
+            raise ConfigurationError(f"{path}, line {number} is not NAME=VALUE")
+        quoted, plain = found["quoted"], found["plain"]
+        os.environ.setdefault(found["name"], plain if quoted is None else quoted)
+
+
+_ENV_FILE = "--env-file"
+_VARIABLE = re.compile(
+    r"""(export\s+)?(?P<name>[A-Za-z_]\w*)\s*=\s*"""
+    r"""((?P<quote>["'])(?P<quoted>((?!(?P=quote)).)*)(?P=quote)(\s+\#.*)?|(?P<plain>[^"'\s]*)(\s+\#.*)?)""",
+    re.ASCII,
+)
 
 
 def command_line(context: typer.Context) -> str:

@@ -15,6 +15,8 @@ import typer
 from maseval.app.running.options import ExtraArguments, Flag, OptionSpec, list_options
 from maseval.cli import completion
 from maseval.cli.completion import quietly
+from maseval.cli.console import here, inert, stdout
+from maseval.cli.run_file import ConfigFile, SavedConfig, save_options
 
 _COMPLETIONS: dict[str, Callable[..., completion.Offer]] = {
     "domain": completion.domains,
@@ -22,24 +24,50 @@ _COMPLETIONS: dict[str, Callable[..., completion.Offer]] = {
 }
 
 
-def command_with(options: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def command_with(
+    options: type, *, file: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of an options object, beside those of its own.
 
-    The function's first parameter gets what was given, as keywords for the object.
+    The function's first parameter gets what was given, as keywords for the object. With ``file``
+    the options can be read from a file and written to one.
     """
     listed = [each for each in list_options(options) if each.flag]
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         def command(**given: Any) -> None:
-            function({each.name: _value_of(each, given) for each in listed}, **given)
+            values = {each.name: _value_of(each, given) for each in listed}
+            if file and _saved(listed, values, given):
+                return
+            function(values, **given)
 
         _, *own = inspect.signature(function).parameters.values()
         others = [_keyword(each.name, each.annotation, each.default) for each in own]
+        if file:
+            others += [_keyword("config", ConfigFile, None)]
+            others += [_keyword("save_config", SavedConfig, None)]
         vars(command)["__signature__"] = inspect.Signature([*_parameters(listed), *others])
         command.__name__, command.__doc__ = function.__name__, function.__doc__
         return command
 
     return decorate
+
+
+def _saved(options: list[OptionSpec], values: dict[str, Any], given: dict[str, Any]) -> bool:
+    """Write the options to the file that was named, if one was; what is as usual is left out."""
+    path, _ = given.pop("save_config"), given.pop("config")
+    if path is None:
+        return False
+    usual = {each.name: _default(each) for each in options}
+    named = {"benchmark": given["benchmark"]} if "benchmark" in given else {}
+    chosen = {
+        name: value
+        for name, value in {**named, **values}.items()
+        if value != usual.get(name) and value not in ([], {})
+    }
+    save_options(path, given["context"], chosen)
+    stdout().print(f"Written: {inert(here(path))}", highlight=False)
+    return True
 
 
 def _parameters(options: list[OptionSpec]) -> list[inspect.Parameter]:

@@ -1,17 +1,22 @@
 """``maseval run``."""
 
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from maseval import commands
 from maseval.app.running.run_options import BenchmarkRunOptions
-from maseval.cli.command_line import command_line, is_debugging
-from maseval.cli.console import stderr, stdout
+from maseval.cli.command_line import check_words, command_line, invoke_words, is_debugging
+from maseval.cli.console import inert, stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson, examples
 from maseval.cli.results import finish
+from maseval.cli.run_file import FileRun, command_words, read_run_file
 from maseval.cli.view import Watching
 
 EXAMPLES = examples(
@@ -33,16 +38,21 @@ EXAMPLES = examples(
         "maseval run shopping.py:make --set shelves=3 --output runs/mine --json",
         "a function that makes the benchmark; the same command again resumes the run",
     ),
+    ("maseval run models.toml", "all runs of a file, each with the options it has there"),
     ("maseval new benchmark shopping", "a benchmark to start from"),
 )
 
 
-@command_with(BenchmarkRunOptions)
+@command_with(BenchmarkRunOptions, file=True)
 def run(
     given: dict[str, Any],
     context: typer.Context,
     benchmark: Annotated[
-        str, typer.Argument(help="FILE.py:NAME or package.module:NAME.", metavar="BENCHMARK")
+        str,
+        typer.Argument(
+            help="FILE.py:NAME, package.module:NAME, or FILE.toml with options.",
+            metavar="BENCHMARK",
+        ),
     ],
     as_json: AsJson = False,
 ) -> None:
@@ -56,8 +66,13 @@ def run(
 
     Tasks: those it was made with, of its method load_tasks, or of TASKS or load_tasks in its file.
 
+    A FILE.toml has the options of one run or of several; the same command again resumes them all.
+
     The run is for maseval show, report, compare and plots, like any other.
     """
+    if benchmark.endswith(".toml"):
+        _run_file(Path(benchmark), context, as_json=as_json)
+        return
     watching = Watching(wanted=given["view"])
     given |= {"display": display(stderr()), "command": command_line(context)}
     given["on_view"] = watching.on_view
@@ -65,3 +80,49 @@ def run(
     console = stderr() if as_json else stdout()
     debug = is_debugging(context)
     finish(result, console, as_json=as_json, debug=debug, watching=watching)
+
+
+def _run_file(path: Path, context: typer.Context, *, as_json: bool) -> None:
+    """Run what a file lists, one after the other; what is typed counts for each of them."""
+    typed = {
+        name: value
+        for name, value in context.params.items()
+        if name not in ("benchmark", "as_json") and _is_typed(context, name)
+    }
+    runs = [
+        each._replace(options={**each.options, **typed, **({"json": True} if as_json else {})})
+        for each in read_run_file(path)
+    ]
+    for each in runs:
+        with _named_in_errors(path, each):
+            check_words(context, command_words(each, path))
+    codes: list[int] = []
+    for each in runs:
+        if each.name is not None:
+            stderr().print(f"[bold]{inert(each.name)}[/bold]", highlight=False)
+        codes.append(invoke_words(context, command_words(each, path)))
+        if codes[-1] >= _INTERRUPTED:
+            break
+    if len(runs) > 1 and not as_json:
+        folders = " ".join(shlex.quote(str(each.folder(path))) for each in runs)
+        stdout().print(f"maseval compare {inert(folders)}", highlight=False, soft_wrap=True)
+    raise typer.Exit(max(codes))
+
+
+# The shells' codes for programs that a signal ended.
+_INTERRUPTED = 128
+
+
+@contextmanager
+def _named_in_errors(path: Path, run: FileRun) -> Iterator[None]:
+    try:
+        yield
+    except Exception:
+        where = f"{path}, run {run.name}" if run.name else str(path)
+        stderr().print(f"[bold]{inert(where)}:[/bold]", highlight=False)
+        raise
+
+
+def _is_typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"

@@ -1,11 +1,15 @@
 """Short names of tasks with long ids: a part of the id, or the number in the list."""
 
 import difflib
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from maseval.core.exceptions import ConfigurationError
+
 _SHOWN = 4
+_NUMBERS = re.compile(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*", re.ASCII)
 
 
 class TaskName(NamedTuple):
@@ -30,6 +34,27 @@ def tasks_called(name: str, tasks: Iterable[TaskName]) -> list[TaskName]:
         every, name = [task for task in every if task.domain == domain], rest
     rules = (_exactly, _by_number) if name.isdecimal() else (_exactly, _beginning, _containing)
     return next((found for rule in rules if (found := rule(name, every))), [])
+
+
+def list_names(names: Iterable[str], tasks: Iterable[TaskName]) -> list[str]:
+    """Write out numbers such as ``1-5,9``, also after ``domain/``; ids stay as they are."""
+    ids = {task.task_id for task in tasks}
+    listed: list[str] = []
+    for name in names:
+        domain, slash, rest = name.rpartition("/")
+        if rest in ids or not _NUMBERS.fullmatch(rest):
+            listed.append(name)
+        else:
+            listed += [f"{domain}{slash}{number}" for number in _numbers_in(rest)]
+    return listed
+
+
+def _numbers_in(text: str) -> Iterator[int]:
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        if last and int(last) < int(first):
+            raise ConfigurationError(f"task {part!r}: write the smaller number first")
+        yield from range(int(first), int(last or first) + 1)
 
 
 def _exactly(name: str, tasks: Sequence[TaskName]) -> list[TaskName]:

@@ -32,8 +32,8 @@ class Flag:
     """An option on the command line: its help, and the panel of the help that it stands in.
 
     ``typed`` is the type of what is typed, where that is not the option's own; pairs of arguments
-    are typed as a list of words. ``alias`` is what tau2-bench calls it: read, but not shown. With
-    ``env`` the variable ``MASEVAL_<NAME>`` stands for it.
+    are typed as a list of words. ``alias`` is what tau2-bench or inspect calls it: read, but not
+    shown. With ``env`` the variable ``MASEVAL_<NAME>`` stands for it.
     """
 
     help: str

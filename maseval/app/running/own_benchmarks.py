@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from maseval.app.results.task_names import TaskName, tasks_called, why_not_one
+from maseval.app.results.task_names import TaskName, list_names, tasks_called, why_not_one
 from maseval.app.running.options import ExtraArguments
 from maseval.app.running.own_code import (
     OwnCode,
@@ -291,7 +291,7 @@ def _no_arguments(arguments: ExtraArguments, place: object) -> None:
 
 def _wanted_names(tasks: Sequence[Task], names: Sequence[str]) -> set[TaskName]:
     every, wanted = [name_of(task) for task in tasks], set[TaskName]()
-    for name in names:
+    for name in list_names(names, every):
         found = tasks_called(name, every)
         if len(found) != 1:
             raise UnknownTaskNameError(

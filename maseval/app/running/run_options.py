@@ -45,9 +45,11 @@ class FolderRunOptions(OutputOptions):
 
     task_id: Annotated[
         Sequence[str],
-        Flag("Only this task (repeatable)", TASKS, alias="task_ids", typed=list[str]),
+        Flag("Only this task, or 1-5,9 (repeatable)", TASKS, alias="task_ids", typed=list[str]),
     ] = ()
-    num_tasks: Annotated[int | None, Flag("Maximum tasks per domain", TASKS, short="-n")] = None
+    num_tasks: Annotated[
+        int | None, Flag("Maximum tasks per domain", TASKS, short="-n", alias="limit")
+    ] = None
     trials: Annotated[
         int, Flag("Trials per task", TASKS, short="-k", alias="num_trials", recorded=True)
     ] = 1

@@ -32,7 +32,7 @@ EXAMPLES = examples(
 )
 
 
-@command_with(MACSRunOptions)
+@command_with(MACSRunOptions, file=True)
 def run(given: dict[str, Any], context: typer.Context, as_json: AsJson = False) -> None:
     """Run tasks, and save every finished simulation in a run folder.
 

@@ -51,7 +51,7 @@ EXAMPLES = examples(
 SETTINGS = {"allow_extra_args": True}
 
 
-@command_with(RunOptions)
+@command_with(RunOptions, file=True)
 def run(
     given: dict[str, Any],
     context: typer.Context,

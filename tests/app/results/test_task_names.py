@@ -2,7 +2,8 @@
 
 import pytest
 
-from maseval.app.results.task_names import TaskName, tasks_called, why_not_one
+from maseval.app.results.task_names import TaskName, list_names, tasks_called, why_not_one
+from maseval.core.exceptions import ConfigurationError
 
 AIRLINE = [TaskName("airline", str(number)) for number in range(3)]
 RETAIL = [TaskName("retail", str(number)) for number in range(2)]
@@ -34,6 +35,29 @@ EVERY = [*AIRLINE, *RETAIL, *TELECOM]
 )
 def test_a_task_is_called_by_id_number_beginning_or_part(name, tasks, found):
     assert tasks_called(name, tasks) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("0-2", ["0", "1", "2"]),
+        ("1,3-4,9", ["1", "3", "4", "9"]),
+        ("retail/0-1", ["retail/0", "retail/1"]),
+        ("7-8-9", ["7-8-9"]),
+        ("mms,sms", ["mms,sms"]),
+    ],
+)
+def test_numbers_are_listed_and_spanned(name, names):
+    assert list_names([name], EVERY) == names
+
+
+def test_an_id_that_looks_like_numbers_is_an_id():
+    assert list_names(["1-2"], [TaskName("d", "1-2")]) == ["1-2"]
+
+
+def test_a_span_from_large_to_small_is_refused():
+    with pytest.raises(ConfigurationError, match="'5-1': write the smaller number first"):
+        list_names(["5-1"], EVERY)
 
 
 def test_a_number_is_that_of_the_task_and_not_a_part_of_an_id():

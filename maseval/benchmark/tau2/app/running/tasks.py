@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.app.results.task_names import TaskName, tasks_called, why_not_one
+from maseval.app.results.task_names import TaskName, list_names, tasks_called, why_not_one
 from maseval.app.running.own_code import OwnCode, load_named
 from maseval.benchmark.tau2.data_loader import UnknownTaskError, load_raw_tasks, load_tasks
 from maseval.benchmark.tau2.domains import (
@@ -160,7 +160,7 @@ def _resolve_task_names(
     """Find the tasks with these names; an id that several domains have means each of them."""
     every = [TaskName(name, str(task.id)) for name, tasks in selected.items() for task in tasks]
     chosen: set[TaskName] = set()
-    for name in task_ids:
+    for name in list_names(task_ids, every):
         found = tasks_called(name, every)
         words = why_not_one(name, found, every)
         if not found:

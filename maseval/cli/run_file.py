@@ -1,0 +1,179 @@
+"""Runs as a file: ``--config FILE.toml``, ``--save-config`` and ``maseval run FILE.toml``.
+
+The file has the options of the command line under their own names. What is typed counts more than
+an environment variable, and that more than the file. With ``[[run]]`` tables it is a set of runs:
+each has the options above them and its own, and a name by which its folder is called.
+"""
+
+import difflib
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from maseval.app.running.run_options import OUTPUT
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.storage.files import write_bytes
+from maseval.core.storage.redaction import redact
+
+BENCHMARK, RUNS, NAME = "benchmark", "run", "name"
+_COMMANDS = {"tau2": ("tau2", "run"), "macs": ("macs", "run")}
+
+
+class RunFileError(ConfigurationError):
+    """A file does not say what to run."""
+
+
+class FileRun(NamedTuple):
+    """One run of a file: its options, and its name if there are several."""
+
+    options: dict[str, Any]
+    name: str | None = None
+
+    def folder(self, path: Path) -> Path:
+        """Return the run's folder, which is called like the file unless an option names one."""
+        usual = "-".join(filter(None, (path.stem, self.name)))
+        return Path(self.options.get("output", f"runs/{usual}"))
+
+
+def read_run_file(path: Path) -> list[FileRun]:
+    """Return the runs of a file; without ``[[run]]`` it is one run without a name."""
+    try:
+        content = _with_underscores(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise RunFileError(f"{path} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RunFileError(f"{path} is not TOML: {error}") from None
+    tables = content.pop(RUNS, None)
+    if tables is None:
+        return [FileRun(content)]
+    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+        raise RunFileError(f"{path}: {RUNS} is no list of tables; write [[{RUNS}]] before each run")
+    runs = [_run_of_set(path, content, _with_underscores(each)) for each in tables]
+    names = [each.name for each in runs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise RunFileError(f"{path} has two runs of the name {twice!r}; each needs its own")
+    return runs
+
+
+def _with_underscores(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {name.replace("-", "_"): value for name, value in table.items()}
+
+
+def _run_of_set(path: Path, shared: Mapping[str, Any], own: dict[str, Any]) -> FileRun:
+    name = own.pop(NAME, None)
+    if not isinstance(name, str) or not name or "/" in name:
+        raise RunFileError(
+            f'{path}: a [[{RUNS}]] has the {NAME} {name!r}; write {NAME} = "small", for example'
+        )
+    return FileRun({**shared, **own}, name)
+
+
+def command_words(run: FileRun, path: Path) -> list[str]:
+    """Return the words of the command that does the same as a run of the file at ``path``.
+
+    Its folder is always the same, so that the run resumes.
+    """
+    given = {"output": str(run.folder(path)), **run.options}
+    benchmark = given.pop(BENCHMARK, None)
+    if not isinstance(benchmark, str):
+        raise RunFileError(
+            f'{BENCHMARK} is {benchmark!r}; write {BENCHMARK} = "tau2", "macs" or "FILE.py:NAME"'
+        )
+    command = _COMMANDS.get(benchmark, ("run", benchmark))
+    return [*command, *(word for option in given.items() for word in option_words(*option))]
+
+
+def option_words(name: str, value: object) -> Iterator[str]:
+    """Yield an option as it is typed."""
+    option = f"--{name.replace('_', '-')}"
+    if isinstance(value, bool):
+        yield option if value else f"--no-{option[2:]}"
+    else:
+        for each in value if isinstance(value, list) else [value]:
+            yield from (option, _as_text(each))
+
+
+def _as_text(value: object) -> str:
+    return json.dumps(value) if isinstance(value, Mapping) else str(value)
+
+
+def _use_file(context: typer.Context, path: Path | None) -> Path | None:
+    """Let the options of the file stand where nothing is typed."""
+    if path is None or context.resilient_parsing:
+        return path
+    first, *others = read_run_file(path)
+    own, options = _benchmark_of(context), dict(first.options)
+    if others or (own is not None and options.pop(BENCHMARK, own) != own):
+        raise RunFileError(f"{path} is for another command: maseval run {path}")
+    parameters = {str(each.name): each for each in context.command.params}
+    for name in options:
+        if name not in parameters:
+            close = difflib.get_close_matches(name, parameters, 1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise RunFileError(f"{path}: there is no option {name!r}{hint}")
+    context.default_map = {
+        name: _as_default(value, many=bool(getattr(parameters[name], "multiple", False)))
+        for name, value in options.items()
+    }
+    return path
+
+
+def _benchmark_of(context: typer.Context) -> str | None:
+    """Return the benchmark that a command runs; None for ``maseval run``, which runs any."""
+    *group, _ = context.command_path.split()[1:]
+    return group[0] if group else None
+
+
+def _as_default(value: object, *, many: bool) -> object:
+    if many:
+        return [_as_text(each) for each in (value if isinstance(value, list) else [value])]
+    return _as_text(value) if isinstance(value, Mapping) else value
+
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        help="TOML file with any of these options; what is typed counts more.",
+        metavar="FILE.toml",
+        callback=_use_file,
+        is_eager=True,
+        rich_help_panel=OUTPUT,
+    ),
+]
+SavedConfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--save-config",
+        help="Write these options to a TOML file, for --config or maseval run; run nothing.",
+        metavar="FILE.toml",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
+def save_options(path: Path, context: typer.Context, options: Mapping[str, object]) -> None:
+    """Write options, without their secrets, to a file that ``maseval run`` takes."""
+    own = _benchmark_of(context)
+    content = redact({**({} if own is None else {BENCHMARK: own}), **options})
+    lines = (f"{name} = {_toml(value)}\n" for name, value in content.items())
+    write_bytes(path, "".join(lines).encode())
+
+
+def _toml(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return str(value)
+        case Mapping():
+            pairs = (f"{json.dumps(name)} = {_toml(each)}" for name, each in value.items())
+            return f"{{{', '.join(pairs)}}}"
+        case list() | tuple():
+            return f"[{', '.join(map(_toml, value))}]"
+    # JSON's strings are TOML's, but for this one character.
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

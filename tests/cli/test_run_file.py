@@ -1,0 +1,167 @@
+"""Runs as a file: ``--config``, ``--save-config``, and sets of runs."""
+
+import json
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from maseval.cli.command_line import read_env_file
+from maseval.core.exceptions import ConfigurationError
+from maseval.runs import RunFolder
+from tests.cli.commandline import last_json, maseval
+
+SET = """
+benchmark = "tau2"
+domain = "library"
+task_id = "1-2"
+
+[[run]]
+name = "gold"
+agent = "gold"
+
+[[run]]
+name = "noisy"
+agent = "noisy"
+agent-args = {error_rate = 1.0}
+"""
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_what_is_saved_is_the_same_run() -> None:
+    typed = ["--domain", "library", "--agent", "noisy", "--agent-args", "error_rate=0.5"]
+    typed += ["--task-id", "1-2", "--num-trials", "2", "--no-probe"]
+
+    saved = maseval("tau2", "run", *typed, "--save-config", "mine.toml")
+
+    assert saved.exit_code == 0 and not Path("runs").exists()
+    assert tomllib.loads(Path("mine.toml").read_text("utf-8")) == {
+        "benchmark": "tau2",
+        "domain": ["library"],
+        "agent": "noisy",
+        "agent_args": {"error_rate": 0.5},
+        "task_id": ["1-2"],
+        "trials": 2,
+        "probe": False,
+    }
+    assert maseval("tau2", "run", *typed, "--output", "runs/typed").exit_code == 0
+    assert maseval("tau2", "run", "--config", "mine.toml", "-o", "runs/read").exit_code == 0
+    assert maseval("run", "mine.toml").exit_code == 0
+    first, *others = (
+        {
+            name: value
+            for name, value in RunFolder.read(Path("runs", folder)).config.values.items()
+            if name not in ("command", "created_at", "run_id")
+        }
+        for folder in ("typed", "read", "mine")
+    )
+    assert others == [first, first]
+
+
+def test_what_is_typed_counts_more_than_the_file() -> None:
+    Path("mine.toml").write_text('domain = "library"\nagent = "noop"\ntrials = 3\n', "utf-8")
+
+    found = maseval("tau2", "run", "--config", "mine.toml", "-n", "1", "--trials", "1", "--json")
+
+    assert last_json(found.stdout)["overall"]["planned"] == 1
+
+
+def test_a_secret_is_not_saved() -> None:
+    key = "sk-abcdefghijklmnop1234567890"
+    typed = ["--domain", "library", "--agent-args", f"api_key={key}"]
+
+    maseval("tau2", "run", *typed, "--save-config", "mine.toml")
+
+    assert key not in Path("mine.toml").read_text("utf-8")
+
+
+def test_a_set_of_runs_is_run_and_resumed_as_a_whole() -> None:
+    Path("pair.toml").write_text(SET, "utf-8")
+
+    first = maseval("run", "pair.toml", "--json")
+    again = maseval("run", "pair.toml", "--json")
+
+    assert first.exit_code == again.exit_code == 0
+    gold, noisy = map(json.loads, first.stdout.splitlines())
+    assert [Path(each["folder"]).name for each in (gold, noisy)] == ["pair-gold", "pair-noisy"]
+    assert gold["overall"]["passed"] == 2 and gold["ran"] == noisy["ran"] == 2
+    assert [json.loads(line)["ran"] for line in again.stdout.splitlines()] == [0, 0]
+    assert "maseval compare runs/pair-gold runs/pair-noisy" in maseval("run", "pair.toml").stdout
+
+
+def test_what_is_typed_counts_for_every_run_of_a_set() -> None:
+    Path("pair.toml").write_text(SET, "utf-8")
+
+    found = maseval("run", "pair.toml", "--trials", "2", "--task-id", "1", "--json")
+
+    assert [json.loads(line)["overall"]["planned"] for line in found.stdout.splitlines()] == [2, 2]
+
+
+def test_a_run_that_fails_does_not_keep_the_others_from_running() -> None:
+    Path("pair.toml").write_text(SET.replace('"noisy"\nagent-args', '"no.py:x"\n#'), "utf-8")
+
+    found = maseval("run", "pair.toml", "--json")
+
+    assert found.exit_code == 2 and "no.py" in found.stderr
+    assert last_json(found.stdout)["overall"]["passed"] == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "content", "words"),
+    [
+        (["tau2", "run", "--config"], "domian = 'library'", "no option 'domian'; did you mean dom"),
+        (["tau2", "run", "--config"], "domain = ", "is not TOML"),
+        (["tau2", "run", "--config"], SET, "maseval run file.toml"),
+        (["tau2", "run", "--config"], "benchmark = 'macs'", "maseval run file.toml"),
+        (["run"], "domain = 'library'", "benchmark is None"),
+        (["run"], "run = 3", "write [[run]]"),
+        (["run"], "[[run]]\nagent = 'gold'", "a [[run]] has the name None"),
+        (["run"], "[[run]]\nname = 'a'\n[[run]]\nname = 'a'", "two runs of the name 'a'"),
+        (["run"], SET + "trails = 3", "--trails"),
+        (["run"], SET + "trials = 'x'", "file.toml, run noisy"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_before_anything_runs(
+    command: list[str], content: str, words: str
+) -> None:
+    Path("file.toml").write_text(content, "utf-8")
+
+    found = maseval(*command, "file.toml")
+
+    assert found.exit_code == 2 and words in " ".join(found.stderr.split())
+    assert not Path("runs").exists()
+
+
+def test_variables_are_read_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {"SET": "before"})
+    lines = ["# keys", "export ONE='a \"b\"'", 'TWO = "c # d" # e', "THREE=f#g", "FOUR=", "SET=h"]
+    Path(".env").write_text("\n".join(lines), "utf-8")
+
+    read_env_file(Path(".env"))
+
+    expected = {"ONE": 'a "b"', "TWO": "c # d", "THREE": "f#g", "FOUR": "", "SET": "before"}
+    assert os.environ == expected
+
+
+def test_a_line_that_is_no_variable_is_refused_without_its_text() -> None:
+    Path(".env").write_text("ONE=1\nsk-secret\n", "utf-8")
+
+    with pytest.raises(ConfigurationError, match=r"\.env, line 2 is not NAME=VALUE$"):
+        read_env_file(Path(".env"))
+
+
+def test_the_file_of_variables_may_be_named_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MASEVAL_AGENT_ARGS", raising=False)
+    Path("my.env").write_text("MASEVAL_AGENT_ARGS=error_rate=1.0\n", "utf-8")
+    typed = ["--domain", "library", "--agent", "noisy", "-n", "1", "--output", "runs/one"]
+
+    assert maseval("tau2", "run", *typed, "--env-file", "my.env").exit_code == 0
+    monkeypatch.delenv("MASEVAL_AGENT_ARGS")
+
+    config = RunFolder.read(Path("runs/one")).config.values
+    assert config["agent"]["error_rate"] == 1.0
