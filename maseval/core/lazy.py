@@ -14,15 +14,15 @@ from types import ModuleType
 def attach(package: str, file: str) -> list[str]:
     """Give a package the names that its stub lists; returns its ``__all__``.
 
-    Every line of the stub is ``from maseval.room.module import name as name``; a submodule is
-    ``from maseval.room import submodule as submodule``.
+    Every line of the stub is ``from maseval.room.module import name as name``, where the second may
+    be another name; a submodule is ``from maseval.room import submodule as submodule``.
 
     Args:
         package: The package's ``__name__``.
         file: The package's ``__file__``.
     """
     homes = _homes(Path(file).with_name("__init__.pyi"))
-    names: dict[str, object] = {name: _Name(name, homes[name]) for name in homes}
+    names: dict[str, object] = {name: _Name(name, *homes[name]) for name in homes}
     lazy_class = type("LazyPackage", (ModuleType,), {**names, "__dir__": _listing(list(homes))})
     sys.modules[package].__class__ = lazy_class
     return list(homes)
@@ -31,18 +31,19 @@ def attach(package: str, file: str) -> list[str]:
 class _Name:
     """A name that is loaded from its home when it is used: a member of a module, or a submodule."""
 
-    def __init__(self, name: str, home: str) -> None:
+    def __init__(self, name: str, home: str, name_there: str) -> None:
         self._name = name
         self._home = home
+        self._name_there = name_there
 
     def __get__(self, package: ModuleType, kind: type) -> object:
         if self._name in vars(package):
             return vars(package)[self._name]
         if self._home != package.__name__:
             home = import_module(self._home)
-            if hasattr(home, self._name) or not hasattr(home, "__path__"):
-                return getattr(home, self._name)
-        return import_module(f"{self._home}.{self._name}")
+            if hasattr(home, self._name_there) or not hasattr(home, "__path__"):
+                return getattr(home, self._name_there)
+        return import_module(f"{self._home}.{self._name_there}")
 
     def __set__(self, package: ModuleType, value: object) -> None:
         # Python puts every submodule it imports into its package: that must not hide the name.
@@ -60,10 +61,10 @@ def _listing(names: list[str]) -> object:
     return list_names
 
 
-def _homes(stub: Path) -> dict[str, str]:
-    """Return the module that each name of a stub is imported from."""
+def _homes(stub: Path) -> dict[str, tuple[str, str]]:
+    """Return the module that each name of a stub is imported from, and its name there."""
     return {
-        alias.name: line.module
+        alias.asname or alias.name: (line.module, alias.name)
         for line in ast.parse(stub.read_text(encoding="utf-8")).body
         if isinstance(line, ast.ImportFrom) and line.module
         for alias in line.names

@@ -1,0 +1,37 @@
+from maseval.core.outcome import Outcome as Outcome
+from maseval.stats.bootstrap import bootstrap_nested as bootstrap_nested
+from maseval.stats.bootstrap import bootstrap_tasks as bootstrap_tasks
+from maseval.stats.comparison import Comparison as Comparison
+from maseval.stats.comparison import ComparisonTable as ComparisonTable
+from maseval.stats.comparison import ComparisonTable as Table  # noqa: F401 - its earlier name
+from maseval.stats.comparison import Difference as Difference
+from maseval.stats.comparison import Flip as Flip
+from maseval.stats.comparison import Pair as Pair
+from maseval.stats.comparison import compare as compare
+from maseval.stats.comparison import compare_all as compare_all
+from maseval.stats.comparison import holm as holm
+from maseval.stats.compatibility import Compatibility as Compatibility
+from maseval.stats.compatibility import IncomparableRunsError as IncomparableRunsError
+from maseval.stats.compatibility import compatibility as compatibility
+from maseval.stats.estimation import Estimate as Estimate
+from maseval.stats.estimation import estimate as estimate
+from maseval.stats.intervals import Interval as Interval
+from maseval.stats.intervals import mean_interval as mean_interval
+from maseval.stats.intervals import wilson as wilson
+from maseval.stats.planning import Requirement as Requirement
+from maseval.stats.planning import SamplePlan as Plan  # noqa: F401 - its earlier name
+from maseval.stats.planning import SamplePlan as SamplePlan
+from maseval.stats.planning import requirement as requirement
+from maseval.stats.plots import cost_and_score as cost_and_score
+from maseval.stats.plots import difference_plot as difference_plot
+from maseval.stats.plots import label_bars as label_bars
+from maseval.stats.plots import pass_curves as pass_curves
+from maseval.stats.plots import trial_map as trial_map
+from maseval.stats.sign_flip import FlipTest as FlipTest
+from maseval.stats.sign_flip import sign_flip_test as sign_flip_test
+from maseval.stats.summary import GroupSummary as GroupSummary
+from maseval.stats.summary import Summary as Summary
+from maseval.stats.summary import summarise as summarise
+from maseval.stats.trials import outcomes_of as outcomes_of
+from maseval.stats.trials import pass_at_k as pass_at_k
+from maseval.stats.trials import pass_hat_k as pass_hat_k
