@@ -37,7 +37,20 @@ class PlainCommand(TyperCommand):
 
 
 class PlainGroup(TyperGroup):
-    """A group whose help shows its parameters plainly."""
+    """A group whose help shows its parameters plainly, and that knows the other groups."""
+
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
+        groups: list[tuple[str, Any]] = [("maseval", ctx.find_root().command)]
+        groups += [(f"maseval {name}", each) for name, each in groups[0][1].commands.items()]
+        if args and args[0] not in self.commands:
+            holders = [
+                f"{name} {args[0]}"
+                for name, each in groups
+                if args[0] in getattr(each, "commands", ())
+            ]
+            if holders:
+                ctx.fail(f"No such command {args[0]!r} here, but: {', '.join(holders)}")
+        return super().resolve_command(ctx, args)
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]  # its Context
         return _simplify(super().get_params(ctx))

@@ -62,12 +62,17 @@ def _read_reports(path: Path) -> Iterator[Report]:
         yield cast("Report", {**_LEAST, **parse_report(record, f"{path}, line {row}").raw})
 
 
-def sources_of(runs: Sequence[AnyRun], options: ScoringOptions) -> list[FrameSource]:
-    """Find the runs that are named, in that order; of a folder that holds runs, all by name.
+def sources_of(
+    runs: Sequence[AnyRun | Sequence[AnyRun]], options: ScoringOptions
+) -> list[FrameSource]:
+    """Find the runs that are named, also in lists; of a folder that holds runs, all by name.
 
     Without any, all below the folder of all runs.
     """
-    found = (each for run in runs or [default_root()] for each in _find_sources(run))
+    named: list[AnyRun] = []
+    for run in runs:
+        named += [run] if isinstance(run, str | os.PathLike) else run
+    found = (each for run in named or [default_root()] for each in _find_sources(run))
     kept = {path.resolve(): (path, form) for path, form in found}.values()
     short = [path.name if form == "folder" else path.stem for path, form in kept]
     return [

@@ -1,7 +1,7 @@
 """The five tables, over any number of runs."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Unpack
 
 from maseval.app.benchmarks import support_by_name
@@ -30,12 +30,13 @@ Rows = Iterator[Mapping[str, object]]
 RowsOf = Callable[[RecordedReport, OpenedSource], Iterator[dict[str, object]]]
 
 
-def runs(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
+def runs(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -> Frame:
     """Return a frame with one row for each run: its configuration and its numbers.
 
     Args:
         runs: Run folders, by path, by name or as ``last``; folders that hold runs; results files
-            of tau2-bench; files of a ``FileResultLogger``. Without any: all below ``./runs``.
+            of tau2-bench; files of a ``FileResultLogger``; or a list of these. Without any: all
+            below ``./runs``.
         options: How results files are judged; by default every reward is recomputed.
     """
     sources = sources_of(runs, ScoringOptions(**options))
@@ -47,28 +48,31 @@ def runs(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
     return Frame(RUNS, read)
 
 
-def simulations(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
+def simulations(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -> Frame:
     """Return a frame with one row for each simulation; arguments as for ``runs``."""
     return _frame(SIMULATIONS, simulation_rows, runs, options)
 
 
-def messages(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
+def messages(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -> Frame:
     """Return a frame with one row for each message; arguments as for ``runs``."""
     return _frame(MESSAGES, message_rows, runs, options)
 
 
-def tool_calls(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
+def tool_calls(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -> Frame:
     """Return a frame with one row for each tool call and its answer; arguments as for ``runs``."""
     return _frame(TOOL_CALLS, tool_call_rows, runs, options)
 
 
-def checks(*runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
+def checks(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -> Frame:
     """Return a frame with one row for each check of a verdict; arguments as for ``runs``."""
     return _frame(CHECKS, check_rows, runs, options)
 
 
 def _frame(
-    table: TableForm, rows_of: RowsOf, runs: tuple[AnyRun, ...], options: ScoringKeywords
+    table: TableForm,
+    rows_of: RowsOf,
+    runs: Sequence[AnyRun | Sequence[AnyRun]],
+    options: ScoringKeywords,
 ) -> Frame:
     sources = sources_of(runs, ScoringOptions(**options))
     return Frame(table, lambda: _rows(sources, rows_of))
@@ -85,7 +89,9 @@ def _rows(sources: list[FrameSource], rows_of: RowsOf) -> Rows:
 _FRAMES = (runs, simulations, messages, tool_calls, checks)
 
 
-def frame_named(table: str, *runs: AnyRun, **options: Unpack[ScoringKeywords]) -> Frame:
+def frame_named(
+    table: str, *runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]
+) -> Frame:
     """Return the frame of a table by its name."""
     return dict(zip(TABLES, _FRAMES, strict=True))[table](*runs, **options)
 

@@ -63,6 +63,41 @@ def test_a_wrong_name_is_one_message_and_exit_code_two():
     assert "did you mean 'BookingBenchmark'?" in done.stderr and "Traceback" not in done.stderr
 
 
+def test_a_benchmark_of_the_file_is_suggested_before_one_that_it_imports(tmp_path):
+    (tmp_path / "shop.py").write_text(
+        "from maseval.benchmark.booking import BookingBenchmark\n"
+        "class Shopping(BookingBenchmark): pass\n"
+    )
+
+    done = maseval("run", f"{tmp_path / 'shop.py'}:ShoppingBenchmark")
+
+    assert "did you mean 'Shopping'?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "others"),
+    [
+        (["explain", "last"], "maseval tau2 explain"),
+        (["score", "last"], "maseval tau2 score, maseval macs score"),
+        (["tau2", "compare", "a", "b"], "maseval compare"),
+    ],
+)
+def test_a_command_of_another_group_is_named(words, others):
+    done = maseval(*words)
+
+    assert done.exit_code == 2
+    shown = " ".join(done.stderr.replace("│", "").split())
+    assert f"here, but: {others} ╰" in shown
+
+
+def test_a_file_where_a_folder_is_needed_is_called_a_file(tmp_path):
+    (tmp_path / "results.json").write_text("{}")
+
+    done = maseval("bundle", tmp_path / "results.json")
+
+    assert "results.json is a file; this needs the folder of a run" in " ".join(done.stderr.split())
+
+
 def test_an_interrupted_run_says_how_to_resume_and_resumes(tmp_path):
     slow = (*BOOKING, "--agent-data", "delay_seconds=0.4", "--output", "r")
     process = started(*slow, "-j", 1, folder=tmp_path)

@@ -58,6 +58,10 @@ def test_what_makes_the_rows_gives_no_more_than_is_declared(table, run, saved):
     assert all(set(row) == {column.name for column in frame.columns} for row in frame._read())
 
 
+def test_a_list_of_runs_is_taken_as_the_runs_in_it(runs):
+    assert list(frames.simulations(runs)) == list(frames.simulations(*runs))
+
+
 def test_a_row_for_each_simulation_in_the_order_of_the_plan(run, reports):
     rows = list(frames.simulations(run))
 

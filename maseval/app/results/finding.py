@@ -30,6 +30,10 @@ def run_path(run: str | os.PathLike[str]) -> Path:
     named = default_root() / path
     if (named / "config.json").exists():
         return named
+    if path.is_file():
+        raise UnknownRunError(
+            f"{path} is a file; this needs the folder of a run, and `maseval runs` lists them"
+        )
     known = [state.path for state in list_runs()]
     if str(run) == LAST and known:
         return known[0]
