@@ -121,7 +121,9 @@ def invocations_in(
 def _invocation(row: TrajectoryRow) -> str:
     match row["role"]:
         case "Action":
-            called = [each["parameters"]["mock_fn_input"] for each in row["actions"] or []]
+            if (actions := row["actions"]) is None:
+                raise TypeError(f"a row of {row['source']!r} is an Action whose actions are null")
+            called = [each["parameters"]["mock_fn_input"] for each in actions]
             text = "\n".join(action_line(row["source"], each) for each in called)
         case "Observation":
             text = observation_line(row["source"], row["observation"])

@@ -92,6 +92,18 @@ def test_a_malformed_conversation_is_not_shown_to_the_judge(rows):
     assert judge.requests == []
 
 
+@pytest.mark.parametrize("strict", [True, False])
+def test_an_action_whose_actions_are_null_is_refused_and_not_shown_to_the_judge(strict):
+    rows = log().rows
+    rows["hotel"][1]["actions"] = None
+    if strict:
+        with pytest.raises(JudgeError, match=r"malformed.*'hotel' is an Action whose actions are"):
+            score(TRUE, TRUE, rows=rows, strict=True)
+    else:
+        result, judge = score(TRUE, TRUE, rows=rows)
+        assert "actions are null" in result["error"] and judge.requests == []
+
+
 @pytest.mark.data
 def test_the_published_sample_scores_as_published(macs_data):
     folder = macs_data / "sample_conversations" / "travel"

@@ -192,9 +192,12 @@ class ToolKitBase(Generic[DBT]):
     _discoverable: ClassVar[dict[str, ToolType]] = {}
     _mutating: ClassVar[frozenset[str]] = frozenset()
     _for_tasks: ClassVar[frozenset[str]] = frozenset()
+    _called: ClassVar[str]
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, *, called: str | None = None, **kwargs: Any) -> None:
+        """Collect the tools; ``called`` is the class's name in errors, which a model reads."""
         super().__init_subclass__(**kwargs)
+        cls._called = called or cls.__name__
         kits = [base for base in cls.__bases__ if issubclass(base, ToolKitBase)]
         cls._tool_types = {n: kind for kit in kits for n, kind in kit._tool_types.items()}
         cls._discoverable = {n: kind for kit in kits for n, kind in kit._discoverable.items()}
@@ -203,6 +206,8 @@ class ToolKitBase(Generic[DBT]):
         for name, method in methods.items():
             if hasattr(method, "__tau2_tool__"):
                 cls._add_tool(name, method)
+                if called:
+                    method.__qualname__ = f"{called}.{name}"
         for_tasks = {n for n, method in methods.items() if hasattr(method, "__tau2_for_tasks__")}
         cls._for_tasks = frozenset(for_tasks).union(*(kit._for_tasks for kit in kits))
 
@@ -261,7 +266,7 @@ class ToolKitBase(Generic[DBT]):
     def task_function(self, name: str) -> Callable[..., Any]:
         """A function that a task file may call: any tool, and those marked ``for_tasks``."""
         if not self.has_tool(name) and name not in self._for_tasks:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise AttributeError(f"{self._called!r} object has no attribute {name!r}")
         return cast(Method, getattr(self, name))
 
     def update_db(self, update_data: Mapping[str, Any] | None = None) -> None:

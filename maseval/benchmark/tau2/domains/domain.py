@@ -18,6 +18,9 @@ Precondition = Callable[[Any, Mapping[str, Any]], Iterator[str]]
 SpokenCondition = Callable[[Any, Mapping[str, Any], str], Iterator[str]]
 """The same for what only words can show; given also what the task tells the user."""
 
+VARIANT_MARK = "@"
+"""What stands between a domain and the way in which it searches, as in banking_knowledge@bm25."""
+
 
 class DomainDocument(Protocol):
     """A text of a domain's knowledge base."""
@@ -53,6 +56,7 @@ class Domain:
     task a file. ``task_policy`` is for policies that differ from task to task. ``require_ready``
     raises where a simulation would lack what its tools need beside the files.
     ``lenient_toolkit`` forgives what the rules do not, for those who ask for it.
+    ``retrieval`` is the original's name for how the agent gets at a knowledge base.
 
     Some things are known for those who ask whether a number is right, and may be left out:
     ``preconditions`` say, by the agent's tools, what the policy forbids as far as the database
@@ -80,6 +84,7 @@ class Domain:
     solo_refusal: str | None = None
     data_dir: Path | None = None
     lenient_toolkit: type[ToolKitBase[Any]] | None = None
+    retrieval: str | None = None
     preconditions: Mapping[str, Precondition] = field(default_factory=dict)
     spoken_conditions: Mapping[str, SpokenCondition] = field(default_factory=dict)
     permanence: Sequence[PermanenceRule] = ()
@@ -92,6 +97,11 @@ class Domain:
         if self.data_dir is not None:
             # Tasks keep the paths of their databases, and a run may change its working folder.
             object.__setattr__(self, "data_dir", Path(self.data_dir).absolute())
+
+    @property
+    def recorded_name(self) -> str:
+        """The name in results files, where ``retrieval`` has a field of its own."""
+        return self.name if self.retrieval is None else self.name.partition(VARIANT_MARK)[0]
 
     def policy(self, folder: Path, *, solo: bool = False) -> str:
         """Compose the agent's policy from the files in ``folder``."""

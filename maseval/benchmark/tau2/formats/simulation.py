@@ -179,3 +179,4 @@ class RunInfo(TypedDict):
     agent_info: SideInfo
     environment_info: EnvironmentInfo
     seed: NotRequired[int | None]
+    retrieval_config: NotRequired[str | None]

@@ -28,6 +28,7 @@ from maseval.benchmark.tau2.results import (
     read_results,
     simulation_of,
 )
+from maseval.benchmark.tau2.results.reading import recorded_domain
 from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.core.exceptions import ConfigurationError, ResultFileError
@@ -189,7 +190,7 @@ def _of_file(file: ResultsFile, domain: Domain | None, solo: bool) -> Simulation
         info = file.raw_info
         environment = mapping(info, "environment_info")
         trials = number(info.get("num_trials"))
-        whole.domain_name = text_or_none(environment.get("domain_name"))
+        whole.domain_name = recorded_domain(info)
         whole.tasks = file.tasks
         whole.policy = text_or_none(environment.get("policy"))
         whole.num_trials = int(trials) if trials is not None and isfinite(trials) else None

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from maseval.benchmark.tau2.conversation.recording import is_full_duplex
+from maseval.benchmark.tau2.domains import DOMAINS
+from maseval.benchmark.tau2.domains.domain import VARIANT_MARK
 from maseval.benchmark.tau2.formats.simulation import RawTask, RewardInfo, RunInfo, SimulationForm
 from maseval.benchmark.tau2.results.checking import (
     REWARD_INFO,
@@ -57,6 +59,22 @@ logger = logging.getLogger(__name__)
 OnMalformed = Callable[[ResultsFormatError], object]
 
 _SOLO_AGENT = "llm_agent_solo"
+
+
+def recorded_domain(info: Mapping[str, object]) -> str | None:
+    """Return the domain that the ``info`` of a results file names, with the way it searches.
+
+    The original has a field for that; files that we once wrote have it in the name.
+    """
+    name = mapping(info, "environment_info").get("domain_name")
+    if not isinstance(name, str):
+        return None
+    plain = DOMAINS.get(name)
+    retrieval = info.get("retrieval_config")
+    if plain is None or retrieval is None or retrieval == plain.retrieval:
+        return name
+    variant = f"{name}{VARIANT_MARK}{retrieval}"
+    return variant if variant in DOMAINS else name
 
 
 @dataclass(frozen=True)
@@ -198,12 +216,10 @@ class ResultsFile:
         except ResultsFormatError as error:  # reported again after all before it is read
             logger.warning("%s; the simulations come without their domain", error)
             return None, False, False
-        match info:
-            case {"environment_info": {"domain_name": str(domain)}}:
-                agent = info.get("agent_info") or {}
-                return domain, agent.get("implementation") == _SOLO_AGENT, is_voice(info)
-            case _:
-                return None, False, False
+        if (domain := recorded_domain(mapping(info))) is None:
+            return None, False, False
+        solo = mapping(info, "agent_info").get("implementation") == _SOLO_AGENT
+        return domain, solo, is_voice(mapping(info))
 
     @cached_property
     def form(self) -> str:

@@ -32,6 +32,7 @@ from maseval.data.store import AnyPath
 
 logger = logging.getLogger(__name__)
 # Of the original's command line, for reports that do not name them.
+_TASK_POLICIES = "(Policy is task-specific - see 'policy' field in each simulation)"
 _MAX_STEPS = 200
 _MAX_ERRORS = 10
 _DEFAULT_AGENT = "default_agent"
@@ -127,7 +128,7 @@ class _Export:
         self._spool = spool
         self._data_dir = data_dir
         self._release: Release | None = None
-        self._policies: dict[bool, str] = {}
+        self._policies: dict[tuple[bool, str | None], str] = {}
         self._domain = None if domain is None else domain_named(domain)
         self._config: Mapping[str, object] = {}
         self._seed: int | None = None
@@ -172,10 +173,20 @@ class _Export:
     def _policy(self, report: Report) -> str:
         environment = (report.get("config") or {}).get("environment") or {}
         solo = bool(environment.get("solo"))
-        if solo not in self._policies:
+        own = self.domain.task_policy
+        key = solo, report["task_id"] if own else None
+        if key not in self._policies:
             config = load_domain_config(self.domain, self._data_dir, version=self.release)
-            self._policies[solo] = self.domain.policy(config["db_path"].parent, solo=solo)
-        return self._policies[solo]
+            folder = config["db_path"].parent
+            self._policies[key] = (
+                own(folder, solo, self._raw_task(report["task_id"]))
+                if own
+                else self.domain.policy(folder, solo=solo)
+            )
+        return self._policies[key]
+
+    def _raw_task(self, task_id: str) -> Mapping[str, Any]:
+        return load_raw_task(self.domain, task_id, self._data_dir, version=self.release)
 
     def write(self, file: IO[bytes], info: Mapping[str, object]) -> None:
         file.write(f'{{{self._head(info)},\n"simulations": [\n'.encode("ascii"))
@@ -198,10 +209,7 @@ class _Export:
 
     def _head(self, info: Mapping[str, object]) -> str:
         form = self.release.rules.files
-        tasks = (
-            load_raw_task(self.domain, task_id, self._data_dir, version=self.release)
-            for task_id in self._task_ids
-        )
+        tasks = map(self._raw_task, self._task_ids)
         checked_tasks = (check_form(TASK, task, "task") for task in tasks)
         forms = [strict_json.dumps(with_keys({**task}, form.task)) for task in checked_tasks]
         known = {"num_trials": self._num_trials, "seed": self._seed, **info}
@@ -283,10 +291,13 @@ def run_info(
         "user_info": _user_info(config.get("user"), domain, rules, data_dir, release),
         "agent_info": _agent_info(config.get("agents") or {}, mode),
         "environment_info": {
-            "domain_name": domain.name,
-            "policy": domain.policy(folder, solo=mode == "solo"),
+            "domain_name": domain.recorded_name,
+            "policy": _TASK_POLICIES
+            if domain.task_policy
+            else domain.policy(folder, solo=mode == "solo"),
             "tool_defs": None,
         },
+        **({"retrieval_config": domain.retrieval} if domain.retrieval else {}),
     }
     return check_form(RUN_INFO, {**gathered, **known}, "info")
 

@@ -31,6 +31,13 @@ class RewardType(StrEnum):
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True)
 
+    def __copy__(self) -> Self:
+        """Copy the fields alone: what was worked out from them is not true of a changed copy."""
+        copied = super().__copy__()
+        for name in copied.__dict__.keys() - type(self).model_fields.keys():
+            del copied.__dict__[name]
+        return copied
+
 
 PartT = TypeVar("PartT", bound=_Part)
 

@@ -78,6 +78,13 @@ def test_a_variant_is_part_of_the_name_and_unknown_ones_are_refused():
         banking("bm25", topk=3)
 
 
+def test_the_tools_without_a_search_have_the_originals_name():
+    tools = object.__new__(banking("no_knowledge").toolkit)
+
+    with pytest.raises(AttributeError, match="'KnowledgeToolsPlain' object has no attribute 'x'"):
+        tools.task_function("x")
+
+
 def test_the_release_before_does_not_have_it_and_says_which_has():
     with pytest.raises(ConfigurationError, match=r"choose that version .--data-version 1\.0\.1"):
         release_named("0.2.0").domain("banking_knowledge@bm25")

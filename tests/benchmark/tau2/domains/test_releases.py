@@ -49,6 +49,17 @@ def test_a_domain_is_had_as_each_release_has_it():
     assert new.lenient.toolkit.has_tool("get_item_details")
 
 
+def test_errors_about_arguments_name_the_class_that_the_original_has():
+    tools = object.__new__(V1_0_1.domain("retail").toolkit)
+
+    with pytest.raises(TypeError, match=r"^RetailTools\.get_item_details\(\) missing 1 required"):
+        tools.use_tool("get_item_details")
+    with pytest.raises(TypeError, match=r"^RetailTools\.get_item_details\(\) got an unexpected"):
+        tools.use_tool("get_item_details", product_id="1")
+    with pytest.raises(AttributeError, match="'RetailTools' object has no attribute 'paint'"):
+        tools.task_function("paint")
+
+
 def test_a_domain_of_ones_own_stands_for_itself_under_any_rules(tmp_path):
     own = todo_list(tmp_path, task(CREATE))
 

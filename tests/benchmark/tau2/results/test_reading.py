@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from maseval.benchmark.tau2.conversation.recording import FullDuplexError
+from maseval.benchmark.tau2.rescoring.record import open_record
 from maseval.benchmark.tau2.results import ResultsFormatError, read_results
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.texts.original import trial_seed
@@ -241,6 +242,27 @@ def test_the_domain_is_found_though_the_rest_of_info_is_missing(tmp_path):
     (recorded,) = read_results(written(tmp_path / "r.json", whole)).records()
 
     assert (recorded.domain, recorded.solo) == ("retail", False)
+
+
+@pytest.mark.parametrize(
+    ("name", "retrieval", "domain"),
+    [
+        ("banking_knowledge", "bm25", "banking_knowledge@bm25"),
+        ("banking_knowledge", "alltools", "banking_knowledge"),
+        ("banking_knowledge", None, "banking_knowledge"),
+        ("banking_knowledge@bm25", None, "banking_knowledge@bm25"),
+        ("retail", "bm25", "retail"),
+    ],
+)
+def test_the_way_to_search_is_found_in_its_field_and_in_a_name_of_ours(
+    tmp_path, name, retrieval, domain
+):
+    about = {"environment_info": {"domain_name": name}, "retrieval_config": retrieval}
+    path = written(tmp_path / "r.json", results(simulation(), info=about))
+
+    (recorded,) = read_results(path).records()
+
+    assert recorded.domain == domain == open_record(path).domain_name
 
 
 def test_info_and_tasks_are_checked_when_they_are_asked_for(tmp_path):

@@ -219,3 +219,28 @@ def test_a_log_of_reports_is_read_like_its_export(tau2_data, tmp_path):
     assert [each.simulation for each in logged] == [simulation_of(report) for report in reports]
     assert {(each.domain, each.solo) for each in logged} == {("telecom", False)}
     assert [each.verdict for each in logged] == [r["eval"][0]["reward_info"] for r in reports]
+
+
+@pytest.mark.parametrize("variant", ["no_knowledge", "golden_retrieval"])
+def test_how_banking_searches_is_written_as_the_original_writes_it(
+    banking_data, shared_data, monkeypatch, tmp_path, variant
+):
+    monkeypatch.setenv("MASEVAL_TAU2_DATA", str(shared_data / "tau2-v1.0.1"))
+    monkeypatch.setenv("MASEVAL_TAU2_TEXTS", str(shared_data / "tau2-texts"))
+    domain = f"banking_knowledge@{variant}"
+    reports = run(domain)
+    path = export_results(reports, tmp_path / "results.json").path
+    document = json.loads(path.read_bytes())
+
+    environment = document["info"]["environment_info"]
+    assert environment["domain_name"] == "banking_knowledge"
+    assert document["info"]["retrieval_config"] == variant
+    policies = {each["policy"] for each in document["simulations"]}
+    if variant == "golden_retrieval":
+        assert environment["policy"].startswith("(Policy is task-specific")
+        assert len(policies) == len(document["tasks"])
+        said = {each["traces"]["environment"].get("policy") for each in reports}
+        assert said <= {None, *policies}
+    else:
+        assert policies == {environment["policy"]}
+    assert {each.domain for each in read_results(path).records()} == {domain}

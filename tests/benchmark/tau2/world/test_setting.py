@@ -70,6 +70,24 @@ def test_a_start_in_another_form_is_refused_by_the_name_of_its_field(form, field
         initial_state(form)
 
 
+def test_a_start_that_notes_reads_is_another_than_the_same_without():
+    plain = initial_state({"initialization_actions": []})
+    before = plain.key
+    noting = initial_state({"initialization_actions": []}, ["get_balance"])
+
+    assert noting.noted_reads == ("get_balance",)
+    assert noting.key != before == plain.key
+    assert initial_state({"initialization_actions": []}, ["get_balance"]).key == noting.key
+
+
+def test_a_changed_copy_of_a_task_keeps_nothing_that_was_worked_out_before():
+    spec = TaskSpec.of({"initial_state": {"initialization_data": {"agent_data": {"a": 1}}}})
+    before = spec.gold_key, spec.start
+    changed = spec.model_copy(update={"initial_state": InitialState()})
+
+    assert changed.gold_key != before[0] and changed.start != before[1]
+
+
 @pytest.mark.parametrize(
     ("tool", "requestor", "solo", "writes"),
     [

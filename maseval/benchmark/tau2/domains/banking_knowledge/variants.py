@@ -29,7 +29,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.search_tools import (
 from maseval.benchmark.tau2.domains.banking_knowledge.tools import KnowledgeTools
 from maseval.benchmark.tau2.domains.banking_knowledge.user_tools import KnowledgeUserTools
 from maseval.benchmark.tau2.domains.base import ToolKitBase
-from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.domains.domain import VARIANT_MARK, Domain
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.texts import fill_parts
 from maseval.core.exceptions import ConfigurationError, MASEvalError
@@ -50,6 +50,10 @@ class NotReadyError(MASEvalError, RuntimeError):
     """A variant needs a sandbox, or a model's key, that is not there."""
 
 
+class KnowledgeToolsPlain(KnowledgeTools):
+    """What the bank's assistant may do; it cannot search."""
+
+
 class KnowledgeVariant(NamedTuple):
     """A template of the policy, and the search tools that go with it."""
 
@@ -61,7 +65,9 @@ class KnowledgeVariant(NamedTuple):
     def toolkit(self) -> type[ToolKitBase[Any]]:
         """The bank's tools with the search tools before them."""
         if not self.searches:
-            return KnowledgeTools
+            return type(
+                "KnowledgeToolsPlain", (KnowledgeTools,), {"__doc__": KnowledgeTools.__doc__}
+            )
         said = {"__doc__": _WITH_SEARCH, "search": self.search}
         return type("KnowledgeTools", (*self.searches, KnowledgeTools), said)
 
@@ -189,7 +195,7 @@ def banking(variant: str = DEFAULT, *, name: str | None = None, **options: objec
     given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
     chosen = chosen._replace(search=replace(chosen.search, **given))
     return Domain(
-        name=name or f"{NAME}@{chosen.name}",
+        name=name or f"{NAME}{VARIANT_MARK}{chosen.name}",
         folder_name=NAME,
         version="1.0.1",
         db=BankingDB,
@@ -199,6 +205,7 @@ def banking(variant: str = DEFAULT, *, name: str | None = None, **options: objec
         task_policy=chosen.policy if chosen.name == "golden_retrieval" else None,
         task_files={"base": "tasks"},
         require_ready=chosen.require_ready,
+        retrieval=chosen.name,
         documents=lambda folder: knowledge_base(folder).documents,
         described_in=_described_in,
         solo_refusal="banking_knowledge domain does not support solo mode",

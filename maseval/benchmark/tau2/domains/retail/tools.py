@@ -417,7 +417,7 @@ class RetailTools(ToolKitBase[RetailDB]):
             card.balance = round(card.balance + amount, 2)
 
 
-class ItemRetailTools(RetailTools):
+class ItemRetailTools(RetailTools, called="RetailTools"):
     """The shop's tools since v1.0.0: an item can be looked up without its product."""
 
     @is_tool(ToolType.READ, after="get_product_details")
