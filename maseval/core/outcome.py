@@ -110,6 +110,7 @@ class RecordedMessage(Recorded):
     """A message of a conversation, or a tool's answer to a call in one."""
 
     role = Part(text_or_none)
+    name = Part(text_or_none)
     content = Part(anything)
     calls = Part(list_of(RecordedCall), "tool_calls")
     requestor = Part(text_or_none)
@@ -135,12 +136,28 @@ class RecordedMessage(Recorded):
         return number(self.usage.get("completion_tokens", self.usage.get("output_tokens")))
 
 
+class LoggedCall(Recorded):
+    """A call that an agent or a model logged: when it was, what it used, how it ended."""
+
+    timestamp = Part(anything)
+    start_time = Part(number)
+    seconds = Part(number, "duration_seconds")
+    input_tokens = Part(number)
+    output_tokens = Part(number)
+    attempt = Part(number)
+    status = Part(text_or_none)
+    error_type = Part(text_or_none)
+    error = Part(text_or_none)
+
+
 class RecordedTrace(Recorded):
-    """The trace of an agent, or of a whole simulation that an environment recorded."""
+    """The trace of an agent, of a model, or of a simulation that an environment recorded."""
 
     id = Part(anything)
+    type = Part(text_or_none)
+    model_id = Part(text_or_none)
     messages = Part(list_of(RecordedMessage))
-    logs = Part(list_of(mapping))
+    logs = Part(list_of(LoggedCall))
     start_time = Part(anything)
     termination_reason = Part(text_or_none)
     agent_cost = Part(number)
@@ -209,10 +226,12 @@ class RecordedReport(RecordedAttempt):
     environment = Part(mapping, "traces", "environment")
     simulation = Part(RecordedTrace, "traces", "environment", "simulation")
     traced_agents = Part(dict_of(RecordedTrace), "traces", "agents")
+    traced_models = Part(dict_of(RecordedTrace), "traces", "models")
     agents = Part(dict_of(RecordedAgent), "config", "agents")
     models = Part(
         dict_of(lambda model: text_or_none(mapping(model).get("model_id"))), "config", "models"
     )
+    agent_usage = Part(dict_of(mapping), "usage", "agents")
     tool_types = Part(mapping, "config", "environment", "tool_types")
     benchmark = Part(mapping, "config", "benchmark")
     title = Part(text_or_none)

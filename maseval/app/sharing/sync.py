@@ -13,6 +13,7 @@ from maseval.app.results.report import report as write_page
 from maseval.app.results.results import run_summary
 from maseval.app.sharing.destinations import SENT, Destination, SentLog, destinations_of
 from maseval.core.exceptions import ConfigurationError, NotRunError
+from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.interface.telemetry.conversation import bounds
 from maseval.interface.telemetry.sender import BATCH, DeliveryError
@@ -129,7 +130,7 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
     lines, times = [], []
     for report in recording.reports():
         lines.append(line_of(report))
-        times.append(bounds(report))
+        times.append(bounds(RecordedReport(report)))
     summary = run_summary(lines, recording.planned)
     scores: dict[str, dict[int, Estimate]] = {OVERALL: dict(summary.overall.pass_hat)}
     if len(summary.domains) > 1:

@@ -7,26 +7,23 @@ known are spread evenly, and marked as estimated.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 
-from maseval.core.outcome import recorded_simulation
-from maseval.core.shapes import Shape, entries, mapping
+from maseval.core.outcome import RecordedMessage, RecordedReport, RecordedTrace
 from maseval.interface.telemetry.span import began_and_ended, lasting, moment, spread
 
 USER = "user"
+NOTHING = RecordedMessage({})
+"""The message that nobody sent, before the first one."""
 
 
 @dataclass
 class Step:
     """One message of a participant, or a tool's answer to it, and when it was complete."""
 
-    message: Shape
+    message: RecordedMessage
     end: int
-
-    @property
-    def role(self) -> object:
-        return self.message.get("role")
 
 
 @dataclass
@@ -37,38 +34,33 @@ class Stretch:
     start: int
     end: int
     steps: Sequence[Step]
-    heard: Shape = field(default_factory=dict)
+    heard: RecordedMessage = NOTHING
     estimated: bool = False
 
 
-def stretches(report: Shape) -> list[Stretch]:
-    recorded = _messages(recorded_simulation(report))
-    found = _of_conversation(report, recorded) if recorded else _of_agents(report)
+def stretches(report: RecordedReport) -> list[Stretch]:
+    found = _of_conversation(report) if report.simulation.messages else _of_agents(report)
     return sorted(found, key=lambda each: each.start)
 
 
-def bounds(report: Shape) -> tuple[int, int]:
+def bounds(report: RecordedReport) -> tuple[int, int]:
     """Return the times at which the repetition began and ended."""
-    start = moment(report.get("started_at"))
+    start = moment(report.started_at)
     if start is None:  # in a file of another program
-        start = moment(recorded_simulation(report).get("start_time")) or 0
-    return start, start + lasting(report.get("duration_seconds"))
+        start = moment(report.simulation.start_time) or 0
+    return start, start + lasting(report.seconds)
 
 
-def counts_its_tokens(report: Shape, agent: str) -> bool:
+def counts_its_tokens(report: RecordedReport, agent: str) -> bool:
     """Tell whether an agent asks its model itself, as those of frameworks do."""
-    return "input_tokens" in mapping(report, "usage", "agents", agent)
+    return "input_tokens" in report.agent_usage.get(agent, {})
 
 
-def _messages(trace: Shape) -> list[Shape]:
-    return [mapping(each) for each in entries(trace.get("messages"))]
-
-
-def _of_conversation(report: Shape, messages: Sequence[Shape]) -> Iterator[Stretch]:
-    name = next(iter(mapping(report, "traces", "agents")), "agent")
-    last = moment(recorded_simulation(report).get("start_time")) or bounds(report)[0]
-    heard: Shape = {}
-    groups = [(who, list(group)) for who, group in groupby(messages, _speaker)]
+def _of_conversation(report: RecordedReport) -> Iterator[Stretch]:
+    name = next(iter(report.traced_agents), "agent")
+    last = moment(report.simulation.start_time) or bounds(report)[0]
+    heard = NOTHING
+    groups = [(who, list(group)) for who, group in groupby(report.simulation.messages, _speaker)]
     for position, (who, group) in enumerate(groups):
         steps = _time_steps(group, last)
         # What a conversation is opened with is not the agent's own.
@@ -79,23 +71,22 @@ def _of_conversation(report: Shape, messages: Sequence[Shape]) -> Iterator[Stret
         last, heard = steps[-1].end, group[-1]
 
 
-def _speaker(message: Shape) -> object:
+def _speaker(message: RecordedMessage) -> str | None:
     # A tool's answer belongs to the caller of the tool.
-    return message.get("requestor") if message.get("role") == "tool" else message.get("role")
+    return message.requestor if message.role == "tool" else message.role
 
 
-def _time_steps(messages: Sequence[Shape], start: int) -> list[Step]:
+def _time_steps(messages: Sequence[RecordedMessage], start: int) -> list[Step]:
     steps: list[Step] = []
     for message in messages:
-        start = max(start, moment(message.get("timestamp")) or start)
+        start = max(start, moment(message.timestamp) or start)
         steps.append(Step(message, start))
     return steps
 
 
-def _of_agents(report: Shape) -> Iterator[Stretch]:
-    for name in mapping(report, "traces", "agents"):
-        trace = mapping(report, "traces", "agents", name)
-        turns = list(_turns(_messages(trace)))
+def _of_agents(report: RecordedReport) -> Iterator[Stretch]:
+    for name, trace in report.traced_agents.items():
+        turns = list(_turns(trace.messages))
         if counts_its_tokens(report, name):
             yield from _estimated_stretches(
                 name, turns, _known_times(trace, len(turns), bounds(report))
@@ -104,12 +95,15 @@ def _of_agents(report: Shape) -> Iterator[Stretch]:
             yield from _stretches_as_logged(name, turns, bounds(report)[0])
 
 
-def _turns(messages: Sequence[Shape]) -> Iterator[tuple[Shape, list[Shape]]]:
+_Turn = tuple[RecordedMessage, list[RecordedMessage]]
+
+
+def _turns(messages: Sequence[RecordedMessage]) -> Iterator[_Turn]:
     """Yield each message of a user that was answered, and all answers up to the next one."""
-    heard: Shape = {}
-    answers: list[Shape] = []
+    heard = NOTHING
+    answers: list[RecordedMessage] = []
     for message in messages:
-        if message.get("role") in ("assistant", "tool"):
+        if message.role in ("assistant", "tool"):
             answers.append(message)
             continue
         if answers:
@@ -120,20 +114,17 @@ def _turns(messages: Sequence[Shape]) -> Iterator[tuple[Shape, list[Shape]]]:
         yield heard, answers
 
 
-def _stretches_as_logged(
-    name: str, turns: Sequence[tuple[Shape, list[Shape]]], start: int
-) -> Iterator[Stretch]:
+def _stretches_as_logged(name: str, turns: Sequence[_Turn], start: int) -> Iterator[Stretch]:
     for heard, answers in turns:
-        start = max(start, moment(heard.get("timestamp")) or start)
+        start = max(start, moment(heard.timestamp) or start)
         steps = _time_steps(answers, start)
         yield Stretch(name, start, steps[-1].end, steps, heard)
         start = steps[-1].end
 
 
-def _known_times(trace: Shape, turns: int, whole: tuple[int, int]) -> list[tuple[int, int]]:
+def _known_times(trace: RecordedTrace, turns: int, whole: tuple[int, int]) -> list[tuple[int, int]]:
     """Return the times of each turn: as logged, else in equal parts of the whole."""
-    logs = (began_and_ended(mapping(entry)) for entry in entries(trace.get("logs")))
-    known = [each for each in logs if each is not None]
+    known = [each for each in map(began_and_ended, trace.logs) if each is not None]
     if len(known) == turns:
         return known
     first = min([start for start, _ in known], default=whole[0])
@@ -143,9 +134,7 @@ def _known_times(trace: Shape, turns: int, whole: tuple[int, int]) -> list[tuple
 
 
 def _estimated_stretches(
-    name: str,
-    turns: Sequence[tuple[Shape, list[Shape]]],
-    times: Sequence[tuple[int, int]],
+    name: str, turns: Sequence[_Turn], times: Sequence[tuple[int, int]]
 ) -> Iterator[Stretch]:
     for (heard, answers), (start, end) in zip(turns, times, strict=True):
         ends = spread(start, end, len(answers))

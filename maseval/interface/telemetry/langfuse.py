@@ -12,9 +12,9 @@ from importlib import import_module
 from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import kind_of, reward_of, simulation_key
+from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
-from maseval.core.shapes import excerpt, text
+from maseval.core.shapes import excerpt
 from maseval.interface.telemetry.otlp import OTLPReceiver, clean_text
 from maseval.interface.telemetry.sender import DeliveryError
 from maseval.interface.telemetry.simulation import trace_of
@@ -73,18 +73,19 @@ def _keys() -> tuple[str, str]:
     return public, secret
 
 
-def _trace_attributes(report: Report, session: str | None) -> Mapping[str, Value]:
-    domain, task, trial = simulation_key(report)
+def _trace_attributes(given: Report, session: str | None) -> Mapping[str, Value]:
+    report = RecordedReport(given)
+    domain, task, trial = report.key
     return drop_unknown(
         {
             "langfuse.trace.name": " ".join(filter(None, (domain, task))),
-            "langfuse.session.id": session or text(report.get("run_id") or ""),
-            "langfuse.trace.tags": (kind_of(report),),
+            "langfuse.session.id": session or report.run_id or "",
+            "langfuse.trace.tags": (report.kind,),
             "langfuse.trace.metadata.domain": domain or None,
             "langfuse.trace.metadata.task_id": task,
             "langfuse.trace.metadata.trial": trial,
-            "langfuse.trace.metadata.outcome": kind_of(report),
-            "langfuse.trace.metadata.reward": reward_of(report),
+            "langfuse.trace.metadata.outcome": report.kind,
+            "langfuse.trace.metadata.reward": report.reward,
         }
     )
 
@@ -100,10 +101,10 @@ _AUTHORITIES = ("OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE", "OTEL_EXPORTER_OTLP_CER
 
 def scores_of(report: Report) -> Iterator[dict[str, object]]:
     """Yield the scores of a trace: ``passed`` if it was judged, and ``reward`` if it has one."""
-    trace, kind, reward = f"{trace_of(report):032x}", kind_of(report), reward_of(report)
+    trace, parsed = f"{trace_of(report):032x}", RecordedReport(report)
     values = {
-        "passed": ("BOOLEAN", None if kind == "unjudged" else int(kind == "pass")),
-        "reward": ("NUMERIC", reward),
+        "passed": ("BOOLEAN", None if parsed.kind == "unjudged" else int(parsed.kind == "pass")),
+        "reward": ("NUMERIC", parsed.reward),
     }
     for name, (form, value) in values.items():
         if value is not None:

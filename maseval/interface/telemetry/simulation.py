@@ -1,17 +1,9 @@
 """A finished repetition as a trace: turns, agents at work, model calls and tool calls."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 
-from maseval.core.outcome import (
-    evaluations,
-    kind_of,
-    reward_of,
-    simulation_key,
-    spent,
-    termination_of,
-)
-from maseval.core.shapes import Shape, entries, mapping, number, text, text_or_none
+from maseval.core.outcome import LoggedCall, RecordedCall, RecordedMessage, RecordedReport
+from maseval.core.shapes import Shape, text, text_or_none
 from maseval.interface.telemetry import genai
 from maseval.interface.telemetry.conversation import (
     USER,
@@ -28,16 +20,14 @@ ESTIMATED = "maseval.time.estimated"
 
 def trace_of(report: Shape) -> int:
     """Return the id of the trace about a repetition: that of its run, task and trial."""
-    run = report.get("run_id") or recorded_id(report) or report.get("started_at") or ""
-    return trace_id(text(run), *simulation_key(report))
+    parsed = RecordedReport(report)
+    run = parsed.run_id or parsed.simulation.id or parsed.started_at or ""
+    return trace_id(text(run), *parsed.key)
 
 
-def recorded_id(report: Shape) -> object:
-    return mapping(report, "traces", "environment", "simulation").get("id")
-
-
-def simulation_span(report: Shape, *, content: bool = False) -> Span:
+def simulation_span(given: Shape, *, content: bool = False) -> Span:
     """Return the tree of spans; ``content`` adds messages, and arguments and results of tools."""
+    report = RecordedReport(given)
     root = Span(_title(report), *bounds(report), _facts(report), error=_failure(report))
     root.events[genai.EVALUATION] = _verdict(report)
     found = stretches(report)
@@ -54,48 +44,44 @@ def simulation_span(report: Shape, *, content: bool = False) -> Span:
     return root
 
 
-def _title(report: Shape) -> str:
-    domain, task, trial = simulation_key(report)
+def _title(report: RecordedReport) -> str:
+    domain, task, trial = report.key
     return " ".join(filter(None, ("simulation", domain, task, f"trial {trial}")))
 
 
-def _facts(report: Shape) -> dict[str, Value]:
-    domain, task, trial = simulation_key(report)
-    cost, tokens = spent(report)
-    passed = {"pass": True, "fail": False}.get(kind_of(report))
-    run = text_or_none(report.get("run_id"))
+def _facts(report: RecordedReport) -> dict[str, Value]:
+    domain, task, trial = report.key
     return drop_unknown(
         {
-            genai.CONVERSATION: f"{run or ''}/{domain}/{task}/{trial}",
-            "maseval.run_id": run,
+            genai.CONVERSATION: f"{report.run_id or ''}/{domain}/{task}/{trial}",
+            "maseval.run_id": report.run_id,
             "maseval.domain": domain or None,
             "maseval.task_id": task,
             "maseval.trial": trial,
-            "maseval.status": text(report.get("status")),
-            "maseval.outcome": kind_of(report),
-            "maseval.passed": passed,
-            "maseval.reward": reward_of(report),
-            "maseval.termination": termination_of(report),
-            "maseval.cost": cost,
-            "maseval.tokens": tokens,
-            "maseval.attempts": len(entries(report.get("attempts"))) + 1,
-            genai.ERROR_TYPE: text_or_none(mapping(report, "error").get("error_type")),
+            "maseval.status": text(report.status),
+            "maseval.outcome": report.kind,
+            "maseval.passed": {"pass": True, "fail": False}.get(report.kind),
+            "maseval.reward": report.reward,
+            "maseval.termination": report.termination,
+            "maseval.cost": report.cost,
+            "maseval.tokens": report.tokens,
+            "maseval.attempts": len(report.attempts) + 1,
+            genai.ERROR_TYPE: report.error.type,
         }
     )
 
 
-def _failure(report: Shape) -> str | None:
-    error = mapping(report, "error")
-    return text(error.get("error_message") or report.get("status")) if error else None
+def _failure(report: RecordedReport) -> str | None:
+    return text(report.error.message or report.status) if report.error else None
 
 
-def _verdict(report: Shape) -> dict[str, Value]:
-    named = next((each.get("evaluator") for each in evaluations(report)), None)
+def _verdict(report: RecordedReport) -> dict[str, Value]:
+    named = next((each.evaluator for each in report.evaluations), None)
     return drop_unknown(
         {
-            genai.SCORE_NAME: text(named or "reward"),
-            genai.SCORE: reward_of(report),
-            genai.SCORE_LABEL: kind_of(report),
+            genai.SCORE_NAME: named or "reward",
+            genai.SCORE: report.reward,
+            genai.SCORE_LABEL: report.kind,
         }
     )
 
@@ -121,8 +107,9 @@ def _is_of_user(span: Span) -> bool:
     return span.attributes.get(genai.AGENT) == USER
 
 
-def _stretch_span(report: Shape, stretch: Stretch, *, content: bool) -> Span:
-    model = _model_of(report, stretch.name)
+def _stretch_span(report: RecordedReport, stretch: Stretch, *, content: bool) -> Span:
+    settings = report.agents.get(stretch.name)
+    model = settings.model_id if settings else None
     facts = {
         genai.OPERATION: genai.INVOKE_AGENT,
         genai.PROVIDER: genai.provider_of(model),
@@ -141,24 +128,19 @@ def _stretch_span(report: Shape, stretch: Stretch, *, content: bool) -> Span:
     return span
 
 
-def _model_of(report: Shape, agent: str) -> str | None:
-    return text_or_none(mapping(report, "config", "agents", agent).get("model_id"))
-
-
-def _tokens_logged(report: Shape, stretch: Stretch) -> dict[str, Value | None]:
+def _tokens_logged(report: RecordedReport, stretch: Stretch) -> dict[str, Value | None]:
     """Add up the tokens that a framework counted for a turn, or for the steps of it."""
-    logs = map(mapping, entries(mapping(report, "traces", "agents", stretch.name).get("logs")))
+    trace = report.traced_agents.get(stretch.name)
     own = [
-        entry
-        for entry in logs
-        if (times := began_and_ended(entry)) and stretch.start <= times[0] < stretch.end
+        call
+        for call in (trace.logs if trace else ())
+        if (times := began_and_ended(call)) and stretch.start <= times[0] < stretch.end
     ]
-    if not any("input_tokens" in entry for entry in own):
+    if not any("input_tokens" in call.raw for call in own):
         return {}
-    names = {genai.INPUT_TOKENS: "input_tokens", genai.OUTPUT_TOKENS: "output_tokens"}
     return {
-        attribute: sum(int(number(entry.get(name)) or 0) for entry in own)
-        for attribute, name in names.items()
+        genai.INPUT_TOKENS: sum(int(call.input_tokens or 0) for call in own),
+        genai.OUTPUT_TOKENS: sum(int(call.output_tokens or 0) for call in own),
     }
 
 
@@ -166,7 +148,7 @@ def _chats(stretch: Stretch, model: str | None) -> Iterator[Span]:
     """Yield a model call for each of the agent's messages, from the step before to its end."""
     start = stretch.start
     for step in stretch.steps:
-        if step.role == "assistant":
+        if step.message.role == "assistant":
             yield _chat_span(model, "", start, step.end, estimated=stretch.estimated)
         start = step.end
 
@@ -186,83 +168,76 @@ def _chat_span(
 
 def _tool_calls(stretch: Stretch, *, content: bool) -> Iterator[Span]:
     """Yield tool calls; each starts when it is made, or when the one before it is done."""
-    called: dict[object, Shape] = {}
+    called: dict[object, RecordedCall] = {}
     start = stretch.start
     for step in stretch.steps:
-        if step.role == "tool":
-            call = called.get(_call_id(step.message), {})
+        if step.message.role == "tool":
+            call = called.get(step.message.call_id, RecordedCall({}))
             yield _tool_span(step, call, start, estimated=stretch.estimated, content=content)
-        for each in map(mapping, entries(step.message.get("tool_calls"))):
-            called[each.get("id")] = each
+        called |= {each.id: each for each in step.message.calls}
         start = step.end
 
 
-def _call_id(answer: Shape) -> object:
-    return answer.get("tool_call_id") or answer.get("id")
-
-
-def _tool_span(step: Step, call: Shape, start: int, *, estimated: bool, content: bool) -> Span:
-    function = mapping(call, "function") or call
-    name = text_or_none(function.get("name") or step.message.get("name")) or "unknown"
-    failed = step.message.get("error") is True
+def _tool_span(
+    step: Step, call: RecordedCall, start: int, *, estimated: bool, content: bool
+) -> Span:
+    name = call.name or step.message.name or "unknown"
+    failed = step.message.error is True
     facts: dict[str, Value | None] = {
         genai.OPERATION: genai.EXECUTE_TOOL,
         genai.TOOL: name,
         genai.TOOL_TYPE: "function",
-        genai.CALL_ID: text_or_none(_call_id(step.message)),
+        genai.CALL_ID: text_or_none(step.message.call_id),
         ESTIMATED: estimated or None,
         genai.ERROR_TYPE: "tool_error" if failed else None,
     }
     if content:
-        facts[genai.CALL_ARGUMENTS] = text_or_none(function.get("arguments"))
-        facts[genai.CALL_RESULT] = text_or_none(step.message.get("content"))
+        facts[genai.CALL_ARGUMENTS] = text_or_none(call.function.get("arguments"))
+        facts[genai.CALL_RESULT] = text_or_none(step.message.content)
     error = "the tool returned an error" if failed else None
     return Span(f"{genai.EXECUTE_TOOL} {name}", start, step.end, drop_unknown(facts), error=error)
 
 
-def _model_calls(report: Shape) -> Iterator[Span]:
-    models = mapping(report, "traces", "models")
-    for trace in map(partial(mapping, models), models):
-        model, adapter = text_or_none(trace.get("model_id")), text(trace.get("type"))
-        for entry in map(mapping, entries(trace.get("logs"))):
-            if (times := began_and_ended(entry)) is not None:
-                yield _logged_call(entry, _chat_span(model, adapter, *times))
+def _model_calls(report: RecordedReport) -> Iterator[Span]:
+    for trace in report.traced_models.values():
+        for call in trace.logs:
+            if (times := began_and_ended(call)) is not None:
+                yield _logged_call(call, _chat_span(trace.model_id, trace.type or "", *times))
 
 
-def _logged_call(entry: Shape, span: Span) -> Span:
+def _logged_call(call: LoggedCall, span: Span) -> Span:
     tokens = {
-        genai.INPUT_TOKENS: number(entry.get("input_tokens")),
-        genai.OUTPUT_TOKENS: number(entry.get("output_tokens")),
-        "maseval.attempt": number(entry.get("attempt")),
+        genai.INPUT_TOKENS: call.input_tokens,
+        genai.OUTPUT_TOKENS: call.output_tokens,
+        "maseval.attempt": call.attempt,
     }
     span.attributes |= {key: int(value) for key, value in tokens.items() if value is not None}
-    if entry.get("status") == "error":
-        span.attributes[genai.ERROR_TYPE] = text(entry.get("error_type"))
-        span.error = text(entry.get("error"))
+    if call.status == "error":
+        span.attributes[genai.ERROR_TYPE] = text(call.error_type)
+        span.error = text(call.error)
     return span
 
 
 def _content_attributes(stretch: Stretch) -> Mapping[str, Value | None]:
-    heard, last = stretch.heard.get("content"), stretch.steps[-1].message
+    heard, last = stretch.heard.content, stretch.steps[-1].message
     return {
         genai.INPUT: genai.message("user", heard) if heard else None,
-        genai.OUTPUT: _as_output(last) if last.get("role") != "tool" else None,
+        genai.OUTPUT: _as_output(last) if last.role != "tool" else None,
     }
 
 
 def _note_answers(stretch: Stretch, span: Span) -> None:
     """Add the model's answer to each call, if every message has its call."""
     chats = [each for each in span.children if each.client and each.error is None]
-    answers = [step.message for step in stretch.steps if step.role != "tool"]
+    answers = [step.message for step in stretch.steps if step.message.role != "tool"]
     if len(chats) == len(answers):
         for chat, answer in zip(sorted(chats, key=lambda each: each.start), answers, strict=True):
             chat.attributes[genai.OUTPUT] = _as_output(answer)
 
 
-def _as_output(message: Shape) -> str:
-    described = []
-    for call in map(mapping, entries(message.get("tool_calls"))):
-        function = mapping(call, "function") or call
-        name, arguments = function.get("name"), function.get("arguments")
-        described.append({"id": call.get("id"), "name": name, "arguments": arguments})
-    return genai.message("assistant", message.get("content"), described)
+def _as_output(message: RecordedMessage) -> str:
+    described = [
+        {"id": call.id, "name": call.name, "arguments": call.function.get("arguments")}
+        for call in message.calls
+    ]
+    return genai.message("assistant", message.content, described)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from maseval.core.shapes import Shape, number
+from maseval.core.outcome import LoggedCall
 
 Value = str | bool | int | float | tuple[str, ...]
 
@@ -100,17 +100,17 @@ def moment(text: object) -> int | None:
     return int(found.timestamp()) * SECOND + found.microsecond * 1000
 
 
-def lasting(seconds: object) -> int:
-    """Return a duration in nanoseconds; 0 for what is not one."""
-    return int(max(number(seconds) or 0.0, 0.0) * SECOND)
+def lasting(seconds: float | None) -> int:
+    """Return a duration in nanoseconds; 0 if it is not known."""
+    return int(max(seconds or 0.0, 0.0) * SECOND)
 
 
-def began_and_ended(entry: Shape) -> tuple[int, int] | None:
-    """Return the times at which the call of a log entry began and ended."""
-    start = moment(entry.get("timestamp"))
-    if start is None and (epoch := number(entry.get("start_time"))) is not None:
-        start = int(epoch * SECOND)
-    return None if start is None else (start, start + lasting(entry.get("duration_seconds")))
+def began_and_ended(call: LoggedCall) -> tuple[int, int] | None:
+    """Return the times at which a call began and ended."""
+    start = moment(call.timestamp)
+    if start is None and call.start_time is not None:
+        start = int(call.start_time * SECOND)
+    return None if start is None else (start, start + lasting(call.seconds))
 
 
 def spread(first: int, last: int, count: int) -> list[int]:

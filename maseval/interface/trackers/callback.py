@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
-from maseval.core.outcome import kind_of, outcome_of, reward_of, simulation_key, spent
+from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets
 from maseval.interface.telemetry.conversation import bounds
@@ -67,17 +67,18 @@ class _TrackerCallback(BenchmarkCallback):
             logger.warning("%s: the run was not sent (%s)", self.tracker, self.failure)
 
     def _run(self, results: Sequence[Report]) -> TrackedRun:
-        finished = [finished_of(report) for report in results]
+        reports = [RecordedReport(report) for report in results]
+        finished = [finished_of(report) for report in reports]
         return TrackedRun(
             key=key_of(str(results[0]["run_id"])),
             name=self._name or str(results[0]["run_id"]),
             parameters=parameters_of(self._parameters),
-            metrics=metrics_of(_scores(results), finished),
+            metrics=metrics_of(_scores(reports), finished),
             tasks=tasks_of(finished),
             simulations=len(finished),
             complete=True,
-            started=min(bounds(report)[0] for report in results) / SECOND,
-            ended=max(bounds(report)[1] for report in results) / SECOND,
+            started=min(bounds(report)[0] for report in reports) / SECOND,
+            ended=max(bounds(report)[1] for report in reports) / SECOND,
         )
 
 
@@ -105,23 +106,20 @@ class WandbCallback(_TrackerCallback):
     tracker = "wandb"
 
 
-def finished_of(report: Report) -> Finished:
+def finished_of(report: RecordedReport) -> Finished:
     """Reduce a report to a ``Finished``, without its conversation."""
-    domain, task, _ = simulation_key(report)
-    cost, tokens = spent(report)
     return Finished(
-        domain,
-        task,
-        kind_of(report),
-        reward_of(report),
-        cost or 0.0,
-        tokens,
-        report["duration_seconds"],
+        *report.task,
+        report.kind,
+        report.reward,
+        report.cost or 0.0,
+        report.tokens,
+        report.seconds or 0.0,
     )
 
 
-def _scores(results: Sequence[Report]) -> dict[str, dict[int, Estimate]]:
-    tasks = by_task(map(outcome_of, results))
+def _scores(reports: Sequence[RecordedReport]) -> dict[str, dict[int, Estimate]]:
+    tasks = by_task(report.outcome for report in reports)
     scores = {OVERALL: pass_hat_estimates(list(tasks.values()))}
     groups = dict.fromkeys(key.group for key in tasks)
     if len(groups) > 1:
