@@ -53,6 +53,7 @@ from maseval.benchmark.tau2.results.reports import (
 from maseval.benchmark.tau2.results.stream import JsonFile, JsonStreamError
 from maseval.core.report import Report
 from maseval.core.shapes import mapping
+from maseval.core.storage.redaction import redact
 
 logger = logging.getLogger(__name__)
 
@@ -119,16 +120,19 @@ class ResultsFile:
 
     @cached_property
     def info(self) -> RunInfo:
-        """The run's ``info``, which a file of lines does not have."""
+        """The run's ``info``, which a file of lines does not have, without keys and passwords."""
         info = self._member("info")
         if info is None:
             raise ResultsFormatError(f"{self.path}, info: missing")
-        return check_form(RUN_INFO, info, f"{self.path}, info")
+        return check_form(RUN_INFO, self.raw_info or info, f"{self.path}, info")
 
     @cached_property
     def raw_info(self) -> Mapping[str, object]:
-        """``info`` as it stands in the file, which in files of forks may be of any form."""
-        return mapping(self._member("info"))
+        """``info`` in the form of the file, which forks may have changed.
+
+        Public files have had the keys of their authors in it: nothing may show those.
+        """
+        return redact(mapping(self._member("info")))
 
     @cached_property
     def tasks(self) -> dict[str, RawTask]:
