@@ -29,7 +29,9 @@ from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import mapping
 from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
+from maseval.runs.config_file import LOG
 from maseval.runs.folder import Recording
+from maseval.runs.verdict_check import RunCheck, VerdictCheck, VerdictChecker
 from maseval.stats import Outcome, outcomes_of
 from maseval.stats.failure_labels import Label, Labelled, LabelSummary, summarise_labels
 
@@ -210,7 +212,18 @@ class BenchmarkSupport:
         """Return the outcomes in a results file; None if it is not one of this benchmark."""
         return None
 
-    # Trust: for ``bundle`` and ``unbundle``.
+    # Trust: for ``show``, ``report``, the viewer, ``bundle`` and ``unbundle``.
+
+    def verdict_checker(self, folder: Recording) -> VerdictChecker | None:
+        """Return a function that recomputes the verdict of a run's report; None if there is none.
+
+        It returns how the recorded verdict differs from the new one, or None if it holds.
+        """
+        return None
+
+    def verdict_obstacle(self, folder: Recording) -> str | None:
+        """Return why the verdicts of a run cannot be recomputed here; None if they can."""
+        return None
 
     def certificate(self, folder: RunFolder) -> str | None:
         """Return a record of the run's recomputed numbers, if the benchmark has such a thing."""
@@ -223,6 +236,28 @@ class BenchmarkSupport:
     def other_data(self, folder: RunFolder) -> list[str]:
         """Return the differences between the data here and the data that a run was made with."""
         return []
+
+
+def begin_check(folder: Recording) -> RunCheck | None:
+    """Begin to check the recorded verdicts of a run; None if its benchmark recomputes none.
+
+    Nothing that is recorded is shown of a results file, so that there is nothing to check.
+    """
+    if not (folder.path / LOG).is_file():
+        return None
+    support = support_for(folder)
+    check = support.verdict_checker(folder)
+    return None if check is None else RunCheck(folder.path, check, support.verdict_obstacle(folder))
+
+
+def check_verdicts(folder: Recording) -> VerdictCheck | None:
+    """Check the recorded verdicts of a run; None if its benchmark recomputes none."""
+    checking = begin_check(folder)
+    if checking is None:
+        return None
+    for report in folder.reports():
+        checking.add(report)
+    return checking.finish()
 
 
 def support_for(folder: Recording) -> BenchmarkSupport:

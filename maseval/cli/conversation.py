@@ -48,6 +48,9 @@ def print_verdict(view: "SimulationView", console: Console) -> None:
     console.rule("verdict")
     for verdict in view.verdicts:
         _print_verdict(verdict, console)
+    if view.misstatement:
+        words = f"This recorded verdict does not hold: {inert(view.misstatement)}"
+        console.print(f"[bold red]{words}[/bold red]", highlight=False, soft_wrap=True)
     if view.diagnosis:
         console.rule("explanation")
         print_sections(view.diagnosis.sections(), console)

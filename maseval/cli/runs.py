@@ -74,6 +74,10 @@ def runs(
         console.print(table)
     else:
         _print_below_each_other(found, console)
+    for state in found:
+        if state.unconfirmed:
+            words = inert(f"{here(state.path)}: {state.unconfirmed}")
+            console.print(f"[red]*[/red] {words}", highlight=False, soft_wrap=True)
 
 
 def _table(found: Sequence[RunState]) -> Table:
@@ -170,6 +174,7 @@ def _record(state: RunState) -> dict[str, object]:
         "cost": state.cost,
         "tokens": state.tokens,
         "problem": state.problem,
+        "unconfirmed": state.unconfirmed,
         "tags": list(state.annotations.tags),
         "note": state.annotations.note,
         "config": state.config,

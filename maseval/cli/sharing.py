@@ -65,15 +65,15 @@ def unbundle(
     """Check a bundle, and open it as a run folder for `show`, `report`, `tau2 score` and others.
 
     An archive that holds anything else, unpacks to too much, or differs from its checksums or its
-    log's seals is refused and nothing is written. Exit code 1 also if the certificate does not
-    hold, or the data here is not that of the run.
+    log's seals is refused and nothing is written. Exit code 1 also if the certificate or a recorded
+    verdict does not hold, or the data here is not that of the run.
     """
     found = commands.unbundle(file, to, verify=verify)
     if as_json:
         print_json(found.to_dict())
     else:
         typer.echo(found.path)
-        for line in [*found.data, *(found.certificate or ())]:
+        for line in [*found.data, *(found.certificate or ()), *filter(None, [found.verdicts])]:
             words = inert(shorten_line(line, 300))
             stderr().print(f"[red]differs[/red] {words}", highlight=False, soft_wrap=True)
         stderr().print(

@@ -44,6 +44,7 @@ from maseval.stats.failure_labels import LabelSummary, PassHatK
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.show import RunView
     from maseval.runs.live import WorkerHistory
+    from maseval.runs.verdict_check import VerdictCheck
 
 EXAMPLES = examples(
     ("maseval show last", "the latest run: its numbers, and each task's trials"),
@@ -109,6 +110,7 @@ def _print_run(view: "RunView", console: Console) -> None:
     if origin := origin_in_words(view.folder.config.values):
         console.print(f"Continues {inert(origin)}", soft_wrap=True, highlight=False)
     _print_annotations(view.annotations, console)
+    print_check(view.check, console)
     for note in (*notes_on(view.folder), *filter(None, [view.unreadable_annotations])):
         console.print(f"[yellow]Note:[/yellow] {inert(note)}", highlight=False)
     print_rehearsal(view.folder.config.values, console)
@@ -123,11 +125,21 @@ def _print_run(view: "RunView", console: Console) -> None:
     for damage in view.folder.damaged:
         console.print(f"[red]damaged record, {inert(str(damage))}[/red]", soft_wrap=True)
     console.print(_trials(view))
-    console.print("+ passed, - failed, ! ended by an error, ? no verdict", markup=False)
+    unconfirmed = ", x verdict does not hold" if view.check and view.check.differing else ""
+    legend = f"+ passed, - failed, ! ended by an error, ? no verdict{unconfirmed}"
+    console.print(legend, markup=False)
     print_errors(view.lines, console)
     if view.labels is not None:
         print_labels(view.labels, console)
     print_unexplained(view.unexplained, console)
+
+
+def print_check(check: "VerdictCheck | None", console: Console) -> None:
+    """Print which recorded verdicts do not hold, or why they were not recomputed."""
+    if check is None or check.note is None:
+        return
+    colour = "bold red" if check.differing else "yellow"
+    console.print(f"[{colour}]{inert(check.note)}[/{colour}]", highlight=False, soft_wrap=True)
 
 
 def _print_annotations(given: Annotations, console: Console) -> None:
@@ -149,6 +161,7 @@ def _print_workers(workers: "WorkerHistory", console: Console) -> None:
 
 def _print_chosen(view: "RunView", console: Console) -> None:
     console.print(f"[bold]{inert(here(view.folder.path))}[/bold]", soft_wrap=True)
+    print_check(view.check, console)
     if view.chosen:
         forms = (partial(_chosen_table, view), partial(_chosen_list, view))
         console.print(first_fitting(console.width, *forms))
@@ -183,6 +196,12 @@ def _chosen_rows(view: "RunView") -> Iterator[tuple[str, ...]]:
         )
 
 
+def _mark(view: "RunView", line: SimulationLine) -> str:
+    if view.check and simulation_in(line) in view.check.differing:
+        return "[bold red]x[/bold red]"
+    return MARKS[line.outcome]
+
+
 def _trials(view: "RunView") -> Table:
     tasks: dict[tuple[str, str], list[SimulationLine]] = {}
     for line in view.lines:
@@ -198,7 +217,7 @@ def _trials(view: "RunView") -> Table:
     for (domain, task_id), lines in tasks.items():
         ordered = sorted(lines, key=lambda line: line.trial)
         passed = sum(line.outcome == "pass" for line in lines)
-        marks = "".join(MARKS[line.outcome] for line in ordered)
+        marks = "".join(_mark(view, line) for line in ordered)
         named = [inert(domain), inert(task_id)] if has_domains else [inert(task_id)]
         table.add_row(str(numbers[domain]), *named, marks, f"{passed}/{len(lines)}")
         numbers[domain] += 1

@@ -15,7 +15,13 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from maseval.core.storage.files import SUFFIX, LocksUnavailableError, lock, write_bytes
+from maseval.core.storage.files import (
+    SUFFIX,
+    FileState,
+    LocksUnavailableError,
+    lock,
+    write_bytes,
+)
 from maseval.data.download import FetchProgress
 from maseval.data.files import (
     CacheError,
@@ -29,15 +35,6 @@ from maseval.data.sources import DataSource
 
 _ABANDONED_AFTER = 3600.0
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
-class FileState(NamedTuple):
-    """The size, times and place on disk of a file, by which a change within a process is seen."""
-
-    size: int
-    changed: int
-    renewed: int
-    place: int
 
 
 class HashedFile(NamedTuple):
@@ -58,8 +55,7 @@ def forget_hashes() -> None:
 def hash_file(path: Path) -> HashedFile | None:
     """Return the hash of a file, computed once in this process; None if it cannot be read."""
     try:
-        found = path.stat()
-        state = FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+        state = FileState.now(path)
         known = _HASHED.get(path)
         if known is not None and known.state == state:
             return known

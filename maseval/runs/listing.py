@@ -14,6 +14,7 @@ from maseval.runs.config_file import CONFIG, LOCK, LOG, read_config
 from maseval.runs.exceptions import RunFolderError, check_regular
 from maseval.runs.lock import Holder, holder_of
 from maseval.runs.log import RERUN_STATUSES, Score, heads_of, is_session_end, last_record
+from maseval.runs.verdict_check import recall_check
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class RunState:
     """The progress of a run: ``done`` are results, ``failed`` is retried when it is resumed.
 
     ``cost`` (in usd), ``tokens`` and ``pass_1`` are None until a session has ended that counted
-    them.
+    them. ``unconfirmed`` says which recorded verdicts did not hold when they were last checked.
     """
 
     path: Path
@@ -38,6 +39,7 @@ class RunState:
     tokens: int | None = None
     pass_1: Score | None = None
     annotations: Annotations = field(default_factory=Annotations)
+    unconfirmed: str | None = None
 
     @property
     def name(self) -> str:
@@ -79,6 +81,7 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
         holder=holder,
         problem=problem,
         annotations=annotations,
+        unconfirmed=recall_check(path / LOG) or None,
         **counts._asdict(),
     )
 

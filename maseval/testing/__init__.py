@@ -3,7 +3,7 @@
 Nothing here is imported by the rest of the package.
 """
 
-from maseval.testing.damage import DAMAGES, Damage, KillRig, results_in
+from maseval.testing.damage import DAMAGES, FORGERIES, Damage, KillRig, forge_run, results_in
 from maseval.testing.faults import FAULTS, ChaosServer, Fault, Played, faults_named
 from maseval.testing.provider_server import (
     AnthropicProtocol,
@@ -18,6 +18,7 @@ from maseval.testing.provider_server import (
 __all__ = [
     "DAMAGES",
     "FAULTS",
+    "FORGERIES",
     "AnthropicProtocol",
     "ChaosServer",
     "Damage",
@@ -30,6 +31,7 @@ __all__ = [
     "Reply",
     "Request",
     "faults_named",
+    "forge_run",
     "results_in",
     "serving",
 ]

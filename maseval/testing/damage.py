@@ -1,9 +1,10 @@
-"""Damage to runs: ``DAMAGES`` to their files, by name, and kills by ``KillRig``.
+"""Damage to runs: ``DAMAGES`` to their files and ``FORGERIES``, by name, and kills by ``KillRig``.
 
-Each damage takes the folder of a finished run and damages it in place. The rig starts a program
-that writes to a run folder again and again, and kills it at random moments: whatever was finished
-before a kill must be there after it, and the run that is finished in the end must equal one that
-was never disturbed.
+Each damage takes the folder of a finished run and damages it in place. A forgery writes the whole
+log anew, so that every checksum and every link is right: only recomputing finds it. The rig starts
+a program that writes to a run folder again and again, and kills it at random moments: whatever was
+finished before a kill must be there after it, and the run that is finished in the end must equal
+one that was never disturbed.
 """
 
 import json
@@ -141,6 +142,62 @@ _EVERY = (
 )
 
 DAMAGES: dict[str, Damage] = {damage.name: damage for damage in _EVERY}
+
+
+def forge_run(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Write the log of a run anew after ``change`` to each report, and claim a perfect score."""
+    whole = RunFolder.read(folder)
+    reports = [json.loads(json.dumps(report)) for report in whole.reports()]
+    (folder / LOG).unlink()
+    with RunFolder.open(folder, dict(whole.config.values)) as forged:
+        for report in reports:
+            change(report)
+            forged.append(report)
+        forged.note_score({"value": 1.0, "low": 1.0, "high": 1.0})
+
+
+def _claim_success(report: dict[str, Any]) -> None:
+    for entry in report["eval"] or ():
+        entry.update(passed=True, reward=1.0)
+
+
+def _forge_checks(report: dict[str, Any]) -> None:
+    _claim_success(report)
+    for entry in report["eval"] or ():
+        verdict = entry.get("reward_info") or {}
+        verdict["reward"] = 1.0
+        verdict["reward_breakdown"] = dict.fromkeys(verdict.get("reward_breakdown") or {}, 1.0)
+        verdict["db_check"] = {"db_match": True, "db_reward": 1.0}
+        for check in verdict.get("env_assertions") or ():
+            check["met"] = True
+
+
+def _remove_checks(report: dict[str, Any]) -> None:
+    report["eval"] = [{"passed": True, "reward": 1.0}]
+
+
+def _add_evaluator(report: dict[str, Any]) -> None:
+    report["eval"] = [*(report["eval"] or ()), {"passed": True}]
+
+
+def _excuse_failures(report: dict[str, Any]) -> None:
+    if not any(entry.get("passed") for entry in report["eval"] or ()):
+        report.update(status="provider_error", eval=None)
+
+
+def _forging(name: str, text: str, change: Callable[[dict[str, Any]], object]) -> Damage:
+    return Damage(name, text, lambda folder: forge_run(folder, change))
+
+
+_FORGED = (
+    _forging("passed", "every evaluation says passed, its checks do not", _claim_success),
+    _forging("checks", "every evaluation says passed, and so do its checks", _forge_checks),
+    _forging("no-checks", "every evaluation says passed, and its checks are gone", _remove_checks),
+    _forging("evaluator", "an evaluator is added that says passed", _add_evaluator),
+    _forging("excused", "failures are called errors of a provider", _excuse_failures),
+)
+
+FORGERIES: dict[str, Damage] = {forgery.name: forgery for forgery in _FORGED}
 
 
 _POLL_SECONDS = 0.002

@@ -1,7 +1,8 @@
-"""Work in the background: labels of the failures of opened runs, and verdicts of results files.
+"""Work in the background: verdicts of runs checked, failures labelled, results files judged.
 
-A run can be filtered by labels before any failure was opened. Labelling takes at most half of the
-time of one processor, one run after the other, and ends when all is known.
+The recorded verdicts of every run in the list are recomputed, and those that do not hold are
+marked. A run can be filtered by labels before any failure was opened. Both take at most half of the
+time of one processor, one run after the other, and end when all is known.
 
 Results files are judged one after the other; until then the list shows them without numbers. The
 numbers are kept in the cache of this machine for as long as the file is the same.
@@ -19,9 +20,9 @@ from weakref import WeakKeyDictionary
 from maseval.core.exceptions import MASEvalError
 from maseval.core.shapes import mapping
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import write_bytes
+from maseval.core.storage.files import FileState, write_bytes
 from maseval.view.rows import FileSummary, summary_of
-from maseval.view.saved_files import Labels, Seen, cached_path
+from maseval.view.saved_files import Labels, cached_path
 from maseval.view.viewed import ViewedRun
 
 logger = logging.getLogger(__name__)
@@ -31,34 +32,50 @@ _GATHERED = 1.0
 _MOST_LABELS = 20_000
 
 
-class FailureLabeller:
-    """Labels the failures of the runs that it is given, in a thread of its own."""
+class RunExaminer:
+    """Checks the verdicts of runs, and labels the failures of opened ones, in its own thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, open_run: Callable[[Path], ViewedRun]) -> None:
+        self._open_run = open_run
         self._lock = threading.Lock()
-        self._waiting: dict[ViewedRun, None] = {}
-        self._looked_at: WeakKeyDictionary[ViewedRun, int] = WeakKeyDictionary()
+        self._waiting: dict[ViewedRun | Path, None] = {}
+        self._labelled: WeakKeyDictionary[ViewedRun, int] = WeakKeyDictionary()
+        self._listed: dict[Path, FileState] = {}
         self._at_work = False
 
     def request(self, run: ViewedRun) -> None:
-        """Have the failures of a run labelled, unless nothing came since the last time."""
+        """Have an opened run examined, unless nothing came since the last time."""
         with self._lock:
-            if self._looked_at.get(run) == run.version:
-                return
-            self._looked_at[run] = run.version
-            self._waiting[run] = None
-            if not self._at_work:
-                self._at_work = True
-                threading.Thread(target=self._work, daemon=True, name="maseval-labels").start()
+            if self._labelled.get(run) != run.version:
+                self._labelled[run] = run.version
+                self._add(run)
+
+    def request_check(self, path: Path, log: FileState) -> None:
+        """Have the verdicts of a run checked once while its log is as it is."""
+        with self._lock:
+            if self._listed.get(path) != log:
+                self._listed[path] = log
+                self._add(path)
+
+    def _add(self, run: ViewedRun | Path) -> None:
+        self._waiting[run] = None
+        if not self._at_work:
+            self._at_work = True
+            threading.Thread(target=self._work, daemon=True, name="maseval-labels").start()
 
     def _work(self) -> None:
-        for run in self._runs():
+        for each in self._next_runs():
+            path = each if isinstance(each, Path) else each.source.path
             try:
-                _label(run)
+                if isinstance(each, Path):
+                    self._open_run(each).check_verdicts()
+                else:  # whether verdicts hold matters more than why some are failures
+                    each.check_verdicts()
+                    _label(each)
             except (MASEvalError, OSError, ValueError, LookupError, TypeError) as error:
-                logger.warning("the failures of %s have no labels: %s", run.source.path, error)
+                logger.warning("%s is not checked or labelled as a whole: %s", path, error)
 
-    def _runs(self) -> Iterator[ViewedRun]:
+    def _next_runs(self) -> Iterator[ViewedRun | Path]:
         while True:
             with self._lock:
                 run = next(iter(self._waiting), None)
@@ -97,13 +114,13 @@ class ResultsFileJudge:
 
     def __init__(self, open_run: Callable[[Path], ViewedRun]) -> None:
         self._open_run = open_run
-        self._known: dict[Path, tuple[Seen, SummaryOrProblem]] = {}
+        self._known: dict[Path, tuple[FileState, SummaryOrProblem]] = {}
         self._waiting: SimpleQueue[Path] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def of(self, path: Path) -> SummaryOrProblem:
         """Return what is known of a file by now."""
-        seen = Seen.now(path)
+        seen = FileState.now(path)
         known = self._known.get(path)
         if known is not None and known[0] == seen:
             return known[1]
@@ -122,10 +139,10 @@ class ResultsFileJudge:
     def _judge(self) -> None:
         while True:
             path = self._waiting.get()
-            seen = Seen.now(path)
+            seen = FileState.now(path)
             self._known[path] = seen, self._summarise(path, seen)
 
-    def _summarise(self, path: Path, seen: Seen) -> SummaryOrProblem:
+    def _summarise(self, path: Path, seen: FileState) -> SummaryOrProblem:
         try:
             run = self._open_run(path)
             run.refresh()
@@ -136,13 +153,13 @@ class ResultsFileJudge:
         return found, None
 
 
-def _save_summary(path: Path, seen: Seen, found: FileSummary) -> None:
+def _save_summary(path: Path, seen: FileState, found: FileSummary) -> None:
     content = {"format": _SUMMARY_FORMAT, "seen": seen, "found": found}
     with suppress(OSError):
         write_bytes(cached_path(path, _RESULTS), strict_json.dumps(content).encode("ascii"))
 
 
-def _load_summary(path: Path, seen: Seen) -> FileSummary | None:
+def _load_summary(path: Path, seen: FileState) -> FileSummary | None:
     with suppress(OSError, ValueError, TypeError):
         content = mapping(strict_json.loads(cached_path(path, _RESULTS).read_bytes()))
         if content.get("format") == _SUMMARY_FORMAT and content.get("seen") == [*seen]:

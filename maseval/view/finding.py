@@ -8,9 +8,9 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
+from maseval.core.storage.files import FileState
 from maseval.runs.config_file import CONFIG
 from maseval.view.exceptions import NothingThereError
-from maseval.view.saved_files import Seen
 
 
 def name_of(root: Path, path: Path) -> str:
@@ -46,7 +46,7 @@ class Finder:
 
     def __init__(self, root: Path, is_results: Callable[[Path], bool]) -> None:
         self._root, self._is_results = root, is_results
-        self._known: dict[Path, tuple[Seen, bool]] = {}
+        self._known: dict[Path, tuple[FileState, bool]] = {}
 
     def find(self) -> list[Path]:
         """Return every run folder and results file; links are not followed."""
@@ -74,7 +74,7 @@ class Finder:
                 yield from self._if_results(Path(entry.path))
 
     def _if_results(self, path: Path) -> Iterator[Path]:
-        seen = Seen.now(path)
+        seen = FileState.now(path)
         if self._known.get(path, (None, False))[0] != seen:
             self._known[path] = seen, self._is_results(path)
         if self._known[path][1]:

@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from maseval.core.exceptions import MASEvalError
+from maseval.core.storage.files import FileState
 from maseval.runs.annotations import annotations_path
 from maseval.runs.config_file import CONFIG, LOCK, LOG
 from maseval.runs.listing import run_state
 from maseval.runs.lock import holder_of
-from maseval.view.background import FailureLabeller, ResultsFileJudge
+from maseval.runs.verdict_check import check_place, recall_check
+from maseval.view.background import ResultsFileJudge, RunExaminer
 from maseval.view.exceptions import NothingThereError
 from maseval.view.finding import Finder, name_of, place_of
 from maseval.view.rows import RunRow, changed_at, numbers_of, row_of_file, row_of_folder
-from maseval.view.saved_files import Seen
 from maseval.view.viewed import IndexedRun, JudgedFile, RunReader, ViewedRun
 
 _MOST_OPEN = 12
@@ -27,7 +28,7 @@ _QUICKLY_READ = 32 << 20
 class _Opened:
     """A run that is open, and its configuration or file as it was then."""
 
-    seen: Seen
+    seen: FileState
     lock: threading.Lock
     run: ViewedRun | None = None
 
@@ -35,9 +36,10 @@ class _Opened:
 class _Files(NamedTuple):
     """All that the row of a run is made of; while it is the same, so is the row."""
 
-    config: Seen
-    log: Seen
-    annotations: Seen
+    config: FileState
+    log: FileState
+    annotations: FileState
+    check: FileState
     running: bool
 
 
@@ -51,7 +53,7 @@ class Library:
         self._open: dict[str, _Opened] = {}
         self._finder = Finder(self.root, reader.is_results)
         self._judge = ResultsFileJudge(lambda path: self._view_run(path))
-        self._labeller = FailureLabeller()
+        self._examiner = RunExaminer(lambda path: self._view_run(path))
         self._rows: dict[Path, tuple[_Files, RunRow]] = {}
 
     def rows(self) -> list[RunRow]:
@@ -82,13 +84,13 @@ class Library:
     def run_with_labels(self, name: str) -> ViewedRun:
         """Return a run that somebody has open, and have its failures labelled meanwhile."""
         run = self.run(name)
-        self._labeller.request(run)
+        self._examiner.request(run)
         return run
 
     def _open_run(self, path: Path, name: str) -> ViewedRun:
         """Return the run if it is open already; those that were not asked for lately are closed."""
         with self._lock:
-            seen = Seen.now(path if path.is_file() else path / CONFIG)
+            seen = FileState.now(path if path.is_file() else path / CONFIG)
             found = self._open.pop(name, None)
             if found is None or found.seen != seen:
                 found = _Opened(seen, threading.Lock())
@@ -111,9 +113,10 @@ class Library:
     def _row(self, path: Path) -> RunRow:
         is_file = path.is_file()
         files = _Files(
-            Seen.now(path if is_file else path / CONFIG),
-            Seen.now(path / LOG),
-            Seen.now(annotations_path(path)),
+            FileState.now(path if is_file else path / CONFIG),
+            FileState.now(path / LOG),
+            FileState.now(annotations_path(path)),
+            FileState.now(check_place(path / LOG)),
             not is_file and holder_of(path / LOCK) is not None,
         )
         known = self._rows.get(path)
@@ -133,6 +136,9 @@ class Library:
     def _row_of_folder(self, name: str, path: Path, files: _Files) -> RunRow:
         state = run_state(path)
         row = row_of_folder(name, state)
+        small = files.log.size <= _QUICKLY_READ
+        if small and not files.running and recall_check(path / LOG) is None:
+            self._examiner.request_check(path, files.log)
         if state.state == "damaged" or (state.pass_1 is not None and not files.running):
             return row
         quick = files.running or files.log.size <= _QUICKLY_READ or name in self._open

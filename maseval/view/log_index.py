@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 
 from maseval.core.outcome import RecordedReport, TaskKey
 from maseval.core.shapes import Shape
+from maseval.core.storage.files import FileState
 from maseval.report.index import Entry, entry_of
 from maseval.runs.chain import Chain, LogLine, lines_of
 from maseval.runs.log import LogContents, LogReading
 from maseval.runs.report_line import with_repeats
-from maseval.view.saved_files import Position, SavedIndex, Seen, is_line_of, load_index, save_index
+from maseval.view.saved_files import Position, SavedIndex, is_line_of, load_index, save_index
 
 # A smaller log is read in less time than anybody notices.
 WORTH_SAVING = 8 << 20
@@ -32,7 +33,7 @@ class LogIndex:
         self._log, self._title = log, title
         self._titles: dict[TaskKey, str | None] = {}
         self._same: dict[Any, Any] = {}
-        self._seen: Seen | None = None
+        self._seen: FileState | None = None
         self._begin(None)
 
     def _begin(self, saved: SavedIndex | None) -> None:
@@ -51,7 +52,7 @@ class LogIndex:
 
     def update(self) -> bool:
         """Read what is new, and return whether there was anything."""
-        seen = Seen.now(self._log)
+        seen = FileState.now(self._log)
         if seen == self._seen:
             return False
         if self._seen is None:
@@ -80,7 +81,7 @@ class LogIndex:
     def _entries_in(self, contents: LogContents) -> list[Entry]:
         return [self._entries[place.offset] for place in contents.places.values()]
 
-    def _has_grown(self, before: Seen, now: Seen) -> bool:
+    def _has_grown(self, before: FileState, now: FileState) -> bool:
         """Return whether the log only has lines added, or a torn one removed, at its end."""
         if now.file != before.file or now.size == before.size:
             return False

@@ -76,7 +76,7 @@ def row_of_folder(name: str, state: RunState) -> RunRow:
         "updated": state.updated,
         "tags": list(state.annotations.tags),
         "note": state.annotations.note,
-        "problem": state.problem,
+        "problem": state.problem or state.unconfirmed,
     }
 
 

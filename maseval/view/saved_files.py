@@ -6,7 +6,6 @@ without a word.
 """
 
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 from maseval.core.outcome import TaskKey
 from maseval.core.shapes import entries, mapping, text
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import write_bytes
+from maseval.core.storage.files import FileState, write_bytes
 from maseval.data.store import cache_dir
 from maseval.report.index import Entry
 from maseval.runs.chain import Link, LogLine
@@ -37,23 +36,6 @@ _LABELS_FORMAT = 1
 
 Labels = dict[int, tuple[str, ...]]
 """What a simulation is labelled with, by the place of its report."""
-
-
-class Seen(NamedTuple):
-    """A file at one moment: while this is the same, so is the file."""
-
-    size: int
-    changed: int
-    file: int
-
-    @classmethod
-    def now(cls, path: Path) -> "Seen":
-        """Return the file as it is; all zeros if there is none."""
-        try:
-            found = os.stat(path)
-        except OSError:
-            return cls(0, 0, 0)
-        return cls(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
 def cached_path(file: Path, kind: str = "") -> Path:
@@ -189,7 +171,7 @@ def save_labels(file: Path, labels: Mapping[int, tuple[str, ...]]) -> None:
     """Keep the labels of a log or a results file; where that is not possible, they are not kept."""
     found = {
         "format": [_LABELS_FORMAT, _release()],
-        "seen": Seen.now(file),
+        "seen": FileState.now(file),
         "labels": [*labels.items()],
     }
     _write_first(_labels_places(file), strict_json.dumps(found).encode("ascii"))
@@ -200,7 +182,7 @@ def load_labels(file: Path) -> Labels:
     for place in _labels_places(file):
         with suppress(OSError, ValueError, TypeError):
             found = mapping(strict_json.loads(place.read_bytes()))
-            seen = Seen(*(int(text(each)) for each in entries(found.get("seen"))))
+            seen = FileState(*(int(text(each)) for each in entries(found.get("seen"))))
             if found.get("format") == [_LABELS_FORMAT, _release()] and _begins_as(file, seen):
                 return _read_labels(found.get("labels"))
     return {}
@@ -221,9 +203,9 @@ def _read_labels(pairs: object) -> Labels:
     return known
 
 
-def _begins_as(file: Path, seen: Seen) -> bool:
+def _begins_as(file: Path, seen: FileState) -> bool:
     """Return whether it is the file that was seen; a log may have grown since."""
-    now = Seen.now(file)
+    now = FileState.now(file)
     return now == seen or (file.name == LOG and now.file == seen.file and now.size > seen.size)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from maseval.core.outcome import RecordedReport, TaskKey
 from maseval.core.report import Report
-from maseval.core.shapes import Shape, mapping
+from maseval.core.shapes import Shape, entries, mapping
 from maseval.report.index import Entry, Fact, TaskFindings, Trials, by_task, entry_of, index_of
 from maseval.report.page import Packet, packet_of
 from maseval.runs import Simulation
@@ -21,11 +21,15 @@ from maseval.runs.config_file import LOG, read_config
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.folder import Recording
 from maseval.runs.log import DamagedRecord, Score, report_at
+from maseval.runs.verdict_check import UNCONFIRMED, RunCheck, VerdictCheck, VerdictChecker
 from maseval.stats.estimation import estimate
 from maseval.stats.trials import count_trials
 from maseval.view.exceptions import NothingThereError
 from maseval.view.log_index import LogIndex
 from maseval.view.saved_files import load_labels, save_labels
+
+# How long verdicts are recomputed before others get the processor.
+_AT_A_TIME = 1.0
 
 
 class Overview(NamedTuple):
@@ -63,6 +67,10 @@ class RunReader:
         found = estimate([*tasks.values()])
         assert found.value is not None
         return {1: {"value": found.value, "low": found.low, "high": found.high}}
+
+    def verdict_checker(self, run: Recording) -> VerdictChecker | None:
+        """Return a function that recomputes the verdict of a report; None if there is none."""
+        return None
 
     def title(self, run: Recording, report: Shape) -> str | None:
         """Return what the task of a simulation is about."""
@@ -177,6 +185,9 @@ class ViewedRun:
         self._lock = threading.RLock()
         self._file = source.path / LOG if source.path.is_dir() else source.path
         self._labels = load_labels(self._file)
+        self._checking: RunCheck | None = None
+        self._checked: dict[int, str | None] = {}
+        self._check: VerdictCheck | None = None
         self._known: list[Entry] | None = None
         self._tasks: Trials | None = None
         self._overview: Overview | None = None
@@ -205,7 +216,9 @@ class ViewedRun:
         """Return the index, which the page reads at once."""
         with self._lock:
             if self._overview is None:
-                self._overview = self._reader.overview(self.source, self.entries())
+                self._overview = self._with_check(
+                    self._reader.overview(self.source, self.entries())
+                )
             return index_of(
                 self.tasks(), self._title, *self._overview, benchmarks=self.source.settings()
             )
@@ -245,16 +258,53 @@ class ViewedRun:
             return self._tasks
 
     def _with_labels(self, entry: Entry) -> Entry:
-        labels = self._labels.get(entry.at)
+        labels = self._labels.get(entry.at, ())
+        if self._checked.get(entry.at):
+            labels = (*labels, UNCONFIRMED)
         return entry._replace(labels=labels) if labels else entry
 
     def _complete_report(self, at: int) -> Shape:
         return self._reader.complete_report(self.source, self.source.report_at(at))
 
+    def _with_check(self, overview: Overview) -> Overview:
+        note = None if self._check is None else self._check.note
+        if note is None or overview.summary is None:
+            return overview
+        notes = [note, *entries(overview.summary.get("notes"))]
+        return overview._replace(summary={**overview.summary, "notes": notes})
+
+    def check_verdicts(self) -> None:
+        """Recompute the verdicts that are recorded, and mark those that do not hold.
+
+        What is shown is compared, too: an index that was saved beside the log may be edited.
+        """
+        if self._checking is None:
+            check = self._reader.verdict_checker(self.source)
+            if check is None or self._file.name != LOG:
+                return
+            self._checking = RunCheck(self.source.path, check)
+        if not self.version:
+            self.refresh()
+        began = time.monotonic()
+        for entry in self.entries():
+            if entry.at in self._checked:
+                continue
+            report = self.source.report_at(entry.at)
+            words, shown = self._checking.add(report), RecordedReport(report).kind
+            if words is None and shown != entry.outcome:
+                words = f"the viewer's index has {entry.outcome!r}, the log {shown!r}"
+            self._checked[entry.at] = words
+            if (spent := time.monotonic() - began) > _AT_A_TIME:
+                time.sleep(spent)  # at most half of the time of one processor
+                began = time.monotonic()
+        with self._lock:
+            self._check = self._checking.finish()
+            self._known = self._tasks = self._overview = None
+
     @property
     def labelled(self) -> int:
-        """The number of reports whose labels are known."""
-        return len(self._labels)
+        """The number of reports whose labels are known, with those whose verdicts do not hold."""
+        return len(self._labels) + sum(map(bool, [*self._checked.values()]))
 
     def failures_without_labels(self) -> list[int]:
         """Return the places of failures whose labels are not known."""

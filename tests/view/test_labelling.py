@@ -1,12 +1,15 @@
 """Labels of failures are there before any failure was opened."""
 
+import hashlib
+
 import pytest
 
 pytest.importorskip("starlette")
 
 from maseval.runs import RunFolder
 from maseval.view import background as labelling
-from maseval.view.saved_files import LABELS_FILE, load_labels, save_labels
+from maseval.view import log_index
+from maseval.view.saved_files import INDEX_FILE, LABELS_FILE, load_labels, save_labels
 from maseval.view.viewed import RunReader
 from tests.runs.worlds import config, report
 from tests.view.builders import finish_background_work, viewer
@@ -96,3 +99,40 @@ def test_labels_of_another_log_are_not_used_and_those_of_a_shorter_one_are(run):
     log.write_bytes(content + content)
 
     assert load_labels(log) == {}
+
+
+class Checking(RunReader):
+    """Finds every verdict right, and notes whose it was asked about."""
+
+    def __init__(self):
+        self.asked = []
+
+    def verdict_checker(self, run):
+        return lambda report: self.asked.append(report["task_id"])
+
+
+def test_an_index_that_shows_other_outcomes_than_the_log_is_noticed(run, monkeypatch):
+    """The index that is kept beside a log can be edited, and its checksum made right."""
+    monkeypatch.setattr(log_index, "WORTH_SAVING", 0)
+    viewer(run.parent).get("/api/run/index", params={"run": "run"})
+    saved = run / INDEX_FILE
+    body = saved.read_bytes().partition(b"\n")[2].replace(b'"fail"', b'"pass"')
+    saved.write_bytes(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+    client = viewer(run.parent, reader=Checking())
+
+    client.get("/api/run/index", params={"run": "run"})
+    finish_background_work("maseval-labels")
+    found = client.get("/api/run/index", params={"run": "run"}).json()["simulations"]
+
+    assert [row["outcome"] for row in found].count("fail") < 2
+    assert [row["labels"] for row in found].count(["record: verdict does not hold"]) > 0
+
+
+def test_a_verdict_that_was_checked_is_not_checked_again(run):
+    reader = Checking()
+    client = viewer(run.parent, reader=reader)
+    for _ in range(2):
+        client.get("/api/run/index", params={"run": "run"})
+        finish_background_work("maseval-labels")
+
+    assert sorted(reader.asked) == ["a", "b", "c"]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Unpack
 from maseval.app.benchmarks import (
     OnProgress,
     RunDiagnosis,
+    check_verdicts,
     support_for,
 )
 from maseval.app.comparing.compare import compare, comparison_plots, for_report, tasks_for_report
@@ -30,6 +31,7 @@ from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.report import write_report
 from maseval.runs import Simulation
 from maseval.runs.folder import Recording
+from maseval.runs.verdict_check import UNCONFIRMED, VerdictCheck
 
 
 def report(
@@ -93,12 +95,16 @@ def _facts(sources: Sequence["_Source"]) -> Iterator[tuple[str, str]]:
 
 
 class _Source(NamedTuple):
-    """A run, the diagnosis of its failures if there is one, and its name if there are two."""
+    """A run, the diagnosis of its failures if there is one, and its name if there are two.
+
+    ``check`` compares its recorded verdicts with recomputed ones.
+    """
 
     folder: Recording
     found: RunDiagnosis | None
     unexplained: str | None
     name: str | None = None
+    check: VerdictCheck | None = None
 
 
 def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) -> _Source:
@@ -109,7 +115,7 @@ def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) 
     support = support_for(folder)
     unexplained = support.explanation_obstacle(folder) if explain else None
     found = support.run_diagnosis(folder, on_progress) if explain and not unexplained else None
-    return _Source(folder, found, unexplained)
+    return _Source(folder, found, unexplained, check=check_verdicts(folder))
 
 
 def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
@@ -117,7 +123,8 @@ def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
     lines = lines_of(folder)
     conventions = support_for(folder).conventions(folder, lines)
     summary = run_summary(lines, folder.planned, conventions).for_report()
-    summary["notes"] = [*notes_on(folder), *summary["notes"]]
+    checked = [source.check.note] if source.check and source.check.note else []
+    summary["notes"] = [*checked, *notes_on(folder), *summary["notes"]]
     summary["notes"] += [f"Note: {source.unexplained}"] if source.unexplained else []
     if found is not None:
         summary["rows"] += report_rows(found.labels)
@@ -138,8 +145,13 @@ def _page_reports(source: _Source) -> Iterator[Mapping[str, object]]:
         if source.name is not None:
             shown["run"] = source.name
         diagnosis = source.found.found.get(Simulation.of(each)) if source.found else None
+        labels = [] if diagnosis is None else [diagnosis.name]
+        if source.check and Simulation.of(each) in source.check.differing:
+            labels.append(UNCONFIRMED)
+        if labels:
+            shown["labels"] = labels
         if diagnosis is not None:
-            shown |= {"labels": [diagnosis.name], "explanation": diagnosis.for_page()}
+            shown["explanation"] = diagnosis.for_page()
         yield shown
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Unpack
 
-from maseval.app.benchmarks import Diagnosis, OnProgress, support_for
+from maseval.app.benchmarks import Diagnosis, OnProgress, begin_check, support_for
 from maseval.app.results.finding import (
     UnknownSimulationError,
     open_recording,
@@ -25,6 +25,7 @@ from maseval.runs import Annotations, Simulation
 from maseval.runs.annotations import annotations_or_problem
 from maseval.runs.folder import Recording
 from maseval.runs.live import WorkerHistory
+from maseval.runs.verdict_check import VerdictCheck
 from maseval.stats.failure_labels import LabelSummary
 
 
@@ -35,6 +36,7 @@ class RunView:
     ``labels`` counts who failed, and ``label_of`` names it for each simulation, if that was asked
     for and the benchmark can say; ``unexplained`` is why it cannot. ``chosen`` are the lines that
     were asked for, all of them by default. ``workers`` tells of processes on other machines.
+    ``check`` compares the recorded verdicts with recomputed ones, if the benchmark can do that.
     """
 
     folder: Recording
@@ -47,6 +49,7 @@ class RunView:
     annotations: Annotations = field(default_factory=Annotations)
     unreadable_annotations: str | None = None
     workers: WorkerHistory = field(default_factory=WorkerHistory)
+    check: VerdictCheck | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ class SimulationView:
 
     ``messages``, ``verdicts`` and ``changes`` have the form that the HTML report shows. ``trials``
     are all recorded trials of the same task. ``diagnosis`` says who failed, and why; ``title`` is
-    what the task is about.
+    what the task is about. ``misstatement`` says how the recorded verdict differs from the
+    recomputed one, if it does.
     """
 
     line: SimulationLine
@@ -68,6 +72,7 @@ class SimulationView:
     title: str | None = None
     diagnosis: Diagnosis | None = None
     unexplained: str | None = None
+    misstatement: str | None = None
 
 
 def show(
@@ -134,7 +139,7 @@ def _first_wanted(folder: Recording, trials: Sequence[Simulation], wanted: _Want
 def _run_view(
     folder: Recording, wanted: _Wanted, explain: bool, on_progress: OnProgress | None
 ) -> RunView:
-    lines, support = lines_of(folder), support_for(folder)
+    (lines, check), support = _read_lines(folder), support_for(folder)
     if wanted.domain is not None and wanted.domain not in {one.domain for one in folder.planned}:
         domains = ", ".join(dict.fromkeys(one.domain for one in folder.planned))
         raise UnknownSimulationError(
@@ -155,7 +160,20 @@ def _run_view(
         unexplained,
         *annotations_or_problem(folder.path),
         WorkerHistory.of(folder.path),
+        check,
     )
+
+
+def _read_lines(folder: Recording) -> tuple[list[SimulationLine], VerdictCheck | None]:
+    """Return a line for each simulation, and the check of their verdicts."""
+    checking = begin_check(folder)
+    if checking is None:
+        return lines_of(folder), None
+    lines = []
+    for report in folder.reports():
+        lines.append(line_of(report))
+        checking.add(report)
+    return lines, checking.finish()
 
 
 def _simulation_view(
@@ -165,6 +183,7 @@ def _simulation_view(
     parsed = RecordedReport(report)
     messages = conversation(parsed)
     unexplained = support.explanation_obstacle(folder) if explain else None
+    checking = begin_check(folder)
     return SimulationView(
         line=line_of(report),
         trials=[line_of(folder.report(one)) for one in recorded],
@@ -176,4 +195,5 @@ def _simulation_view(
         title=support.task_title(report),
         diagnosis=support.diagnosis(report) if explain and unexplained is None else None,
         unexplained=unexplained,
+        misstatement=None if checking is None else checking.add(report),
     )

@@ -5,7 +5,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from maseval.app.benchmarks import BenchmarkSupport, support_for
+from maseval.app.benchmarks import BenchmarkSupport, check_verdicts, support_for
 from maseval.app.results.finding import run_path
 from maseval.app.results.report import report
 from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError
@@ -63,6 +63,9 @@ def bundle(
             notes.append("no certificate: this benchmark has none")
         else:
             made[CERTIFICATE] = certificate.encode()
+    check = check_verdicts(folder)
+    if check is not None and check.differing and check.note:
+        notes.append(check.note)
     return BundleFile(target, write_bundle(folder, target, made, notes))
 
 
@@ -94,7 +97,8 @@ class UnbundledRun:
 
     Its checksums and its log hold, else there would be none. ``certificate`` lists where the
     numbers, computed anew, are not those of its certificate; None if that was not checked, and
-    ``unchecked`` says why. ``data`` lists where the benchmark's data differs from the data here.
+    ``unchecked`` says why. ``data`` lists where the benchmark's data differs from the data here,
+    and ``verdicts`` says which of its recorded verdicts do not hold when they are recomputed.
     """
 
     path: Path
@@ -102,11 +106,12 @@ class UnbundledRun:
     certificate: list[str] | None
     unchecked: str | None
     data: list[str]
+    verdicts: str | None = None
 
     @property
     def holds(self) -> bool:
         """True if nothing that was checked differs."""
-        return not self.certificate and not self.data
+        return not self.certificate and not self.data and not self.verdicts
 
     def to_dict(self) -> dict[str, object]:
         """Return the findings as JSON values."""
@@ -133,7 +138,9 @@ def unbundle(
         data = support.other_data(folder)
         certificate, unchecked = _check_certificate(folder, support, data, verify)
         count = len(folder.recorded)
-    return UnbundledRun(target, count, certificate, unchecked, data)
+        check = check_verdicts(folder) if verify and not data else None
+    verdicts = check.note if check is not None and check.differing else None
+    return UnbundledRun(target, count, certificate, unchecked, data, verdicts)
 
 
 def _name(path: Path) -> str:

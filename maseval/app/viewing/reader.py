@@ -15,6 +15,7 @@ from maseval.core.shapes import Shape
 from maseval.report.index import Entry, TaskFindings
 from maseval.runs.folder import Recording
 from maseval.runs.log import Score
+from maseval.runs.verdict_check import VerdictChecker
 from maseval.view.viewed import Overview, RunReader
 
 
@@ -60,6 +61,10 @@ class BenchmarkReader(RunReader):
             for k, each in found.items()
             if each.value is not None
         }
+
+    def verdict_checker(self, run: Recording) -> VerdictChecker | None:
+        support = support_for(run)
+        return None if support.verdict_obstacle(run) else support.verdict_checker(run)
 
     def title(self, run: Recording, report: Shape) -> str | None:
         return support_for(run).task_title(cast(Report, report))

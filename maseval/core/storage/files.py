@@ -18,7 +18,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 from uuid import uuid4
 
 from maseval.core.exceptions import MASEvalError, OutputExistsError
@@ -26,6 +26,28 @@ from maseval.core.storage import strict_json
 
 SUFFIX = ".tmp"
 """The end of the names of hidden files."""
+
+
+class FileState(NamedTuple):
+    """A file at one moment: while this is the same, so is the file.
+
+    Whoever edits a file can restore its size and its time of change. ``renewed`` is when the
+    system last touched it on this machine, which nobody sets by hand.
+    """
+
+    size: int
+    changed: int
+    renewed: int
+    file: int
+
+    @classmethod
+    def now(cls, path: Path) -> "FileState":
+        """Return the file as it is; all zeros if there is none."""
+        try:
+            found = os.stat(path)
+        except OSError:
+            return cls(0, 0, 0, 0)
+        return cls(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
 @contextmanager

@@ -159,11 +159,13 @@ class _Certification:
             self._agreement["without"] += 1
             return
         self._agreement["compared"] += 1
-        if abs(judged.recorded - judged.reward) <= _TOLERANCE:
-            self._agreement["equal"] += 1
-        else:
+        if abs(judged.recorded - judged.reward) > _TOLERANCE:
             text = f"recorded {judged.recorded:g}, recomputed {judged.reward:g}"
             self._suspicions.append(Suspicion("reward differs", where, text))
+        elif judged.shown is not None and judged.misstatement is not None:
+            self._suspicions.append(Suspicion("verdict differs", where, judged.misstatement))
+        else:
+            self._agreement["equal"] += 1
 
     def certificate(self) -> Certificate:
         whole, found = self._whole, self._found

@@ -316,6 +316,14 @@ def unknown_endings(found: RescoredRecord) -> Iterator[Cause]:
             f"{share_of(stopped, found)} say they ended with {_endings_of(stopped)}, but their "
             "last message is the user's stop; they count as failures",
         )
+    relabelled = [each for each in found.simulations if each.relabelled]
+    if relabelled:
+        statuses = some_of({each.shown.status: None for each in relabelled if each.shown})
+        yield Cause(
+            "relabelled simulations",
+            f"{share_of(relabelled, found)} are recorded as {statuses}, but their last message is "
+            "the user's stop; they count by what was said",
+        )
     if others:
         yield Cause(
             "unknown ends",

@@ -32,6 +32,7 @@ from maseval.benchmark.tau2.results.reading import recorded_domain
 from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.core.exceptions import ConfigurationError, ResultFileError
+from maseval.core.outcome import OutcomeKind, RecordedReport
 from maseval.core.report import Report
 from maseval.core.shapes import mapping, number, text_or_none
 from maseval.data.store import AnyPath
@@ -92,13 +93,21 @@ def smallest_split(
     return min(fitting, key=lambda each: len(each[1]), default=None)
 
 
+class ShownVerdict(NamedTuple):
+    """The verdict of a report as ``show`` and the viewer print it, whatever its checks say."""
+
+    status: str
+    kind: OutcomeKind
+    reward: float | None
+
+
 class RecordItem(NamedTuple):
     """A simulation with its world, and the verdict that was recorded for it.
 
     ``domain`` is that of the release by which it is judged, ``version`` the name of the release.
     ``texts`` names what models read in it, where that is recorded, and ``wording`` whose texts
     these were, in which a judge is asked again. ``problem`` says why it cannot
-    be scored; such a simulation counts as a failure.
+    be scored; such a simulation counts as a failure. ``shown`` is what a report shows of it.
     """
 
     simulation: Mapping[str, Any]
@@ -110,6 +119,7 @@ class RecordItem(NamedTuple):
     problem: str | None = None
     version: str | None = None
     wording: str | None = None
+    shown: ShownVerdict | None = None
 
 
 @dataclass
@@ -276,16 +286,26 @@ def _of_report(report: Report, domain: Domain | None, whole: SimulationRecord) -
     solo = bool(environment.get("solo"))
     texts = rules.get("texts")
     read = format_texts_config(texts, digits=64) if isinstance(texts, Mapping) else None
+    parsed = RecordedReport(report)
+    shown = ShownVerdict(str(report["status"]), parsed.kind, parsed.reward)
     return RecordItem(
         simulation,
         _require_domain(domain),
         solo,
-        simulation["reward_info"],
+        simulation["reward_info"] or _shown_reward(shown),
         lenient,
         read,
         version=version,
         wording=text_or_none(mapping(texts).get("name")),
+        shown=shown,
     )
+
+
+def _shown_reward(shown: ShownVerdict) -> Mapping[str, Any] | None:
+    """Return the verdict of a report whose checks are not there: it is compared all the same."""
+    if shown.kind not in ("pass", "fail"):
+        return None
+    return {"reward": float(shown.kind == "pass") if shown.reward is None else shown.reward}
 
 
 def _models(config: Mapping[str, Any]) -> list[object]:

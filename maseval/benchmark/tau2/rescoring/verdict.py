@@ -9,13 +9,14 @@ from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains.releases import release_named, release_of
 from maseval.benchmark.tau2.explain.findings import ReplayFault, replay_fault
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
-from maseval.benchmark.tau2.rescoring.record import PlannedTrial, RecordItem
+from maseval.benchmark.tau2.rescoring.record import PlannedTrial, RecordItem, ShownVerdict
 from maseval.benchmark.tau2.rescoring.suspicion import SimulationIdentity
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
 from maseval.core.exceptions import MASEvalError
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import is_successful
+from maseval.core.report import TaskExecutionStatus
 from maseval.core.shapes import entries, mapping, number
 from maseval.data.store import AnyPath
 
@@ -40,6 +41,7 @@ class RescoredSimulation:
     ``problem`` says why. ``contradiction`` is within the recorded verdict, ``differing`` lists the
     checks that came out otherwise. ``asks_judge`` if the original asks a judge about it; ``open``
     if only a judge can decide it, and there was none, or one whose ``unread_reply`` cannot be read.
+    ``shown`` is what a report shows of it.
     """
 
     slot: PlannedTrial
@@ -59,6 +61,7 @@ class RescoredSimulation:
     version: str | None = None
     asks_judge: bool = False
     unread_reply: str | None = None
+    shown: ShownVerdict | None = None
 
     @property
     def passed(self) -> bool:
@@ -80,6 +83,25 @@ class RescoredSimulation:
     @property
     def agrees(self) -> bool:
         return self.compared and not self.differences
+
+    @property
+    def relabelled(self) -> bool:
+        """True if a report calls it an accident, though the user ended the conversation."""
+        return (
+            self.shown is not None
+            and self.shown.kind == "error"
+            and self.shown.status != TaskExecutionStatus.EVALUATION_FAILED.value
+            and self.identity.stopped
+        )
+
+    @property
+    def misstatement(self) -> str | None:
+        """How the recorded verdict differs from the recomputed one; None if it holds."""
+        if self.contradiction:
+            return self.contradiction
+        if self.relabelled and self.shown is not None:
+            return f"recorded as {self.shown.status}, but its last message is the user's stop"
+        return self.differences[0] if self.differences else None
 
     @property
     def foreign_ending(self) -> bool:
@@ -174,15 +196,39 @@ def compare_verdicts(item: RecordItem, new: NewVerdict) -> dict[str, Any]:
         "reward": None if found is None else found["reward"],
         "problem": new.problem,
         "fault": fault,
-        "differences": () if reward is None else tuple(_differences(new, mapping(recorded))),
-        "contradiction": contradiction(mapping(recorded)),
+        "differences": ()
+        if reward is None
+        else (*_differences(new, mapping(recorded)), *_shown_differences(item.shown, found)),
+        "contradiction": contradiction(mapping(recorded)) or _shown_contradiction(item, reward),
         "differing": () if found is None or fault else tuple(_differing(found, mapping(recorded))),
         "unknown_tool": unknown_tool(item),
         "cost": _cost(item.simulation),
         "version": item.version,
         "asks_judge": new.asks_judge,
         "unread_reply": new.unread_reply,
+        "shown": item.shown,
     }
+
+
+def _shown_differences(shown: ShownVerdict | None, found: RewardInfo | None) -> Iterator[str]:
+    """Yield the difference between what a report shows and the new verdict."""
+    if shown is None or found is None or shown.kind not in ("pass", "fail"):
+        return
+    outcome = "pass" if is_successful(found["reward"]) else "fail"
+    if outcome != shown.kind:
+        yield f"outcome: recorded {shown.kind!r}, recomputed {outcome!r}"
+
+
+def _shown_contradiction(item: RecordItem, reward: float | None) -> str | None:
+    """Return how a report shows another verdict than that of its own checks, or None."""
+    shown = item.shown
+    if shown is None or reward is None or shown.kind not in ("pass", "fail"):
+        return None
+    if (shown.kind == "pass") != is_successful(reward):
+        return f"it is recorded as {shown.kind!r}, but the reward of its own checks is {reward:g}"
+    if shown.reward is not None and not _same(shown.reward, reward):
+        return f"its reward is {shown.reward:g}, but that of its own checks is {reward:g}"
+    return None
 
 
 def _differences(new: NewVerdict, recorded: Mapping[str, object]) -> Iterator[str]:

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from maseval.app.benchmarks import OnScored, RecordedOutcomes
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup, RecordedSide
@@ -17,7 +18,7 @@ from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.rescoring.causes import causes
-from maseval.benchmark.tau2.rescoring.record import open_record
+from maseval.benchmark.tau2.rescoring.record import SimulationRecord, open_record
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
 from maseval.benchmark.tau2.rescoring.tasks import task_content
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
@@ -26,7 +27,10 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import Outcome, TaskKey, checked_report, outcome_of
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
+from maseval.core.shapes import mapping
 from maseval.runs import RunFolder
+from maseval.runs.folder import Recording
+from maseval.runs.verdict_check import VerdictChecker
 
 
 def digest(value: object) -> str:
@@ -130,6 +134,23 @@ def outcomes_of_run(
             "simulations have no record and count as failures"
         )
     return RecordedOutcomes(judged, planned, config, notes, _task_digests(found, judged))
+
+
+def verdict_checker(folder: Recording) -> VerdictChecker:
+    """Return a function that compares the verdict of a run's report with the recomputed one."""
+    scored = RescoredRecord(SimulationRecord(iter(())), panel=own_panel(folder))
+
+    def check(report: Report) -> str | None:
+        (item,) = open_record([report]).items
+        return None if item.problem else scored.assess(item).simulation.misstatement
+
+    return check
+
+
+def verdict_obstacle(config: Mapping[str, Any]) -> str | None:
+    """Return the reason why verdicts cannot be recomputed; ``config`` is that of the run."""
+    data = {name: digest(files) for name, files in mapping(config, "data").items()}
+    return _obstacle(RecordedSetup.of({**config, "data": data}))
 
 
 def _recompute(outcome: Outcome, each: RescoredSimulation) -> Outcome:

@@ -39,6 +39,7 @@ from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.report import Report
 from maseval.core.shapes import mapping
 from maseval.runs import RunFolder, Simulation
+from maseval.runs.folder import Recording
 
 JUDGED_BY = "judged_by"
 """The key in a report's task for the task it was judged by, if that is not the benchmark's."""
@@ -161,7 +162,7 @@ def panel_for(source: SimulationSource, models: Sequence[ModelAdapter]) -> Judge
     return JudgePanel([RememberingJudge(model, memory) for model in models])
 
 
-def own_panel(folder: RunFolder | None) -> JudgePanel | None:
+def own_panel(folder: Recording | None) -> JudgePanel | None:
     """Return the judge that a run had, which answers from its kept replies alone."""
     if folder is None:
         return None

@@ -19,6 +19,8 @@ from maseval.benchmark.tau2.app.results.outcomes import (
     digest,
     outcomes_of_file,
     outcomes_of_run,
+    verdict_checker,
+    verdict_obstacle,
 )
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
@@ -40,6 +42,7 @@ from maseval.core.shapes import mapping
 from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.folder import Recording
+from maseval.runs.verdict_check import VerdictChecker
 
 # The severities of audit findings that may change the meaning of a verdict.
 _BADGES = ("error", "warning")
@@ -127,6 +130,12 @@ class Tau2Support(BenchmarkSupport):
             if key in wanted and remark.severity in _BADGES:
                 found.setdefault(key, []).append((remark.kind, f"{remark.meaning}: {remark.text}"))
         return found
+
+    def verdict_checker(self, folder: Recording) -> VerdictChecker:
+        return verdict_checker(folder)
+
+    def verdict_obstacle(self, folder: Recording) -> str | None:
+        return verdict_obstacle(folder.config.values)
 
     def certificate(self, folder: RunFolder) -> str:
         return certify(folder.path, partial=True).certificate.to_json()

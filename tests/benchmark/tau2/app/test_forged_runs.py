@@ -1,0 +1,151 @@
+"""A run folder whose log was written anew, all its checksums right: recomputing finds it out."""
+
+import json
+import shutil
+
+import pytest
+
+from maseval.commands import bundle, report, runs, show, tau2, unbundle
+from maseval.runs import RunFolder
+from maseval.testing import FORGERIES, forge_run
+from tests.cli.commandline import last_json, maseval
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory):
+    """A run of four tasks, two trials each, of which some passed."""
+    folder = tmp_path_factory.mktemp("forged") / "runs" / "honest"
+    tau2.run(
+        domain="library",
+        num_tasks=4,
+        agent="noisy",
+        agent_args={"error_rate": 0.5},
+        trials=2,
+        output=folder,
+    )
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def forged(honest, tmp_path):
+    def forge(name):
+        folder = tmp_path / "runs" / name
+        shutil.copytree(honest, folder)
+        if name != "honest":
+            FORGERIES[name].do(folder)
+        return folder
+
+    return forge
+
+
+def failures(folder):
+    return [line for line in show(folder, explain=False).lines if line.outcome != "pass"]
+
+
+def test_the_honest_run_holds(forged):
+    folder = forged("honest")
+    view, (scored,) = show(folder), tau2.score([folder])
+
+    assert 0 < len(failures(folder)) < 8
+    assert view.check.note is None and view.check.checked == 8
+    assert scored.causes == [] and tau2.certify(folder, partial=True).certificate.is_sound
+    assert [state.unconfirmed for state in runs(folder.parent)] == [None]
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_run_is_found_out(name, forged, honest):
+    folder = forged(name)
+    wrong = len(failures(honest))
+    assert RunFolder.read(folder).damaged == []
+
+    (scored,) = tau2.score([folder])
+    certified = maseval("tau2", "certify", folder, "--partial", "--json")
+    view = show(folder)
+
+    assert not scored.agrees and scored.passes == 8 - wrong
+    assert certified.exit_code == 1 and json.loads(certified.stdout)["causes"]
+    assert len(view.check.differing) >= wrong
+    assert all(line.outcome != "fail" for line in view.lines)
+
+
+@pytest.mark.parametrize("name", ["passed", "excused"])
+def test_wherever_a_forged_run_is_shown_it_is_marked(name, forged, tmp_path):
+    folder = forged(name)
+    before = maseval("runs", folder.parent)
+    shown = maseval("show", folder, "--no-explain")
+    listed = maseval("runs", folder.parent)
+    listed_as_json = last_json(maseval("runs", folder.parent, "--json").stdout)
+    page = report(folder, tmp_path / "page.html", explain=False, audit=False).read_text()
+
+    words = "recorded verdicts do not hold"
+    assert words not in before.stdout
+    assert words in shown.stdout and "x verdict does not hold" in shown.stdout
+    assert words in listed.stdout and words in listed_as_json[0]["unconfirmed"]
+    assert words in page and "record: verdict does not hold" in page
+
+
+def test_one_simulation_of_a_forged_run_is_marked(forged, honest):
+    folder, wrong = forged("passed"), failures(honest)[0]
+
+    view = show(folder, wrong.task_id, wrong.trial)
+    shown = maseval("show", folder, wrong.task_id, wrong.trial)
+
+    assert view.line.outcome == "pass" and "its own checks is 0" in view.misstatement
+    assert "This recorded verdict does not hold" in shown.stdout
+
+
+def test_a_forged_run_is_bundled_with_a_note_and_does_not_hold_when_it_is_opened(forged, tmp_path):
+    made = bundle(forged("passed"), tmp_path / "forged.zip")
+    found = unbundle(made.path, tmp_path / "opened")
+    told = maseval("unbundle", made.path, "--to", tmp_path / "again")
+
+    assert any("do not hold" in note for note in made.manifest["notes"])
+    assert found.certificate == [] and not found.holds
+    assert "recorded verdicts do not hold" in found.verdicts
+    assert told.exit_code == 1 and "recorded verdicts do not hold" in told.stderr
+
+
+def test_what_was_remembered_of_a_log_does_not_count_for_another(forged):
+    folder = forged("honest")
+    show(folder, explain=False)
+    forge_run(folder, lambda each: each["eval"][0].update(passed=True, reward=1.0))
+
+    (listed,) = runs(folder.parent)
+    assert listed.unconfirmed is None
+    show(folder, explain=False)
+    (listed,) = runs(folder.parent)
+    assert "do not hold" in listed.unconfirmed
+
+
+def test_nothing_in_the_folder_of_a_run_speaks_for_its_verdicts(forged):
+    folder = forged("passed")
+    before = {path.name for path in folder.iterdir()}
+    show(folder, explain=False)
+
+    assert {path.name for path in folder.iterdir()} == before
+
+
+def test_the_viewer_marks_a_forged_run_in_the_background(forged, honest):
+    pytest.importorskip("starlette")
+    from maseval.app.viewing.reader import BenchmarkReader
+    from tests.view.builders import finish_background_work, viewer
+
+    folder = forged("passed")
+    client = viewer(folder.parent, reader=BenchmarkReader())
+
+    client.get("/api/runs")
+    finish_background_work("maseval-labels")
+    (row,) = client.get("/api/runs").json()["runs"]
+    client.get("/api/run/index", params={"run": "passed"})
+    finish_background_work("maseval-labels")
+    index = client.get("/api/run/index", params={"run": "passed"}).json()
+
+    assert "recorded verdicts do not hold" in row["problem"]
+    assert "recorded verdicts do not hold" in index["results"]["notes"][0]
+    marked = ["record: verdict does not hold" in each["labels"] for each in index["simulations"]]
+    assert sum(marked) == len(failures(honest))
