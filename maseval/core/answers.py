@@ -22,6 +22,10 @@ logger = logging.getLogger(__name__)
 # More tokens than any provider will ever count in one answer, and a number that sums still hold.
 _MOST_TOKENS = 10**12
 
+MOST_PARTS = 1_000
+"""The most choices, pieces of content or tool calls of one answer."""
+TOO_MANY_PARTS = f"more than {MOST_PARTS:,} choices, pieces of content or tool calls"
+
 
 def checked_answer(answer: ChatResponse) -> ChatResponse:
     """Return the answer with all its parts in their proper types."""

@@ -33,7 +33,7 @@ _FREE_SLOT = "a free slot"
 # What cannot be read may be whole the next time, but hardly after it came this often.
 _SAME_IN_A_ROW = 3
 # What differs between two equal answers: numbers, times, ids.
-_VARYING = re.compile(r"[0-9a-f-]*\d[0-9a-f-]*", re.IGNORECASE)
+_VARYING = re.compile(r"(?<![0-9a-f-])(?=[a-f-]*\d)[0-9a-f-]+", re.IGNORECASE)
 
 # Separate, so that seeded random numbers do not depend on how often a provider failed.
 _chance = random.Random()

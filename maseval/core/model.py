@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeAlias, TypedDict
 
-from maseval.core.answers import checked_answer, size_of
+from maseval.core.answers import MOST_PARTS, TOO_MANY_PARTS, checked_answer, size_of
 from maseval.core.call_policy import CallAttempt, CallPolicy, default_policy
 from maseval.core.exceptions import HookResultError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message, MessageForm, MessageHistory
@@ -209,6 +209,8 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
                 f"{type(self).__name__}._chat_impl returned {response!r} for model "
                 f"{self.model_id!r}; it must return a ChatResponse"
             )
+        if len(response.tool_calls or ()) > MOST_PARTS:
+            raise self._error(AnswerTooLargeError, TOO_MANY_PARTS)
         answer = checked_answer(response)
         if (size := size_of(answer)) > self.max_answer_mb * 1e6:
             raise self._error(

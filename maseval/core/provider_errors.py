@@ -190,7 +190,7 @@ class AnswerTooLargeError(ProviderError):
     """The answer is larger than any answer may be."""
 
     fault = "sent an answer that is too large"
-    way_out = "Limit the answer with max_tokens, or allow more with the option max_answer_mb"
+    way_out = "Limit it with max_tokens; the option max_answer_mb allows more megabytes"
 
 
 class AuthenticationError(ProviderError):

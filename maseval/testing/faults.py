@@ -72,6 +72,11 @@ def _call(**parts: object) -> Callable[[Reply], Reply]:
     return _change_answer(change)
 
 
+def _calls(number: int) -> Callable[[Reply], Reply]:
+    call = {"id": "1", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
+    return _choice(message={"role": "assistant", "tool_calls": [call] * number})
+
+
 def _choice(**parts: object) -> Callable[[Reply], Reply]:
     return _change_answer(lambda answer: answer["choices"][0].update(parts))
 
@@ -130,6 +135,12 @@ _EVERY = (
     Fault("no-content", "a message without content", _choice(message={"role": "assistant"})),
     Fault("no-calls", "ends because of tool calls, and has none", _finish("tool_calls")),
     Fault("list-arguments", "arguments that are a list", _call(arguments=[1])),
+    Fault(
+        "many-choices",
+        "50,000 choices",
+        _change_answer(lambda answer: answer.update(choices=answer["choices"] * 50_000)),
+    ),
+    Fault("many-calls", "10,000 tool calls", _calls(10_000)),
     Fault("number-ids", "tool-call ids that are numbers", _call(id=7)),
     Fault("deep", "arguments nested 900 deep", _call(arguments="[" * 900 + "]" * 900)),
     Fault("deeper", "arguments nested 100,000 deep", _call(arguments="[" * 100_000)),

@@ -77,6 +77,8 @@ ERRORS = {
     "digits": Expected(errors.PersistentlyMalformedError, 3),
     "huge": Expected(errors.AnswerTooLargeError),
     "bomb": Expected(errors.AnswerTooLargeError),
+    "many-choices": Expected(errors.AnswerTooLargeError),
+    "many-calls": Expected(errors.AnswerTooLargeError),
     "redirect": Expected(errors.RedirectRefusedError),
     "loop": Expected(errors.RedirectRefusedError, 4),
 }

@@ -27,8 +27,8 @@ _SECRET_WORD = re.compile(
 _TEXT_TOKEN_WORDS = frozenset({"stop", "eos", "bos", "pad", "unk", "max", "min"})
 
 _USERINFO = re.compile(r"(?<=://)[^/\s?#]+@")  # up to the last @: a password may hold one
-_QUERY_VALUE = re.compile(r"([?&;])([^=&;\s]+)=([^&;\s\"'<>]+)")
-_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{8,}")
+_QUERY_VALUE = re.compile(r"([?&;])([^=?&;\s]+)=([^&;\s\"'<>]+)")
+_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+([\w.~+/=-]{8,})")
 _KNOWN_KEY = re.compile(r"\b(sk-|AIza|hf_|gsk_|xai-)[\w-]{12,}")
 
 
@@ -47,10 +47,25 @@ def redact(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def redact_text(text: str) -> str:
     """``text`` without the passwords and keys of addresses, and without well-known key formats."""
-    text = _USERINFO.sub(f"{REDACTED}@", text)
-    text = _QUERY_VALUE.sub(_clean_query_value, text)
-    text = _BEARER.sub(rf"\1 {REDACTED}", text)
-    return _KNOWN_KEY.sub(REDACTED, text)
+    return _cut_secrets(text, lambda secret: None)
+
+
+def _cut_secrets(text: str, note: Callable[[str], object]) -> str:
+    """Return a text without its secrets, each of which is noted."""
+
+    def cut(secret: str, before: str = "", after: str = "") -> str:
+        note(secret)
+        return f"{before}{REDACTED}{after}"
+
+    def query_value(found: re.Match[str]) -> str:
+        separator, key, value = found.groups()
+        secret = _is_secret(unquote(key), value)
+        return cut(value, f"{separator}{key}=") if secret else found[0]
+
+    text = _USERINFO.sub(lambda found: cut(found[0][:-1], after="@"), text)
+    text = _QUERY_VALUE.sub(query_value, text)
+    text = _BEARER.sub(lambda found: cut(found[2], f"{found[1]} "), text)
+    return _KNOWN_KEY.sub(lambda found: cut(found[0]), text)
 
 
 def redact_command(words: Sequence[str]) -> str:
@@ -116,11 +131,6 @@ def _is_secret(key: str, value: object) -> bool:
     return (
         names_a_token and not isinstance(value, int | float) and _TEXT_TOKEN_WORDS.isdisjoint(words)
     )
-
-
-def _clean_query_value(match: re.Match[str]) -> str:
-    separator, key, value = match.groups()
-    return f"{separator}{key}={REDACTED if _is_secret(unquote(key), value) else value}"
 
 
 # Anything shorter is found by chance in innocent texts.
@@ -225,10 +235,8 @@ def _texts(value: object) -> Iterator[str]:
 
 def _cut_out(text: str) -> Iterator[str]:
     """Yield what ``redact_text`` takes out of a text; of ``user:password`` also the password."""
-    around = redact_text(text).split(REDACTED)
-    if len(around) == 1:
-        return
-    found = re.fullmatch("(.+?)".join(map(re.escape, around)), text, re.DOTALL)
-    for secret in found.groups() if found else ():
+    found: list[str] = []
+    _cut_secrets(text, found.append)
+    for secret in found:
         yield secret
         yield secret.rpartition(":")[2]

@@ -6,12 +6,14 @@ a limit, which holds for what comes out of a compressed one, nor for longer than
 the libraries apply to each piece of an answer alone.
 """
 
+import json
 import math
 import re
 import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -19,6 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from maseval.core import provider_errors as errors
+from maseval.core.answers import MOST_PARTS, TOO_MANY_PARTS
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.provider_errors import ProviderError
 from maseval.core.shapes import excerpt
@@ -27,6 +30,8 @@ from maseval.core.storage.redaction import REDACTED
 _MAX_REDIRECTS = 3
 # The bytes of a compressed answer that are unpacked at a time.
 _STEP = 1 << 16
+# Where the providers' protocols have lists of what a model says.
+_PARTS = {"choices", "message", "content", "tool_calls", "candidates", "parts"}
 # Other encodings unpack to thousands of times their size in one step.
 _ENCODINGS = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
 
@@ -96,16 +101,38 @@ def _limit_body(
     most: int,
     until: float,
 ) -> Iterator[bytes]:
-    """Yield the body of an answer, unpacked, up to the limits."""
-    size = 0
+    """Yield the body of an answer, unpacked, once it is known to be within the limits."""
+    body = bytearray()
     for packed in stream:
         if time.monotonic() > until:
             raise RefusedAnswer(errors.ProviderTimeoutError, "the answer was still coming in")
         for piece in unpack(packed):
-            size += len(piece)
-            if size > most:
+            body += piece
+            if len(body) > most:
                 raise RefusedAnswer(errors.AnswerTooLargeError, f"more than {most / 1e6:g} MB")
-            yield piece
+    _check_parts(body)
+    yield bytes(body)
+
+
+def _check_parts(body: bytearray) -> None:
+    """Refuse an answer of too many parts, for each of which a library makes objects."""
+    if body.count(b",") < MOST_PARTS:
+        return
+    # What is not JSON, or nested too deeply, the library will refuse by itself.
+    with suppress(ValueError, RecursionError):
+        if any(len(parts) > MOST_PARTS for parts in _lists_of_parts(json.loads(body))):
+            raise RefusedAnswer(errors.AnswerTooLargeError, TOO_MANY_PARTS)
+
+
+def _lists_of_parts(answer: object) -> Iterator[list[object]]:
+    match answer:
+        case dict():
+            for name in _PARTS & answer.keys():
+                yield from _lists_of_parts(answer[name])
+        case list():
+            yield answer
+            for part in answer:
+                yield from _lists_of_parts(part)
 
 
 def _deadline(request: Any) -> float:
@@ -166,26 +193,40 @@ _BY_STATUS: dict[int, type[ProviderError]] = {
 }
 
 # A provider uses one status for many faults, distinguished only by a code or by the message.
-_BY_WORDS: tuple[tuple[str, set[int], type[ProviderError]], ...] = (
-    (r"insufficient_quota|credit balance is too low", {400, 403, 429}, errors.QuotaExhaustedError),
+_BY_WORDS: tuple[tuple[re.Pattern[str], set[int], type[ProviderError]], ...] = (
     (
-        r"context[_ ](length|size|window)|maximum context|prompt is too long"
-        r"|too many (input )?tokens|token count .*exceeds|exceeds the .*context",
+        re.compile(r"insufficient_quota|credit balance is too low", re.IGNORECASE),
+        {400, 403, 429},
+        errors.QuotaExhaustedError,
+    ),
+    (
+        re.compile(
+            r"context[_ ](length|size|window)|maximum context|prompt is too long|too many "
+            r"(input )?tokens|token count .{0,99}exceeds|exceeds the .{0,99}context",
+            re.IGNORECASE,
+        ),
         {400, 413, 422, 500},
         errors.ContextOverflowError,
     ),
     (
-        r"content[_ ](filter|policy|management)|responsible ai|safety (system|setting|polic)",
+        re.compile(
+            r"content[_ ](filter|policy|management)|responsible ai|safety (system|setting|polic)",
+            re.IGNORECASE,
+        ),
         {400, 403, 422},
         errors.ContentFilterError,
     ),
     (
-        r"api[_ ]key[_ ](not[_ ]valid|invalid|expired)|invalid[_ ]api[_ ]key",
+        re.compile(
+            r"api[_ ]key[_ ](not[_ ]valid|invalid|expired)|invalid[_ ]api[_ ]key", re.IGNORECASE
+        ),
         {400},
         errors.AuthenticationError,
     ),
     (
-        r"model_not_found|invalid model|model .*(not exist|not found)",
+        re.compile(
+            r"model_not_found|invalid model|model .{0,99}(not exist|not found)", re.IGNORECASE
+        ),
         {400},
         errors.ModelNotFoundError,
     ),
@@ -213,7 +254,7 @@ def error_from_status(
 def kind_of(status: int, text: str) -> type[ProviderError]:
     """Return the class of error for a status and a provider's message."""
     for words, statuses, kind in _BY_WORDS:
-        if status in statuses and re.search(words, text, re.IGNORECASE):
+        if status in statuses and words.search(text):
             return kind
     if status < 400:  # neither an answer nor a refusal
         return errors.MalformedResponseError
