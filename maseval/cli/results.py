@@ -24,7 +24,7 @@ from maseval.cli.console import (
     shorten_line,
 )
 from maseval.cli.view import Watching
-from maseval.core.shapes import mapping
+from maseval.core.outcome import RecordedReport
 from maseval.runs import RunFolder, Simulation
 from maseval.stats import Estimate
 
@@ -272,6 +272,6 @@ def _print_traceback(result: RunResult, console: Console) -> None:
     """Print the whole traceback of the first error."""
     first = result.errors[0]
     simulation = Simulation(first.domain, first.task_id, first.trial)
-    error = mapping(RunFolder.read(result.folder).report(simulation), "error")
+    report = RecordedReport(RunFolder.read(result.folder).report(simulation))
     console.print(f"[bold]{inert(str(simulation))}[/bold]", highlight=False)
-    console.print(inert(str(error.get("traceback"))), highlight=False, soft_wrap=True)
+    console.print(inert(str(report.error.traceback)), highlight=False, soft_wrap=True)

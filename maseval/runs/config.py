@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import simulation_key
+from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.storage.redaction import redact
 from maseval.core.task import Task
@@ -34,7 +34,7 @@ class Simulation(NamedTuple):
     @classmethod
     def of(cls, report: Report) -> "Simulation":
         """Return the simulation that a report is about."""
-        return cls(*simulation_key(report))
+        return cls(*RecordedReport(report).key)
 
     @classmethod
     def of_task(cls, task: Task, trial: int) -> "Simulation":

@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import Outcome, TaskKey, checked_report, outcome_of
+from maseval.core.outcome import Outcome, TaskKey, parse_report
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 Measure = Literal["pass^k", "pass@k"]
@@ -41,7 +41,7 @@ def fewest_trials(tasks: Iterable[Trials]) -> int:
 def outcomes_of(reports: Iterable[Mapping[str, Any]]) -> list[Outcome]:
     """Read a run's reports; a report of a failure or without a verdict did not pass."""
     return [
-        outcome_of(checked_report(report, f"reports[{position}]"))
+        parse_report(report, f"reports[{position}]").outcome
         for position, report in enumerate(reports)
     ]
 

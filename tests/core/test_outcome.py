@@ -3,27 +3,12 @@
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import (
-    Outcome,
-    TaskKey,
-    checked_report,
-    cost_of,
-    domain_of,
-    evaluations,
-    is_successful,
-    kind_of,
-    outcome_of,
-    reward_of,
-    simulation_key,
-    task_key,
-    termination_of,
-    tokens_of,
-    usage_of,
-)
+from maseval.core.outcome import Outcome, RecordedReport, TaskKey, is_successful, parse_report
 
 
 def report(*verdicts, **more):
-    return {"task_id": "7", "repeat_idx": 2, "status": "success", "eval": list(verdicts), **more}
+    finished = {"task_id": "7", "repeat_idx": 2, "status": "success", "eval": list(verdicts)}
+    return RecordedReport({**finished, **more})
 
 
 @pytest.mark.parametrize(
@@ -55,62 +40,63 @@ def test_a_reward_counts_as_one_within_a_millionth(reward, passed):
     ],
 )
 def test_a_verdict_counts_by_passed_if_it_is_there_and_else_by_its_reward(verdict, kind):
-    assert kind_of(report(verdict)) == kind
+    assert report(verdict).kind == kind
 
 
 def test_one_evaluator_that_says_passed_is_enough():
-    assert kind_of(report({"passed": False}, {"passed": True})) == "pass"
-    assert kind_of(report({"score": 3}, {"passed": False})) == "fail"
+    assert report({"passed": False}, {"passed": True}).kind == "pass"
+    assert report({"score": 3}, {"passed": False}).kind == "fail"
 
 
 @pytest.mark.parametrize("missing", [None, [], "passed", {"passed": True}, [None, 3, "passed"]])
 def test_a_report_without_an_evaluation_is_not_a_pass(missing):
-    unjudged = {**report(), "eval": missing}
+    unjudged = report(eval=missing)
 
-    assert kind_of(unjudged) == "unjudged"
-    assert outcome_of(unjudged).passed is False
-    assert evaluations(unjudged) == []
+    assert unjudged.kind == "unjudged"
+    assert unjudged.outcome.passed is False
+    assert unjudged.evaluations == []
 
 
 def test_a_report_without_a_status_is_not_a_pass():
-    unfinished = {"task_id": "7", "eval": [{"passed": True, "reward": 1.0}]}
+    verdict = {"task_id": "7", "eval": [{"passed": True, "reward": 1.0}]}
+    unfinished = RecordedReport(verdict)
 
-    assert kind_of(unfinished) == kind_of({**unfinished, "status": None}) == "unjudged"
-    assert outcome_of(unfinished).passed is False
-    assert reward_of(unfinished) is None
+    assert unfinished.kind == RecordedReport({**verdict, "status": None}).kind == "unjudged"
+    assert unfinished.outcome.passed is False
+    assert unfinished.reward is None
 
 
 @pytest.mark.parametrize("status", ["agent_error", "task_timeout", "evaluation_failed"])
 def test_a_verdict_on_what_did_not_run_to_its_end_does_not_count(status):
     broken = report({"passed": True, "reward": 1.0}, status=status)
 
-    assert kind_of(broken) == "error"
-    assert outcome_of(broken).passed is False
-    assert reward_of(broken) is None
-    assert evaluations(broken) == [{"passed": True, "reward": 1.0}]
+    assert broken.kind == "error"
+    assert broken.outcome.passed is False
+    assert broken.reward is None
+    assert [each.raw for each in broken.evaluations] == [{"passed": True, "reward": 1.0}]
 
 
 def test_the_reward_is_the_best_given():
-    assert reward_of(report({"reward": 0.5}, {"reward": 1.0}, {"reward": None})) == 1.0
-    assert reward_of(report({"reward": -1}, {"reward": -2})) == -1
-    assert reward_of(report({"passed": True}, {"reward": True})) is None
+    assert report({"reward": 0.5}, {"reward": 1.0}, {"reward": None}).reward == 1.0
+    assert report({"reward": -1}, {"reward": -2}).reward == -1
+    assert report({"passed": True}, {"reward": True}).reward is None
 
 
 def test_domain_task_and_trial_name_a_simulation():
     finished = report({"passed": True}, task={"metadata": {"domain": "retail"}})
 
-    assert simulation_key(finished) == ("retail", "7", 2)
-    assert task_key(finished) == TaskKey("retail", "7")
-    assert outcome_of(finished) == Outcome("retail", "7", 2, True)
+    assert finished.key == ("retail", "7", 2)
+    assert finished.task == TaskKey("retail", "7")
+    assert finished.outcome == Outcome("retail", "7", 2, True)
 
 
 def test_the_domain_is_the_environments_only_where_the_task_was_left_out():
     traces = {"environment": {"domain": "airline"}}
 
-    assert domain_of(report(traces=traces)) == "airline"
-    assert domain_of(report(traces=traces, task={"metadata": {}})) == ""
-    assert domain_of(report()) == ""
-    assert simulation_key({"task_id": 7}) == ("", "7", 0)
+    assert report(traces=traces).domain == "airline"
+    assert report(traces=traces, task={"metadata": {}}).domain == ""
+    assert report().domain == ""
+    assert RecordedReport({"task_id": 7}).key == ("", "7", 0)
 
 
 def test_a_task_is_named_with_its_domain_if_it_has_one():
@@ -125,9 +111,9 @@ def test_cost_and_tokens_are_those_of_all_components_and_attempts():
     attempts = [{"usage": {"user": {"cost": 1.0, "input_tokens": 3}}}, {"usage": None}]
     finished = report(usage=usage, attempts=attempts)
 
-    assert cost_of(finished) == outcome_of(finished).cost == 1.75
-    assert tokens_of(finished) == 38
-    assert [each[:2] for each in usage_of(finished)] == [
+    assert finished.cost == finished.outcome.cost == 1.75
+    assert finished.tokens == 38
+    assert [each[:2] for each in finished.usage] == [
         ("agents:a", None),
         ("agents:b", None),
         ("user", 1),
@@ -135,20 +121,20 @@ def test_cost_and_tokens_are_those_of_all_components_and_attempts():
 
 
 def test_a_cost_that_nobody_recorded_is_not_known_and_no_tokens_are_none():
-    assert (cost_of(report()), tokens_of(report())) == (None, 0)
-    assert cost_of(report(usage={"agents": {"a": {"cost": 0.0}}})) == 0.0
+    assert (report().cost, report().tokens) == (None, 0)
+    assert report(usage={"agents": {"a": {"cost": 0.0}}}).cost == 0.0
 
 
 def test_the_end_is_what_the_environment_recorded_and_else_an_evaluator():
     verdict = {"passed": True, "termination_reason": "agent_stop"}
     traces = {"environment": {"simulation": {"termination_reason": "user_stop"}}}
 
-    assert termination_of(report(verdict, traces=traces)) == "user_stop"
-    assert termination_of(report({"passed": True}, verdict)) == "agent_stop"
-    assert termination_of(report()) is None
+    assert report(verdict, traces=traces).termination == "user_stop"
+    assert report({"passed": True}, verdict).termination == "agent_stop"
+    assert report().termination is None
 
 
 @pytest.mark.parametrize("wrong", [{}, {"status": "success"}, None, 3, "report"])
 def test_something_else_than_a_report_is_refused_by_its_name(wrong):
     with pytest.raises(ConfigurationError, match=r"reports\[4\] is .*, not a report"):
-        checked_report(wrong, "reports[4]")
+        parse_report(wrong, "reports[4]")

@@ -9,7 +9,7 @@ from maseval import ScriptedModelAdapter, frames, register_model
 from maseval.app.results.finding import UnknownRunError
 from maseval.commands import macs, show, tau2
 from maseval.commands import run as run_any
-from maseval.core.outcome import kind_of, reward_of, simulation_key
+from maseval.core.outcome import RecordedReport
 from maseval.frames.columns import TABLES
 from maseval.frames.tables import frame_named
 from maseval.runs import RunFolder, change_note, change_tags
@@ -63,13 +63,13 @@ def test_a_list_of_runs_is_taken_as_the_runs_in_it(runs):
 
 
 def test_a_row_for_each_simulation_in_the_order_of_the_plan(run, reports):
-    rows = list(frames.simulations(run))
+    rows, parsed = list(frames.simulations(run)), list(map(RecordedReport, reports))
 
     keys = [(row["domain"], row["task_id"], row["trial"]) for row in rows]
-    assert keys == [simulation_key(report) for report in reports]
+    assert keys == [report.key for report in parsed]
     assert keys == [tuple(one) for one in RunFolder.read(run).planned]
-    assert [row["outcome"] for row in rows] == [kind_of(report) for report in reports]
-    assert [row["reward"] for row in rows] == [reward_of(report) for report in reports]
+    assert [row["outcome"] for row in rows] == [report.kind for report in parsed]
+    assert [row["reward"] for row in rows] == [report.reward for report in parsed]
     assert {row["passed"] for row in rows} == {True, False}
     assert {row["agent"] for row in rows} == {"noisy"}
     assert {row["recomputed"] for row in rows} == {False}

@@ -1,6 +1,6 @@
 import pytest
 
-from maseval.core.outcome import kind_of, task_key
+from maseval.core.outcome import RecordedReport
 from maseval.report.results import success_rates, summary_table
 from maseval.stats import estimate
 from maseval.stats.trials import Trials
@@ -8,7 +8,7 @@ from tests.report.builders import broken, report
 
 
 def outcomes(reports):
-    return [(task_key(each), kind_of(each)) for each in reports]
+    return [(each.task, each.kind) for each in map(RecordedReport, reports)]
 
 
 def test_errors_stay_in_the_denominator():

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from maseval.core.outcome import termination_of
+from maseval.core.outcome import RecordedReport
 from maseval.core.storage.records import seal_record
 from maseval.runs.report_line import report_record, skim_report
 from tests.browser.hostile import PAYLOADS, hostile_reports
@@ -55,7 +55,7 @@ def test_what_is_skimmed_is_what_the_whole_line_says(report):
     found = skim_report(line)
 
     if found is not None:
-        assert termination_of(found) == termination_of(whole)
+        assert RecordedReport(found).termination == RecordedReport(whole).termination
         assert [*found] == [*whole]
         assert {**found, "traces": None} == {**whole, "traces": None}
 

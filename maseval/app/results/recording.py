@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from maseval.core.agent import HUMAN
-from maseval.core.outcome import OutcomeKind, cost_of, kind_of, reward_of, termination_of, tokens_of
+from maseval.core.outcome import OutcomeKind, RecordedError, RecordedReport
 from maseval.core.report import Report
-from maseval.core.shapes import mapping, text_or_none
+from maseval.core.shapes import mapping
 from maseval.runs import Simulation
 from maseval.runs.folder import Recording
 
@@ -36,16 +36,17 @@ def lines_of(folder: Recording) -> list[SimulationLine]:
 
 def line_of(report: Report) -> SimulationLine:
     """Return the line of a report."""
+    parsed = RecordedReport(report)
     return SimulationLine(
-        *Simulation.of(report),
+        *parsed.key,
         status=report["status"],
-        outcome=kind_of(report),
-        reward=reward_of(report),
-        ended=termination_of(report),
+        outcome=parsed.kind,
+        reward=parsed.reward,
+        ended=parsed.termination,
         seconds=report["duration_seconds"],
-        cost=cost_of(report) or 0.0,
-        tokens=tokens_of(report),
-        error=_error(report),
+        cost=parsed.cost or 0.0,
+        tokens=parsed.tokens,
+        error=_error(parsed.error),
     )
 
 
@@ -54,13 +55,10 @@ def simulation_in(line: SimulationLine) -> Simulation:
     return Simulation(line.domain, line.task_id, line.trial)
 
 
-def _error(report: Report) -> str | None:
+def _error(error: RecordedError) -> str | None:
     """Return the error message, with its type if that is a built-in one, whose texts say little."""
-    if not report["error"]:
-        return None
-    error = mapping(report, "error")
-    kind, words = (text_or_none(error.get(key)) for key in ("error_type", "error_message"))
-    return f"{kind}: {words}" if kind and hasattr(builtins, kind) else words
+    built_in = error.type and hasattr(builtins, error.type)
+    return f"{error.type}: {error.message}" if built_in else error.message
 
 
 def any_verdict(lines: Iterable[SimulationLine]) -> bool:

@@ -26,7 +26,7 @@ from maseval.app.results.recording import (
 from maseval.app.results.results import run_summary
 from maseval.core.callbacks import read_reports
 from maseval.core.exceptions import NotRunError
-from maseval.core.outcome import TaskKey, task_key
+from maseval.core.outcome import RecordedReport, TaskKey
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.report import write_report
 from maseval.runs import Simulation
@@ -138,7 +138,7 @@ def _page_reports(source: _Source) -> Iterator[Mapping[str, object]]:
     support = support_for(source.folder)
     titles: dict[TaskKey, str | None] = {}
     for each in source.folder.reports():
-        key = task_key(each)
+        key = RecordedReport(each).task
         if key not in titles:
             titles[key] = support.task_title(each)
         shown: dict[str, object] = {**each, "title": titles[key]}

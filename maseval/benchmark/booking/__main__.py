@@ -7,7 +7,7 @@ from rich.table import Table
 
 from maseval.benchmark.booking.benchmark import BookingBenchmark
 from maseval.benchmark.booking.tasks import load_tasks
-from maseval.core.outcome import kind_of
+from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 
 
@@ -36,7 +36,7 @@ def result_table(reports: Sequence[Report]) -> Table:
 
 
 def _is_pass(report: Report) -> bool:
-    return kind_of(report) == "pass"
+    return RecordedReport(report).kind == "pass"
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from maseval.benchmark.macs.judging import (
 )
 from maseval.benchmark.macs.templates import load_templates
 from maseval.benchmark.macs.trajectories import (
+    MACSTraces,
     history_in,
     history_of,
     invocations_in,
@@ -29,7 +30,7 @@ from maseval.benchmark.macs.trajectories import (
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter
-from maseval.core.shapes import Shape, mapping
+from maseval.core.outcome import RecordedTrace
 from maseval.core.task import Task
 from maseval.core.tracing import ConfigurableMixin, JsonObject
 
@@ -70,14 +71,14 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
         self.max_try = max_try
 
     def filter_traces(self, traces: JsonObject) -> JsonObject:
-        rows = mapping(traces, "environment", "trajectories")
-        recorded = {"trajectories": rows} if rows else {}
+        parsed = MACSTraces(traces)
+        recorded = {"trajectories": parsed.trajectories} if parsed.trajectories else {}
         if self.gsr_type == "user":
-            return {"messages": _messages(mapping(traces, "user")), **recorded}
-        agents = mapping(traces, "agents")
-        primary = mapping(agents.get(self._primary)) or mapping(next(iter(agents.values()), None))
+            return {"messages": parsed.user.raw.get("messages") or [], **recorded}
+        others = iter(parsed.agents.values())
+        primary = parsed.agents.get(self._primary) or next(others, RecordedTrace({}))
         return {
-            "messages": _messages(primary),
+            "messages": primary.raw.get("messages") or [],
             "tool_traces": traces.get("tools", {}),
             **recorded,
         }
@@ -174,7 +175,3 @@ def combine_sides(user: SideResult, system: SideResult) -> JsonObject:
         "passed": overall == 1.0,
         "reward": overall,
     }
-
-
-def _messages(traces: Shape) -> object:
-    return traces.get("messages") or []

@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
-from maseval.core.outcome import TaskKey, domain_of, evaluations, task_key
+from maseval.core.outcome import RecordedReport, TaskKey
+from maseval.core.recorded import Part, Recorded, dict_of, list_of
 from maseval.core.report import Report, TaskExecutionStatus
-from maseval.core.shapes import Shape, mapping
+from maseval.core.shapes import Shape, mapping, number, text
 from maseval.stats.intervals import LEVEL, Interval, mean_interval
 
 SCORED = (
@@ -61,15 +62,52 @@ class JudgeProblem(TypedDict):
     problem: str
 
 
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _rate(value: object) -> float:
+    return number(value) or 0.0
+
+
+class _SideCoverage(Recorded):
+    """The number of assertions of a side, of rows about them, and of those that decide nothing."""
+
+    assertions = Part(_whole)
+    rows = Part(_whole)
+    undecided = Part(_whole)
+
+
+class RecordedGoals(Recorded):
+    """The verdict of a judge, as an evaluation has it."""
+
+    user_gsr = Part(_rate)
+    system_gsr = Part(_rate)
+    overall_gsr = Part(_rate)
+    partial_gsr = Part(_rate, "overall_partial_gsr")
+    rows = Part(list_of(mapping), "report")
+    errors = Part(dict_of(text), "judge_errors")
+    coverage = Part(dict_of(_SideCoverage))
+
+    @classmethod
+    def all_in(cls, report: RecordedReport) -> "list[RecordedGoals]":
+        """Return the verdicts of a report."""
+        return [cls(evaluation.raw) for evaluation in report.evaluations]
+
+
 def compute_benchmark_metrics(results: Sequence[Report]) -> MACSMetrics:
     """Rates and means over the scored repetitions; one without an evaluation counts as zeros."""
-    statuses = Counter(_status(result) for result in results)
-    scored = [result for result in results if _status(result) in SCORED]
+    return _metrics([RecordedReport(result) for result in results])
+
+
+def _metrics(reports: Sequence[RecordedReport]) -> MACSMetrics:
+    statuses = Counter(report.status or "unknown" for report in reports)
+    scored = [report for report in reports if report.status in SCORED]
     successful = sum(
-        any(entry.get("overall_gsr") == 1.0 for entry in evaluations(result)) for result in scored
+        any(goals.overall_gsr == 1.0 for goals in RecordedGoals.all_in(report)) for report in scored
     )
     return {
-        "total_tasks": len(results),
+        "total_tasks": len(reports),
         "scored_tasks": len(scored),
         "successful_tasks": successful,
         "success_rate": successful / len(scored) if scored else 0.0,
@@ -81,21 +119,20 @@ def compute_benchmark_metrics(results: Sequence[Report]) -> MACSMetrics:
 
 def goal_rates(results: Iterable[Report]) -> list[GoalRates]:
     """Return the rates of each domain, and of all together if there are several."""
-    every = list(results)
-    domains = list(dict.fromkeys(domain_of(mapping(result)) for result in every))
-    found = [
-        _rates(name, [each for each in every if domain_of(mapping(each)) == name])
-        for name in domains
-    ]
+    domains: dict[str, list[RecordedReport]] = {}
+    every = [RecordedReport(result) for result in results]
+    for report in every:
+        domains.setdefault(report.domain, []).append(report)
+    found = [_rates(name, reports) for name, reports in domains.items()]
     return found if len(found) < 2 else [*found, _rates(None, every)]
 
 
-def _rates(domain: str | None, results: Sequence[Report]) -> GoalRates:
-    means = compute_benchmark_metrics(results)
-    by_task: dict[TaskKey, list[Report]] = {}
-    for result in results:
-        if _status(result) in SCORED:
-            by_task.setdefault(task_key(mapping(result)), []).append(result)
+def _rates(domain: str | None, reports: Sequence[RecordedReport]) -> GoalRates:
+    means = _metrics(reports)
+    by_task: dict[TaskKey, list[RecordedReport]] = {}
+    for report in reports:
+        if report.status in SCORED:
+            by_task.setdefault(report.task, []).append(report)
     rates = {
         key: GoalRate(
             means["mean_metrics"].get(key, 0.0),
@@ -103,8 +140,8 @@ def _rates(domain: str | None, results: Sequence[Report]) -> GoalRates:
         )
         for key in RATES
     }
-    tasks = {task_key(mapping(result)) for result in results}
-    return GoalRates(domain, len(tasks), len(results), means["scored_tasks"], rates)
+    tasks = {report.task for report in reports}
+    return GoalRates(domain, len(tasks), len(reports), means["scored_tasks"], rates)
 
 
 def judge_problems(results: Iterable[Report]) -> list[JudgeProblem]:
@@ -113,40 +150,29 @@ def judge_problems(results: Iterable[Report]) -> list[JudgeProblem]:
     Neither shows in the numbers: the first are failures there, and undecided assertions pass.
     """
     return [
-        {"task": str(task_key(result)), "repeat": result["repeat_idx"], "problem": problem}
-        for result in results
-        for evaluation in evaluations(result)
-        for problem in _problems(evaluation)
+        {"task": str(report.task), "repeat": report.trial, "problem": problem}
+        for report in map(RecordedReport, results)
+        for goals in RecordedGoals.all_in(report)
+        for problem in _problems(goals)
     ]
 
 
-def _problems(evaluation: Shape) -> Iterable[str]:
-    errors = mapping(evaluation, "judge_errors")
-    for side, error in errors.items():
+def _problems(goals: RecordedGoals) -> Iterable[str]:
+    for side, error in goals.errors.items():
         yield f"{side} side not scorable: {error}"
-    for side, coverage in mapping(evaluation, "coverage").items():
-        counts = mapping(coverage)
-        if side in errors:
+    for side, counts in goals.coverage.items():
+        if side in goals.errors:
             continue
-        if counts.get("undecided"):
-            yield f"{side} side: {counts['undecided']} of {counts['rows']} rows undecided"
-        if _count(counts, "rows") < _count(counts, "assertions"):
-            yield f"{side} side: {counts['rows']} rows for {counts['assertions']} assertions"
+        if counts.undecided:
+            yield f"{side} side: {counts.undecided} of {counts.rows} rows undecided"
+        if counts.rows < counts.assertions:
+            yield f"{side} side: {counts.rows} rows for {counts.assertions} assertions"
 
 
-def _count(counts: Shape, key: str) -> int:
-    value = counts.get(key)
-    return value if isinstance(value, int) else 0
-
-
-def _status(result: Report) -> str:
-    return str(mapping(result).get("status") or "unknown")
-
-
-def _means(scored: Sequence[Report]) -> dict[str, float]:
-    entries = [_numbers(entry) for result in scored for entry in evaluations(result)]
+def _means(scored: Sequence[RecordedReport]) -> dict[str, float]:
+    entries = [_numbers(each.raw) for report in scored for each in report.evaluations]
     keys = dict.fromkeys(key for entry in entries for key in entry)
-    lost = sum(not evaluations(result) for result in scored)
+    lost = sum(not report.evaluations for report in scored)
     found = {key: [entry[key] for entry in entries if key in entry] for key in keys}
     return {key: sum(values) / (len(values) + lost) for key, values in found.items()}
 

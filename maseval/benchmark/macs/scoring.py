@@ -22,13 +22,13 @@ from maseval.benchmark.macs.judging import (
     judge_side,
     score_of,
 )
+from maseval.benchmark.macs.metrics import RecordedGoals
 from maseval.benchmark.macs.templates import Templates, load_templates
 from maseval.benchmark.macs.trajectories import TrajectoryRow, history_in, invocations_in
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter
-from maseval.core.outcome import evaluations
+from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
-from maseval.core.shapes import mapping, number
 from maseval.data.store import AnyPath
 
 
@@ -218,14 +218,14 @@ def results_document(evals: Sequence[ConversationResult], scenario_count: int) -
 
 def result_of(report: Report, index: int) -> ConversationResult | None:
     """Return the verdict of a live run as the original would write it, or None if there is none."""
-    for found in evaluations(mapping(report)):
+    for found in RecordedGoals.all_in(RecordedReport(report)):
         return {
             "trajectory_index": index,
-            "user_gsr": number(found.get("user_gsr")) or 0.0,
-            "system_gsr": number(found.get("system_gsr")) or 0.0,
-            "overall_gsr": number(found.get("overall_gsr")) or 0.0,
-            "partial_gsr": number(found.get("overall_partial_gsr")) or 0.0,
-            "report": cast(list[JudgedAssertion], found.get("report") or []),
+            "user_gsr": found.user_gsr,
+            "system_gsr": found.system_gsr,
+            "overall_gsr": found.overall_gsr,
+            "partial_gsr": found.partial_gsr,
+            "report": cast(list[JudgedAssertion], found.rows),
         }
     return None
 

@@ -11,7 +11,9 @@ After ``src/`` of multiagent-collab-scenario-benchmark (Amazon.com, Inc. or its 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypedDict, cast
 
-from maseval.core.shapes import Shape, entries, mapping, text
+from maseval.core.outcome import RecordedMessage, RecordedTrace
+from maseval.core.recorded import Part, Recorded, anything, dict_of, list_of
+from maseval.core.shapes import Shape, mapping, text
 
 ACTION, OBSERVATION = "Action", "Observation"
 
@@ -140,17 +142,41 @@ def observation_line(agent: str, text: object) -> str:
     return f"[{agent} {OBSERVATION}]: {text}"
 
 
+class _Invocation(Recorded):
+    """One call of a tool."""
+
+    timestamp = Part(lambda value: str(value or ""))
+    inputs = Part(mapping)
+    outputs = Part(anything)
+
+
+class _ToolTrace(Recorded):
+    """The calls of a tool, and the agents that have it."""
+
+    owners = Part(list_of(str))
+    invocations = Part(list_of(_Invocation))
+
+
+_tool_traces = dict_of(_ToolTrace)
+
+
+class MACSTraces(Recorded):
+    """The traces of a repetition; ``trajectories`` if it was recorded in the original's form."""
+
+    trajectories = Part(mapping, "environment", "trajectories")
+    agents = Part(dict_of(RecordedTrace))
+    user = Part(RecordedTrace)
+    tools = Part(_tool_traces)
+
+
 NO_INVOCATIONS = "No tool invocations recorded"
 
 
 def history_of(messages: object, primary: str, human: str) -> str:
     """Return the conversation of user and primary agent, one line for each message."""
     directions = {"user": f"[{human} -> {primary}]", "assistant": f"[{primary} -> {human}]"}
-    spoken = [mapping(message) for message in messages] if isinstance(messages, Iterable) else []
-    lines = (
-        (directions.get(str(message.get("role"))), _text_of(message.get("content")))
-        for message in spoken
-    )
+    spoken = map(RecordedMessage, messages if isinstance(messages, Iterable) else ())
+    lines = ((directions.get(each.role or ""), _text_of(each.content)) for each in spoken)
     return "\n".join(f"{direction}: {said}" for direction, said in lines if direction and said)
 
 
@@ -158,7 +184,7 @@ def invocations_of(tool_traces: object) -> str:
     """Return the arguments and answers of every call of a tool, two lines for each."""
     lines = (
         line
-        for owner, called, answer in _calls(tool_traces)
+        for owner, called, answer in _calls(_tool_traces(tool_traces))
         for line in (action_line(owner, called), observation_line(owner, answer))
     )
     return "\n".join(lines) or NO_INVOCATIONS
@@ -166,17 +192,16 @@ def invocations_of(tool_traces: object) -> str:
 
 def trajectories_of(report: Shape) -> Trajectories:
     """Return a finished conversation in the original's form, built from traces if need be."""
-    traces = mapping(report, "traces")
-    recorded = mapping(traces, "environment", "trajectories")
-    if recorded:
-        return cast(Trajectories, recorded)
+    traces = MACSTraces(report.get("traces"))
+    if traces.trajectories:
+        return cast(Trajectories, traces.trajectories)
     log = TrajectoryLog()
-    primary = next(iter(mapping(traces, "agents")), "Agent")
+    primary = next(iter(traces.agents), "Agent")
     sides = {"user": (log.human_id, primary), "assistant": (primary, log.human_id)}
-    for message in (mapping(each) for each in entries(mapping(traces, "user").get("messages"))):
-        if side := sides.get(str(message.get("role"))):
-            log.message(*side, _text_of(message.get("content")))
-    for owner, called, answer in _calls(traces.get("tools")):
+    for message in traces.user.messages:
+        if side := sides.get(message.role or ""):
+            log.message(*side, _text_of(message.content))
+    for owner, called, answer in _calls(traces.tools):
         log.call(owner, called["tool_name"], called["tool_parameters"])
         log.observation(owner, text(answer))
     return log.rows
@@ -190,24 +215,10 @@ def _text_of(content: object) -> str:
     return "" if content is None else text(content)
 
 
-def _calls(tool_traces: object) -> Iterator[tuple[str, MockInput, object]]:
+def _calls(tools: Mapping[str, _ToolTrace]) -> Iterator[tuple[str, MockInput, object]]:
     """Yield owner, call and answer of every call of a tool, in the order of time."""
-    calls = [
-        (str(mapping(call).get("timestamp") or ""), name, owner, mapping(call))
-        for name, trace in mapping(tool_traces).items()
-        for owner in [_owner(name, mapping(trace))]
-        for call in entries(mapping(trace).get("invocations"))
-    ]
-    for _, name, owner, call in sorted(calls, key=lambda each: each[0]):
-        arguments = call.get("inputs")
-        called: MockInput = {
-            "tool_name": name,
-            "tool_parameters": dict(arguments) if isinstance(arguments, Mapping) else {},
-        }
-        yield owner, called, call.get("outputs")
-
-
-def _owner(name: str, trace: Shape) -> str:
-    """Return the only agent that has the tool, or else the tool's own name."""
-    owners = entries(trace.get("owners"))
-    return str(owners[0]) if len(owners) == 1 else name
+    calls = [(name, call) for name, trace in tools.items() for call in trace.invocations]
+    for name, call in sorted(calls, key=lambda each: each[1].timestamp):
+        # The only agent that has the tool, or else the tool itself.
+        owner = owners[0] if len(owners := tools[name].owners) == 1 else name
+        yield owner, {"tool_name": name, "tool_parameters": dict(call.inputs)}, call.outputs

@@ -16,19 +16,8 @@ from typing import Any, TypedDict
 from maseval.benchmark.tau2.domains.releases import AnyVersion, release_named
 from maseval.benchmark.tau2.run_metrics import as_dict, compute_run_metrics
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import (
-    TaskKey,
-    checked_report,
-    evaluations,
-    is_successful,
-    kind_of,
-    outcome_of,
-    recorded_simulation,
-    reward_of,
-    termination_of,
-)
+from maseval.core.outcome import RecordedReport, TaskKey, is_successful, parse_report
 from maseval.core.report import Report
-from maseval.core.shapes import mapping, number
 from maseval.stats.trials import (
     Measure,
     Trials,
@@ -95,27 +84,26 @@ def compute_pass_at_k(
 
 def compute_benchmark_metrics(results: Iterable[Report]) -> BenchmarkMetrics:
     """Return the whole run in numbers; every repetition counts, however it ended."""
-    reports = list(results)
+    reports = list(map(parse_report, results))
     total = len(reports)
-    rewards = [reward_of(report) or 0.0 for report in reports]
-    costs = [_agent_and_user_cost(report) for report in reports]
-    with_cost = [each for each in costs if each[0] is not None]
-    passed = sum(kind_of(report) == "pass" for report in reports)
+    rewards = [report.reward or 0.0 for report in reports]
+    with_cost = [each.simulation for each in reports if each.simulation.agent_cost is not None]
+    passed = sum(report.kind == "pass" for report in reports)
     return {
         "total_tasks": total,
         "total_simulations": total,
-        "distinct_tasks": len(_trials_by_task(reports)),
+        "distinct_tasks": len({report.task for report in reports}),
         "successful_tasks": passed,
         "success_rate": passed / total if total else 0.0,
         "mean_reward": math.fsum(rewards) / total if total else 0.0,
-        "status_counts": dict(Counter(report.get("status", "unknown") for report in reports)),
+        "status_counts": dict(Counter(report.status or "unknown" for report in reports)),
         "termination_counts": dict(
-            Counter(termination_of(report) or "not_recorded" for report in reports)
+            Counter(report.termination or "not_recorded" for report in reports)
         ),
         "not_scorable": sum(map(_not_scorable, reports)),
         "simulations_with_cost": len(with_cost),
-        "avg_agent_cost": _mean_or_none(agent for agent, _ in with_cost),
-        "avg_user_cost": _mean_or_none(user for _, user in with_cost),
+        "avg_agent_cost": _mean_or_none(each.agent_cost for each in with_cost),
+        "avg_user_cost": _mean_or_none(each.user_cost for each in with_cost),
     }
 
 
@@ -160,7 +148,7 @@ def _recorded_reward(simulation: Mapping[str, Any]) -> float:
 
 
 def _trials_by_task(results: Iterable[Report]) -> dict[TaskKey, Trials]:
-    outcomes = [outcome_of(checked_report(report)) for report in results]
+    outcomes = [parse_report(report).outcome for report in results]
     return count_trials((outcome.key, outcome.passed) for outcome in outcomes)
 
 
@@ -191,14 +179,9 @@ def _warn_of_left_out(names: Collection[str], trials: Mapping[TaskKey, Trials]) 
     )
 
 
-def _not_scorable(report: Report) -> bool:
-    details = (mapping(entry, "reward_info", "info") for entry in evaluations(report))
-    return any("replay_error" in each for each in details)
-
-
-def _agent_and_user_cost(report: Report) -> tuple[float | None, float | None]:
-    simulation = recorded_simulation(report)
-    return number(simulation.get("agent_cost")), number(simulation.get("user_cost"))
+def _not_scorable(report: RecordedReport) -> bool:
+    details = (each.reward_info.get("info") for each in report.evaluations)
+    return any(isinstance(each, Mapping) and "replay_error" in each for each in details)
 
 
 def _mean_or_none(values: Iterable[float | None]) -> float | None:

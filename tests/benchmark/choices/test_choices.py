@@ -7,7 +7,7 @@ from maseval.benchmark.choices import ChoicesBenchmark, choice_task, load_tasks
 from maseval.commands import compare, run
 from maseval.core import scorer as scorer_module
 from maseval.core.exceptions import TaskFormatError
-from maseval.core.outcome import kind_of
+from maseval.core.outcome import RecordedReport
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def knowing(context, continuation):
 
 def outcomes(tasks=None, **agent_data):
     reports = ChoicesBenchmark(progress_bar=False).run(tasks or load_tasks(), agent_data)
-    return [kind_of(report) for report in reports], reports
+    return [RecordedReport(report).kind for report in reports], reports
 
 
 @pytest.mark.parametrize("by", ["letter", "text"])

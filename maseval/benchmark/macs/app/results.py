@@ -25,7 +25,6 @@ from maseval.benchmark.macs.trajectories import trajectories_of
 from maseval.core.exceptions import ConfigurationError, NotRunError, OutputExistsError
 from maseval.core.model import resolve_model
 from maseval.core.report import Report
-from maseval.core.shapes import number
 from maseval.core.storage.files import write_bytes
 from maseval.runs import RunFolder
 from maseval.stats.result import Result
@@ -128,4 +127,5 @@ def _export_domain(
 
 
 def _index(report: Report) -> int:
-    return int(number(report["task"]["metadata"].get("scenario_index")) or 0)
+    index = report["task"]["metadata"].get("scenario_index")
+    return index if isinstance(index, int) else 0

@@ -6,11 +6,10 @@ from maseval.app.benchmarks import (
     OnScored,
     RecordedOutcomes,
 )
-from maseval.benchmark.macs.metrics import judge_problems
-from maseval.core.outcome import evaluations, kind_of
+from maseval.benchmark.macs.metrics import RecordedGoals, judge_problems
+from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.shapes import Shape, entries, mapping
 from maseval.runs import RunFolder
 from maseval.stats.failure_labels import Label
 
@@ -19,26 +18,24 @@ _TITLE_LENGTH = 200
 
 def diagnose(report: Report) -> Diagnosis | None:
     """Return the diagnosis of one simulation, or None if it passed."""
-    if kind_of(report) == "pass":
+    parsed = RecordedReport(report)
+    if parsed.kind == "pass":
         return None
-    for evaluation in evaluations(report):
-        return _of_verdict(evaluation)
-    error = mapping(report.get("error"))
-    evidence = (f"{report['status']}: {error.get('error_message')}",)
-    if report["status"] == TaskExecutionStatus.AGENT_ERROR.value:
+    for goals in RecordedGoals.all_in(parsed):
+        return _of_verdict(goals)
+    evidence = (f"{parsed.status}: {parsed.error.message}",)
+    if parsed.status == TaskExecutionStatus.AGENT_ERROR.value:
         return Diagnosis(Label("agent", "raised an error", "status of the run", evidence))
     return Diagnosis(Label("infrastructure", "did not finish", "status of the run", evidence))
 
 
-def _of_verdict(evaluation: Shape) -> Diagnosis:
-    errors = mapping(evaluation, "judge_errors")
-    if errors:
-        evidence = tuple(f"{side} side: {error}" for side, error in errors.items())
+def _of_verdict(goals: RecordedGoals) -> Diagnosis:
+    if goals.errors:
+        evidence = tuple(f"{side} side: {error}" for side, error in goals.errors.items())
         return Diagnosis(
             Label("infrastructure", "judge's answer unreadable", "answer of the judge", evidence)
         )
-    rows = (mapping(row) for row in entries(evaluation.get("report")))
-    unmet = [row for row in rows if str(row.get("answer")).lower() == "false"]
+    unmet = [row for row in goals.rows if str(row.get("answer")).lower() == "false"]
     evidence = tuple(
         f"{row.get('assertion_type')}: {row.get('assertion')} ({row.get('evidence')})"
         for row in unmet

@@ -31,7 +31,7 @@ from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import is_successful, kind_of
+from maseval.core.outcome import RecordedReport, is_successful
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder, Simulation
@@ -252,7 +252,7 @@ def _field(field: WrongField) -> dict[str, object]:
 
 def diagnose(report: Report) -> FailureDiagnosis | None:
     """Return the diagnosis of one simulation; None if it passed."""
-    if kind_of(report) == "pass":
+    if RecordedReport(report).kind == "pass":
         return None
     found = read_report(report)
     if isinstance(found, Omitted):

@@ -24,7 +24,7 @@ from maseval.benchmark.tau2.rescoring.tasks import task_content
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
 from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.core.exceptions import MASEvalError
-from maseval.core.outcome import Outcome, TaskKey, checked_report, outcome_of
+from maseval.core.outcome import Outcome, TaskKey, parse_report
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import mapping
@@ -110,7 +110,7 @@ def outcomes_of_run(
 
     def reports() -> Iterator[Report]:
         for report in folder.reports():
-            outcomes.append(outcome_of(checked_report(report)))
+            outcomes.append(parse_report(report).outcome)
             yield report
 
     obstacle = None if options.as_recorded else _obstacle(RecordedSetup.of(config))

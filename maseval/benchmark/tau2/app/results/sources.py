@@ -36,6 +36,7 @@ from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.scoring.judge import MEMORY_NAME, JudgeMemory, RememberingJudge
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter, resolve_model
+from maseval.core.recorded import Part, Recorded
 from maseval.core.report import Report
 from maseval.core.shapes import mapping
 from maseval.runs import RunFolder, Simulation
@@ -99,6 +100,15 @@ def simulation_id(item: RecordItem) -> Simulation:
     return Simulation(item.domain.name, str(simulation["task_id"]), simulation.get("trial") or 0)
 
 
+class _RecordedRules(Recorded):
+    """The rules of a report, as its writer configured them."""
+
+    domain = Part(str, "config", "environment", "domain")
+    solo = Part(bool, "config", "environment", "solo")
+    lenient = Part(bool, "config", "benchmark", "tau2", "lenient_order_ids")
+    judged_by = Part(mapping, "task", JUDGED_BY)
+
+
 @dataclass(frozen=True)
 class ReportSetup:
     """The world of a reported simulation: its domain by the rules that the run had.
@@ -115,14 +125,13 @@ class ReportSetup:
     @classmethod
     def of(cls, report: Report) -> "ReportSetup":
         """Parse the configuration of a report."""
-        environment = mapping(report, "config", "environment")
-        rules = mapping(report, "config", "benchmark", "tau2")
+        recorded = _RecordedRules(report)
         return cls(
-            str(environment.get("domain")),
+            recorded.domain,
             release_of_report(report),
-            bool(environment.get("solo")),
-            bool(rules.get("lenient_order_ids")),
-            mapping(report, "task", JUDGED_BY) or None,
+            recorded.solo,
+            recorded.lenient,
+            recorded.judged_by or None,
         )
 
     @property

@@ -35,7 +35,7 @@ from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.timeline import Timeline, timeline
 from maseval.core.exceptions import MASEvalError
-from maseval.core.outcome import recorded_simulation
+from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import mapping
@@ -50,7 +50,7 @@ _BADGES = ("error", "warning")
 
 def report_timeline(report: Report) -> Timeline | None:
     """Return the timeline of a simulation, also of one that was cut off; None without messages."""
-    recorded = recorded_simulation(report)
+    recorded = RecordedReport(report).simulation.raw
     if not recorded.get("messages"):
         return None
     setup = ReportSetup.of(report)

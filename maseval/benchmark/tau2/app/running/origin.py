@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.players.scripts import PLAYERS
 from maseval.benchmark.tau2.results import read_results
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import recorded_simulation
+from maseval.core.outcome import RecordedReport
 from maseval.runs import RunFolder, Simulation
 
 
@@ -95,7 +95,7 @@ def _find_in_run(folder: RunFolder, task: str, trial: int | None) -> OriginConve
     trials = trials_named(task, folder.planned, folder.recorded, folder.path)
     chosen = trials[0] if trial is None else trial_numbered(trial, trials)
     report, setup = folder.report(chosen), RecordedSetup.of(folder.config.values)
-    simulation = recorded_simulation(report)
+    simulation = RecordedReport(report).simulation.raw
     if not simulation:
         if setup.benchmark != TAU2:
             raise NothingToBranchError(

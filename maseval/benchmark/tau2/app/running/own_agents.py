@@ -11,7 +11,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,10 +20,9 @@ from typing import Any, NamedTuple, cast
 
 from maseval.app.running.own_code import OwnCode, load_named, qualified_name, source_of, way_out
 from maseval.benchmark.tau2.agent_brief import AgentBrief, MakeAgent
-from maseval.benchmark.tau2.formats.message import Tau2Message, tool_calls_of
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
-from maseval.core.outcome import evaluations, kind_of, recorded_simulation
+from maseval.core.outcome import RecordedReport
 from maseval.core.provider_errors import ProviderError
 from maseval.core.report import Report
 from maseval.core.shapes import text
@@ -197,7 +196,7 @@ class Rehearsal:
 
     def add(self, report: Report, requests: int) -> None:
         """Add a finished simulation, in which the model was asked so often."""
-        loss = None if kind_of(report) == "pass" else explain_loss(report)
+        loss = None if RecordedReport(report).kind == "pass" else explain_loss(report)
         self.done.append(RehearsedSimulation(Simulation.of(report), requests, loss))
 
     def notes(self) -> list[str]:
@@ -237,7 +236,8 @@ def explain_loss(report: Report) -> str:
     """Return the first part of the reference solution that did not arrive, in words."""
     if error := report["error"]:
         return f"{report['status']}: {error['error_message']}"
-    verdict = cast("RewardInfo", next(iter(evaluations(report)), {}).get("reward_info") or {})
+    evaluated = next(iter(RecordedReport(report).evaluations), None)
+    verdict = cast("RewardInfo", evaluated.reward_info if evaluated else {})
     checks = verdict.get("action_checks") or ()
     missing = [check["action"] for check in checks if not check["action_match"]]
     first = next((each for each in missing if each.get("requestor") != "user"), None)
@@ -252,10 +252,10 @@ def explain_loss(report: Report) -> str:
 
 def _call_instead(report: Report, action: Mapping[str, Any]) -> str:
     """Return the first call of the same tool, which has other arguments."""
-    messages = cast("Sequence[Tau2Message]", recorded_simulation(report).get("messages") or ())
-    calls = (call for message in messages for call in tool_calls_of(message) or ())
-    same = next((call for call in calls if call["name"] == action["name"]), None)
-    return "" if same is None else f"; instead: {_call(same)}"
+    messages = RecordedReport(report).simulation.messages
+    calls = (call for message in messages for call in message.calls)
+    same = next((call for call in calls if call.name == action["name"]), None)
+    return "" if same is None else f"; instead: {_call(same.function)}"
 
 
 def _call(call: Mapping[str, Any]) -> str:

@@ -26,7 +26,7 @@ from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.formats.message import Requestor, tool_calls_of
 from maseval.benchmark.tau2.players.human import Seat
 from maseval.core.exceptions import ConfigurationError, MASEvalError
-from maseval.core.outcome import OutcomeKind, recorded_simulation
+from maseval.core.outcome import OutcomeKind, RecordedReport
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.config_file import CONFIG
 
@@ -149,10 +149,10 @@ def _interrupted_start(prepared: PlayedRun, simulation: Simulation) -> RecordedS
     folder = RunFolder.read(prepared.path)
     if simulation not in folder.recorded:
         return None
-    report = folder.report(simulation)
-    if (report["error"] or {}).get("error_type") != PlayInterruptedError.__name__:
+    report = RecordedReport(folder.report(simulation))
+    if report.error.type != PlayInterruptedError.__name__:
         return None
-    recorded = recorded_simulation(report)
+    recorded = report.simulation.raw
     past = list(read_recording(recorded).messages) if recorded else []
     while past and tool_calls_of(past[-1]):  # never answered
         past.pop()

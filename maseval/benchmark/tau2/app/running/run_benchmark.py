@@ -49,7 +49,7 @@ from maseval.core.engine.engines import DEFAULT
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import AgentError, HookResultError
 from maseval.core.model import ModelAdapter
-from maseval.core.outcome import termination_of
+from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.seeding import SeedGenerator
@@ -173,7 +173,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
 
     def forget(self, report: Report) -> None:
         """Let go of a finished simulation; only its rehearsal and a timeout are counted."""
-        self._timeouts += termination_of(report) == TerminationReason.TIMEOUT
+        self._timeouts += RecordedReport(report).termination == TerminationReason.TIMEOUT
         if model := self._release(report):
             self.rehearsal.add(report, len(model.requests))
 
