@@ -53,6 +53,12 @@ def clients_of_providers_are_closed() -> Iterator[None]:
             gc.collect()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What commands remember about this user's files is not what tests leave behind."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 @pytest.fixture(autouse=True)
 def no_registration_outlives_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model named ``mine`` in an executed example must not answer for the next test's."""

@@ -17,7 +17,7 @@ def load_domain(given: str | None) -> str | None:
     """Return the name of a domain that was typed; one in a file is loaded first."""
     if given is None or ":" not in given:
         return given
-    from maseval.benchmark.tau2.app.running.tasks import (
+    from maseval.benchmark.tau2.app.running.own_domains import (
         domain_name,  # help must not load the benchmark
     )
 

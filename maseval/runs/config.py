@@ -108,13 +108,9 @@ class RunConfig:
     def same_settings(self, other: "RunConfig") -> bool:
         """Return whether simulations of one run are valid in the other.
 
-        ``data``, the fingerprints by domain, must agree where both have one.
+        ``data``, the fingerprints by domain, file and task, must agree where both have one.
         """
-        data, others = self.values.get("data", {}), other.values.get("data", {})
-        if isinstance(data, dict) and isinstance(others, dict):
-            agree = all(data[name] == others[name] for name in data.keys() & others.keys())
-        else:
-            agree = data == others
+        agree = _agree(self.values.get("data", {}), other.values.get("data", {}))
         return agree and _canonical(_settings(self.values)) == _canonical(_settings(other.values))
 
     def differences(self, new: "RunConfig") -> list[str]:
@@ -124,6 +120,12 @@ class RunConfig:
     def without_notes(self) -> dict[str, Any]:
         """Return everything but what results do not depend on."""
         return {key: value for key, value in self.values.items() if key not in _NOTES}
+
+
+def _agree(one: object, other: object) -> bool:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return all(_agree(one[name], other[name]) for name in one.keys() & other.keys())
+    return one == other
 
 
 def _canonical(values: object) -> str:

@@ -5,6 +5,7 @@ Source: tau2-bench v0.2.0, ``data/tau2/`` (MIT). Missing files are fetched first
 """
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
@@ -153,8 +154,11 @@ def load_guidelines(
     return (root / name).read_text(encoding="utf-8")
 
 
-def data_fingerprint(domain: str | Domain, *, version: AnyVersion = None) -> dict[str, str]:
-    """Return the SHA-256 of everything that a run in ``domain`` depends on."""
+def data_fingerprint(domain: str | Domain, *, version: AnyVersion = None) -> dict[str, Any]:
+    """Return the SHA-256 of everything that a run in ``domain`` depends on.
+
+    A domain of your own has a hash for each of its ``tasks``: one more does not make it another.
+    """
     release = release_of(domain, version)
     chosen = release.domain(domain)
     if chosen.data_dir is None:
@@ -163,9 +167,19 @@ def data_fingerprint(domain: str | Domain, *, version: AnyVersion = None) -> dic
         # Of another release's files, only those with its tasks are used.
         tasks = {file.name: file for file in theirs if "tasks" in file.name}
         return {file.name: tasks.get(file.name, file).sha256 for file in own}
-    names = {*_world_files(chosen), *chosen.task_files.values()}
-    contents = {name: (chosen.data_dir / name).read_bytes() for name in sorted(names)}
-    contents["policy"] = chosen.policy(chosen.data_dir).encode()
+    folder = chosen.data_dir
+    contents = {name: (folder / name).read_bytes() for name in sorted(_world_files(chosen))}
+    contents["policy"] = chosen.policy(folder).encode()
+    files = sorted(set(chosen.task_files.values()))
+    by_id = {
+        str(task["id"]): json.dumps(task, sort_keys=True).encode()
+        for name in files
+        for task in json.loads((folder / name).read_bytes())
+    }
+    return {**_hashes(contents), "tasks": _hashes(by_id)}
+
+
+def _hashes(contents: Mapping[str, bytes]) -> dict[str, str]:
     return {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
 
 

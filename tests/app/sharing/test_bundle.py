@@ -196,7 +196,7 @@ def test_other_data_than_the_run_had_is_reported(archive, tmp_path, monkeypatch)
     found = unbundle(archive, tmp_path / "out")
 
     assert not found.holds
-    assert "library: db.json is not the file that the run was made with" in found.data
+    assert "library: db.json is not what the run was made with" in found.data
     assert (found.certificate, found.unchecked) == (None, "the data here is not that of the run")
 
 

@@ -11,6 +11,7 @@ from maseval.benchmark.tau2.domains.registration import (
     BrokenDomainError,
     DomainRegistry,
     DuplicateDomainError,
+    FindDomain,
     InvalidDomainError,
     UnknownDomainError,
 )
@@ -37,6 +38,11 @@ def domain_names() -> list[str]:
     return _registry.names()
 
 
+def find_domains_with(find: FindDomain) -> None:
+    """Let ``find`` look for the domains that nobody has registered."""
+    _registry.find_elsewhere = find
+
+
 def register_domain(domain: Domain, *, replace: bool = False) -> Domain:
     """Make a domain of your own known by its name, to Python and to every command.
 
@@ -55,5 +61,6 @@ __all__ = [
     "UnknownDomainError",
     "domain_named",
     "domain_names",
+    "find_domains_with",
     "register_domain",
 ]

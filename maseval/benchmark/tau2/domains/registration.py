@@ -37,6 +37,9 @@ class InvalidDomainError(MASEvalError, ValueError):
     """The domain could not work: a file is missing, a tool is not described, ..."""
 
 
+FindDomain = Callable[[str], Domain | None]
+
+
 def _installed_entry_points() -> Iterable[EntryPoint]:
     return find_entry_points(GROUP)
 
@@ -54,6 +57,8 @@ class DomainRegistry:
         self._installed = installed
         self._asked = False
         self._broken: dict[str, str] = {}
+        self.find_elsewhere: FindDomain = lambda name: None
+        """Asked for a name that nobody has registered; may raise ``UnknownDomainError``."""
         # An entry point may itself register domains, hence re-entrant.
         self._lock = threading.RLock()
 
@@ -83,10 +88,10 @@ class DomainRegistry:
         """The domain of that name."""
         if name not in self._domains:
             self._ask_packages()
-        try:
-            return self._domains[name]
-        except KeyError:
-            raise self._unknown_domain(name) from None
+        found = self._domains.get(name) or self.find_elsewhere(name)
+        if found is None:
+            raise self._unknown_domain(name)
+        return found
 
     def names(self) -> list[str]:
         """All names, sorted."""
@@ -114,7 +119,8 @@ class DomainRegistry:
         hint = f"did you mean {alike[0]!r}? " if alike else ""
         failed = f"; failed to load: {', '.join(sorted(self._broken))}" if self._broken else ""
         return UnknownDomainError(
-            f"Invalid domain {name!r}; {hint}choose one of: {', '.join(known)}{failed}"
+            f"Invalid domain {name!r}; {hint}choose one of: {', '.join(known)}{failed}; or name "
+            "the file of your own: --domain FILE.py:NAME"
         )
 
 

@@ -2,11 +2,12 @@
 
 import json
 import re
+import shutil
 
 import pytest
 
-from maseval.benchmark.tau2.app.running.tasks import DomainImportError, domain_name
-from maseval.commands import tau2
+from maseval.benchmark.tau2.app.running.own_domains import DomainImportError, domain_name
+from maseval.commands import compare, tau2
 from maseval.runs import RunFolder
 from maseval.runs.exceptions import RunConfigError
 from tests.cli.commandline import finished, maseval
@@ -107,8 +108,67 @@ def test_a_run_in_it_is_scored_by_its_file(folder):
     assert certified.exit_code == 0 and "0 of 2 passed" in certified.stdout
 
 
-def test_a_run_in_it_is_shown_by_whoever_does_not_know_it_and_explained_with_its_file(folder):
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["tau2", "score", "r"],
+        ["tau2", "explain", "r", "buys_one"],
+        ["tau2", "certify", "r"],
+        ["tau2", "export", "r"],
+        ["bundle", "r"],
+    ],
+)
+def test_another_process_finds_the_file_that_was_typed(folder, words):
     tau2.run(domain="shop.py:SHOP", agent="noop", output="r")
+
+    code, _, errors = finished(*words, folder=folder)
+
+    assert code == 0 and "domain" not in errors, errors
+
+
+def test_a_file_that_has_moved_is_named_with_the_way_out(folder):
+    tau2.run(domain="shop.py:SHOP", agent="noop", output="r")
+    (folder / "new").mkdir()
+    for name in ("shop.py", "db.json", "policy.md", "tasks.json"):
+        (folder / name).rename(folder / "new" / name)
+
+    lost = finished("tau2", "score", "r", folder=folder)
+    finished("tau2", "tasks", "--domain", "new/shop.py:SHOP", folder=folder)
+    found = finished("tau2", "score", "r", folder=folder)
+
+    assert lost[0] == 2 and "shop.py, which is not there any more; name its file once" in lost[2]
+    assert found[0] == 0
+
+
+def test_a_task_may_be_added_to_a_domain_whose_runs_go_on(folder):
+    tau2.run(domain="shop.py:SHOP", agent="gold", output="r")
+    tau2.run(domain="shop.py:SHOP", agent="noop", output="before")
+    more = [task("buys_one"), task("buys_another"), task("buys_a_third")]
+    (folder / "tasks.json").write_text(json.dumps(more))
+
+    extended = tau2.run(domain="shop.py:SHOP", agent="gold", output="r")
+    found = compare(["before", "r"])
+
+    assert extended.ran == 1 and extended.summary.overall.planned == 3
+    assert found.two.main.tasks == 2 and found.two.main.difference == 1.0
+    assert not [note for note in found.notes if "not recomputed" in note]
+
+
+def test_a_task_that_has_changed_is_not_mixed_with_what_it_was(folder):
+    tau2.run(domain="shop.py:SHOP", agent="gold", output="r")
+    other = task("buys_one") | {"evaluation_criteria": {"actions": [], "reward_basis": ["DB"]}}
+    (folder / "tasks.json").write_text(json.dumps([other, task("buys_another")]))
+
+    with pytest.raises(RunConfigError, match=r"tasks\.buys_one"):
+        tau2.run(domain="shop.py:SHOP", agent="gold", output="r")
+
+
+def test_a_run_in_it_is_shown_by_whoever_does_not_know_it_and_explained_with_its_file(
+    folder, monkeypatch
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder / "nowhere"))
+    tau2.run(domain="shop.py:SHOP", agent="noop", output="r")
+    shutil.rmtree(folder / "nowhere")
 
     code, alone, _ = finished("show", "r", folder=folder)
     one_code, one, _ = finished("show", "r", "buys_one", folder=folder)

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, domain_name
+from maseval.benchmark.tau2.app.running.own_domains import domain_name
+from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS
 from maseval.benchmark.tau2.audit import KINDS, SEVERITIES
 from maseval.benchmark.tau2.audit import audit as audit_domain
 from maseval.benchmark.tau2.domains.releases import release_named

@@ -38,6 +38,16 @@ def digest(value: object) -> str:
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:12]
 
 
+TASKS = "tasks"
+"""The part of a fingerprint with a hash for each task, which a domain of your own has."""
+
+
+def data_digest(fingerprint: object) -> str:
+    """Return a short hash of a domain's data but its tasks, which are compared one by one."""
+    parts = mapping(fingerprint).items()
+    return digest({name: part for name, part in parts if name != TASKS})
+
+
 def outcomes_of_file(
     path: Path, options: ScoringOptions, on_progress: OnScored | None = None
 ) -> RecordedOutcomes:
@@ -77,7 +87,7 @@ def _task_digests(found: RescoredRecord, outcomes: list[Outcome]) -> dict[TaskKe
 
 def _settings(results: ResultsFile, found: RescoredRecord) -> dict[str, object]:
     """Return the settings recorded in a file; a file of lines records none."""
-    data = {name: digest(data_fingerprint(domain)) for name, domain in found.domains.items()}
+    data = {name: data_digest(data_fingerprint(each)) for name, each in found.domains.items()}
     if results.layout != "results":
         return {"benchmark": "tau2", "data": data}
     setup = RecordedSetup.of_file(results)
@@ -113,7 +123,7 @@ def outcomes_of_run(
             outcomes.append(parse_report(report).outcome)
             yield report
 
-    obstacle = None if options.as_recorded else _obstacle(RecordedSetup.of(config))
+    obstacle = None if options.as_recorded else verdict_obstacle(folder.config.values)
     planned = len(folder.planned)
     if options.as_recorded or obstacle is not None:
         for _ in reports():
@@ -149,8 +159,17 @@ def verdict_checker(folder: Recording) -> VerdictChecker:
 
 def verdict_obstacle(config: Mapping[str, Any]) -> str | None:
     """Return the reason why verdicts cannot be recomputed; ``config`` is that of the run."""
-    data = {name: digest(files) for name, files in mapping(config, "data").items()}
-    return _obstacle(RecordedSetup.of({**config, "data": data}))
+    words, setup = "rewards as recorded, not recomputed", RecordedSetup.of(config)
+    for name, recorded in setup.data.items():
+        try:
+            here = _fingerprint(name, setup)
+        except UnknownDomainError:
+            return f"{words}: the domain {name!r} is not known here"
+        except MASEvalError as error:  # a release that is not known here
+            return f"{words}: {error}"
+        if _other_parts(mapping(recorded), here):
+            return f"{words}: the run had other data for {name!r}"
+    return None
 
 
 def _recompute(outcome: Outcome, each: RescoredSimulation) -> Outcome:
@@ -159,22 +178,7 @@ def _recompute(outcome: Outcome, each: RescoredSimulation) -> Outcome:
     return outcome if each.problem else replace(outcome, passed=each.passed)
 
 
-def _obstacle(setup: RecordedSetup) -> str | None:
-    """Return the reason why the verdicts of a run cannot be recomputed here, if there is one."""
-    words = "rewards as recorded, not recomputed"
-    for name, recorded in setup.data.items():
-        try:
-            here = digest(_fingerprint(name, setup))
-        except UnknownDomainError:
-            return f"{words}: the domain {name!r} is not known here"
-        except MASEvalError as error:  # a release that is not known here
-            return f"{words}: {error}"
-        if here != recorded:
-            return f"{words}: the run had other data for {name!r}"
-    return None
-
-
-def _fingerprint(name: str, setup: RecordedSetup) -> dict[str, str]:
+def _fingerprint(name: str, setup: RecordedSetup) -> dict[str, Any]:
     """Return the hashes of the files that a run in the domain would depend on here."""
     release = release_named(setup.release)
     return data_fingerprint(name, version=release if name in release.domains else None)
@@ -189,7 +193,18 @@ def differing_data(config: Mapping[str, object]) -> list[str]:
         except MASEvalError as error:  # a domain or a release that is not known here
             found.append(f"{name}: {error}")
             continue
-        then = recorded if isinstance(recorded, Mapping) else {}
-        files = sorted(file for file in {*here, *then} if here.get(file) != then.get(file))
-        found += [f"{name}: {file} is not the file that the run was made with" for file in files]
+        found += [
+            f"{name}: {part} is not what the run was made with"
+            for part in _other_parts(mapping(recorded), here)
+        ]
     return found
+
+
+def _other_parts(then: Mapping[str, object], here: Mapping[str, object]) -> list[str]:
+    """Name the files and tasks of a run that are others here; what was added since is no matter."""
+    tasks, others = mapping(then, TASKS), mapping(here, TASKS)
+    files = {*here, *then} - ({TASKS, "tasks.json"} if others else {TASKS})
+    return [
+        *sorted(file for file in files if here.get(file) != then.get(file)),
+        *(f"task {each}" for each in tasks if tasks[each] != others.get(each)),
+    ]

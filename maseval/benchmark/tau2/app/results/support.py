@@ -15,8 +15,8 @@ from maseval.benchmark.tau2.app.results.audit import audit
 from maseval.benchmark.tau2.app.results.certify import certify, verify
 from maseval.benchmark.tau2.app.results.explain import FailureDiagnosis, diagnose
 from maseval.benchmark.tau2.app.results.outcomes import (
+    data_digest,
     differing_data,
-    digest,
     outcomes_of_file,
     outcomes_of_run,
     verdict_checker,
@@ -29,7 +29,7 @@ from maseval.benchmark.tau2.app.results.sources import ReportSetup
 from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.benchmark.tau2.app.running.tasks import reason_for_call
 from maseval.benchmark.tau2.data_loader import load_raw_task
-from maseval.benchmark.tau2.domains import domain_names
+from maseval.benchmark.tau2.domains import UnknownDomainError, domain_named
 from maseval.benchmark.tau2.results import has_simulations
 from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.texts.original import format_texts_config
@@ -70,15 +70,16 @@ class Tau2Support(BenchmarkSupport):
         return diagnose(report)
 
     def explanation_obstacle(self, folder: Recording) -> str | None:
-        unknown = sorted({one.domain for one in folder.planned} - set(domain_names()))
-        if not unknown:
-            return None
         own = RecordedSetup.of(folder.config.values).own_domains
-        reference = own.get(unknown[0]) or "FILE.py:NAME"
-        return (
-            f"failures are not explained, because domain {unknown[0]!r} is not known here; "
-            f"name its file: --domain {reference}"
-        )
+        for name in sorted({one.domain for one in folder.planned}):
+            try:
+                domain_named(name)
+            except UnknownDomainError:
+                return (
+                    f"failures are not explained, because domain {name!r} is not known here; "
+                    f"name its file: --domain {own.get(name) or 'FILE.py:NAME'}"
+                )
+        return None
 
     def timeline(self, report: Report) -> Timeline | None:
         return report_timeline(report)
@@ -151,7 +152,7 @@ class Tau2Support(BenchmarkSupport):
         data = config.get("data")
         if isinstance(data, Mapping):
             # One word for each domain, so that other data takes one line to report.
-            config["data"] = {domain: digest(files) for domain, files in data.items()}
+            config["data"] = {name: data_digest(each) for name, each in data.items()}
         texts = config.get("texts")
         if isinstance(texts, Mapping):
             config["texts"] = format_texts_config(texts)

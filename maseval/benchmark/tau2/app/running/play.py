@@ -16,12 +16,12 @@ from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
+from maseval.benchmark.tau2.app.running.own_domains import domain_name
 from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent, SeatedHuman
 from maseval.benchmark.tau2.app.running.run import PreparedRun
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart
 from maseval.benchmark.tau2.app.running.setup import RunSetup
 from maseval.benchmark.tau2.app.running.simulation_thread import SimulationThread, wait_until
-from maseval.benchmark.tau2.app.running.tasks import domain_name
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.formats.message import Requestor, tool_calls_of
 from maseval.benchmark.tau2.players.human import Seat

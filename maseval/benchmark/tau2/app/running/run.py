@@ -19,15 +19,11 @@ from maseval.app.running.options import takes
 from maseval.app.running.prices import Prices, PriceTable
 from maseval.app.running.probe import probe
 from maseval.benchmark.tau2.app.running.options import RunOptions
+from maseval.benchmark.tau2.app.running.own_domains import domain_name, own_domain_origins
 from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent, SeatedHuman
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart, RunBenchmark
 from maseval.benchmark.tau2.app.running.setup import RunSetup
-from maseval.benchmark.tau2.app.running.tasks import (
-    TasksByDomain,
-    domain_name,
-    own_domain_origins,
-    select_tasks,
-)
+from maseval.benchmark.tau2.app.running.tasks import TasksByDomain, select_tasks
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.core.agent import HUMAN
 from maseval.core.exceptions import MASEvalError

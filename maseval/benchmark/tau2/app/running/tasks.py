@@ -1,77 +1,19 @@
-"""``maseval tau2 tasks``, and the domains and tasks that a run is made of.
+"""``maseval tau2 tasks``, and the tasks that a run is made of."""
 
-A domain may be one of your own, in a file: ``--domain shop.py:SHOP``. Only a domain that a user
-typed is loaded. A name that stands in a file or a run never is, since loading runs code.
-"""
-
-import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from maseval.app.results.task_names import TaskName, list_names, tasks_called, why_not_one
-from maseval.app.running.own_code import OwnCode, load_named
+from maseval.benchmark.tau2.app.running.own_domains import domain_name
 from maseval.benchmark.tau2.data_loader import UnknownTaskError, load_raw_tasks, load_tasks
-from maseval.benchmark.tau2.domains import (
-    Domain,
-    DuplicateDomainError,
-    InvalidDomainError,
-    domain_named,
-    register_domain,
-)
+from maseval.benchmark.tau2.domains import domain_named
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.task import Task
 
 BASE_DOMAINS = ("airline", "retail", "telecom")
 
 TasksByDomain = dict[str, list[Task]]
-
-
-class DomainImportError(ConfigurationError):
-    """The domain that an option names cannot be found or loaded."""
-
-
-class _DomainOrigin(NamedTuple):
-    """The ``file.py:NAME`` of an own domain, and the hash of the file."""
-
-    reference: str
-    sha256: str | None
-
-
-_DOMAIN = OwnCode("domain", "domain", "shop.py:SHOP or package.module:SHOP", DomainImportError)
-_origins: dict[str, _DomainOrigin] = {}
-_names: dict[tuple[Path, str, str | None], str] = {}
-
-
-def domain_name(given: str) -> str:
-    """Return the name of a domain that was typed; one in a file is loaded and registered first."""
-    if ":" not in given:
-        return given
-    place, _, name = given.rpartition(":")
-    file = Path(place)
-    sha256 = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
-    key = file.resolve(), name, sha256
-    if key not in _names:
-        domain = _register_own(given)
-        _origins[domain.name] = _DomainOrigin(f"{file.name}:{name}", sha256)
-        _names[key] = domain.name
-    return _names[key]
-
-
-def _register_own(given: str) -> Domain:
-    found = load_named(given, _DOMAIN)
-    if not isinstance(found, Domain):
-        raise DomainImportError(f"{given} is {found!r}; it must be a Domain")
-    try:
-        return register_domain(found, replace=True)
-    except (InvalidDomainError, DuplicateDomainError) as error:
-        raise DomainImportError(f"{given}: {error}") from error
-
-
-def own_domain_origins(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
-    """Return the files of those domains that were loaded, for the run's configuration."""
-    return {name: _origins[name]._asdict() for name in names if name in _origins}
 
 
 @dataclass(frozen=True)
