@@ -115,20 +115,21 @@ def _folder_name(nodeid: str) -> str:
 def _check_complete(result: RunResult) -> None:
     __tracebackhide__ = True
     overall, waiting = result.summary.overall, result.summary.unjudged
-    if not result.complete:
-        missing = overall.planned - (overall.recorded - overall.failed)
+    if result.complete:
+        return
+    if result.resumable:
+        missing = overall.planned - overall.verdicts
         why = next((line.error for line in result.errors if line.error), result.stopped)
         pytest.fail(
             f"the agent could not be evaluated: {missing} of {overall.planned} simulations have no "
-            f"result{f', the first because: {why}' if why else ''}\nmaseval show {result.folder}",
+            f"verdict{f', the first because: {why}' if why else ''}\nmaseval show {result.folder}",
             pytrace=False,
         )
-    if waiting:
-        pytest.fail(
-            f"the agent could not be evaluated: {waiting} of {overall.planned} simulations wait "
-            "for a judge; give judge_model='...' in the mark",
-            pytrace=False,
-        )
+    pytest.fail(
+        f"the agent could not be evaluated: {waiting} of {overall.planned} simulations wait for a "
+        "judge; give judge_model='...' in the mark",
+        pytrace=False,
+    )
 
 
 # The agent is what a test gives, and the place of the run what --maseval-runs says.

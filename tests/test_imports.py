@@ -111,7 +111,7 @@ EXCEPTIONS = {
 # What benchmarks, reports and runs may use of the statistics.
 ARITHMETIC = {
     *("trials", "intervals", "bootstrap", "sign_flip", "trial_noise"),
-    *("estimation", "result", "agreement", "failure_labels"),
+    *("estimation", "result", "agreement", "failure_labels", "summary"),
 }
 
 

@@ -251,8 +251,11 @@ def gate(
     ] = 0.0,
     alpha: Annotated[float, typer.Option(help="Chance to call a run worse that is not.")] = 0.05,
     allow_incomplete: Annotated[
-        bool, typer.Option("--allow-incomplete", help="Judge a run that lacks simulations.")
+        bool, typer.Option("--allow-incomplete", help="Judge what has a verdict.")
     ] = False,
+    min_comparable: Annotated[
+        float, typer.Option(help="Share of the tasks that must be comparable, in percent.")
+    ] = 80.0,
     junit: Annotated[
         Path | None, typer.Option(help="Write JUnit XML to this file: a test for each task.")
     ] = None,
@@ -280,6 +283,7 @@ def gate(
             margin=margin / 100,
             alpha=alpha,
             allow_incomplete=allow_incomplete,
+            min_comparable=min_comparable / 100,
             options=ScoringOptions(**scoring),
             on_progress=count,
         )

@@ -77,7 +77,7 @@ def _across(
 ) -> Table:
     table = Table(caption=_left_out(summary, ks))
     table.add_column("domain")
-    for name in ("tasks", "done", *(f"pass^{k}" for k in ks)):
+    for name in ("tasks", "verdicts", *(f"pass^{k}" for k in ks)):
         table.add_column(name, justify="right", no_wrap=True)
     for position, score in enumerate(summary.rows):
         last_of_domains = len(summary.rows) > 1 and position == len(summary.rows) - 2
@@ -102,7 +102,7 @@ def _vertical_table(
     for score in summary.rows:
         table.add_section()
         table.add_row(inert(score.name), "tasks", str(score.tasks))
-        table.add_row("", "done", _counts(score, "\n"))
+        table.add_row("", "verdicts", _counts(score, "\n"))
         for k in ks:
             if k in score.pass_hat:
                 table.add_row("", f"pass^{k}", shown(score.pass_hat[k]))
@@ -129,7 +129,7 @@ def stacked_estimate(value: Estimate | None) -> str:
 
 
 def _counts(score: DomainScore, between: str = " ") -> str:
-    text = f"{score.recorded}/{score.planned}"
+    text = f"{score.verdicts}/{score.planned}"
     return f"{text}{between}[red]({score.failed} failed)[/red]" if score.failed else text
 
 
@@ -207,7 +207,10 @@ def finish(
     watching: Watching | None = None,
     with_scores: bool = True,
 ) -> None:
-    """Print the outcome; leave with exit code 3 if simulations are missing, 1 without a verdict."""
+    """Print the outcome; leave with exit code 3 if verdicts are missing.
+
+    The code is 1 if no simulation ran to a verdict, and resuming cannot change that.
+    """
     print_outcome(result, console, with_scores=with_scores)
     if debug and result.errors:
         _print_traceback(result, console)
@@ -215,10 +218,10 @@ def finish(
         print_json(result.to_dict())
     if watching is not None:
         watching.stay(result.folder)
+    if not result.resumable and not result.judged:
+        raise typer.Exit(FAILED)
     if not result.complete:
         raise typer.Exit(INCOMPLETE)
-    if not result.summary.overall.pass_hat:
-        raise typer.Exit(FAILED)
 
 
 def print_outcome(result: RunResult, console: Console, *, with_scores: bool = True) -> None:
@@ -254,11 +257,12 @@ def _next(result: RunResult) -> str:
     overall, name = result.summary.overall, inert(shlex.quote(here(result.folder)))
     if result.complete:
         return f"maseval show {name}   maseval report {name}"
-    lacking = overall.planned - overall.recorded + overall.failed
+    lacking = overall.planned - overall.verdicts
     reason = f" ({inert(result.stopped)})" if result.stopped else ""
+    way_out = f"; repeat the command with --output {name} to resume" if result.resumable else ""
     return (
-        f"[yellow]Incomplete{reason}: {lacking} of {overall.planned} simulations have no result; "
-        f"repeat the command with --output {name} to resume.[/yellow]"
+        f"[yellow]Incomplete{reason}: {lacking} of {overall.planned} simulations have no verdict"
+        f"{way_out}.[/yellow]"
     )
 
 

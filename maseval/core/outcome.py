@@ -1,25 +1,28 @@
 """The outcome of a repetition: the one place where a report is read for its result.
 
-Every repetition counts. It passed if it ran to its end (status ``success``) and an evaluator says
-so: by ``passed`` where an entry of ``eval`` has it, else by a ``reward`` of 1. A report without a
-status, or without an evaluation, is not a pass. Reports read from a file may lack any part that
+A repetition that ran to its end (status ``success``) has the verdict that an evaluator gives: by
+``passed`` where an entry of ``eval`` has it, else by a ``reward`` of 1. One that the agent itself
+broke off (``AGENT_FAILURES``) did not pass. All others have no verdict, be it that a provider, the
+environment, the user or the judge failed, or that nobody judged them: they are never a failure of
+the agent, and ``reason`` says what became of them. Reports read from a file may lack any part that
 their writer left out.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.recorded import Part, Recorded, anything, dict_of, list_of
-from maseval.core.report import TaskExecutionStatus
+from maseval.core.report import AGENT_FAILURES, TaskExecutionStatus
 from maseval.core.shapes import Shape, mapping, number, text, text_or_none
 from maseval.core.usage import usage_records
 
 OutcomeKind = Literal["pass", "fail", "error", "unjudged"]
 """``error``: it did not run to its end. ``unjudged``: no evaluator says whether it passed."""
 
+UNJUDGED: Literal["unjudged"] = "unjudged"
 TOLERANCE = 1e-6
 
 
@@ -37,8 +40,8 @@ class TaskKey(NamedTuple):
 class Outcome:
     """One trial of one task, as statistics see it.
 
-    ``passed`` is None for a trial that does not count, be it missing or excluded; ``reason`` then
-    says why. ``cost`` is None if it is not known.
+    ``passed`` is None for a trial without a verdict, be it missing, broken or excluded; ``reason``
+    then says why. ``cost`` is None if it is not known.
     """
 
     group: str
@@ -54,9 +57,43 @@ class Outcome:
         return TaskKey(self.group, self.task)
 
 
+class Score(TypedDict):
+    """A share of tasks with the ends of its interval, over the ``verdicts`` of ``planned``.
+
+    Where a verdict is missing, it becomes ``worst`` if all others fail, and ``best`` if all pass.
+    """
+
+    value: float
+    low: float
+    high: float
+    verdicts: NotRequired[int]
+    planned: NotRequired[int]
+    worst: NotRequired[float]
+    best: NotRequired[float]
+
+
 def is_successful(reward: float) -> bool:
     """Return whether a reward is 1, give or take rounding."""
     return 1 - TOLERANCE <= reward <= 1 + TOLERANCE
+
+
+class TrialVerdict(NamedTuple):
+    """The answer to "did it pass?": None if there is no verdict, and then the reason."""
+
+    passed: bool | None
+    reason: str | None = None
+
+
+def verdict_for(kind: OutcomeKind, status: str | None) -> TrialVerdict:
+    """Return the verdict on a repetition of this kind and status."""
+    match kind:
+        case "pass" | "fail":
+            return TrialVerdict(kind == "pass")
+        case "error" if status in AGENT_FAILURES:
+            return TrialVerdict(False)
+        case "error":
+            return TrialVerdict(None, status)
+    return TrialVerdict(None, UNJUDGED)
 
 
 class RecordedError(Recorded):
@@ -309,7 +346,8 @@ class RecordedReport(RecordedAttempt):
     @property
     def outcome(self) -> Outcome:
         """The report as statistics need it."""
-        return Outcome(*self.key, self.kind == "pass", self.cost)
+        passed, reason = verdict_for(self.kind, self.status)
+        return Outcome(*self.key, passed, self.cost, reason)
 
     def conversations(self) -> list[tuple[str | None, list[RecordedMessage]]]:
         """Return the simulation's messages where there is one, else those of each agent.

@@ -82,25 +82,29 @@ _EXECUTION_FAILURES = frozenset(status.value for status in TaskExecutionStatus) 
     TaskExecutionStatus.TASK_EXECUTION_FAILED.value,
 }
 
-LEFT_OUT_STATUSES = frozenset(
-    {
-        TaskExecutionStatus.CONTENT_FILTERED,
-        TaskExecutionStatus.QUOTA_EXHAUSTED,
-        TaskExecutionStatus.PROVIDER_ERROR,
-    }
+AGENT_FAILURES = frozenset(
+    {TaskExecutionStatus.AGENT_ERROR.value, TaskExecutionStatus.CONTEXT_OVERFLOW.value}
 )
-"""Failures of a provider that say nothing of the agent: scores are shown with and without them."""
+"""Failures of the agent itself: such a repetition has a verdict, it did not pass."""
 
-# Worth another attempt: the agent is not at fault, and the next attempt may succeed.
+RERUN_STATUSES = frozenset(status.value for status in TaskExecutionStatus) - {
+    *AGENT_FAILURES,
+    TaskExecutionStatus.SUCCESS.value,
+    TaskExecutionStatus.EVALUATION_FAILED.value,
+    TaskExecutionStatus.TASK_EXECUTION_FAILED.value,
+}
+"""Not the agent's doing: such a repetition has no verdict, and resuming a run makes it again."""
+
+NO_VERDICT_STATUSES = RERUN_STATUSES | {TaskExecutionStatus.EVALUATION_FAILED.value}
+"""Nobody knows whether such a repetition passed, and resuming a run finds out.
+
+A failed evaluation needs no new conversation for that: the recorded one is evaluated again.
+"""
+
+# Worth another attempt within a run. A worker that died and a time-out have rules of their own.
 RETRYABLE_STATUSES = frozenset(
-    {
-        TaskExecutionStatus.SETUP_FAILED,
-        TaskExecutionStatus.ENVIRONMENT_ERROR,
-        TaskExecutionStatus.USER_ERROR,
-        TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR,
-        *LEFT_OUT_STATUSES,
-    }
-)
+    status for status in TaskExecutionStatus if status.value in RERUN_STATUSES
+) - {TaskExecutionStatus.WORKER_DIED, TaskExecutionStatus.TASK_TIMEOUT}
 
 
 class Attempt(TypedDict):

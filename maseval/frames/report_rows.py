@@ -30,7 +30,7 @@ def simulation_rows(report: RecordedReport, source: OpenedSource) -> Iterator[di
         **key_of(report),
         "status": report.status,
         "outcome": report.kind,
-        "passed": None if report.kind == "unjudged" else report.kind == "pass",
+        "passed": report.outcome.passed,
         "reward": report.reward,
         "recorded_reward": recorded if source.recomputed else report.reward,
         "recomputed": source.recomputed,

@@ -143,9 +143,16 @@ def _player_name(player: object) -> object:
 
 
 def _score(summary: RunSummary | None) -> dict[str, object]:
-    found = summary.overall.pass_1 if summary else None
-    names = {"pass_1": "value", "pass_1_low": "low", "pass_1_high": "high"}
-    return {name: found and mapping(found)[key] for name, key in names.items()}
+    found = mapping(summary.overall.pass_1 if summary else None)
+    value = found.get("value")
+    return {
+        "verdicts": summary.overall.verdicts if summary else 0,
+        "pass_1": value,
+        "pass_1_low": found.get("low"),
+        "pass_1_high": found.get("high"),
+        "pass_1_worst": found.get("worst", value),
+        "pass_1_best": found.get("best", value),
+    }
 
 
 def _cost_and_tokens(summary: RunSummary | None, config: Mapping[str, object]) -> dict[str, object]:

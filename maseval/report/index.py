@@ -10,7 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from maseval.core.outcome import ComponentUsage, OutcomeKind, RecordedReport, TaskKey
+from maseval.core.outcome import (
+    ComponentUsage,
+    Outcome,
+    OutcomeKind,
+    RecordedReport,
+    TaskKey,
+    verdict_for,
+)
 from maseval.core.recorded import Part, Recorded
 from maseval.core.shapes import Shape, text, text_or_none
 from maseval.core.storage.redaction import redact_text
@@ -53,6 +60,11 @@ class Entry(NamedTuple):
     started: str
     note: str
     facts: tuple[Fact, ...]
+
+    def to_outcome(self, trial: int) -> Outcome:
+        """Return the entry as statistics see it, as the trial of this number."""
+        passed, reason = verdict_for(self.outcome, self.status)
+        return Outcome(*self.key, trial, passed, self.cost, reason)
 
 
 def entry_of(report: RecordedReport, at: int) -> Entry:
@@ -111,7 +123,8 @@ def index_of(
     known = [entry for trials in tasks.values() for _, entry in trials]
     runs = _runs(known)
     if summary is None:
-        summary = success_rates((entry.key, entry.outcome) for entry in known)
+        # Numbered anew: what is put on a page may have the same trial twice.
+        summary = success_rates([entry.to_outcome(at) for at, entry in enumerate(known)])
     return {
         "title": title,
         "facts": run_facts(
@@ -134,10 +147,10 @@ def index_of(
 
 
 def _compare_verdicts(known: Sequence[Entry], first: str, second: str) -> list[ComparedTask]:
-    passed = {"pass": True, "fail": False}
     trials: dict[str | None, list[tuple[TaskKey, ComparedTrial]]] = {first: [], second: []}
     for entry in known:
-        trial: ComparedTrial = {"trial": entry.trial, "passed": passed.get(entry.outcome)}
+        passed = verdict_for(entry.outcome, entry.status).passed
+        trial: ComparedTrial = {"trial": entry.trial, "passed": passed}
         trials[entry.run].append((entry.key, trial))
     return compared_tasks(trials[first], trials[second])
 

@@ -9,43 +9,38 @@ from typing import TypedDict
 from xml.etree import ElementTree
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import OutcomeKind, TaskKey
+from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.recorded import Part, Recorded, list_of
 from maseval.core.shapes import Shape, mapping
-from maseval.stats.estimation import estimate
 from maseval.stats.intervals import LEVEL, OVER_TASKS
-from maseval.stats.trials import count_trials
+from maseval.stats.summary import summarise
 
 _NOTES = (
-    "Success rate: share of passed trials, mean over tasks. Errors and missing verdicts count as "
-    "not passed.",
+    "Success rate: share of passed trials, mean over tasks; what has no verdict is left out.",
     f"{LEVEL:.0%} CI, {OVER_TASKS} (docs/statistics.md).",
 )
 
 
-def success_rates(outcomes: Iterable[tuple[TaskKey, OutcomeKind]]) -> dict[str, object]:
+def success_rates(outcomes: Sequence[Outcome]) -> dict[str, object]:
     """Return the results of a run that comes without a summary: each domain's, and those of all."""
-    domains: dict[str, list[_Judged]] = {}
-    for task, kind in outcomes:
-        domains.setdefault(task.group, []).append((task, kind))
-    groups = {} if len(domains) == 1 else domains
-    every = [each for judged in domains.values() for each in judged]
-    rows = [_success_rate(name, each) for name, each in [*groups.items(), ("all", every)]]
-    return {"rows": rows, "notes": list(_NOTES)}
+    if not outcomes:
+        return {"rows": [], "notes": list(_NOTES)}
+    found = summarise(outcomes)
+    domains = found.domains if len(found.groups) > 1 else []
+    rows = [
+        {
+            "name": name,
+            "tasks": group.tasks,
+            "simulations": group.planned,
+            "verdicts": group.done,
+            "success": group.estimate("pass^k", 1).in_brief() if group.done else {"value": None},
+        }
+        for name, group in [*((each.group, each) for each in domains), ("all", found.overall)]
+    ]
+    return {"rows": rows, "notes": [*_NOTES, *filter(None, [found.overall.shortfall])]}
 
 
-_Judged = tuple[TaskKey, OutcomeKind]
-
-
-def _success_rate(name: str, reports: Sequence[_Judged]) -> dict[str, object]:
-    tasks = count_trials((task, kind == "pass") for task, kind in reports)
-    judged = any(kind in ("pass", "fail") for _, kind in reports)
-    return {
-        "name": name,
-        "tasks": len(tasks),
-        "simulations": len(reports),
-        "success": estimate([*tasks.values()]).in_brief() if judged else {"value": None},
-    }
+_COUNTS = ("tasks", "simulations", "verdicts")
 
 
 class _Summary(Recorded):
@@ -57,7 +52,7 @@ def summary_table(given: Shape) -> dict[str, object]:
     """Return a summary as columns and rows; each key that is not a count is a measure."""
     summary = _Summary(given)
     rows = summary.rows
-    counts = [key for key in ("tasks", "simulations") if any(key in row for row in rows)]
+    counts = [key for key in _COUNTS if any(key in row for row in rows)]
     known = {"name", *counts}
     measures = list(dict.fromkeys(key for row in rows for key in row if key not in known))
     return {

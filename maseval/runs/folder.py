@@ -13,7 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
-from maseval.core.report import Report
+from maseval.core.outcome import Score
+from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, Report, TaskExecutionStatus
 from maseval.core.shapes import excerpt
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import RecordWriter, mend, seal_json
@@ -39,11 +40,9 @@ from maseval.runs.exceptions import (
 )
 from maseval.runs.lock import FolderLock
 from maseval.runs.log import (
-    RERUN_STATUSES,
     DamagedRecord,
     LogContents,
     ReportPlace,
-    Score,
     SessionEnd,
     contents_of,
     report_at,
@@ -80,6 +79,7 @@ class RunFolder:
         self._shared: tuple[object, str] | None = None
         self._used: tuple[float, int] | None = None
         self._score: Score | None = None
+        self._verdicts: int | None = None
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "RunFolder":
@@ -187,13 +187,19 @@ class RunFolder:
     def missing(self, *, retry_failed: bool = True) -> list[Simulation]:
         """Return the planned simulations that still have to be run.
 
-        With ``retry_failed`` those too whose report says that the set-up, the environment, the
-        simulated user, the time limit or something unknown made them fail. Whatever the agent did
-        wrong is a result, and so is an evaluation that failed: it can be judged again.
+        With ``retry_failed`` those too whose report says that anything but the agent made them
+        fail. Whatever the agent did wrong is a result. A conversation whose evaluation failed is
+        not run again: see ``unevaluated``.
         """
         again = RERUN_STATUSES if retry_failed else frozenset()
         places = self._contents.places
         return [one for one in self.planned if one not in places or places[one].status in again]
+
+    def unevaluated(self) -> list[Simulation]:
+        """Return the planned simulations whose evaluation failed, to be made again by itself."""
+        failed = TaskExecutionStatus.EVALUATION_FAILED.value
+        recorded = self.recorded
+        return [one for one in self.planned if recorded.get(one) == failed]
 
     def reports(self) -> Iterator[Report]:
         """Yield one report for each simulation in the order of the plan, one in memory at a time.
@@ -259,9 +265,9 @@ class RunFolder:
         """Set what all sessions used together, for the lists of runs."""
         self._used = cost, tokens
 
-    def note_score(self, pass_1: Score | None) -> None:
+    def note_score(self, pass_1: Score | None, verdicts: int) -> None:
         """Set the score of all sessions together, for the lists of runs."""
-        self._score = pass_1
+        self._score, self._verdicts = pass_1, verdicts
 
     def close(self) -> None:
         """End the session and release the lock; may be called twice."""
@@ -333,17 +339,21 @@ class RunFolder:
                     self.append(other.report(simulation))
 
     def _closing(self) -> SessionEnd:
-        failed = sum(status in RERUN_STATUSES for status in self.recorded.values())
+        recorded = self.recorded
+        ended = [recorded[one] for one in self.planned if one in recorded]
+        failed = sum(status in NO_VERDICT_STATUSES for status in ended)
         closing: SessionEnd = {
             "kind": "closed",
             "at": now(),
-            "done": len(self.planned) - len(self.missing()),
+            "done": len(ended) - failed,
             "failed": failed,
             "planned": len(self.planned),
             "config": self.config.values if self._extended else None,
         }
         if self._used is not None:
             closing["cost"], closing["tokens"] = self._used
+        if self._verdicts is not None:
+            closing["verdicts"] = self._verdicts
         if self._score is not None:
             closing["pass_1"] = self._score
         return closing

@@ -7,22 +7,25 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from maseval.core.outcome import Score
+from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.storage.files import SUFFIX
 from maseval.runs.annotations import Annotations, annotations_or_problem
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import CONFIG, LOCK, LOG, read_config
 from maseval.runs.exceptions import RunFolderError, check_regular
 from maseval.runs.lock import Holder, holder_of
-from maseval.runs.log import RERUN_STATUSES, Score, heads_of, is_session_end, last_record
+from maseval.runs.log import heads_of, is_session_end, last_record
 from maseval.runs.verdict_check import recall_check
 
 
 @dataclass(frozen=True)
 class RunState:
-    """The progress of a run: ``done`` are results, ``failed`` is retried when it is resumed.
+    """The progress of a run: ``done`` ran to an end, ``failed`` is retried when it is resumed.
 
-    ``cost`` (in usd), ``tokens`` and ``pass_1`` are None until a session has ended that counted
-    them. ``unconfirmed`` says which recorded verdicts did not hold when they were last checked.
+    It is complete if every planned simulation has a verdict. ``cost`` (in usd), ``tokens``,
+    ``pass_1`` and the number of ``verdicts`` are None until a session has ended that counted them.
+    ``unconfirmed`` says which recorded verdicts did not hold when they were last checked.
     """
 
     path: Path
@@ -38,6 +41,7 @@ class RunState:
     cost: float | None = None
     tokens: int | None = None
     pass_1: Score | None = None
+    verdicts: int | None = None
     annotations: Annotations = field(default_factory=Annotations)
     unconfirmed: str | None = None
 
@@ -75,7 +79,7 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
     holder, counts = holder_of(path / LOCK), _counts(path / LOG, config)
     return RunState(
         path,
-        "running" if holder else "complete" if counts.done == counts.planned else "incomplete",
+        "running" if holder else "complete" if counts.is_complete else "incomplete",
         started=started,
         updated=_change_time(path / LOG) or started,
         holder=holder,
@@ -96,21 +100,31 @@ class _Counts(NamedTuple):
     cost: float | None = None
     tokens: int | None = None
     pass_1: Score | None = None
+    verdicts: int | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        return self.planned == self.done and self.verdicts in (None, self.planned)
 
 
 def _counts(log: Path, config: RunConfig) -> _Counts:
     """Return the counts that the log ends with, or those of its lines in an open session."""
     closing = last_record(log)
     if is_session_end(closing):
+        done, planned, verdicts = closing["done"], closing["planned"], closing.get("verdicts")
+        # Versions that wrote no number of verdicts counted what had none as failed.
+        known = verdicts is not None or done == planned
         return _Counts(
-            *(closing["done"], closing["failed"], closing["planned"]),
+            *(done, closing["failed"], planned),
             closing["config"] or config.values,
-            *(closing.get("cost"), closing.get("tokens"), closing.get("pass_1")),
+            *(closing.get("cost"), closing.get("tokens")),
+            closing.get("pass_1") if known else None,
+            verdicts,
         )
     heads = heads_of(log)
     config = heads.config or config
     ended = [heads.places[one].status for one in config.planned if one in heads.places]
-    failed = sum(status in RERUN_STATUSES for status in ended)
+    failed = sum(status in NO_VERDICT_STATUSES for status in ended)
     return _Counts(len(ended) - failed, failed, len(config.planned), config.values)
 
 

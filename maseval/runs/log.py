@@ -17,7 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
 
-from maseval.core.report import LEFT_OUT_STATUSES, Report, TaskExecutionStatus
+from maseval.core.outcome import Score
+from maseval.core.report import Report
 from maseval.core.shapes import excerpt, mapping, number
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import seal_problem
@@ -29,21 +30,6 @@ from maseval.runs.report_line import (
     report_of,
     simulation_of,
     skim_report,
-)
-
-# Not the agent's fault: another attempt may succeed. A failed evaluation is not among them, as it
-# needs no new conversation: ``Benchmark.rescore`` evaluates the recorded one.
-RERUN_STATUSES = frozenset(
-    status.value
-    for status in (
-        TaskExecutionStatus.SETUP_FAILED,
-        TaskExecutionStatus.ENVIRONMENT_ERROR,
-        TaskExecutionStatus.USER_ERROR,
-        TaskExecutionStatus.WORKER_DIED,
-        TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR,
-        TaskExecutionStatus.TASK_TIMEOUT,
-        *LEFT_OUT_STATUSES,
-    )
 )
 
 _UNREADABLE = (ValueError, KeyError, TypeError)
@@ -67,19 +53,11 @@ class ReportPlace(NamedTuple):
     status: str
 
 
-class Score(TypedDict):
-    """A share of tasks with the ends of its interval."""
-
-    value: float
-    low: float
-    high: float
-
-
 class SessionEnd(TypedDict):
     """The line that ends a session; ``config`` only if the run was extended.
 
-    ``cost`` (in usd) and ``tokens`` are those of all sessions, and ``pass_1`` the score with the
-    ends of its interval, if the writer counted them.
+    ``cost`` (in usd) and ``tokens`` are those of all sessions, ``verdicts`` is the number of
+    simulations that have one, and ``pass_1`` their score, if the writer counted them.
     """
 
     kind: Literal["closed"]
@@ -90,6 +68,7 @@ class SessionEnd(TypedDict):
     config: dict[str, Any] | None
     cost: NotRequired[float]
     tokens: NotRequired[int]
+    verdicts: NotRequired[int]
     pass_1: NotRequired[Score]
 
 
@@ -272,7 +251,7 @@ def is_session_end(record: Mapping[str, object]) -> TypeGuard[SessionEnd]:
     if record.get("kind") != "closed" or not record.keys() >= SessionEnd.__required_keys__:
         return False
     counts = (record[key] for key in ("done", "failed", "planned"))
-    used = (record.get(key, 0) for key in ("cost", "tokens"))
+    used = (record.get(key, 0) for key in ("cost", "tokens", "verdicts"))
     score = record.get("pass_1")
     return (
         all(type(count) is int for count in counts)
@@ -283,7 +262,9 @@ def is_session_end(record: Mapping[str, object]) -> TypeGuard[SessionEnd]:
 
 
 def _is_score(value: object) -> bool:
-    return all(number(mapping(value).get(key)) is not None for key in Score.__required_keys__)
+    given = mapping(value)
+    others = Score.__optional_keys__ & given.keys()
+    return all(number(given.get(key)) is not None for key in Score.__required_keys__ | others)
 
 
 def _is_config(value: object) -> bool:

@@ -75,7 +75,8 @@ class Comparison(Result):
     """The differences between two runs, with their intervals and tests.
 
     ``main`` is the comparison asked for; the p-values of all others are exploratory. ``dropped``
-    lists what only one run has, or both have on different data.
+    lists what only one run has, both have on different data, or has no verdict in one of them.
+    ``comparable`` tasks are in both runs, on the same data, with or without a verdict.
     """
 
     names: tuple[str, str]
@@ -83,6 +84,7 @@ class Comparison(Result):
     differences: list[Difference]
     flipped: list[Flip]
     plan: SamplePlan
+    comparable: int
     dropped: list[str] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -119,8 +121,8 @@ def compare(
     most = fewest_trials([*a.values(), *b.values()])
     if not 1 <= k <= most:
         raise ConfigurationError(
-            f"pass^{k} cannot be compared: some shared task has only {most} trials; "
-            f"choose k from 1 to {most}"
+            f"pass^{k} cannot be compared: some shared task has only {most} trials with a "
+            f"verdict; choose k from 1 to {most}"
         )
     differences = [
         _difference(group, keys, a, b, measure, each, level)
@@ -138,6 +140,9 @@ def compare(
         differences=differences,
         flipped=_find_flips(a, b),
         plan=plan(pairs, main.test.p_value, level, costs),
+        comparable=len(
+            _keys_in_all({name: [each.key for each in run] for name, run in by_name.items()})
+        ),
         dropped=dropped + one_sided,
         cautions=cautions + _cautions_about_trials(a, b, names),
         notes=_notes(names),
@@ -271,25 +276,35 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def _shared_tasks(
     runs: Mapping[str, Iterable[Outcome]],
 ) -> tuple[dict[str, dict[TaskKey, Trials]], list[str]]:
-    """Return the trials of the tasks that all runs have, in one order, and what was left out."""
-    trials = {
-        name: {key: each for key, each in by_task(run).items() if each.total}
-        for name, run in runs.items()
-    }
-    common = set.intersection(*(set(each) for each in trials.values()))
-    dropped = [
-        f"task {str(key)!r} of {name}: not in every run"
-        for name, each in trials.items()
-        for key in each
-        if key not in common
-    ]
-    if not common:
+    """Return the trials of the tasks with a verdict in all runs, in one order, and all others."""
+    every = {name: by_task(run) for name, run in runs.items()}
+    dropped = [f"task {str(key)!r} of {name}: not in every run" for name, key in _one_sided(every)]
+    order = []
+    for key in _keys_in_all(every):
+        without = [name for name, trials in every.items() if not trials[key].total]
+        if without:
+            dropped.append(f"task {str(key)!r}: no verdict in {' and '.join(without)}")
+        else:
+            order.append(key)
+    if not order:
+        words = "with a verdict " if len(_keys_in_all(every)) else ""
         raise ConfigurationError(
-            f"the runs {', '.join(trials)} have no task in common; "
+            f"the runs {', '.join(every)} have no task {words}in common; "
             "compare runs of the same tasks of the same domains"
         )
-    order = [key for key in next(iter(trials.values())) if key in common]
-    return {name: {key: each[key] for key in order} for name, each in trials.items()}, dropped
+    return {name: {key: each[key] for key in order} for name, each in every.items()}, dropped
+
+
+def _one_sided(
+    runs: Mapping[str, Mapping[TaskKey, Trials]],
+) -> list[tuple[str, TaskKey]]:
+    common = set(_keys_in_all(runs))
+    return [(name, key) for name, each in runs.items() for key in each if key not in common]
+
+
+def _keys_in_all(runs: Mapping[str, Iterable[TaskKey]]) -> list[TaskKey]:
+    first, *others = map(dict.fromkeys, runs.values())
+    return [key for key in first if all(key in other for other in others)]
 
 
 def _drop_other_data(

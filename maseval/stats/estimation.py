@@ -57,8 +57,9 @@ class Estimate(Result):
         return 1.0 if self.interval is None else self.interval.high
 
     def in_brief(self) -> dict[str, float | None]:
-        """Return the value and its interval alone, ready for JSON."""
-        return {"value": self.value, "low": self.low, "high": self.high}
+        """Return value and interval, and ``worst`` and ``best`` if there are bounds, for JSON."""
+        ends = dict(zip(("worst", "best"), self.bounds or (), strict=False))
+        return {"value": self.value, "low": self.low, "high": self.high, **ends}
 
 
 def estimate(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import Outcome
+from maseval.core.outcome import Outcome, Score
 from maseval.stats.estimation import Estimate, IntervalMethod, check_method, estimate
 from maseval.stats.intervals import LEVEL
 from maseval.stats.result import Result
@@ -21,8 +21,8 @@ NOT_RUN = "not run"
 class GroupSummary:
     """One domain, or all of them (``group`` is None); each task counts once.
 
-    ``untried`` tasks have no trial that counts and enter only the bounds. Of the ``planned``
-    simulations, those ``done`` count; ``missing`` counts the others by reason.
+    Of the ``planned`` simulations, those ``done`` have a verdict; ``missing`` counts the others by
+    reason. ``untried`` tasks have no verdict at all and enter only the bounds.
     """
 
     group: str | None
@@ -34,6 +34,40 @@ class GroupSummary:
     missing: dict[str, int]
     mean_cost: float | None
     estimates: list[Estimate]
+
+    @property
+    def scores(self) -> dict[int, Score]:
+        """Each pass^k that has a value, as lists of runs show it."""
+        return {
+            each.k: _score(each, each.value, self.done, self.planned)
+            for each in self.estimates
+            if each.measure == "pass^k" and each.value is not None
+        }
+
+    @property
+    def shortfall(self) -> str | None:
+        """The sentence that goes with every number of these tasks if a verdict is missing."""
+        if self.done == self.planned:
+            return None
+        reasons = ", ".join(f"{count} {reason}" for reason, count in self.missing.items())
+        if not self.done:
+            return (
+                f"None of the {self.planned} simulations has a verdict ({reasons}): there is no "
+                "score."
+            )
+        counted = f"{self.done} of {self.planned} simulations have a verdict ({reasons})"
+        low, high = self.estimate("pass^k", 1).bounds or (0.0, 1.0)
+        return f"{counted}: pass^1 is {low:.1%} if all others fail, {high:.1%} if all pass."
+
+    @property
+    def without_value(self) -> str | None:
+        """The sentence that names each pass^k without a value, because a task has too few."""
+        lost = [e.name for e in self.estimates if e.measure == "pass^k" and e.value is None]
+        if not lost or not self.done:
+            return None
+        most = max((e.k for e in self.estimates if e.value is not None), default=0)
+        trials = "1 trial" if most == 1 else f"{most} trials"
+        return f"{', '.join(lost)}: no value, as some task has only {trials} with a verdict."
 
     def estimate(self, measure: Measure, k: int) -> Estimate:
         """Return one estimate; raise ConfigurationError if there is none."""
@@ -79,7 +113,7 @@ def summarise(
             ``nested`` one over tasks and trials within tasks.
     """
     check_method(method)
-    run = _with_gaps(list(outcomes), planned)
+    run = with_gaps(outcomes, planned)
     if not run:
         raise ConfigurationError("no outcome to summarise; give at least one")
     names = dict.fromkeys(outcome.group for outcome in run)
@@ -89,8 +123,9 @@ def summarise(
     return Summary(groups, level, _notes(groups))
 
 
-def _with_gaps(outcomes: list[Outcome], planned: Planned | None) -> list[Outcome]:
-    """Add an outcome that does not count for each planned trial that is missing."""
+def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outcome]:
+    """Add an outcome without a verdict for each planned trial that is missing."""
+    outcomes = list(outcomes)
     if planned is None:
         return outcomes
     there = {(outcome.group, outcome.task, outcome.trial) for outcome in outcomes}
@@ -153,6 +188,13 @@ def _group(
     )
 
 
+def _score(found: Estimate, value: float, verdicts: int, planned: int) -> Score:
+    score = Score(value=value, low=found.low, high=found.high, verdicts=verdicts, planned=planned)
+    if found.bounds is not None:
+        score["worst"], score["best"] = found.bounds
+    return score
+
+
 def _notes(groups: Sequence[GroupSummary]) -> list[str]:
     overall = groups[-1]
     found = [each for each in overall.estimates if each.value is not None]
@@ -163,15 +205,6 @@ def _notes(groups: Sequence[GroupSummary]) -> list[str]:
         if (interval := getattr(each, what)) is not None
     )
     notes = ["every task counts once, however many trials it has", *methods]
-    left_out = [each.name for each in overall.estimates if each.value is None]
-    if left_out:
-        notes.append(f"{', '.join(left_out)}: no value, because some task has fewer trials")
     if overall.untried:
-        notes.append(f"{overall.untried} tasks without a trial that counts are left out")
-    if overall.missing:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in overall.missing.items())
-        notes.append(
-            f"{overall.done} of {overall.planned} simulations count ({reasons}); "
-            "bounds: all others fail, or all others pass"
-        )
-    return notes
+        notes.append(f"{overall.untried} tasks without any verdict are left out")
+    return [*notes, *filter(None, (overall.without_value, overall.shortfall))]

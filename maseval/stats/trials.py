@@ -1,6 +1,6 @@
 """Trials of tasks, and pass^k and pass@k: the two measures over them.
 
-A trial counts if it has a verdict or failed; one that was excluded or never run does not. Every
+A trial counts if it has a verdict; one that broke, was excluded or was never run does not. Every
 task enters a mean once, however many trials it has.
 """
 
@@ -39,7 +39,7 @@ def fewest_trials(tasks: Iterable[Trials]) -> int:
 
 
 def outcomes_of(reports: Iterable[Mapping[str, Any]]) -> list[Outcome]:
-    """Read a run's reports; a report of a failure or without a verdict did not pass."""
+    """Read a run's reports."""
     return [
         parse_report(report, f"reports[{position}]").outcome
         for position, report in enumerate(reports)

@@ -8,13 +8,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypedDict
 
+from maseval.core.outcome import Score
+from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.shapes import mapping
 from maseval.runs import RunState
 from maseval.runs.annotations import annotations_or_problem
 from maseval.runs.config_file import LOCK
 from maseval.runs.live import InFlight, read_live
 from maseval.runs.lock import holder_of
-from maseval.runs.log import RERUN_STATUSES, Score
 from maseval.view.viewed import ViewedRun
 
 _STATES = {"complete": "finished", "incomplete": "interrupted"}
@@ -123,7 +124,7 @@ def summary_of(run: ViewedRun) -> FileSummary:
 def numbers_of(run: ViewedRun) -> Numbers:
     """Progress and score by the entries of a run."""
     known = run.entries()
-    failed = sum(entry.status in RERUN_STATUSES for entry in known)
+    failed = sum(entry.status in NO_VERDICT_STATUSES for entry in known)
     return {
         "pass_1": run.scores().get(1),
         "done": len(known) - failed,

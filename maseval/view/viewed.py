@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from maseval.core.outcome import RecordedReport, TaskKey
+from maseval.core.outcome import RecordedReport, Score, TaskKey
 from maseval.core.report import Report
 from maseval.core.shapes import Shape, entries, mapping
 from maseval.report.index import Entry, Fact, TaskFindings, Trials, by_task, entry_of, index_of
@@ -20,10 +20,9 @@ from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOG, read_config
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.folder import Recording
-from maseval.runs.log import DamagedRecord, Score, report_at
+from maseval.runs.log import DamagedRecord, report_at
 from maseval.runs.verdict_check import UNCONFIRMED, RunCheck, VerdictCheck, VerdictChecker
-from maseval.stats.estimation import estimate
-from maseval.stats.trials import count_trials
+from maseval.stats.summary import summarise
 from maseval.view.exceptions import NothingThereError
 from maseval.view.log_index import LogIndex
 from maseval.view.saved_files import load_labels, save_labels
@@ -61,12 +60,8 @@ class RunReader:
 
     def scores(self, run: Recording, known: Sequence[Entry]) -> Mapping[int, Score]:
         """Return pass^k with its interval, for each k that there are trials for."""
-        tasks = count_trials((entry.key, entry.outcome == "pass") for entry in known)
-        if not any(entry.outcome in ("pass", "fail") for entry in known):
-            return {}
-        found = estimate([*tasks.values()])
-        assert found.value is not None
-        return {1: {"value": found.value, "low": found.low, "high": found.high}}
+        outcomes = [entry.to_outcome(int(entry.trial)) for entry in known]
+        return summarise(outcomes, planned=run.planned).overall.scores
 
     def verdict_checker(self, run: Recording) -> VerdictChecker | None:
         """Return a function that recomputes the verdict of a report; None if there is none."""

@@ -18,8 +18,8 @@ def summary(*names, failed=0):
         k: Estimate("pass^k", k, 0.8 / k, Interval(0.5 / k, 0.9 / k, 0.95, "made up"))
         for k in (1, 2, 3, 4)
     }
-    overall = DomainScore("all", 228, 912, 912, failed, 600, measured)
-    each = [DomainScore(name, 114, 456, 456, failed, 300, measured) for name in names]
+    overall = DomainScore("all", 228, 912, 912, failed, 600, 912, {}, measured)
+    each = [DomainScore(name, 114, 456, 456, failed, 300, 456, {}, measured) for name in names]
     return RunSummary(each, overall, 0.0, 0, "method")
 
 
@@ -48,7 +48,7 @@ def many_trials(trials):
         for k in range(1, trials + 1)
     }
     names = ("airline", "retail", "telecom", "all")
-    each = [DomainScore(name, 278, 11120, 11120, 3, 9, measured) for name in names]
+    each = [DomainScore(name, 278, 11120, 11120, 3, 9, 11120, {}, measured) for name in names]
     return RunSummary(each[:-1], each[-1], 0.0, 0, "method")
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, RecordedReport, TaskKey, is_successful, parse_report
+from maseval.core.report import TaskExecutionStatus
 
 
 def report(*verdicts, **more):
@@ -49,29 +50,31 @@ def test_one_evaluator_that_says_passed_is_enough():
 
 
 @pytest.mark.parametrize("missing", [None, [], "passed", {"passed": True}, [None, 3, "passed"]])
-def test_a_report_without_an_evaluation_is_not_a_pass(missing):
+def test_a_report_without_an_evaluation_has_no_verdict(missing):
     unjudged = report(eval=missing)
 
     assert unjudged.kind == "unjudged"
-    assert unjudged.outcome.passed is False
+    assert (unjudged.outcome.passed, unjudged.outcome.reason) == (None, "unjudged")
     assert unjudged.evaluations == []
 
 
-def test_a_report_without_a_status_is_not_a_pass():
+def test_a_report_without_a_status_has_no_verdict():
     verdict = {"task_id": "7", "eval": [{"passed": True, "reward": 1.0}]}
     unfinished = RecordedReport(verdict)
 
     assert unfinished.kind == RecordedReport({**verdict, "status": None}).kind == "unjudged"
-    assert unfinished.outcome.passed is False
+    assert unfinished.outcome.passed is None
     assert unfinished.reward is None
 
 
-@pytest.mark.parametrize("status", ["agent_error", "task_timeout", "evaluation_failed"])
-def test_a_verdict_on_what_did_not_run_to_its_end_does_not_count(status):
+@pytest.mark.parametrize("status", [each.value for each in TaskExecutionStatus][1:])
+def test_only_the_agents_own_failures_count_against_it(status):
     broken = report({"passed": True, "reward": 1.0}, status=status)
+    found = broken.outcome
 
     assert broken.kind == "error"
-    assert broken.outcome.passed is False
+    failed = status in ("agent_error", "context_overflow")
+    assert (found.passed, found.reason) == ((False, None) if failed else (None, status))
     assert broken.reward is None
     assert [each.raw for each in broken.evaluations] == [{"passed": True, "reward": 1.0}]
 

@@ -10,7 +10,9 @@ from maseval import AgentError, EnvironmentError, Report, Task, TaskExecutionSta
 from maseval.core import provider_errors as errors
 from maseval.core.exceptions import TaskTimeoutError, UserExhaustedError
 from maseval.core.report import (
-    LEFT_OUT_STATUSES,
+    AGENT_FAILURES,
+    NO_VERDICT_STATUSES,
+    RERUN_STATUSES,
     RETRYABLE_STATUSES,
     collection_failure,
     error_record,
@@ -53,11 +55,13 @@ def test_a_conversation_too_long_for_another_model_is_not_the_agents_failure(who
     assert failure_status(caught.value, "execution").value == "provider_error"
 
 
-def test_what_is_left_out_of_a_score_is_among_what_may_be_tried_again():
-    assert LEFT_OUT_STATUSES < RETRYABLE_STATUSES
-    assert TaskExecutionStatus.CONTEXT_OVERFLOW not in RETRYABLE_STATUSES
-    every = TaskExecutionStatus.TASK_EXECUTION_FAILED.covers
-    assert {status.value for status in LEFT_OUT_STATUSES} | {"context_overflow"} < every
+def test_every_status_is_a_result_or_without_a_verdict_and_then_made_again():
+    every = {status.value for status in TaskExecutionStatus} - {"task_execution_failed"}
+
+    assert {"success", *AGENT_FAILURES} | NO_VERDICT_STATUSES == every
+    assert not AGENT_FAILURES & NO_VERDICT_STATUSES
+    assert {"evaluation_failed"} == NO_VERDICT_STATUSES - RERUN_STATUSES
+    assert {status.value for status in RETRYABLE_STATUSES} < RERUN_STATUSES
 
 
 def test_an_error_record_names_type_message_and_traceback():

@@ -1,4 +1,4 @@
-import pytest
+from dataclasses import replace
 
 from maseval.core.outcome import RecordedReport
 from maseval.report.results import success_rates, summary_table
@@ -8,17 +8,22 @@ from tests.report.builders import broken, report
 
 
 def outcomes(reports):
-    return [(each.task, each.kind) for each in map(RecordedReport, reports)]
+    return [replace(RecordedReport(each).outcome, trial=at) for at, each in enumerate(reports)]
 
 
-def test_errors_stay_in_the_denominator():
-    finished = [report("a"), broken("a", 1), report("b", passed=False), report("b", 1, passed=None)]
+def test_what_has_no_verdict_is_left_out_and_makes_a_range():
+    down = broken("a", 1, status="provider_error")
+    finished = [report("a"), down, report("b", passed=False), report("b", 1, passed=None)]
 
-    (row,) = success_rates(outcomes(finished))["rows"]
+    results = success_rates(outcomes(finished))
 
+    (row,) = results["rows"]
     rate = row["success"]
-    assert (row["tasks"], row["simulations"], rate["value"]) == (2, 4, 0.25)
-    assert rate == estimate([Trials(2, 1), Trials(2, 0)]).in_brief()
+    assert (row["tasks"], row["simulations"], row["verdicts"], rate["value"]) == (2, 4, 2, 0.5)
+    assert (rate["worst"], rate["best"]) == (0.25, 0.75)
+    assert "2 of 4 simulations have a verdict" in results["notes"][-1]
+    plain = estimate([Trials(1, 1), Trials(1, 0)]).in_brief()
+    assert {key: rate[key] for key in plain} == plain
 
 
 def test_tasks_count_once_however_many_trials_they_have():
@@ -29,11 +34,13 @@ def test_tasks_count_once_however_many_trials_they_have():
     assert row["success"]["value"] == 0.5
 
 
-@pytest.mark.parametrize("reports", [[broken("a"), report("b", passed=None)], []])
-def test_without_any_verdict_there_is_no_number(reports):
-    (*_, row) = success_rates(outcomes(reports))["rows"]
+def test_without_any_verdict_there_is_no_number():
+    (row,) = success_rates(outcomes([broken("a", status="user_error"), report("b", passed=None)]))[
+        "rows"
+    ]
 
     assert row["success"] == {"value": None}
+    assert success_rates([])["rows"] == []
 
 
 def test_a_summary_becomes_columns_even_where_a_row_lacks_one():

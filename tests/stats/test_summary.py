@@ -116,7 +116,7 @@ def test_a_task_with_too_few_trials_leaves_only_bounds_and_a_note():
 
     assert (fourth.value, fourth.interval, fourth.bounds) == (None, None, (0.5, 1.0))
     assert summary.overall.estimate("pass^k", 3).value == 1.0
-    assert any("pass^4" in note and "fewer trials" in note for note in summary.notes)
+    assert any("pass^4" in note and "only 3 trials" in note for note in summary.notes)
 
 
 def test_a_plan_may_name_every_simulation():
@@ -127,7 +127,11 @@ def test_a_plan_may_name_every_simulation():
     assert (summary.overall.planned, summary.overall.done) == (6, 4)
     assert summary.overall.missing == {"not run": 2}
     assert summary.overall.estimate("pass^k", 1).bounds == pytest.approx((1 / 3, 2 / 3))
-    assert any("4 of 6 simulations count (2 not run)" in note for note in summary.notes)
+    assert summary.overall.shortfall == (
+        "4 of 6 simulations have a verdict (2 not run): pass^1 is 33.3% if all others fail, "
+        "66.7% if all pass."
+    )
+    assert summary.overall.shortfall in summary.notes
 
 
 def test_what_is_excluded_is_counted_by_its_reason():

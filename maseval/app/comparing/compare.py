@@ -29,14 +29,16 @@ from maseval.stats import (
     cost_and_score,
     difference_plot,
     pass_curves,
+    summarise,
 )
 from maseval.stats import compare as compare_two
 from maseval.stats.intervals import LEVEL
+from maseval.stats.summary import with_gaps
 
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One of the runs; of the simulations ``planned``, those in ``outcomes`` are there.
+    """One of the runs; ``outcomes`` has its ``planned`` simulations, with a verdict or without.
 
     ``notes`` say what is wrong with its record, ``tasks`` has a hash of each task's content.
     """
@@ -56,7 +58,8 @@ class RunComparison:
 
     ``notes`` say what is wrong with the records. ``texts`` says, if so, that models read different
     texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
-    ``incomplete`` those of them that lack simulations, ``drawn`` the plots' files.
+    ``incomplete`` those of them that lack verdicts, ``drawn`` the plots' files. The runs have so
+    many ``tasks`` together, comparable or not.
     """
 
     runs: Mapping[str, ComparedRun]
@@ -68,6 +71,7 @@ class RunComparison:
     notes: Sequence[str] = ()
     other_tasks: Sequence[str] = ()
     incomplete: Sequence[str] = ()
+    tasks: int = 0
 
     @property
     def summaries(self) -> Mapping[str, Summary]:
@@ -138,11 +142,7 @@ def compare(
         drawn.append(write_plot(pass_curves(table.runs), plot))
     if plot_cost is not None:
         drawn.append(write_plot(cost_and_score(table.runs, k), plot_cost))
-    incomplete = [
-        f"{name}: {len(run.outcomes)} of {run.planned} simulations are there"
-        for name, run in whole.items()
-        if len(run.outcomes) < run.planned
-    ]
+    incomplete = _missing_verdicts(whole)
     cautions = [*_participant_cautions(loaded), *incomplete, *(two or table).cautions]
     notes = [f"{name}: {note}" for name, run in loaded.items() for note in run.notes]
     return RunComparison(
@@ -155,7 +155,28 @@ def compare(
         notes,
         other_tasks,
         incomplete,
+        len({each.key for run in whole.values() for each in run.outcomes}),
     )
+
+
+def _missing_verdicts(runs: Mapping[str, ComparedRun]) -> list[str]:
+    """Say for each run which verdicts it lacks, and what they can still make of a difference."""
+    overall = {name: summarise(run.outcomes).overall for name, run in runs.items()}
+    found = [f"{name}: {each.shortfall}" for name, each in overall.items() if each.shortfall]
+    found += [
+        f"{name}: {len(run.outcomes)} of {run.planned} simulations are there"
+        for name, run in runs.items()
+        if len(run.outcomes) < run.planned
+    ]
+    if found and len(runs) == 2:
+        (first, a), (second, b) = ((n, each.estimate("pass^k", 1)) for n, each in overall.items())
+        (low, high), (lowest, highest) = (e.bounds or (e.value, e.value) for e in (a, b))
+        assert low is not None and high is not None and lowest is not None and highest is not None
+        found.append(
+            f"whatever the missing verdicts are, pass^1 of {second} \u2212 {first} lies between "
+            f"{100 * (lowest - high):+.1f} and {100 * (highest - low):+.1f} percentage points"
+        )
+    return found
 
 
 def _names(sources: Sequence[RunFolder | Path]) -> list[str]:
@@ -173,14 +194,18 @@ def _load_run(
     name: str, source: RunFolder | Path, options: ScoringOptions, on_progress: OnScored | None
 ) -> ComparedRun:
     if isinstance(source, Path):
-        recorded = read_results(
-            source, lambda each: each.recorded_outcomes(source, options, on_progress)
+        path = source
+        found = read_results(path, lambda each: each.recorded_outcomes(path, options, on_progress))
+        outcomes = list(found.outcomes)
+    else:
+        path = source.path
+        found = support_for(source).run_outcomes(source, options, on_progress)
+        outcomes = with_gaps(found.outcomes, [*source.planned])
+    if all(each.passed is None for each in outcomes):
+        raise ConfigurationError(
+            f"{path} has no simulation with a verdict yet; run or resume it first"
         )
-        return ComparedRun(name, source, *recorded)
-    found = support_for(source).run_outcomes(source, options, on_progress)
-    if not found.outcomes:
-        raise ConfigurationError(f"{source.path} has no finished simulation yet; run it first")
-    return ComparedRun(name, source.path, *found)
+    return ComparedRun(name, path, outcomes, *found[1:])
 
 
 def _on_equal_tasks(
@@ -235,7 +260,8 @@ def for_report(found: RunComparison) -> dict[str, object]:
         {
             "name": name,
             "tasks": summary.overall.tasks,
-            "simulations": summary.overall.done,
+            "simulations": summary.overall.planned,
+            "verdicts": summary.overall.done,
             **{each.name: each.in_brief() for each in summary.overall.estimates if each.k <= 4},
         }
         for name, summary in found.summaries.items()

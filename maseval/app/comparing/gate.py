@@ -28,10 +28,19 @@ GateVerdict = Literal["worse", "not worse"]
 _MOST_TASKS = 20
 _MOST_CAUTIONS = 10
 _LONGEST = 200
+_FEW = 3
+
+
+MIN_COMPARABLE = 0.8
+"""The share of the tasks that must be comparable by default, for a verdict on the whole."""
 
 
 class IncompleteRunError(ConfigurationError):
-    """A run lacks simulations, so a gate on it would judge what happens to be there."""
+    """A run lacks verdicts, so a gate on it would judge what happens to be there."""
+
+
+class TooFewComparableTasksError(ConfigurationError):
+    """Most tasks differ between the runs, so a gate would judge the few that are left."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,7 @@ class Gate:
     def most_telling_trial(self, key: TaskKey) -> Outcome:
         """Return the first trial of a task that failed, else its first."""
         trials = [each for each in self.run.outcomes if each.key == key]
-        return next((each for each in trials if not each.passed), trials[0])
+        return next((each for each in trials if each.passed is False), trials[0])
 
     def to_dict(self) -> dict[str, object]:
         """Return the verdict and the comparison as JSON values."""
@@ -141,6 +150,7 @@ def gate(
     margin: float = 0.0,
     alpha: float = ALPHA,
     allow_incomplete: bool = False,
+    min_comparable: float = MIN_COMPARABLE,
     options: ScoringOptions | None = None,
     on_progress: OnScored | None = None,
 ) -> Gate:
@@ -148,19 +158,32 @@ def gate(
 
     ``margin`` is a loss of pass^k that is put up with, as a share: 0.02 is two percentage points.
     ``alpha`` is the chance that a run which is as good as its baseline is called worse.
+    ``allow_incomplete`` judges what has a verdict. ``min_comparable`` is the share of the tasks of
+    both runs that both must have, with the same content; with less there is no verdict.
     """
     check_alpha(alpha)
     if not 0 <= margin < 1:
         raise ConfigurationError(f"margin is {margin!r}; give a share from 0 to 1, like 0.02")
+    if not 0 <= min_comparable <= 1:
+        raise ConfigurationError(
+            f"min_comparable is {min_comparable!r}; give a share from 0 to 1, like 0.8"
+        )
     # The upper end of this two-sided interval is wrong with a chance of alpha.
     level = 1 - 2 * alpha
     found = compare([baseline, run], k=k, options=options, level=level, on_progress=on_progress)
     if found.incomplete and not allow_incomplete:
         raise IncompleteRunError(
-            f"{'; '.join(found.incomplete)}. Resume the run, or judge what is there with "
-            "--allow-incomplete (allow_incomplete=True)"
+            f"{'; '.join(line.rstrip('.') for line in found.incomplete)}. Resume the run, or judge "
+            "what is there with --allow-incomplete (allow_incomplete=True)"
         )
     assert found.two is not None  # two runs were compared
+    if found.two.comparable < min_comparable * found.tasks:
+        raise TooFewComparableTasksError(
+            f"only {found.two.comparable} of {found.tasks} tasks are comparable, less than "
+            f"{min_comparable:.0%}: {'; '.join(found.dropped[:_FEW])}"
+            f"{'; ...' if len(found.dropped) > _FEW else ''}. Run the baseline again on the same "
+            "tasks, or accept fewer with --min-comparable (min_comparable=...)"
+        )
     return Gate(found, found.two, margin, alpha)
 
 
@@ -272,12 +295,14 @@ def _gate_case(gate: Gate) -> ET.Element:
 
 def _task_cases(gate: Gate) -> Iterator[ET.Element]:
     fallen = {TaskKey(flip.group, flip.task): flip for flip in gate.fell}
-    for key in by_task(gate.run.outcomes):
+    for key, trials in by_task(gate.run.outcomes).items():
         classname = f"maseval.{key.group}" if key.group else "maseval"
         case = ET.Element("testcase", classname=_xml_text(classname), name=_xml_text(key.task))
         if key in fallen:
             tag = "failure" if gate.verdict == "worse" else "skipped"
             ET.SubElement(case, tag, message=_change(fallen[key]))
+        elif not trials.total:
+            ET.SubElement(case, "skipped", message="no trial has a verdict")
         yield case
 
 

@@ -17,6 +17,7 @@ from maseval.runs.folder import Recording
 from maseval.stats import Outcome, label_bars, pass_curves, summarise, trial_map
 from maseval.stats.failure_labels import LabelSummary
 from maseval.stats.plots.svg import in_plain_colours
+from maseval.stats.summary import NOT_RUN
 
 
 class PlotFiles(list[Path]):
@@ -56,15 +57,13 @@ def drawings(
     lines: Sequence[SimulationLine] | None = None,
 ) -> dict[str, str]:
     """Draw the plots of a run, by name; ``lines`` saves reading the run once more."""
-    outcomes = [
-        Outcome(each.domain, each.task_id, each.trial, each.outcome == "pass")
-        for each in (lines_of(folder) if lines is None else lines)
-    ]
+    outcomes = [each.to_outcome() for each in (lines_of(folder) if lines is None else lines)]
     if not outcomes:
         raise NotRunError(f"{folder.path} has no finished simulation yet; nothing to draw")
+    every = [*outcomes, *_missing(folder, outcomes)]
     drawn = {
-        "pass_curves": pass_curves({n: summarise(each) for n, each in _groups(outcomes).items()}),
-        "trial_map": trial_map([*outcomes, *_missing(folder, outcomes)]),
+        "pass_curves": pass_curves({n: summarise(each) for n, each in _groups(every).items()}),
+        "trial_map": trial_map(every),
     }
     if labels is not None:
         drawn["failure_labels"] = label_bars(labels["by_what"])
@@ -82,7 +81,11 @@ def _groups(outcomes: Sequence[Outcome]) -> Mapping[str, list[Outcome]]:
 
 def _missing(folder: Recording, outcomes: Sequence[Outcome]) -> list[Outcome]:
     there = {(each.group, each.task, each.trial) for each in outcomes}
-    return [Outcome(*one, passed=None) for one in folder.planned if tuple(one) not in there]
+    return [
+        Outcome(*one, passed=None, reason=NOT_RUN)
+        for one in folder.planned
+        if tuple(one) not in there
+    ]
 
 
 def write_plot(drawing: str, path: str | os.PathLike[str]) -> Path:

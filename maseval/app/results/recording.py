@@ -1,12 +1,18 @@
 """Recordings as commands read them: one line for each simulation, and facts about the whole."""
 
 import builtins
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from maseval.core.agent import HUMAN
-from maseval.core.outcome import OutcomeKind, RecordedError, RecordedReport
+from maseval.core.outcome import (
+    Outcome,
+    OutcomeKind,
+    RecordedError,
+    RecordedReport,
+    verdict_for,
+)
 from maseval.core.report import Report
 from maseval.core.shapes import mapping
 from maseval.runs import Simulation
@@ -14,7 +20,10 @@ from maseval.runs.folder import Recording
 
 
 class SimulationLine(NamedTuple):
-    """One simulation of a run, without its conversation."""
+    """One simulation of a run, without its conversation.
+
+    ``cost`` and ``tokens`` are those of all attempts at it.
+    """
 
     domain: str
     task_id: str
@@ -27,6 +36,17 @@ class SimulationLine(NamedTuple):
     cost: float
     tokens: int
     error: str | None
+
+    @property
+    def passed(self) -> bool | None:
+        """True or False if it has a verdict, else None."""
+        return verdict_for(self.outcome, self.status).passed
+
+    def to_outcome(self) -> Outcome:
+        """Return the line as statistics see it."""
+        key = self.domain, self.task_id, self.trial
+        passed, reason = verdict_for(self.outcome, self.status)
+        return Outcome(*key, passed, self.cost, reason)
 
 
 def lines_of(folder: Recording) -> list[SimulationLine]:
@@ -59,11 +79,6 @@ def _error(error: RecordedError) -> str | None:
     """Return the error message, with its type if that is a built-in one, whose texts say little."""
     built_in = error.type and hasattr(builtins, error.type)
     return f"{error.type}: {error.message}" if built_in else error.message
-
-
-def any_verdict(lines: Iterable[SimulationLine]) -> bool:
-    """Return True if any simulation has a verdict; without one there is no score."""
-    return any(line.outcome in ("pass", "fail") for line in lines)
 
 
 class ReadOnce:

@@ -1,8 +1,7 @@
 """A run in numbers: the records that commands return, for a terminal, a script or a page."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,31 +10,28 @@ from maseval.app.results.counting import (
     conventions_in_json,
     conventions_in_words,
 )
-from maseval.app.results.recording import SimulationLine, any_verdict
+from maseval.app.results.recording import SimulationLine
 from maseval.app.running.prices import unpriced_models
-from maseval.core.outcome import Outcome
-from maseval.core.report import LEFT_OUT_STATUSES
+from maseval.core.outcome import UNJUDGED, Score
+from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.runs import Simulation
-from maseval.runs.log import RERUN_STATUSES, Score
 from maseval.stats import Estimate, GroupSummary, summarise
 from maseval.stats.intervals import LEVEL, OVER_TASKS
 
 METHOD = (
-    "pass^k: probability that k trials of a task all pass, mean over tasks; a simulation without a "
-    f"verdict counts as not passed. {LEVEL:.0%} CI, {OVER_TASKS} (docs/statistics.md)."
+    "pass^k: probability that k trials of a task all pass, mean over tasks; what has no verdict is "
+    f"left out. {LEVEL:.0%} CI, {OVER_TASKS} (docs/statistics.md)."
 )
-
-
-_LEFT_OUT = frozenset(status.value for status in LEFT_OUT_STATUSES)
 
 
 @dataclass(frozen=True)
 class DomainScore:
     """The numbers of one domain, or of all domains together.
 
-    ``failed`` counts simulations without a result, which resuming tries again; in ``pass_hat`` they
-    count as not passed. ``pass_hat`` has every k up to the fewest trials that a task has had; it is
-    empty if no simulation has a verdict.
+    Of the ``planned`` simulations, ``verdicts`` have a verdict; ``missing`` counts the others by
+    what became of them. Of those ``recorded``, ``failed`` are tried again on resuming. ``pass_hat``
+    is over what has a verdict, with every k up to the fewest such trials of any task; it is empty
+    if no simulation has one. Its ``bounds`` say what the others can still make of it.
     """
 
     name: str
@@ -44,15 +40,15 @@ class DomainScore:
     recorded: int
     failed: int
     passed: int
+    verdicts: int
+    missing: Mapping[str, int] = field(default_factory=dict)
     pass_hat: Mapping[int, Estimate] = field(default_factory=dict)
+    scores: Mapping[int, Score] = field(default_factory=dict)
 
     @property
     def pass_1(self) -> Score | None:
-        """pass^1 and the ends of its interval, for the list of runs; None without a verdict."""
-        found = self.pass_hat.get(1)
-        if found is None or found.value is None:
-            return None
-        return {"value": found.value, "low": found.low, "high": found.high}
+        """pass^1 as lists of runs show it; None without a verdict."""
+        return self.scores.get(1)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as JSON values."""
@@ -61,44 +57,16 @@ class DomainScore:
             "planned": self.planned,
             "done": self.recorded - self.failed,
             "failed": self.failed,
+            "verdicts": self.verdicts,
+            "missing": dict(self.missing),
             "passed": self.passed,
             **{f"pass^{k}": estimate.in_brief() for k, estimate in self.pass_hat.items()},
         }
 
 
 @dataclass(frozen=True)
-class ProviderFailures:
-    """Simulations that a provider let down, by status, and the score without them.
-
-    In all other numbers they count as not passed.
-    """
-
-    counts: Mapping[str, int]
-    pass_1: Estimate | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers as JSON values."""
-        without = None if self.pass_1 is None else self.pass_1.in_brief()
-        return {"counts": dict(self.counts), "pass^1_without": without}
-
-    def __str__(self) -> str:
-        listed = ", ".join(f"{count} {status}" for status, count in self.counts.items())
-        counted = f"{sum(self.counts.values())} simulations failed at the provider ({listed})"
-        if self.pass_1 is None or self.pass_1.value is None:
-            return f"{counted} and count as not passed; no other simulation has a verdict."
-        found = self.pass_1
-        return (
-            f"{counted} and count as not passed; without them overall pass^1 is {found.value:.1%} "
-            f"({LEVEL:.0%} CI {found.low:.1%} to {found.high:.1%})."
-        )
-
-
-@dataclass(frozen=True)
 class RunSummary:
-    """A run in numbers: each domain, all of them, and what they took.
-
-    ``unjudged`` simulations ran to their end, and nobody said whether they passed.
-    """
+    """A run in numbers: each domain, all of them, and what they took, with every attempt."""
 
     domains: Sequence[DomainScore]
     overall: DomainScore
@@ -106,8 +74,11 @@ class RunSummary:
     tokens: int
     method: str
     conventions: Sequence[ConventionScore] = ()
-    provider_failures: "ProviderFailures | None" = None
-    unjudged: int = 0
+
+    @property
+    def unjudged(self) -> int:
+        """The number of simulations that ran to their end, and that nobody judged."""
+        return self.overall.missing.get(UNJUDGED, 0)
 
     @property
     def rows(self) -> list[DomainScore]:
@@ -120,7 +91,8 @@ class RunSummary:
             {
                 "name": score.name,
                 "tasks": score.tasks,
-                "simulations": score.recorded,
+                "simulations": score.planned,
+                "verdicts": score.verdicts,
                 **{f"pass^{k}": value.in_brief() for k, value in score.pass_hat.items()},
             }
             for score in self.rows
@@ -148,9 +120,20 @@ class RunResult:
 
     @property
     def complete(self) -> bool:
-        """True if every planned simulation has a result."""
+        """True if every planned simulation has a verdict."""
         overall = self.summary.overall
-        return overall.recorded - overall.failed == overall.planned
+        return overall.verdicts == overall.planned
+
+    @property
+    def judged(self) -> bool:
+        """True if an evaluator gave a verdict on any simulation."""
+        return self.summary.overall.verdicts > sum(line.passed is False for line in self.errors)
+
+    @property
+    def resumable(self) -> int:
+        """The number of simulations that running again would run, or evaluate again."""
+        overall = self.summary.overall
+        return overall.planned - overall.recorded + overall.failed
 
     @property
     def _known_cost(self) -> float | None:
@@ -159,7 +142,7 @@ class RunResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""
-        summary, failures = self.summary, self.summary.provider_failures
+        summary = self.summary
         conventions = conventions_in_json(summary.conventions)
         return {
             "folder": str(self.folder),
@@ -171,7 +154,6 @@ class RunResult:
             "tokens": summary.tokens,
             "prices": self.config.get("prices"),
             "notes": list(self.notes),
-            **({"provider_failures": failures.to_dict()} if failures else {}),
             "overall": summary.overall.to_dict(),
             "domains": {score.name: score.to_dict() for score in summary.domains},
             **({"conventions": conventions} if conventions else {}),
@@ -184,51 +166,27 @@ def run_summary(
     planned: Iterable[Simulation],
     conventions: Sequence[ConventionScore] = (),
 ) -> RunSummary:
-    """Return the numbers of a run, as far as it has come."""
-    outcomes = [
-        Outcome(line.domain, line.task_id, line.trial, line.outcome == "pass") for line in lines
-    ]
+    """Return the numbers of a run, as far as it has come.
+
+    Everything that shows a number of a run takes it from here.
+    """
     planned = list(planned)
-    found = summarise(outcomes, planned=planned)
-    failures = _provider_failures(lines, planned)
+    found = summarise([line.to_outcome() for line in lines], planned=planned)
     names = dict.fromkeys(one.domain for one in planned)
     order = {domain: place for place, domain in enumerate(names)}
     domains = sorted(found.domains, key=lambda each: order.get(each.group or "", len(order)))
-    method = (METHOD, _missing_range(found.overall, lines), _unjudged_range(outcomes, lines))
+    overall = found.overall
     return RunSummary(
         [
             _score(group, [line for line in lines if line.domain == group.group])
             for group in domains
         ],
-        _score(found.overall, lines, "all"),
+        _score(overall, lines, "all"),
         cost=sum(line.cost for line in lines),
         tokens=sum(line.tokens for line in lines),
-        method=" ".join(filter(None, (*method, str(failures or "")))),
+        method=" ".join(filter(None, (METHOD, overall.without_value, overall.shortfall))),
         conventions=conventions,
-        provider_failures=failures,
-        unjudged=sum(line.outcome == "unjudged" for line in lines),
     )
-
-
-def _provider_failures(
-    lines: Sequence[SimulationLine], planned: Sequence[Simulation]
-) -> ProviderFailures | None:
-    counts = Counter(line.status for line in lines if line.status in _LEFT_OUT)
-    if not counts:
-        return None
-    outcomes = [
-        Outcome(
-            line.domain,
-            line.task_id,
-            line.trial,
-            None if line.status in _LEFT_OUT else line.outcome == "pass",
-            reason=line.status,
-        )
-        for line in lines
-    ]
-    judged = any_verdict(lines)
-    overall = summarise(outcomes, planned=planned).overall if judged else None
-    return ProviderFailures(counts, overall.estimate("pass^k", 1) if overall else None)
 
 
 def _score(
@@ -236,48 +194,17 @@ def _score(
 ) -> DomainScore:
     return DomainScore(
         name or found.group or "all",
-        tasks=found.tasks - found.untried,
+        tasks=found.tasks,
         planned=found.planned,
-        recorded=found.done,
-        failed=sum(line.status in RERUN_STATUSES for line in lines),
+        recorded=len(lines),
+        failed=sum(line.status in NO_VERDICT_STATUSES for line in lines),
         passed=found.passed,
+        verdicts=found.done,
+        missing=found.missing,
         pass_hat={
             each.k: each
             for each in found.estimates
             if each.measure == "pass^k" and each.value is not None
-        }
-        if any_verdict(lines)
-        else {},
-    )
-
-
-def _unjudged_range(outcomes: Sequence[Outcome], lines: Sequence[SimulationLine]) -> str:
-    """State the range in which simulations without a verdict leave the number."""
-    waiting = [line.outcome == "unjudged" for line in lines]
-    if not any(waiting) or not any_verdict(lines):
-        return ""
-    best = [
-        replace(each, passed=each.passed or unknown)
-        for each, unknown in zip(outcomes, waiting, strict=True)
-    ]
-    low, high = (summarise(each).overall.estimate("pass^k", 1).value for each in (outcomes, best))
-    return (
-        f"{sum(waiting)} of {len(lines)} simulations have no verdict: overall pass^1 is {low:.1%} "
-        f"if all of them fail, {high:.1%} if all pass."
-    )
-
-
-def _missing_range(overall: GroupSummary, lines: Sequence[SimulationLine]) -> str:
-    """State the range in which the missing simulations leave the number."""
-    if not any_verdict(lines):
-        return (
-            f"None of the {overall.planned} planned simulations has a verdict: there is no score."
-        )
-    bounds = overall.estimate("pass^k", 1).bounds
-    if bounds is None:
-        return ""
-    low, high = bounds
-    return (
-        f"{overall.planned - overall.done} of {overall.planned} planned simulations are missing "
-        f"and left out: overall pass^1 is {low:.1%} if all of them fail, {high:.1%} if all pass."
+        },
+        scores=found.scores,
     )

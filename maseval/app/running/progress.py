@@ -13,14 +13,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from maseval.app.results.recording import SimulationLine, any_verdict, simulation_in
+from maseval.app.results.recording import SimulationLine, simulation_in
 from maseval.core.context import Said
+from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.storage.redaction import Secrets
 from maseval.core.throttle import complaints
 from maseval.core.tracing import now
 from maseval.runs import Simulation
 from maseval.runs.live import InFlight, LiveRun, publish, withdraw
-from maseval.runs.log import RERUN_STATUSES
 from maseval.stats.estimation import Estimate, estimate
 from maseval.stats.trials import count_trials
 
@@ -127,15 +127,14 @@ class RunProgress:
         moment = time.monotonic()
         with self._lock:
             lines = list(self.lines.values())
-        failed = sum(line.status in RERUN_STATUSES for line in lines)
-        passed = sum(line.outcome == "pass" for line in lines)
+        failed = sum(line.status in NO_VERDICT_STATUSES for line in lines)
         return RunStatus(
             planned=self.planned,
             done=len(lines) - failed,
             failed=failed,
-            passed=passed,
+            passed=sum(line.passed is True for line in lines),
             running=self.running(),
-            pass_1=_pass_1(lines) if any_verdict(lines) else None,
+            pass_1=_pass_1(lines),
             cost=self.cost,
             tokens=self.tokens,
             elapsed=moment - self._began,
@@ -167,9 +166,10 @@ class RunProgress:
         )
 
 
-def _pass_1(lines: Sequence[SimulationLine]) -> Estimate:
-    results = (((line.domain, line.task_id), line.outcome == "pass") for line in lines)
-    return estimate([*count_trials(results).values()])
+def _pass_1(lines: Sequence[SimulationLine]) -> Estimate | None:
+    results = (((line.domain, line.task_id), line.passed) for line in lines)
+    found = estimate([*count_trials(results).values()])
+    return None if found.value is None else found
 
 
 Display = Callable[[RunProgress], AbstractContextManager[object]]

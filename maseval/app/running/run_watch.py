@@ -95,7 +95,7 @@ class RunWatch(BenchmarkCallback):
         conventions = self.support.conventions(self.folder, lines)
         summary = run_summary(lines, self.folder.planned, conventions)
         self.folder.note_use(self.progress.cost, self.progress.tokens)
-        self.folder.note_score(summary.overall.pass_1)
+        self.folder.note_score(summary.overall.pass_1, summary.overall.verdicts)
         return RunResult(
             folder=self.folder.path,
             summary=summary,

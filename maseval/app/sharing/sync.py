@@ -138,7 +138,7 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
     config = recording.config.values
     settings = {key: value for key, value in config.items() if key not in _NOT_PARAMETERS}
     finished = [
-        Finished(e.domain, e.task_id, e.outcome, e.reward, e.cost, e.tokens, e.seconds)
+        Finished(e.domain, e.task_id, e.outcome, e.reward, e.cost, e.tokens, e.seconds, e.passed)
         for e in lines
     ]
     with tempfile.TemporaryDirectory(prefix="maseval-") as folder:
@@ -150,7 +150,7 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
             metrics=metrics_of(scores, finished),
             tasks=tasks_of(finished),
             simulations=len(lines),
-            complete=len(recording.recorded) == len(recording.planned),
+            complete=summary.overall.verdicts == summary.overall.planned,
             started=min(start for start, _ in times) / SECOND,
             ended=max(end for _, end in times) / SECOND,
             files=lambda: [write_page(recording.path, page, explain=explain, audit=explain)],

@@ -1,6 +1,6 @@
 """BenchmarkReader: tells the viewer the numbers, titles and explanations of benchmarks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -14,7 +14,6 @@ from maseval.core.scoring_options import ScoringOptions
 from maseval.core.shapes import Shape
 from maseval.report.index import Entry, TaskFindings
 from maseval.runs.folder import Recording
-from maseval.runs.log import Score
 from maseval.runs.verdict_check import VerdictChecker
 from maseval.view.viewed import Overview, RunReader
 
@@ -53,14 +52,6 @@ class BenchmarkReader(RunReader):
             support.findings(run),
             [(name, str(value)) for name, value in facts if value],
         )
-
-    def scores(self, run: Recording, known: Sequence[Entry]) -> Mapping[int, Score]:
-        found = run_summary(list(map(_line, known)), run.planned).overall.pass_hat
-        return {
-            k: {"value": each.value, "low": each.low, "high": each.high}
-            for k, each in found.items()
-            if each.value is not None
-        }
 
     def verdict_checker(self, run: Recording) -> VerdictChecker | None:
         support = support_for(run)

@@ -1,7 +1,8 @@
 """Metrics of a run: success rate, pass^k and pass@k, each with its denominator.
 
-Every repetition counts. One that failed, ended early or has no verdict is a failure. Nothing here
-depends on the order of the reports.
+Every repetition counts here, as in v0.2.0: one that failed, ended early or has no verdict is a
+failure. The numbers that commands show leave out what has no verdict (``maseval.core.outcome``).
+Nothing here depends on the order of the reports.
 
 After tau2-bench v0.2.0, src/tau2/metrics/agent_metrics.py (MIT, Sierra Research).
 """
@@ -149,7 +150,7 @@ def _recorded_reward(simulation: Mapping[str, Any]) -> float:
 
 def _trials_by_task(results: Iterable[Report]) -> dict[TaskKey, Trials]:
     outcomes = [parse_report(report).outcome for report in results]
-    return count_trials((outcome.key, outcome.passed) for outcome in outcomes)
+    return count_trials((outcome.key, bool(outcome.passed)) for outcome in outcomes)
 
 
 def _means(

@@ -182,7 +182,7 @@ def _print_score(score: "FileScore", console: Console) -> None:
     _print_agreement(score, console)
     _print_judges(score.panel, console)
     if score.judged or score.open:
-        (_print_bounds if score.open else _print_passes)(score, console)
+        _print_passes(score, console)
         version, source = score.found.version, score.found.record.version_from
         _print(f"judged by tau2-bench {version} ({source})", console)
     for one in score.disagreements[:_SHOWN]:
@@ -224,39 +224,28 @@ def _agreement(found: "Agreement") -> str:
 
 
 def _print_passes(score: "FileScore", console: Console) -> None:
+    _print(f"{_passes(score, 'passed:')}; {score.recorded_passes} as recorded", console)
+    for k, value in score.pass_hat.items():
+        _print(f"pass^{k} {estimate(value)}", console)
+    if score.shortfall:
+        _print(inert(score.shortfall), console)
+    if score.open:
+        _print(f"{score.open} depend on a judge (--judge-model)", console)
+    for line in conventions_in_words(score.conventions):
+        _print(inert(line), console)
+
+
+def _passes(score: "FileScore", word: str) -> str:
+    """Format as ``passed: 22 of 50 (44%, 95% CI 30-59)``, of what has a verdict."""
     first = score.pass_hat.get(1)
-    share = score.passes / score.planned
+    share = score.passes / score.verdicts if score.verdicts else 0.0
     # Where tasks have different numbers of trials, the interval is about another mean.
     same = first is not None and first.value is not None and abs(first.value - share) < 1e-9
     interval = ""
     if first is not None and first.interval is not None and same:
         interval = f", 95% CI {100 * first.low:.0f}\u2013{100 * first.high:.0f}"
-    passed = f"passed: {score.passes} of {score.planned} ({share:.0%}{interval})"
-    _print(f"{passed}; {score.recorded_passes} as recorded", console)
-    for k, value in score.pass_hat.items():
-        _print(f"pass^{k} {estimate(value)}", console)
-    for line in conventions_in_words(score.conventions):
-        _print(inert(line), console)
-
-
-def _print_bounds(score: "FileScore", console: Console) -> None:
-    """Print the range of the numbers where a judge must decide."""
-    _print(
-        f"{_range(score, 'passed:')}: {score.open} depend on a judge (--judge-model); "
-        f"{score.recorded_passes} as recorded",
-        console,
-    )
-    for k, value in score.pass_hat.items():
-        low, high = value.bounds or (0.0, 1.0)
-        _print(f"pass^{k} {low:.1%} if all unjudged fail, {high:.1%} if all pass", console)
-
-
-def _range(score: "FileScore", word: str) -> str:
-    most = score.passes + score.open
-    low, high = (number / score.planned for number in (score.passes, most))
-    if not score.open:
-        return f"{word} {score.passes} of {score.planned} ({low:.0%})"
-    return f"{word} {score.passes} to {most} of {score.planned} ({low:.0%} to {high:.0%})"
+    of = f"{score.verdicts} with a verdict" if score.shortfall else str(score.planned)
+    return f"{word} {score.passes} of {of} ({share:.0%}{interval})"
 
 
 def _disagreement(one: "Disagreement") -> str:
@@ -268,7 +257,7 @@ def _disagreement(one: "Disagreement") -> str:
 def _print_file_under(file: "FileUnder", console: Console) -> None:
     _print_record(file, console)
     for name, score in file.scores.items():
-        _print(f"{name}: {_range(score, 'passed')}", console)
+        _print(f"{name}: {_passes(score, 'passed')}", console)
         if name in file.totals:
             _print_changes(file, name, console)
     _print_judges(next(iter(file.scores.values())).panel, console)

@@ -100,10 +100,11 @@ _AUTHORITIES = ("OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE", "OTEL_EXPORTER_OTLP_CER
 
 
 def scores_of(report: Report) -> Iterator[dict[str, object]]:
-    """Yield the scores of a trace: ``passed`` if it was judged, and ``reward`` if it has one."""
+    """Yield the scores of a trace: ``passed`` if it has a verdict, ``reward`` if it has one."""
     trace, parsed = f"{trace_of(report):032x}", RecordedReport(report)
+    passed = parsed.outcome.passed
     values = {
-        "passed": ("BOOLEAN", None if parsed.kind == "unjudged" else int(parsed.kind == "pass")),
+        "passed": ("BOOLEAN", None if passed is None else int(passed)),
         "reward": ("NUMERIC", parsed.reward),
     }
     for name, (form, value) in values.items():

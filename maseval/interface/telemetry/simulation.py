@@ -60,7 +60,7 @@ def _facts(report: RecordedReport) -> dict[str, Value]:
             "maseval.trial": trial,
             "maseval.status": text(report.status),
             "maseval.outcome": report.kind,
-            "maseval.passed": {"pass": True, "fail": False}.get(report.kind),
+            "maseval.passed": report.outcome.passed,
             "maseval.reward": report.reward,
             "maseval.termination": report.termination,
             "maseval.cost": report.cost,

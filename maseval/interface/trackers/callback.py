@@ -27,8 +27,8 @@ from maseval.interface.trackers.tracked_run import (
     parameters_of,
     tasks_of,
 )
-from maseval.stats.estimation import Estimate, pass_hat_estimates
-from maseval.stats.trials import by_task
+from maseval.stats.estimation import Estimate
+from maseval.stats.summary import summarise
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ class _TrackerCallback(BenchmarkCallback):
             metrics=metrics_of(_scores(reports), finished),
             tasks=tasks_of(finished),
             simulations=len(finished),
-            complete=True,
+            complete=all(each.passed is not None for each in finished),
             started=min(bounds(report)[0] for report in reports) / SECOND,
             ended=max(bounds(report)[1] for report in reports) / SECOND,
         )
@@ -115,15 +115,14 @@ def finished_of(report: RecordedReport) -> Finished:
         report.cost or 0.0,
         report.tokens,
         report.seconds or 0.0,
+        report.outcome.passed,
     )
 
 
 def _scores(reports: Sequence[RecordedReport]) -> dict[str, dict[int, Estimate]]:
-    tasks = by_task(report.outcome for report in reports)
-    scores = {OVERALL: pass_hat_estimates(list(tasks.values()))}
-    groups = dict.fromkeys(key.group for key in tasks)
-    if len(groups) > 1:
-        for group in groups:
-            own = [trials for key, trials in tasks.items() if key.group == group]
-            scores[group] = pass_hat_estimates(own)
-    return scores
+    found = summarise(report.outcome for report in reports)
+    groups = {OVERALL: found.overall, **{str(each.group): each for each in found.groups[:-1]}}
+    return {
+        name: {each.k: each for each in group.estimates if each.measure == "pass^k"}
+        for name, group in groups.items()
+    }

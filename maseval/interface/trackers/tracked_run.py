@@ -24,6 +24,8 @@ class Finished(NamedTuple):
     cost: float
     tokens: int
     seconds: float
+    passed: bool | None
+    """None if it has no verdict."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ def metrics_of(
 ) -> dict[str, float]:
     """Return pass^k with both ends of its interval, by domain and overall, and what the run took.
 
-    ``pass_hat_1``, ``pass_hat_1_low``, ``retail/pass_hat_1_high``: no tracker takes a ``^``.
+    ``pass_hat_1``, ``pass_hat_1_low``, ``retail/pass_hat_1_high``: no tracker takes a ``^``. Where
+    verdicts are missing, ``pass_hat_1_worst`` and ``_best`` say what they can still make of it.
     """
     metrics: dict[str, float] = {}
     for domain, estimates in scores.items():
@@ -91,14 +94,17 @@ def metrics_of(
         for k, found in estimates.items():
             if found.value is not None:
                 name = f"{prefix}pass_hat_{k}"
-                metrics |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+                ends = {key: end for key, end in found.in_brief().items() if end is not None}
+                del ends["value"]
+                metrics |= {name: found.value, **{f"{name}_{key}": e for key, e in ends.items()}}
     cost, tokens = sum(each.cost for each in finished), sum(each.tokens for each in finished)
     # Tokens that cost nothing are of unknown price.
     known = {"cost": cost} if cost or not tokens else {}
     return {
         **metrics,
         "simulations": len(finished),
-        "passed": sum(each.outcome == "pass" for each in finished),
+        "verdicts": sum(each.passed is not None for each in finished),
+        "passed": sum(each.passed is True for each in finished),
         "errors": sum(each.outcome == "error" for each in finished),
         **known,
         "tokens": tokens,
@@ -116,13 +122,14 @@ def tasks_of(finished: Iterable[Finished]) -> list[dict[str, object]]:
 
 def _row(domain: str, task_id: str, trials: Sequence[Finished]) -> dict[str, object]:
     rewards = [each.reward for each in trials if each.reward is not None]
-    passed = sum(each.outcome == "pass" for each in trials)
+    verdicts = [each.passed for each in trials if each.passed is not None]
     return {
         "domain": domain,
         "task_id": task_id,
         "trials": len(trials),
-        "passed": passed,
-        "pass_rate": passed / len(trials),
+        "verdicts": len(verdicts),
+        "passed": sum(verdicts),
+        "pass_rate": sum(verdicts) / len(verdicts) if verdicts else None,
         "mean_reward": sum(rewards) / len(rewards) if rewards else None,
         "errors": sum(each.outcome == "error" for each in trials),
         "cost": sum(each.cost for each in trials),

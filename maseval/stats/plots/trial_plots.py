@@ -74,7 +74,7 @@ def _cell(x: float, y: float, passed: bool | None, attribute: str = "") -> str:
 
 def _legend() -> list[str]:
     parts, x, y = [], float(_MAP_LEFT), _MAP_TOP + 2.5
-    for passed, words in ((True, "passed"), (False, "did not pass"), (None, "missing")):
+    for passed, words in ((True, "passed"), (False, "did not pass"), (None, "no verdict")):
         parts += [_cell(x, _MAP_TOP - 6, passed), svg.text(x + 14, y, words, size=11)]
         x += 14 + 7 * len(words) + 12
     parts.append(svg.text(_WIDTH - _MAP_LEFT, y, "one column per task", anchor="end", size=11))

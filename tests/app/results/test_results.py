@@ -35,58 +35,66 @@ def test_a_task_that_lacks_trials_limits_k():
     assert (summary.overall.recorded, summary.overall.planned) == (3, 4)
 
 
-def test_what_is_tried_again_counts_as_failed_and_not_passed():
-    lines = [line("1", 0), line("2", 0, "error", status="task_timeout")]
+@pytest.mark.parametrize(
+    "status", ["task_timeout", "provider_error", "content_filtered", "evaluation_failed"]
+)
+def test_what_is_tried_again_has_no_verdict_and_is_never_the_agents_failure(status):
+    lines = [line("1", 0), line("2", 0, "error", status=status)]
+
+    summary = run_summary(lines, planned("1", "2", trials=1))
+
+    overall = summary.overall
+    assert (overall.failed, overall.passed, overall.verdicts) == (1, 1, 1)
+    assert overall.to_dict()["done"] == 1
+    assert overall.pass_hat[1].value == 1.0
+    assert overall.to_dict()["pass^1"]["worst"] == 0.5
+    assert summary.method.endswith(
+        f"1 of 2 simulations have a verdict (1 {status}): pass^1 is 50.0% if all others fail, "
+        "100.0% if all pass."
+    )
+
+
+@pytest.mark.parametrize("status", ["agent_error", "context_overflow"])
+def test_what_the_agent_broke_off_is_its_failure(status):
+    lines = [line("1", 0), line("2", 0, "error", status=status)]
 
     overall = run_summary(lines, planned("1", "2", trials=1)).overall
 
-    assert (overall.failed, overall.passed) == (1, 1)
-    assert overall.to_dict()["done"] == 1
-    assert overall.pass_hat[1].value == 0.5
+    assert (overall.failed, overall.verdicts, overall.pass_hat[1].value) == (0, 2, 0.5)
 
 
-def test_what_a_provider_let_down_is_counted_and_the_score_without_it_is_shown():
+def test_the_range_covers_whatever_has_no_verdict():
+    """Never run, to be run again, unjudged, evaluation failed: each may still pass or fail."""
     lines = [
-        *(line("1", 0), line("2", 0, "fail"), line("3", 0, "error", status="context_overflow")),
-        line("4", 0, "error", status="provider_error"),
-        line("5", 0, "error", status="content_filtered"),
+        *(line("1", 0), line("2", 0, "fail"), line("3", 0, "error", status="quota_exhausted")),
+        *(line("4", 0, "unjudged"), line("5", 0, "error", status="evaluation_failed")),
     ]
 
-    summary = run_summary(lines, planned("1", "2", "3", "4", "5", trials=1))
+    summary = run_summary(lines, planned("1", "2", "3", "4", "5", "6", trials=1))
 
-    assert summary.overall.pass_hat[1].value == pytest.approx(1 / 5)
-    assert summary.provider_failures.pass_1.value == pytest.approx(1 / 3)
-    assert summary.overall.failed == 2
-    assert "2 simulations failed at the provider (1 provider_error, 1 content_filtered)" in (
-        summary.method
-    )
-    assert "without them overall pass^1 is 33.3% (95% CI" in summary.method
-    assert summary.provider_failures.to_dict()["counts"] == {
-        "provider_error": 1,
-        "content_filtered": 1,
+    assert summary.overall.pass_hat[1].value == 0.5
+    assert summary.overall.pass_hat[1].bounds == pytest.approx((1 / 6, 5 / 6))
+    assert summary.overall.missing == {
+        **{"quota_exhausted": 1, "unjudged": 1, "evaluation_failed": 1, "not run": 1}
     }
-
-
-def test_a_run_without_such_failures_says_nothing_of_them():
-    summary = run_summary([line("1", 0)], planned("1", trials=1))
-
-    assert summary.provider_failures is None and "provider" not in summary.method
-
-
-def test_if_every_simulation_was_let_down_there_is_no_second_score():
-    summary = run_summary([line("1", 0, "error", status="provider_error")], planned("1", trials=1))
-
-    assert summary.provider_failures.pass_1 is None
-    assert "no other simulation has a verdict" in summary.method
 
 
 def test_an_incomplete_run_says_between_which_numbers_it_may_end():
     summary = run_summary([line("1", 0), line("1", 1, "fail")], planned("1", "2"))
     complete = run_summary([line("1", 0), line("1", 1)], planned("1"))
 
-    assert "2 of 4 planned simulations are missing" in summary.method
-    assert "25.0% if all of them fail, 75.0% if all pass" in summary.method
-    assert "missing" not in complete.method
+    assert "2 of 4 simulations have a verdict (2 not run)" in summary.method
+    assert "25.0% if all others fail, 75.0% if all pass" in summary.method
+    assert "simulations have a verdict" not in complete.method
+
+
+def test_a_k_beyond_the_fewest_trials_with_a_verdict_has_no_value_and_the_method_says_so():
+    lines = [line("1", 0), line("1", 1), line("2", 0), line("2", 1, "unjudged")]
+
+    summary = run_summary(lines, planned("1", "2"))
+
+    assert list(summary.overall.pass_hat) == [1]
+    assert "pass^2: no value, as some task has only 1 trial with a verdict." in summary.method
 
 
 def test_nothing_run_is_no_number():
@@ -99,7 +107,7 @@ def test_without_any_verdict_there_is_no_number():
     summary = run_summary(lines, planned("1"))
 
     assert summary.overall.pass_hat == summary.domains[0].pass_hat == {}
-    assert "None of the 2 planned simulations has a verdict" in summary.method
+    assert "None of the 2 simulations has a verdict" in summary.method
     assert "%" not in summary.method.split("None of")[1]
     assert "pass^1" not in summary.overall.to_dict()
 

@@ -19,9 +19,9 @@ from maseval.stats.estimation import pass_hat_estimates
 from maseval.stats.trials import Trials
 
 FINISHED = [
-    Finished("shop", "1", "pass", 1.0, 0.25, 100, 2.0),
-    Finished("shop", "1", "fail", 0.0, 0.25, 100, 2.0),
-    Finished("shop", "2", "error", None, 0.0, 0, 1.0),
+    Finished("shop", "1", "pass", 1.0, 0.25, 100, 2.0, True),
+    Finished("shop", "1", "fail", 0.0, 0.25, 100, 2.0, False),
+    Finished("shop", "2", "error", None, 0.0, 0, 1.0, None),
 ]
 
 
@@ -48,7 +48,8 @@ def test_every_task_is_a_row():
     first, second = tasks_of(FINISHED)
 
     assert first == {
-        **{"domain": "shop", "task_id": "1", "trials": 2, "passed": 1, "pass_rate": 0.5},
+        **{"domain": "shop", "task_id": "1", "trials": 2, "verdicts": 2},
+        **{"passed": 1, "pass_rate": 0.5},
         **{"mean_reward": 0.5, "errors": 0, "cost": 0.5, "tokens": 200, "seconds": 4.0},
     }
     assert (second["mean_reward"], second["errors"]) == (None, 1)

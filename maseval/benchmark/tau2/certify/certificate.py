@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.core.exceptions import MASEvalError
 
-FORM = "maseval tau2 certificate 2"
+FORM = "maseval tau2 certificate 3"
 
 
 class CertificateError(MASEvalError, ValueError):
@@ -24,10 +24,16 @@ class RewardAgreement(TypedDict):
 
 
 class DomainNumbers(TypedDict):
-    """Recomputed numbers of one domain; every planned simulation counts."""
+    """Recomputed numbers of one domain, over those of its ``simulations`` that have a verdict.
+
+    ``missing`` ones are not in the record. ``range`` is what pass^1 becomes if all without a
+    verdict fail, and if all pass; None if every planned simulation has one.
+    """
 
     simulations: int
     missing: int
+    verdicts: int
+    range: list[float] | None
     tasks: int
     passed: int
     mean_reward: float
@@ -130,9 +136,15 @@ class Certificate:
         for name, numbers in content["numbers"].items():
             passes = ", ".join(f"{k} {v:.3f}" for k, v in numbers["pass_hat_k"].items())
             lines.append(
-                f"  {name}: {numbers['passed']} of {numbers['simulations']} passed, "
+                f"  {name}: {numbers['passed']} of {numbers['verdicts']} passed, "
                 f"{numbers['tasks']} tasks; {passes}"
             )
+            if numbers["range"] is not None:
+                low, high = numbers["range"]
+                lines.append(
+                    f"  {name}: {numbers['verdicts']} of {numbers['simulations']} simulations have "
+                    f"a verdict: pass^1 is {low:.1%} if all others fail, {high:.1%} if all pass."
+                )
         lines.append(
             f"  {agreement['equal']} of {agreement['compared']} recorded rewards confirmed"
         )

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from statistics import fmean
@@ -39,7 +39,8 @@ from maseval.benchmark.tau2.rescoring.tasks import differing_tasks, policies
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
 from maseval.data.folder import forget_hashes
 from maseval.data.store import AnyPath
-from maseval.stats.trials import count_trials, fewest_trials, mean_over_tasks, measure_name
+from maseval.stats.summary import summarise
+from maseval.stats.trials import measure_name
 
 _TOLERANCE = 1e-9
 _LISTED = "as listed"
@@ -64,7 +65,7 @@ def certify(
         solo: The agent worked alone, where the simulations do not say so.
         data_dir: A data folder other than the cache.
         partial: The tasks that a file lists are all there should be; otherwise every task of their
-            split is, and those that are not listed count as failures.
+            split is, and those that are not listed have no verdict.
         version: The release by whose tasks and rules it is judged; without it v0.2.0, or the
             release that reports were run by.
         panel: The judge of natural-language assertions; without one, a source with rewards that
@@ -237,19 +238,19 @@ class _Certification:
 
 
 def _numbers(found: RescoredRecord, domain: str) -> DomainNumbers:
-    passes = {slot: passed for slot, passed in found.passes.items() if slot.domain == domain}
-    tasks = [*count_trials((slot.task_id, passed) for slot, passed in passes.items()).values()]
-    rewards = [_reward(found, slot) for slot in passes]
+    slots = [slot for slot in found.passes if slot.domain == domain]
+    counted = [slot for slot in slots if found.passes[slot] is not None]
+    summary = summarise([each for each in found.outcomes if each.group == domain]).overall
+    bounds = summary.estimate("pass^k", 1).bounds
     return {
-        "simulations": len(passes),
+        "simulations": len(slots),
         "missing": sum(slot.domain == domain for slot in found.missing),
-        "tasks": len(tasks),
-        "passed": sum(passes.values()),
-        "mean_reward": fmean(rewards) if rewards else 0.0,
-        "pass_hat_k": {
-            measure_name("pass^k", k): mean_over_tasks(tasks, "pass^k", k)
-            for k in range(1, fewest_trials(tasks) + 1)
-        },
+        "verdicts": len(counted),
+        "range": None if bounds is None else list(bounds),
+        "tasks": summary.tasks,
+        "passed": summary.passed,
+        "mean_reward": fmean(_reward(found, slot) for slot in counted) if counted else 0.0,
+        "pass_hat_k": {measure_name("pass^k", k): v["value"] for k, v in summary.scores.items()},
         "not_scorable": sum(
             each.fault is not None for each in found.simulations if each.slot.domain == domain
         ),
@@ -257,8 +258,7 @@ def _numbers(found: RescoredRecord, domain: str) -> DomainNumbers:
 
 
 def _reward(found: RescoredRecord, slot: PlannedTrial) -> float:
-    several: Iterable[RescoredSimulation] = found.by_slot.get(slot, ())
-    return min((each.reward or 0.0 for each in several), default=0.0)
+    return min(each.reward or 0.0 for each in found.by_slot[slot])
 
 
 @cache

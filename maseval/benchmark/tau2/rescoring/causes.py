@@ -169,7 +169,7 @@ def foreign_tasks(found: RescoredRecord) -> Iterator[Cause]:
         yield Cause(
             "foreign tasks",
             f"{count_of(strange, 'task')} not in {domain}: {some_of(strange)}; their simulations "
-            "count as failures",
+            "have no verdict",
             None if not found.record.tasks else "--embedded-tasks judges by the file's",
         )
 
@@ -283,14 +283,10 @@ def judgements(found: RescoredRecord) -> Iterator[Cause]:
             f"{unread[0].slot}: {unread[0].unread_reply})",
         )
     if found.unjudged:
-        first, words = found.pass_hat.get(1), ""
-        if first is not None and first.bounds is not None:
-            low, high = first.bounds
-            words = f": pass^1 is {low:.1%} if all of them fail, {high:.1%} if all pass"
         yield Cause(
             "not recomputed",
             f"{found.unjudged} of {len(found.simulations)} verdicts depend on a judge model; they "
-            f"count neither as passed nor as failed{words}",
+            "count neither as passed nor as failed",
             None if found.panel.judges else "--judge-model asks one",
         )
 
@@ -355,14 +351,14 @@ def missing_simulations(found: RescoredRecord) -> Iterator[Cause]:
         yield Cause(
             "missing simulations",
             f"{len(missing)} of {len(found.slots)} planned simulations are not there "
-            f"({count_of(tasks, 'task')}: {some_of(tasks)}); they count as failures",
+            f"({count_of(tasks, 'task')}: {some_of(tasks)}); they have no verdict",
         )
     if left_out and found.split is not None:
         name, ids = found.split
         yield Cause(
             "missing tasks",
             f"{len(left_out)} of the {len(ids)} tasks of the {name} split are not there: "
-            f"{some_of(found.tasks_left_out)}; their simulations count as failures",
+            f"{some_of(found.tasks_left_out)}; their simulations have no verdict",
             "--partial certifies the listed tasks alone",
         )
 
@@ -394,14 +390,13 @@ def lost_simulations(found: RescoredRecord) -> Iterator[Cause]:
         yield Cause(
             "unreadable simulations",
             f"{count_of(lines, 'part')} of the file {MALFORMED} (the first: {lines[0]}); what "
-            "is lost counts as a failure",
+            "is lost has no verdict",
         )
     for problem, number in found.problems.items():
         if problem not in (MALFORMED, FOREIGN_TASK, NEEDS_JUDGE):
             yield Cause(
                 "unfinished simulations",
-                f"{number} of {len(found.slots)} simulations have no verdict ({problem}); they "
-                "count as failures",
+                f"{number} of {len(found.slots)} simulations did not finish ({problem})",
                 fatal=False,
             )
 

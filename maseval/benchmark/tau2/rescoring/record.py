@@ -106,8 +106,8 @@ class RecordItem(NamedTuple):
 
     ``domain`` is that of the release by which it is judged, ``version`` the name of the release.
     ``texts`` names what models read in it, where that is recorded, and ``wording`` whose texts
-    these were, in which a judge is asked again. ``problem`` says why it cannot
-    be scored; such a simulation counts as a failure. ``shown`` is what a report shows of it.
+    these were, in which a judge is asked again. ``problem`` says why it cannot be scored. ``shown``
+    is what a report shows of it.
     """
 
     simulation: Mapping[str, Any]
@@ -278,16 +278,21 @@ def _of_report(report: Report, domain: Domain | None, whole: SimulationRecord) -
     whole.scripted = (whole.scripted is not False) and not _models(config)
     whole.version_from = BY_RUN if whole.version_from == BY_DEFAULT else whole.version_from
     version = release_of_report(report).name
-    simulation = simulation_of(report)
+    simulation, parsed = simulation_of(report), RecordedReport(report)
+    shown = ShownVerdict(str(report["status"]), parsed.kind, parsed.reward)
     if isinstance(simulation, Omitted):
         named = {"task_id": simulation.task_id, "trial": simulation.trial, "messages": []}
         problem = f"{simulation.status}: {simulation.reason.partition(':')[0]}"
-        return RecordItem(named, _require_domain(domain), problem=problem, version=version)
+        return RecordItem(
+            named,
+            _require_domain(domain),
+            problem=problem,
+            version=version,
+            shown=shown,
+        )
     solo = bool(environment.get("solo"))
     texts = rules.get("texts")
     read = format_texts_config(texts, digits=64) if isinstance(texts, Mapping) else None
-    parsed = RecordedReport(report)
-    shown = ShownVerdict(str(report["status"]), parsed.kind, parsed.reward)
     return RecordItem(
         simulation,
         _require_domain(domain),

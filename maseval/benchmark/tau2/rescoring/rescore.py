@@ -1,13 +1,13 @@
 """rescore_record: score every simulation of a record again, and count it among those planned.
 
-Nothing that the record says of itself is believed. The tasks are those of the benchmark, and the
-denominator is every planned simulation: tasks times trials. What is missing, was copied, or did
-not end as v0.2.0 lets it end is a failure.
+Nothing that the record says of itself is believed. The tasks are those of the benchmark, and every
+planned simulation is accounted for: tasks times trials. What was copied, or did not end as v0.2.0
+lets it end, is a failure. What is missing or cannot be judged has no verdict: the number is over
+the others, and comes with the range that these leave open.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cached_property
 from itertools import repeat
@@ -33,10 +33,14 @@ from maseval.benchmark.tau2.rescoring.verdict import (
     rescore_simulation,
 )
 from maseval.core.model import ModelAdapter
+from maseval.core.outcome import Outcome
 from maseval.core.scoring_options import ScoringOptions
 from maseval.data.store import AnyPath
-from maseval.stats.estimation import Estimate, pass_hat_estimates
-from maseval.stats.trials import Trials, count_trials, mean_over_tasks
+from maseval.stats.estimation import Estimate
+from maseval.stats.summary import GroupSummary, summarise
+
+NOT_RECORDED = "not in the record"
+NO_RECORDED_VERDICT = "no recorded verdict"
 
 
 class RescoringResult(NamedTuple):
@@ -213,61 +217,62 @@ class RescoredRecord:
         return found
 
     @cached_property
-    def passes(self) -> Mapping[PlannedTrial, bool]:
-        """The outcome of each planned trial; of several simulations of one trial, all must pass."""
-        return {
-            slot: slot in self.by_slot and all(map(self.passed_alone, self.by_slot[slot]))
+    def passes(self) -> Mapping[PlannedTrial, bool | None]:
+        """The verdict on each planned trial; None if it has none.
+
+        Of several simulations of one trial, all must pass.
+        """
+        verdicts = {
+            slot: [self.verdict_alone(each) for each in self.by_slot.get(slot, ())]
             for slot in self.slots
         }
+        return {
+            slot: None
+            if not several or (None in several and False not in several)
+            else all(several)
+            for slot, several in verdicts.items()
+        }
 
-    def passed_alone(self, each: RescoredSimulation) -> bool:
-        """Tell whether a simulation passed, whatever else is recorded of the same trial."""
+    def verdict_alone(self, each: RescoredSimulation) -> bool | None:
+        """Return the verdict on a simulation, whatever else is recorded of the same trial."""
         if self.copy_of(each) is not None:
             return False
-        return each.passed_as_recorded if self.options.as_recorded else each.passed
+        if self.options.as_recorded:
+            return None if each.recorded is None else each.passed_as_recorded
+        return each.passed if each.no_verdict is None else None
 
     def copy_of(self, each: RescoredSimulation) -> RescoredSimulation | None:
         """Return the simulation that another one copies, or None."""
         return self._copies.get(id(each))
 
     @cached_property
-    def open(self) -> AbstractSet[PlannedTrial]:
-        """The planned simulations that only a judge can decide; ``passes`` has them as failed."""
-        if self.options.as_recorded:
-            return frozenset()
-        return {slot for slot, several in self.by_slot.items() if self._is_open(several)}
+    def outcomes(self) -> list[Outcome]:
+        """Every planned trial as statistics see it."""
+        return [
+            Outcome(*slot, passed, reason=None if passed is not None else self._reason(slot))
+            for slot, passed in self.passes.items()
+        ]
 
-    def _is_open(self, several: Sequence[RescoredSimulation]) -> bool:
-        may_pass = (
-            self.passed_alone(each) or (each.open and self.copy_of(each) is None)
-            for each in several
-        )
-        return any(each.open for each in several) and all(may_pass)
+    def _reason(self, slot: PlannedTrial) -> str:
+        several = self.by_slot.get(slot, ())
+        without = (each.no_verdict for each in several if self.verdict_alone(each) is None)
+        return next(without, NOT_RECORDED) or NO_RECORDED_VERDICT
+
+    @cached_property
+    def summary(self) -> GroupSummary | None:
+        """The numbers of all planned trials; None if nothing is planned."""
+        return summarise(self.outcomes).overall if self.outcomes else None
 
     @property
     def passed(self) -> int:
         """The number of planned trials that passed."""
-        return sum(self.passes.values())
+        return sum(passed is True for passed in self.passes.values())
 
-    @cached_property
-    def tasks(self) -> Mapping[tuple[str, str], Trials]:
-        """The trials of each task; those that a judge must decide count as failed."""
-        return count_trials((slot[:2], passed) for slot, passed in self.passes.items())
-
-    @cached_property
+    @property
     def pass_hat(self) -> Mapping[int, Estimate]:
-        """pass^k with its interval; with ``bounds`` and no value where a judge must decide."""
-        found = pass_hat_estimates([*self.tasks.values()])
-        if not self.open:
-            return found
-        passes = {slot: done or slot in self.open for slot, done in self.passes.items()}
-        best = [*count_trials((slot[:2], done) for slot, done in passes.items()).values()]
-        return {
-            k: Estimate(
-                "pass^k", k, None, bounds=(low.value or 0.0, mean_over_tasks(best, "pass^k", k))
-            )
-            for k, low in found.items()
-        }
+        """pass^k of what has a verdict, with its interval, and ``bounds`` if any has none."""
+        found = self.summary.estimates if self.summary else ()
+        return {e.k: e for e in found if e.measure == "pass^k" and e.value is not None}
 
     @property
     def compared(self) -> list[RescoredSimulation]:

@@ -8,7 +8,7 @@ from typing import Any
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains.releases import release_named, release_of
 from maseval.benchmark.tau2.explain.findings import ReplayFault, replay_fault
-from maseval.benchmark.tau2.formats.simulation import RewardInfo
+from maseval.benchmark.tau2.formats.simulation import RewardInfo, TerminationReason
 from maseval.benchmark.tau2.rescoring.record import PlannedTrial, RecordItem, ShownVerdict
 from maseval.benchmark.tau2.rescoring.suspicion import SimulationIdentity
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
@@ -16,13 +16,14 @@ from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
 from maseval.core.exceptions import MASEvalError
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import is_successful
-from maseval.core.report import TaskExecutionStatus
+from maseval.core.report import AGENT_FAILURES, RERUN_STATUSES, TaskExecutionStatus
 from maseval.core.shapes import entries, mapping, number
 from maseval.data.store import AnyPath
 
 NEEDS_JUDGE = "its verdict needs a judge model"
 FOREIGN_TASK = "no such task in the domain"
 _TOLERANCE = 1e-9
+_BROKEN_OFF = TerminationReason.INFRASTRUCTURE_ERROR.value
 _CHECKS = {
     "DB": ("db_check", "db_match"),
     "ENV_ASSERTION": ("env_assertions", "met"),
@@ -66,6 +67,21 @@ class RescoredSimulation:
     @property
     def passed(self) -> bool:
         return self.reward is not None and is_successful(self.reward)
+
+    @property
+    def no_verdict(self) -> str | None:
+        """The reason why nobody can tell whether it passed; None if it has a verdict.
+
+        What the agent broke off is its failure. An accident after which the user ended the
+        conversation is none.
+        """
+        status = None if self.shown is None else self.shown.status
+        if status in AGENT_FAILURES:
+            return None
+        broken = status if status in RERUN_STATUSES else None
+        if self.ending == _BROKEN_OFF and not self.foreign_ending:
+            broken = broken or self.ending
+        return self.problem if self.identity.stopped else broken or self.problem
 
     @property
     def open(self) -> bool:

@@ -65,13 +65,14 @@ def judge(tmp_path):
     return make
 
 
-def test_without_a_judge_a_score_is_a_range_and_not_a_number(theirs, passed):
+def test_without_a_judge_a_score_is_over_what_has_a_verdict_and_comes_with_a_range(theirs, passed):
     every, judged = passed
 
     (found,) = tau2.score([theirs], embedded_tasks=True)
 
     assert (found.passes, found.open, found.planned) == (every - judged, judged, 12)
-    assert found.pass_hat[1].value is None
+    assert found.verdicts == 12 - judged
+    assert found.pass_hat[1].value == pytest.approx((every - judged) / (12 - judged))
     assert found.pass_hat[1].bounds == pytest.approx(((every - judged) / 12, every / 12))
     (cause,) = (each for each in found.causes if each.kind == "not recomputed")
     assert f"{judged} of 12 verdicts depend on a judge model" in cause.text
@@ -92,10 +93,12 @@ def test_the_command_line_says_the_range_and_how_to_get_a_number(theirs, passed)
     told = maseval("tau2", "score", theirs, "--embedded-tasks", "--json")
     (file,) = last_json(told.stdout)["files"]
 
-    assert f"passed: {every - judged} to {every} of 12" in shown
+    assert f"passed: {every - judged} of {12 - judged} with a verdict" in shown
+    assert f"{12 - judged} of 12 simulations have a verdict ({judged} its verdict needs" in shown
+    assert f"pass^1 is {(every - judged) / 12:.1%} if all others fail, {every / 12:.1%}" in shown
     assert f"{judged} depend on a judge (--judge-model)" in shown
-    assert file["needs_judge"] == judged and file["pass^1"]["value"] is None
-    assert file["pass^1"]["if_unjudged_pass"] == pytest.approx(every / 12)
+    assert (file["needs_judge"], file["verdicts"]) == (judged, 12 - judged)
+    assert file["pass^1"]["best"] == pytest.approx(every / 12)
 
 
 def test_what_waits_for_a_judge_is_shown_as_neither_passed_nor_failed(theirs, passed):
@@ -226,7 +229,8 @@ def test_a_run_without_a_judge_is_neither_passed_nor_failed(tau2_data_of_1_0_1, 
     outcomes = {line.task_id: line.outcome for line in show(run.folder).lines}
     assert outcomes == {"0": "pass", "16": "unjudged"}
     assert run.summary.unjudged == 1
-    assert "pass^1 is 50.0% if all of them fail, 100.0% if all pass" in run.summary.method
+    assert "pass^1 is 50.0% if all others fail, 100.0% if all pass" in run.summary.method
+    assert not run.complete and not run.resumable
     assert any("--judge-model" in note for note in run.notes)
     (found,) = tau2.score([run.folder])
     assert (found.passes, found.open) == (1, 1)

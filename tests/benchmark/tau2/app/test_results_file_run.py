@@ -68,7 +68,7 @@ def test_recorded_rewards_count_if_that_is_asked_for_and_are_marked(theirs):
     assert not any("rewards recomputed" in note for note in view.folder.notes)
 
 
-def test_a_simulation_that_is_not_in_the_file_counts_as_not_passed(theirs):
+def test_a_simulation_that_is_not_in_the_file_has_no_verdict_and_makes_a_range(theirs):
     def cut(value):
         passed = [s for s in value["simulations"] if s["reward_info"]["reward"] == 1.0]
         value["simulations"] = passed
@@ -76,7 +76,9 @@ def test_a_simulation_that_is_not_in_the_file_counts_as_not_passed(theirs):
     view = show(doctored(theirs, cut), explain=False)
 
     overall = view.summary.overall
-    assert overall.planned == 24 and overall.pass_hat[1].value == overall.passed / 24
+    first = overall.pass_hat[1]
+    assert (overall.planned, overall.verdicts) == (24, overall.passed)
+    assert (first.value, first.bounds) == (1.0, (overall.passed / 24, 1.0))
     assert f"{24 - overall.passed} of 24 planned simulations are not there" in view.folder.notes[0]
 
 

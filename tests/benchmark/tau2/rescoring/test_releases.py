@@ -115,7 +115,7 @@ def judged(document):
 def test_what_a_judge_decides_is_neither_up_nor_down(changed):
     found = score_under(changed(judged), [OLD, NEW], options=ScoringOptions(embedded_tasks=True))
 
-    assert [len(each.open) for each in found.recounts.values()] == [1, 1]
+    assert [each.unjudged for each in found.recounts.values()] == [1, 1]
     totals = found.totals[NEW]
     assert (totals.up, totals.down, totals.asks_judge) == (0, 0, 1)
 

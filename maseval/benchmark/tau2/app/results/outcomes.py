@@ -51,7 +51,7 @@ def data_digest(fingerprint: object) -> str:
 def outcomes_of_file(
     path: Path, options: ScoringOptions, on_progress: OnScored | None = None
 ) -> RecordedOutcomes:
-    """Recompute every planned simulation of a results file; a missing one is a failure.
+    """Recompute every planned simulation of a results file; a missing one has no verdict.
 
     Simulations of tasks that the benchmark does not have cannot be compared and are left out.
     """
@@ -64,8 +64,8 @@ def outcomes_of_file(
         foreign |= {slot for slot in found.passes if known[slot.domain].raw(slot.task_id) is None}
     costs = {each.slot: each.cost for each in found.simulations}
     outcomes = [
-        Outcome(*slot[:2], slot.trial, None if slot in found.open else passed, costs.get(slot))
-        for slot, passed in found.passes.items()
+        replace(each, cost=costs.get(slot))
+        for slot, each in zip(found.passes, found.outcomes, strict=True)
         if slot not in foreign
     ]
     notes = [*options.marks, *map(str, causes(found))]
@@ -133,15 +133,15 @@ def outcomes_of_run(
     found = rescore_record(open_record(reports()), panel=own_panel(folder), on_progress=on_progress)
     judged = [_recompute(one, each) for one, each in zip(outcomes, found.simulations, strict=True)]
     changed = sum(
-        a.passed != b.passed for a, b in zip(outcomes, judged, strict=True) if b.passed is not None
+        None not in (a.passed, b.passed) and a.passed != b.passed
+        for a, b in zip(outcomes, judged, strict=True)
     )
     notes = [f"{changed} of {len(judged)} recorded verdicts are not confirmed"] if changed else []
     if folder.damaged:
         lost = [one for one in folder.planned if one not in folder.recorded]
-        judged += [Outcome(*one, passed=False) for one in lost]
         notes.append(
             f"{len(folder.damaged)} lines of its log cannot be read; {len(lost)} of {planned} "
-            "simulations have no record and count as failures"
+            "simulations have no record and no verdict"
         )
     return RecordedOutcomes(judged, planned, config, notes, _task_digests(found, judged))
 
@@ -175,7 +175,7 @@ def verdict_obstacle(config: Mapping[str, Any]) -> str | None:
 def _recompute(outcome: Outcome, each: RescoredSimulation) -> Outcome:
     if each.open:
         return replace(outcome, passed=None, reason=each.problem)
-    return outcome if each.problem else replace(outcome, passed=each.passed)
+    return outcome if each.problem else replace(outcome, passed=each.passed, reason=None)
 
 
 def _fingerprint(name: str, setup: RecordedSetup) -> dict[str, Any]:

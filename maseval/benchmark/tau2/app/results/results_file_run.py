@@ -1,7 +1,8 @@
 """ResultsFileRun: a results file of tau2-bench as a run to look at, with recomputed verdicts.
 
 The numbers are those of ``maseval tau2 score``: planned is every task of the file times its number
-of trials, and a simulation that is not in the file, is a copy or cannot be judged is not passed.
+of trials. A copy is not passed; a simulation that is not in the file or cannot be judged has no
+verdict.
 The outcome of one depends on all, so each is judged once and then stored on disk: the file may be
 larger than memory.
 """
@@ -19,7 +20,7 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.rescoring.causes import causes
 from maseval.benchmark.tau2.rescoring.record import PlannedTrial, open_record
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+from maseval.benchmark.tau2.rescoring.rescore import NO_RECORDED_VERDICT, RescoredRecord
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.core.exceptions import ConfigurationError
@@ -110,10 +111,10 @@ class ResultsFileRun:
         recount, trials = self._trials
         if slot not in trials:
             return _missing_report(slot)
-        # Of several in one place, one that did not pass decides.
-        several = trials[slot]
-        failed = (each for each in several if not recount.passed_alone(each.judged))
-        chosen = next(failed, several[0])
+        # Of several in one place, the one whose verdict is that of the trial decides.
+        several, verdict = trials[slot], recount.passes[slot]
+        alike = (each for each in several if recount.verdict_alone(each.judged) is verdict)
+        chosen = next(alike, several[0])
         stored = _StoredTrial(*self._scratch.get(chosen.place))
         simulation = {
             **stored.simulation,
@@ -187,15 +188,19 @@ def _status(
     recount: RescoredRecord, slot: PlannedTrial, judged: RescoredSimulation
 ) -> dict[str, object]:
     """Return the status of a simulation where the recount decides and not its end alone."""
-    if recount.passes[slot]:
-        return {"status": TaskExecutionStatus.SUCCESS.value, "error": None}
+    done: dict[str, object] = {"status": TaskExecutionStatus.SUCCESS.value}
+    match recount.passes[slot]:
+        case True:
+            return {**done, "error": None}
+        case None if not judged.open:
+            return _without_verdict("no verdict", judged.no_verdict or NO_RECORDED_VERDICT)
+        case None:
+            return {}
     original = recount.copy_of(judged)
     if original is not None:
         words = f"a copy of {original.identity.where}, which counts as a failure"
-        return _without_verdict("duplicated simulation", words)
-    if judged.problem and not judged.ending:
-        return _without_verdict("no verdict", judged.problem)
-    return {}
+        return {**done, "error": None, "eval": [{"passed": False, "note": words}]}
+    return {**done, "eval": [{"passed": False}]} if judged.reward is None else done
 
 
 def _without_verdict(kind: str, words: str) -> dict[str, object]:

@@ -35,6 +35,7 @@ from maseval.benchmark.tau2.rescoring.releases import ReleaseTotals, ScoredUnder
 from maseval.benchmark.tau2.rescoring.releases import score_under as score_one_under
 from maseval.benchmark.tau2.rescoring.remote import score_with_engine
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, ScoreElsewhere, rescore_record
+from maseval.benchmark.tau2.rescoring.verdict import NEEDS_JUDGE
 from maseval.benchmark.tau2.run_metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
 from maseval.core.engine.engines import DEFAULT, AnyEngine, Engine, MappingEngine, ThreadEngine
 from maseval.core.exceptions import ConfigurationError, MASEvalError
@@ -58,10 +59,11 @@ class Disagreement:
 class FileScore:
     """One file or run, judged again.
 
-    ``passes`` of ``planned`` simulations passed by the new verdicts; a missing one is a failure,
-    and ``open`` ones wait for a judge. The record calls ``recorded_passes`` passed. ``agreeing`` of
-    ``compared`` recorded verdicts were confirmed. ``not_replayable`` conversations count as
-    failures. ``marks`` say how it was judged, if not by the benchmark's tasks.
+    Of the ``planned`` simulations, ``verdicts`` have a new verdict, and ``passes`` passed; of the
+    others, which ``shortfall`` accounts for, ``open`` ones wait for a judge. The record calls
+    ``recorded_passes`` passed. ``agreeing`` of ``compared`` recorded verdicts were confirmed.
+    ``not_replayable`` conversations count as failures. ``marks`` say how it was judged, if not by
+    the benchmark's tasks.
     """
 
     def __init__(self, path: Path, found: RescoredRecord) -> None:
@@ -71,7 +73,9 @@ class FileScore:
         self.missing = [str(slot) for slot in found.missing]
         self.judged = sum(each.reward is not None for each in found.simulations)
         self.passes = found.passed
-        self.open = len(found.open)
+        self.verdicts = sum(passed is not None for passed in found.passes.values())
+        self.open = sum(each.reason == NEEDS_JUDGE for each in found.outcomes)
+        self.shortfall = None if found.summary is None else found.summary.shortfall
         self.recorded_passes = sum(each.passed_as_recorded for each in found.simulations)
         self.compared = len(found.compared)
         self.agreeing = sum(each.agrees for each in found.simulations)
@@ -102,7 +106,7 @@ class FileScore:
 
     @property
     def pass_hat(self) -> Mapping[int, Estimate]:
-        """pass^k of the planned simulations."""
+        """pass^k of what has a verdict."""
         return self.found.pass_hat
 
     @property
@@ -129,22 +133,16 @@ class FileScore:
             "compared": self.compared,
             "agreeing": self.agreeing,
             "passed_as_recorded": self.recorded_passes,
+            "verdicts": self.verdicts,
             "passed": self.passes,
             "needs_judge": self.open,
             **self.panel.to_dict(),
             "not_replayable": self.not_replayable,
             "skipped": dict(self.skipped),
             "disagreements": [asdict(one) for one in self.disagreements],
-            **{f"pass^{k}": _in_brief(estimate) for k, estimate in self.pass_hat.items()},
+            **{f"pass^{k}": estimate.in_brief() for k, estimate in self.pass_hat.items()},
             "conventions": conventions_in_json(self.conventions),
         }
-
-
-def _in_brief(estimate: Estimate) -> dict[str, float | None]:
-    if estimate.bounds is None:
-        return estimate.in_brief()
-    low, high = estimate.bounds
-    return {"value": None, "if_unjudged_fail": low, "if_unjudged_pass": high}
 
 
 class FileUnder:
@@ -184,7 +182,7 @@ class FileUnder:
 
 
 def _numbers(score: FileScore) -> dict[str, object]:
-    kept = ("planned", "simulations", "passed", "needs_judge", "not_replayable")
+    kept = ("planned", "simulations", "verdicts", "passed", "needs_judge", "not_replayable")
     every = score.to_dict().items()
     return {key: value for key, value in every if key in kept or key.startswith("pass^")}
 
@@ -373,7 +371,7 @@ def conventions_of_lines(
 def conventions_of_recount(found: RescoredRecord) -> list[ConventionScore]:
     """Count simulations that were judged again."""
     every = [
-        (each.slot.domain, each.slot.task_id, each.ending, found.passes[each.slot])
+        (each.slot.domain, each.slot.task_id, each.ending, found.passes[each.slot] is True)
         for each in found.simulations
     ]
     detailed = any(release_named(one.version).rules.metrics.detailed for one in found.simulations)

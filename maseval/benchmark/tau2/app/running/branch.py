@@ -87,8 +87,7 @@ def branch(options: BranchOptions) -> BranchResult:
         _check_agent(prepared.setup.agent, environment, origin.past)
     result = prepared.execute()
     overall = result.summary.overall
-    judged = overall.recorded - overall.failed - result.summary.unjudged
-    return BranchResult(origin, result, overall.passed, judged)
+    return BranchResult(origin, result, overall.passed, overall.verdicts)
 
 
 def _prepare(options: BranchOptions, origin: Origin) -> PreparedRun:
