@@ -18,6 +18,7 @@ from maseval.core.provider_errors import (
     MalformedResponseError,
     PersistentlyMalformedError,
     ProviderError,
+    WaitTooLongError,
 )
 from maseval.core.throttle import POLL, Throttle, throttle_of
 
@@ -52,7 +53,8 @@ class CallPolicy:
         max_attempts: The maximum number of requests; 1 disables retries.
         base_delay: The longest first wait, in seconds.
         max_delay: The longest wait apart from ``Retry-After``, in seconds.
-        max_total_wait: The maximum time one call may spend waiting between attempts, in seconds.
+        max_total_wait: The maximum time one call may spend waiting between attempts, in seconds. A
+            provider that asks for more at once is not asked again: ``WaitTooLongError``.
         sleep: Waits that many seconds. Pass one that returns at once to test without waiting.
         chance: Returns a number from 0 to 1: the fraction of the longest wait that is used.
     """
@@ -180,7 +182,7 @@ class _Call(Generic[T]):
 
     def _back_off(self, error: ProviderError) -> None:
         """Wait until the next attempt is due; raises the error if there is none."""
-        error = self._or_persistent(error)
+        error = self._or_persistent(self._or_too_long(error))
         error.details["attempts"] = self._attempts
         error.details["answered_before"] = self._throttle.has_answered(self._model_id)
         if not error.transient:
@@ -193,6 +195,14 @@ class _Call(Generic[T]):
         self._idle_since = self._since
         self._sleep(delay, error)
         self._waits_for(_FREE_SLOT)
+
+    def _or_too_long(self, error: ProviderError) -> ProviderError:
+        """Return the error, or a lasting one if the provider asks for more than any call waits."""
+        if (error.retry_after or 0.0) <= self._policy.max_total_wait or not error.transient:
+            return error
+        lasting = error.as_kind(WaitTooLongError)
+        lasting.details["gave_up"] = f"max_total_wait={self._policy.max_total_wait:g}"
+        return lasting
 
     def _or_persistent(self, error: ProviderError) -> ProviderError:
         """Return the error, or a lasting one if the same unreadable answer came several times."""

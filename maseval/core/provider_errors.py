@@ -8,8 +8,10 @@ Adapters turn the errors of each provider's library into these few, so that one 
     │   ├── OverloadedError
     │   ├── ProviderTimeoutError (TimeoutError)
     │   ├── ProviderConnectionError (ConnectionError)
+    │   │   └── UnreachableError        fatal_for_run, if no attempt of a call gets through
     │   └── MalformedResponseError      the answer cannot be read; the next one may be whole
     └── lasting: the same request fails again
+        ├── WaitTooLongError            fatal_for_run: a RateLimitError that no call waits out
         ├── PersistentlyMalformedError  fatal_for_run: the same unreadable answer three times
         ├── RedirectRefusedError        fatal_for_run
         ├── AnswerTooLargeError
@@ -137,6 +139,20 @@ class RateLimitError(ProviderError):
         return f". Wait {self.retry_after:g} s before the next request"
 
 
+class WaitTooLongError(RateLimitError):
+    """The provider asks for a longer wait than any call may take."""
+
+    transient = False
+    fatal_for_run = True
+    fault = "asks to wait for longer than a call may"
+
+    def _advice(self) -> str:
+        return (
+            f". Run again in {self.retry_after or 0.0:g} s, "
+            "or allow longer waits with max_total_wait of the CallPolicy"
+        )
+
+
 class OverloadedError(ProviderError):
     """The provider is down or has too much to do."""
 
@@ -159,6 +175,13 @@ class ProviderConnectionError(ProviderError, ConnectionError):
     transient = True
     fault = "could not be reached"
     way_out = "Check the network and the option base_url"
+
+
+class UnreachableError(ProviderConnectionError):
+    """No connection could be made at all: the host is not known, or nothing listens there."""
+
+    fatal_for_run = True
+    fault = "cannot be connected to"
 
 
 class MalformedResponseError(ProviderError):

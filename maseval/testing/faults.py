@@ -107,6 +107,11 @@ _HTML = "<!doctype html><html><body><h1>Sign in to the network</h1></body></html
 
 _EVERY = (
     Fault("429", "rate limit", _status(429, "slow down", "rate_limit_exceeded", Retry_After="0")),
+    Fault(
+        "wait",
+        "a rate limit for an hour",
+        _status(429, "come back later", "rate_limit_exceeded", Retry_After="3600"),
+    ),
     Fault("500", "server error", _status(500, "something broke")),
     Fault("503", "overloaded", _status(503, "overloaded")),
     Fault("401", "the key is refused", _status(401, "no such key", "invalid_api_key")),

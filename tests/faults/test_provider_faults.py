@@ -42,6 +42,7 @@ class Expected(NamedTuple):
 
 ERRORS = {
     "429": Expected(errors.RateLimitError, 6),
+    "wait": Expected(errors.WaitTooLongError),
     "500": Expected(errors.OverloadedError, 6),
     "503": Expected(errors.OverloadedError, 6),
     "401": Expected(errors.AuthenticationError),
@@ -106,6 +107,13 @@ def needing_all(library):
 
 
 needing_anthropic = needing_all("anthropic")
+
+
+EACH_LIBRARY = [
+    "openai/served",
+    pytest.param("anthropic/served", marks=needing("anthropic")),
+    pytest.param("google/served", marks=needing("google.genai")),
+]
 
 
 @pytest.fixture
@@ -222,18 +230,32 @@ def test_a_redirect_on_the_same_host_is_followed(server):
     assert server.requests[1].path == "/v2/chat/completions"
 
 
+@shows(
+    AREA,
+    (
+        "no host of that name, or nothing that listens there",
+        "asked again, up to six times, then `UnreachableError`; ends the run",
+    ),
+)
+@pytest.mark.parametrize("model_id", EACH_LIBRARY)
+@pytest.mark.parametrize("address", ["http://nowhere.invalid", "http://127.0.0.1:9"])
+def test_a_host_that_cannot_be_reached_is_not_one_that_hangs_up(model_id, address):
+    model = resolve_model(
+        model_id, policy=CallPolicy(base_delay=0.001), api_key=KEY, base_url=address
+    )
+
+    with pytest.raises(errors.UnreachableError) as caught:
+        model.generate("hi")
+
+    assert caught.value.details["attempts"] == 6
+    assert caught.value.fatal_for_run
+
+
 CLIENTS = {
     "openai/served": ("/v1", OpenAIProtocol),
     "anthropic/served": ("", AnthropicProtocol),
     "google/served": ("", GoogleProtocol),
 }
-
-
-EACH_LIBRARY = [
-    "openai/served",
-    pytest.param("anthropic/served", marks=needing("anthropic")),
-    pytest.param("google/served", marks=needing("google.genai")),
-]
 
 
 @shows(AREA, ("a redirect to another port", "not followed: no key and no conversation is sent"))

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from maseval.core.call_policy import CallPolicy, default_policy, set_default_policy
 from maseval.runs import RunFolder
 from maseval.testing import FAULTS, OpenAIProtocol, Reply, serving
 from tests.cli.commandline import last_json, maseval
@@ -26,6 +27,14 @@ def in_a_folder_of_its_own(tmp_path, monkeypatch):
 def server():
     with serving() as running:
         yield running
+
+
+@pytest.fixture
+def quick_retries():
+    before = default_policy()
+    set_default_policy(CallPolicy(base_delay=0.001))
+    yield
+    set_default_policy(before)
 
 
 def run_against(server, *options):
@@ -61,6 +70,43 @@ def test_a_run_that_gets_nothing_but_nonsense_stops_early(server, name):
     assert "every other task would have failed in the same way" in " ".join(ran.stderr.split())
     assert statuses() == {"provider_error"}
     assert len(server.requests) <= 6, "three for each of two workers"
+
+
+@shows(
+    AREA,
+    ("a rate limit for an hour", "the run stops, says why, and can be resumed then"),
+)
+def test_a_provider_that_wants_an_hour_is_not_asked_for_every_simulation(server):
+    always(server, "wait")
+
+    ran = run_against(server, "-n", "5")
+
+    assert "Run again in 3600 s" in " ".join(ran.stderr.split())
+    assert len(server.requests) <= 2, "one for each of two workers"
+    assert statuses() == {"provider_error"}
+
+    server.reply_to = finishing(lambda request: Reply(OpenAIProtocol.calls(("no_tool", {}))))
+    ran = run_against(server, "-n", "5")
+
+    assert statuses() == {"success"}, ran.stderr
+
+
+@shows(
+    AREA,
+    (
+        "no host of that name, or nothing that listens there",
+        "the run stops after the first simulations, which are `provider_error`",
+    ),
+)
+def test_a_host_that_cannot_be_reached_costs_its_attempts_once(quick_retries):
+    address = ("--base-url", "http://127.0.0.1:9/v1")
+
+    ran = maseval(*RUN, *address, *QUICK, "-n", "5", "-j", "1")
+
+    assert "every other task would have failed in the same way" in " ".join(ran.stderr.split())
+    [report] = RunFolder.read("run").reports()
+    assert report["error"]["error_type"] == "UnreachableError"
+    assert report["error"]["details"]["attempts"] == 6 and report["attempts"] == []
 
 
 @shows(

@@ -269,9 +269,8 @@ def next_attempt(repetition: Repetition, outcome: RepetitionResult) -> Repetitio
 
 
 def _would_fail_again(failure: BaseException | None) -> bool:
-    if isinstance(failure, ProviderError):
-        return not failure.transient
-    return isinstance(failure, MASEvalError) and failure.fatal_for_run
+    lasting = isinstance(failure, ProviderError) and not failure.transient
+    return lasting or (isinstance(failure, MASEvalError) and failure.fatal_for_run)
 
 
 class LostCause:

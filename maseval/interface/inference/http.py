@@ -266,6 +266,7 @@ def kind_of(status: int, text: str) -> type[ProviderError]:
 
 # Recognised by name: some libraries use httpx, some its successor httpx2; neither is imported.
 _TIMEOUTS = {"httpx.TimeoutException", "httpx2.TimeoutException", "openai.APITimeoutError"}
+_NO_CONNECTION = {"ConnectError", "ClientConnectorError", "ConnectionRefusedError", "gaierror"}
 _BROKEN = {"httpx.TransportError", "httpx2.TransportError", "openai.APIConnectionError"}
 
 
@@ -276,6 +277,15 @@ def transport_error(error: BaseException) -> type[ProviderError] | None:
     if names & _TIMEOUTS:
         return errors.ProviderTimeoutError
     return errors.ProviderConnectionError if names & _BROKEN else None
+
+
+def connection_error(error: BaseException | None) -> type[ProviderError]:
+    """Return the class of error for a broken connection: whether there ever was one."""
+    while error is not None:
+        if type(error).__name__ in _NO_CONNECTION:
+            return errors.UnreachableError
+        error = error.__cause__ or error.__context__
+    return errors.ProviderConnectionError
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

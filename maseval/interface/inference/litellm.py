@@ -18,6 +18,7 @@ from maseval.interface.inference.chat_completions import (
     get,
     request_messages,
 )
+from maseval.interface.inference.http import connection_error
 from maseval.interface.inference.provider import (
     NO_KEY,
     Endpoint,
@@ -104,7 +105,7 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
             case known.APIConnectionError() | known.InternalServerError() if _is_unread(error):
                 return self._error(errors.MalformedResponseError, error)
             case known.APIConnectionError() | known.InternalServerError() if _is_broken(error):
-                return self._error(errors.ProviderConnectionError, error)
+                return self._error(connection_error(error), error)
         if isinstance(status := get(error, "status_code"), int):
             return self._status_error(status, error, get(error, "litellm_response_headers"))
         return self._transport_error(error)

@@ -31,6 +31,7 @@ from maseval.interface.inference.chat_completions import (
 )
 from maseval.interface.inference.http import (
     RefusedAnswer,
+    connection_error,
     error_from_status,
     limited_client,
     remove_secrets,
@@ -214,7 +215,7 @@ class ProviderModelAdapter(ModelAdapter):
             case sdk.APITimeoutError():
                 return self._error(errors.ProviderTimeoutError, _text_with_cause(error))
             case sdk.APIConnectionError():
-                return self._error(errors.ProviderConnectionError, _text_with_cause(error))
+                return self._error(connection_error(error), _text_with_cause(error))
             case sdk.APIStatusError():
                 text = _refusal_text(error)
                 return self._status_error(error.status_code, text, error.response.headers)
@@ -237,6 +238,8 @@ class ProviderModelAdapter(ModelAdapter):
             case RecursionError():
                 return self._error(errors.MalformedResponseError, "it is nested too deeply")
         kind = transport_error(error)
+        if kind is errors.ProviderConnectionError:
+            kind = connection_error(error)
         return None if kind is None else self._error(kind, _error_text(error))
 
 

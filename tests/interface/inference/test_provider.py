@@ -234,7 +234,7 @@ def test_an_address_where_nobody_listens_is_named(provider, server):
     server.shutdown()
     server.server_close()
 
-    failure(adapter, errors.ProviderConnectionError)
+    failure(adapter, errors.UnreachableError)
 
 
 @pytest.mark.parametrize(
