@@ -7,7 +7,7 @@ import pytest
 
 from maseval.cli.command_line import exit_code
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
-from tests.cli.commandline import COMMAND, finished, maseval
+from tests.cli.commandline import COMMAND, maseval
 
 COMMANDS = [
     ("demo",),
@@ -118,10 +118,11 @@ def test_what_can_be_asked_differently_is_told_from_what_failed(error, code):
     assert exit_code(error) == code
 
 
-def test_a_file_that_cannot_be_read_is_one_message(tmp_path):
+def test_a_file_that_cannot_be_read_is_one_message(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "broken.json").write_text('{"simulations": [')
 
-    code, _, errors = finished("tau2", "score", "broken.json", folder=tmp_path)
+    done = maseval("tau2", "score", "broken.json")
 
-    assert code in (1, 2)
-    assert errors.startswith("Error: broken.json") and "Traceback" not in errors
+    assert done.exit_code in (1, 2)
+    assert done.stderr.startswith("Error: broken.json") and "Traceback" not in done.stderr

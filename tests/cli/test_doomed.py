@@ -9,7 +9,7 @@ from maseval.interface.extras import is_installed
 from maseval.runs import RunFolder
 from maseval.server import ModelServer
 from maseval.testing.provider_server import OpenAIProtocol, Reply, serving
-from tests.cli.commandline import finished, last_json, maseval, require_data
+from tests.cli.commandline import last_json, maseval, require_data
 
 LIBRARY = ("tau2", "run", "--domain", "library")
 SCRIPTED = ("--user", "scripted")
@@ -202,10 +202,10 @@ def test_failures_after_a_success_stop_nothing(tmp_path):
         "    return lambda query: 'Yes.'\n"
     )
 
-    _, out, errors = finished(
-        *(*LIBRARY, *SCRIPTED, "--agent", "fickle.py:agent", "--concurrency", 1, "--json"),
-        *("--max-steps", 6),
-        folder=tmp_path,
+    done = maseval(
+        *(*LIBRARY, *SCRIPTED, "--agent", f"{tmp_path}/fickle.py:agent", "--concurrency", 1),
+        *("--json", "--max-steps", 6),
     )
 
-    assert last_json(out)["ran"] == 12 and last_json(out)["stopped"] is None, errors
+    told = last_json(done.stdout)
+    assert told["ran"] == 12 and told["stopped"] is None, done.stderr

@@ -6,7 +6,7 @@ import textwrap
 import pytest
 
 from maseval.runs import RunFolder
-from tests.cli.commandline import finished, last_json, maseval
+from tests.cli.commandline import last_json, maseval
 
 LIBRARY = ("tau2", "run", "--domain", "library", "--user", "scripted", "-n", 2)
 
@@ -115,16 +115,17 @@ def test_an_agent_that_returns_nothing_is_told_what_to_return(function, words):
     assert {report["status"] for report in RunFolder.read("r").reports()} == {"agent_error"}
 
 
-def test_debug_gives_the_whole_traceback(tmp_path):
+def test_debug_gives_the_whole_traceback():
     run = [*LIBRARY, "--agent", "my_agent.py:crashing"]
 
-    code, out, errors = finished(*run, "--debug", folder=tmp_path)
-    quiet = finished(*run, folder=tmp_path)
+    shown = maseval("--debug", *run)
+    quiet = maseval(*run)
 
-    assert code == 1
-    assert "Traceback (most recent call last):" in out
-    assert 'my_agent.py", line 6, in answer' in out and 'return {}["a mistake' in out
-    assert "Traceback" not in quiet[1] + quiet[2] + errors
+    assert shown.exit_code == 1
+    assert "Traceback (most recent call last):" in shown.stdout
+    assert 'my_agent.py", line 6, in answer' in shown.stdout
+    assert 'return {}["a mistake' in shown.stdout
+    assert "Traceback" not in quiet.stdout + quiet.stderr + shown.stderr
 
 
 def test_a_provider_that_cannot_be_reached_is_not_the_agents_fault():

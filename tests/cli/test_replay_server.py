@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import contextmanager
 
 import pytest
@@ -14,8 +13,9 @@ import pytest
 from maseval import commands
 from maseval.core.exceptions import ConfigurationError
 from maseval.server import ReplayServer
-from tests.cli.commandline import ended, finished, maseval, started
+from tests.cli.commandline import ended, maseval, started
 from tests.server.provider import ask, asking, provider, saying
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -119,8 +119,7 @@ def test_ending_it_waits_for_what_is_being_recorded(tape, tmp_path, upstream):
     with running("tape.jsonl", "--record", "--upstream", upstream.url, folder=tmp_path) as server:
         client = threading.Thread(target=ask, args=(server.url, asking("three")))
         client.start()
-        while len(upstream.bodies) < 3:
-            time.sleep(0.01)
+        wait_until(lambda: len(upstream.bodies) == 3)
         server.process.send_signal(signal.SIGTERM)
         waiting = server.process.stdout.readline()
         upstream.gate.set()
@@ -139,8 +138,7 @@ def test_a_second_signal_gives_up_what_is_being_recorded(tape, tmp_path, upstrea
     with running("tape.jsonl", "--record", "--upstream", upstream.url, folder=tmp_path) as server:
         client = threading.Thread(target=_asked_in_vain, args=(server.url,))
         client.start()
-        while len(upstream.bodies) < 3:
-            time.sleep(0.01)
+        wait_until(lambda: len(upstream.bodies) == 3)
         server.process.send_signal(signal.SIGINT)
         server.process.stdout.readline()
         code, out, errors = server.end()
@@ -207,29 +205,29 @@ def test_what_is_wrong_is_one_message(tape, tmp_path, monkeypatch, arguments, wo
     assert result.stdout == ""
 
 
-def test_a_port_in_use_and_the_server_as_its_own_upstream(tape, tmp_path):
+def test_a_port_in_use_and_the_server_as_its_own_upstream(tape):
     with ReplayServer(tape) as server:
-        used = finished("replay-server", "tape.jsonl", "--port", server.port, folder=tmp_path)
+        used = maseval("replay-server", tape, "--port", server.port)
         port = server.port
-    itself = finished(
-        *("replay-server", "tape.jsonl", "--port", port),
+    itself = maseval(
+        *("replay-server", tape, "--port", port),
         *("--record", "--upstream", f"http://localhost:{port}/v1"),
-        folder=tmp_path,
     )
 
-    assert used[0] == itself[0] == 2
-    assert "give another port, or 0 for a free one" in used[2]
-    assert "the upstream is this server itself" in itself[2]
-    assert "Traceback" not in used[2] + itself[2]
+    assert used.exit_code == itself.exit_code == 2
+    assert "give another port, or 0 for a free one" in used.stderr
+    assert "the upstream is this server itself" in itself.stderr
+    assert "Traceback" not in used.stderr + itself.stderr
 
 
-def test_a_damaged_tape_is_one_message(tape, tmp_path):
+def test_a_damaged_tape_is_one_message(tape, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     tape.write_text(tape.read_text().replace("two", "TWO"))
 
-    code, out, errors = finished("replay-server", "tape.jsonl", folder=tmp_path)
+    done = maseval("replay-server", "tape.jsonl")
 
-    assert (code, out) == (2, "")
-    assert errors.startswith("Error: tape.jsonl, line 3: its checksum does not match its content;")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("Error: tape.jsonl, line 3: its checksum does not match its")
 
 
 def test_the_command_is_a_function_too(tape, monkeypatch, tmp_path):

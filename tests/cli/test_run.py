@@ -234,9 +234,9 @@ def test_ctrl_c_finishes_what_runs_and_the_run_can_go_on(tmp_path):
     assert told["stopped"] == "interrupted"
     assert "at most" in announced
     assert told["overall"]["done"] == 4 and told["overall"]["failed"] == 0
-    code, out, _ = finished(*run, "--output", "r", folder=tmp_path)
-    assert code == 0 and last_json(out)["ran"] == 8
-    finished(*run, "--output", "undisturbed", folder=tmp_path)
+    resumed = maseval(*run, "--output", "r")
+    assert resumed.exit_code == 0 and last_json(resumed.stdout)["ran"] == 8
+    maseval(*run, "--output", "undisturbed")
     assert list(told_in(tmp_path / "r")) == list(told_in(tmp_path / "undisturbed"))
 
 
@@ -253,8 +253,7 @@ def test_ctrl_c_twice_stops_at_once_and_the_run_can_go_on(tmp_path):
 
     assert code == 3
     assert last_json(out)["overall"]["done"] == 1
-    code, out, _ = finished("runs", tmp_path, "--json", folder=tmp_path)
-    assert code == 0 and json.loads(out)[0]["state"] == "incomplete"
+    assert json.loads(maseval("runs", tmp_path, "--json").stdout)[0]["state"] == "incomplete"
 
 
 OWN_AGENT = """\
@@ -268,12 +267,10 @@ def agent(brief):
 def test_an_agent_of_ones_own_is_rehearsed(tmp_path):
     (tmp_path / "my_agent.py").write_text(OWN_AGENT)
 
-    code, out, errors = finished(
-        *LIBRARY, "--agent", "my_agent.py:agent", "--rehearse", "gold", folder=tmp_path
-    )
+    done = maseval(*LIBRARY, "--agent", "my_agent.py:agent", "--rehearse", "gold")
 
-    assert code == 0, errors
-    assert "12/12" in out and "100.0% [" in out and "tokens" in out
+    assert done.exit_code == 0, done.stderr
+    assert "12/12" in done.stdout and "100.0% [" in done.stdout and "tokens" in done.stdout
     (folder,) = (tmp_path / "runs").iterdir()
     assert folder.name.endswith("-library-my-agent-agent-rehearsed-gold")
     assert "my_agent.py:agent" in maseval("runs", "--json").stdout
@@ -292,15 +289,13 @@ def test_a_rehearsal_is_never_taken_for_a_measurement(tmp_path):
     assert "rehearsed with gold" in " ".join(maseval("runs").stdout.replace("│", " ").split())
 
 
-def test_models_and_arguments_may_come_from_the_environment(tmp_path):
-    code, _, errors = finished(
-        *(*LIBRARY, "-n", 1, "--user", "scripted", "--max-steps", 4, "--output", "here"),
-        folder=tmp_path,
-        MASEVAL_AGENT_MODEL="scripted/echo",
-        MASEVAL_AGENT_ARGS="temperature=0.5 top_p=1",
-    )
+def test_models_and_arguments_may_come_from_the_environment(monkeypatch):
+    monkeypatch.setenv("MASEVAL_AGENT_MODEL", "scripted/echo")
+    monkeypatch.setenv("MASEVAL_AGENT_ARGS", "temperature=0.5 top_p=1")
 
-    assert code == 0, errors
-    agent = RunFolder.read(tmp_path / "here").config.values["agent"]
+    done = maseval(*(*LIBRARY, "-n", 1, "--user", "scripted", "--max-steps", 4, "--output", "here"))
+
+    assert done.exit_code == 0, done.stderr
+    agent = RunFolder.read("here").config.values["agent"]
     assert agent["model"] == "scripted/echo"
     assert agent["args"] == {"temperature": 0.5, "top_p": 1}

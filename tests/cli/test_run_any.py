@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from maseval.runs import RunFolder
-from tests.cli.commandline import finished, maseval, started, wait_for_some
+from tests.cli.commandline import maseval, started, wait_for_some
 
 BOOKING = ("run", "maseval.benchmark.booking:BookingBenchmark")
 
@@ -107,4 +107,4 @@ def test_an_interrupted_run_says_how_to_resume_and_resumes(tmp_path):
 
     assert process.returncode == 3, errors
     assert "--output r to resume" in out
-    assert finished(*slow, "-j", 8, folder=tmp_path)[0] == 0
+    assert maseval(*slow, "-j", 8).exit_code == 0

@@ -275,7 +275,7 @@ def test_after_an_interruption_the_same_command_plays_it_again(number, tmp_path)
     assert "interrupted" in errors and "Incomplete" in errors
     assert report_in("run")["status"] == "unknown_execution_error"
 
-    (_, closing), _ = played_by_stdio(solve, *LIBRARY, "--output", "run")
+    (_, closing), _ = played(solve)
     assert closing.endswith("the customer has left.")
     assert report_in("run")["eval"][0]["reward"] == 1.0
 

@@ -23,6 +23,7 @@ def one_attempt(monkeypatch):
 @pytest.fixture(autouse=True, scope="module")
 def leftovers_of_the_libraries():
     """Some of the libraries leave event loops and connections open; no other test is to blame."""
+    gc.freeze()  # so that only what this module leaves behind is looked through
     yield
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)

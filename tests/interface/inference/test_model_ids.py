@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cli.commandline import finished
+from tests.cli.commandline import maseval
 
 RUN = ("tau2", "run", "--domain", "library", "--num-tasks", "1", "--user", "scripted")
 
@@ -17,11 +17,14 @@ RUN = ("tau2", "run", "--domain", "library", "--num-tasks", "1", "--user", "scri
         ("openai/", "names no model"),
     ],
 )
-def test_an_id_that_leads_nowhere_is_answered_with_what_is_near(tmp_path, model_id, advice):
+def test_an_id_that_leads_nowhere_is_answered_with_what_is_near(
+    tmp_path, monkeypatch, model_id, advice
+):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "replies.json").write_text('["Hello"]')
 
-    code, out, told = finished(*RUN, "--agent-model", model_id, folder=tmp_path)
+    done = maseval(*RUN, "--agent-model", model_id)
 
-    assert (code != 0, out) == (True, "")
-    assert advice in " ".join(told.split())
-    assert "Traceback" not in told
+    assert (done.exit_code != 0, done.stdout) == (True, "")
+    assert advice in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr

@@ -166,23 +166,22 @@ def test_a_task_that_has_changed_is_not_mixed_with_what_it_was(folder):
 def test_a_run_in_it_is_shown_by_whoever_does_not_know_it_and_explained_with_its_file(
     folder, monkeypatch
 ):
+    monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setenv("XDG_STATE_HOME", str(folder / "nowhere"))
-    tau2.run(domain="shop.py:SHOP", agent="noop", output="r")
+    ran = ("tau2", "run", "--domain", "shop.py:SHOP", "--agent", "noop", "--output", "r")
+    assert finished(*ran, folder=folder)[0] == 0  # by a process that knows it, and ends
     shutil.rmtree(folder / "nowhere")
 
-    code, alone, _ = finished("show", "r", folder=folder)
-    one_code, one, _ = finished("show", "r", "buys_one", folder=folder)
-    explained_code, explained, _ = finished(
-        "show", "r", "--domain", "shop.py:SHOP", "--failed", folder=folder, COLUMNS="160"
-    )
-    report_code, page, _ = finished("report", "r", folder=folder)
+    alone, one = maseval("show", "r"), maseval("show", "r", "buys_one")
+    page = maseval("report", "r")
+    explained = maseval("show", "r", "--domain", "shop.py:SHOP", "--failed")
 
-    assert (code, one_code, explained_code, report_code) == (0, 0, 0, 0)
-    assert "0/1" in alone and "name its file: --domain shop.py:SHOP" in alone
-    assert "name its file" in one
-    assert "2 of 2 simulations" in explained and "name its file" not in explained
-    assert re.search(r"(agent|user|task|unclear|infrastructure): \w", explained)
-    assert page.strip() == "r/report.html"
+    assert {each.exit_code for each in (alone, one, page, explained)} == {0}
+    assert "0/1" in alone.stdout and "name its file: --domain shop.py:SHOP" in alone.stdout
+    assert "name its file" in one.stdout
+    assert page.stdout.strip() == "r/report.html"
+    assert "2 of 2 simulations" in explained.stdout and "name its file" not in explained.stdout
+    assert re.search(r"(agent|user|task|unclear|infrastructure): \w", explained.stdout)
 
 
 @pytest.mark.parametrize(
