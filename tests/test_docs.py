@@ -5,6 +5,7 @@ import os
 import pkgutil
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -73,6 +74,28 @@ def commands():
                         yield pytest.param(words, id=where)
 
 
+class Demo(NamedTuple):
+    """The demo after it has ended: its folder, and what it printed."""
+
+    folder: Path
+    printed: str
+
+
+@pytest.fixture(scope="module")
+def demo(tau2_data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    environment = {**os.environ, "COLUMNS": "110", "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(
+        [sys.executable, "-m", "maseval.cli", "demo"],
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+        env=environment,
+        cwd=folder,
+    )
+    return Demo(folder, done.stdout)
+
+
 @pytest.fixture
 def data_if_needed(request):
     """The data files, for the pages that are marked as needing them."""
@@ -84,6 +107,9 @@ def data_if_needed(request):
             environment.setenv("MASEVAL_CACHE_DIR", str(cache))
             return
         request.getfixturevalue("tau2_data")
+        if request.getfixturevalue("page").name == "frames.md":
+            runs = request.getfixturevalue("demo").folder / "runs"
+            shutil.copytree(runs, request.getfixturevalue("tmp_path") / "runs")
         fixtures = {"versions.md": "tau2_data_of_1_0_1", "banking_knowledge.md": "banking_data"}
         if fixture := fixtures.get(request.getfixturevalue("page").name):
             request.getfixturevalue(fixture)
@@ -136,12 +162,8 @@ def test_no_python_example_is_overlooked():
 
 @pytest.mark.slow
 @pytest.mark.data
-def test_the_readme_shows_what_the_demo_prints(tau2_data, tmp_path):
-    demo = [sys.executable, "-m", "maseval.cli", "demo"]
-    environment = {**os.environ, "COLUMNS": "110", "PYTHONIOENCODING": "utf-8"}
-    printed = subprocess.run(
-        demo, capture_output=True, check=True, encoding="utf-8", env=environment, cwd=tmp_path
-    ).stdout
+def test_the_readme_shows_what_the_demo_prints(demo):
+    printed = demo.printed
 
     table = printed[: printed.index("└")]
 
@@ -155,6 +177,7 @@ def test_every_public_module_of_the_core_has_its_page():
     private = (
         *("maseval.core.engine.", "maseval.core.storage."),
         *(
+            "maseval.core.entry_points",
             "maseval.core.lazy",
             "maseval.core.recorded",
             "maseval.core.shapes",

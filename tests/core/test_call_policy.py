@@ -68,14 +68,19 @@ def model_with(*replies, sleep=None, **limits):
     return model
 
 
-def test_passing_failures_are_waited_out():
+def test_passing_failures_are_waited_out(ticks):
     naps = Naps()
+
+    def nap(seconds):
+        naps(seconds)
+        ticks.advance(seconds)
+
     model = model_with(
         failure(),
         failure(retry_after=7),
         failure(errors.OverloadedError, status=500),
         "Hello",
-        sleep=naps,
+        sleep=nap,
     )
 
     assert model.generate("hi") == "Hello"
