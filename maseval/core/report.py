@@ -271,11 +271,11 @@ def normalise(report: Mapping[str, object]) -> dict[str, object]:
     ``config["benchmark"]`` (machine, packages) goes too. Two runs with the same seed, tasks and
     scripted models have equal normalised reports, whatever the number of workers.
     """
-    kept = {key: _without_varying(item) for key, item in report.items() if key not in _VARYING}
-    config = kept.get("config")
-    if isinstance(config, dict):
-        kept["config"] = {key: item for key, item in config.items() if key != "benchmark"}
-    return kept
+    config = report.get("config")
+    if isinstance(config, Mapping):
+        of_the_task = {key: item for key, item in config.items() if key != "benchmark"}
+        report = {**report, "config": of_the_task}
+    return {key: _without_varying(item) for key, item in report.items() if key not in _VARYING}
 
 
 def _without_varying(value: object) -> object:

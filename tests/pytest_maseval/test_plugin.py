@@ -7,6 +7,12 @@ from pathlib import Path
 
 import pytest
 
+# What is loaded before a suite runs within this process is not loaded again by each of them.
+import maseval.benchmark.tau2.app.running.run
+import maseval.benchmark.tau2.app.running.run_benchmark
+import maseval.benchmark.tau2.players  # noqa: F401
+import pytest_maseval.evaluation  # noqa: F401
+
 pytest_plugins = "pytester"
 
 PAGE = Path(__file__).parents[2] / "docs" / "pytest.md"
@@ -19,6 +25,12 @@ SUITE = """
     def test_agent(maseval):
         {body}
 """
+
+
+@pytest.fixture(autouse=True)
+def light(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out a plugin of others that takes as long to import as pytest itself."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:langsmith_plugin")
 
 
 def outcome_of(
