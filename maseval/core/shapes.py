@@ -38,6 +38,13 @@ def number(value: object) -> float | None:
     return value if isinstance(value, NUMBERS) and not isinstance(value, bool) else None
 
 
+def whole_number(value: object) -> int | None:
+    """``value`` as an integer if it is a whole number, however large."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def text(value: object) -> str:
     """Return a string as it is, anything else as JSON in which every letter stands for itself."""
     if isinstance(value, str):

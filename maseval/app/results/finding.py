@@ -12,6 +12,8 @@ from maseval.runs import RunFolder, Simulation, default_root, list_runs
 from maseval.runs.folder import Recording
 
 LAST = "last"
+# A report names its repetition at its start.
+_LONGEST_HEAD = 1 << 20
 
 
 class UnknownRunError(ConfigurationError):
@@ -72,7 +74,7 @@ def holds_reports(name: str | os.PathLike[str]) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        line = file.readline()
+        line = file.readline(_LONGEST_HEAD)
     return not line.strip() or (line.lstrip().startswith(b"{") and b'"repeat_idx"' in line)
 
 

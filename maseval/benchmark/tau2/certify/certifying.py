@@ -170,6 +170,7 @@ class _Certification:
 
     def certificate(self) -> Certificate:
         whole, found = self._whole, self._found
+        wrong = causes(found)  # first: it refuses a plan that is too large to be listed
         passports = [each.identity for each in found.simulations]
         suspicions = [
             *self._suspicions,
@@ -192,7 +193,7 @@ class _Certification:
                     "equal": self._agreement["equal"],
                     "without_recorded_reward": self._agreement["without"],
                 },
-                "causes": [each.to_dict() for each in causes(found)],
+                "causes": [each.to_dict() for each in wrong],
                 "suspicions": [each.to_dict() for each in suspicions],
             }
         )

@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -28,17 +27,16 @@ from maseval.benchmark.tau2.results import (
     read_results,
     simulation_of,
 )
+from maseval.benchmark.tau2.results.checking import MOST_SIMULATIONS, is_trial
 from maseval.benchmark.tau2.results.reading import recorded_domain
 from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.outcome import OutcomeKind, RecordedReport
 from maseval.core.report import Report
-from maseval.core.shapes import mapping, number, text_or_none
+from maseval.core.shapes import excerpt, mapping, text_or_none, whole_number
 from maseval.data.store import AnyPath
 
-# Every one of them is listed; no record has a tenth of this.
-_MOST = 2_000_000
 RecordSource = (
     str | os.PathLike[str] | ResultsFile | Iterable[RecordedSimulation | Mapping[str, Any]]
 )
@@ -69,10 +67,11 @@ def planned_trials(
     tasks = dict.fromkeys(slot[:2] for slot in found)
     if domain is not None:
         tasks |= dict.fromkeys((domain, task_id) for task_id in task_ids)
-    if len(tasks) * trials > _MOST:
+    if len(tasks) * trials > MOST_SIMULATIONS:
         raise ResultFileError(
-            f"the record plans {trials:,} trials of each of {len(tasks):,} tasks; that cannot be "
-            "right: look at its num_trials, and at the trial of each simulation"
+            f"the record plans {excerpt(trials, 20)} trials of each of {len(tasks):,} tasks, more "
+            f"than {MOST_SIMULATIONS:,} simulations; look at its num_trials and at the trial of "
+            "each simulation, or split it"
         )
     return [PlannedTrial(*task, trial) for task in tasks for trial in range(trials)]
 
@@ -199,11 +198,11 @@ def _of_file(file: ResultsFile, domain: Domain | None, solo: bool) -> Simulation
             whole.version, whole.version_from = file.form, BY_FORM
         info = file.raw_info
         environment = mapping(info, "environment_info")
-        trials = number(info.get("num_trials"))
+        trials = whole_number(info.get("num_trials"))
         whole.domain_name = recorded_domain(info)
         whole.tasks = file.tasks
         whole.policy = text_or_none(environment.get("policy"))
-        whole.num_trials = int(trials) if trials is not None and isfinite(trials) else None
+        whole.num_trials = trials if trials is not None and trials > 0 else None
         sides = [mapping(info, side) for side in ("agent_info", "user_info")]
         whole.scripted = all("implementation" in side for side in sides) and not any(
             side.get("llm") for side in sides
@@ -234,7 +233,7 @@ def _malformed_items(
         task_id = error.details.get("task_id")
         if domain is not None and task_id is not None:
             trial = error.details.get("trial")  # as it stands in the file, which may be anything
-            known = trial if isinstance(trial, int) else None
+            known = trial if is_trial(trial) else None
             named: dict[str, object] = {"task_id": str(task_id), "trial": known, "messages": []}
             yield RecordItem(named, domain, problem=MALFORMED)
     errors.clear()

@@ -1,11 +1,11 @@
 """Signs that a simulation was edited, copied, or cannot have happened."""
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from maseval.benchmark.tau2.domains.records import canonical_json
@@ -13,6 +13,7 @@ from maseval.benchmark.tau2.formats.message import Tau2Message, is_user_stop
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 
 _SLACK = timedelta(seconds=1)
+_NAMED = 10
 _VOLATILE = ("timestamp", "turn_idx", "cost", "usage", "raw_data", "id")
 
 
@@ -154,11 +155,14 @@ def missing_trials(
     expected = range(max(num_trials or 0, most))
     for (domain, task_id), numbers in trials.items():
         where = f"{domain} task {task_id}"
-        lacking = [number for number in expected if number not in numbers]
+        known = set(numbers)
+        lacking = len(expected) - len(known)
         if lacking:
-            text = f"trial {', '.join(map(str, lacking))} of {len(expected)} is missing"
+            first = islice((number for number in expected if number not in known), _NAMED)
+            more = f" and {lacking - _NAMED} more" if lacking > _NAMED else ""
+            text = f"trial {', '.join(map(str, first))}{more} of {len(expected)} is missing"
             yield Suspicion("missing trials", where, text)
-        twice = sorted({number for number in numbers if numbers.count(number) > 1})
+        twice = sorted(number for number, times in Counter(numbers).items() if times > 1)
         if twice:
             text = f"trial {', '.join(map(str, twice))} appears more than once"
             yield Suspicion("repeated trials", where, text)

@@ -6,7 +6,7 @@ versions add some. Nothing else is forgiven.
 
 from collections.abc import Mapping
 from itertools import zip_longest
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
@@ -14,6 +14,9 @@ from maseval.benchmark.tau2.formats.simulation import RawTask, RewardInfo, RunIn
 from maseval.core.exceptions import ResultFileError
 
 Form = TypeVar("Form")
+
+MOST_SIMULATIONS = 200_000
+"""The most that a record may hold or plan, as each is kept in memory; none has a tenth of this."""
 
 
 class ResultsFormatError(ResultFileError):
@@ -28,6 +31,11 @@ SIMULATION = _form(SimulationForm)
 RUN_INFO = _form(RunInfo)
 TASK = _form(RawTask)
 REWARD_INFO = _form(RewardInfo)
+
+
+def is_trial(value: object) -> TypeGuard[int]:
+    """Tell whether a value can be the number of a trial."""
+    return isinstance(value, int) and 0 <= value < MOST_SIMULATIONS
 
 
 def check_form(form: TypeAdapter[Form], value: object, where: str) -> Form:
@@ -71,5 +79,8 @@ def field_path(location: tuple[str | int, ...], value: object) -> str:
 
 
 def abbreviate(value: object) -> str:
-    shown = repr(value)
+    try:
+        shown = repr(value)
+    except ValueError:  # a number with more digits than Python prints
+        shown = "a very long number"
     return shown if len(shown) <= 80 else f"{shown[:77]}..."

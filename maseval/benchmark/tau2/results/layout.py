@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from maseval.benchmark.tau2.results.checking import ResultsFormatError, abbreviate
 from maseval.benchmark.tau2.results.stream import JsonFile, JsonStreamError
+from maseval.core.shapes import mapping
 
 RESULTS_NAME = "results.json"
 SIMULATIONS_NAME = "simulations"
@@ -30,7 +31,7 @@ class FullDuplexResultsError(ResultsFormatError):
 
 def is_voice(info: Mapping[str, Any]) -> bool:
     """Tell whether a run's ``info`` describes a full-duplex (voice) run."""
-    user = info.get("user_info") or {}
+    user = mapping(info, "user_info")
     native = info.get("audio_native_config") is not None
     return native or user.get("implementation") == _VOICE_USER
 

@@ -22,6 +22,7 @@ from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.domain import VARIANT_MARK
 from maseval.benchmark.tau2.formats.simulation import RawTask, RewardInfo, RunInfo, SimulationForm
 from maseval.benchmark.tau2.results.checking import (
+    MOST_SIMULATIONS,
     REWARD_INFO,
     RUN_INFO,
     SIMULATION,
@@ -29,6 +30,7 @@ from maseval.benchmark.tau2.results.checking import (
     ResultsFormatError,
     abbreviate,
     check_form,
+    is_trial,
 )
 from maseval.benchmark.tau2.results.layout import (
     NOT_SUPPORTED,
@@ -156,6 +158,10 @@ class ResultsFile:
         """
         read = self._from_line if self.layout == "lines" else self._from_results
         for index, value in enumerate(self._values()):
+            if index == MOST_SIMULATIONS:
+                raise ResultsFormatError(
+                    f"{self.path} holds more than {MOST_SIMULATIONS:,} simulations; split it"
+                )
             try:
                 recorded = read(index, value)
             except ResultsFormatError as error:
@@ -298,6 +304,11 @@ class ResultsFile:
             raise FullDuplexResultsError(f"{where}: {NOT_SUPPORTED}")
         try:
             simulation = check_form(SIMULATION, value, where)
+            if (trial := simulation.get("trial")) is not None and not is_trial(trial):
+                raise ResultsFormatError(
+                    f"{where}, trial: should be from 0 to {MOST_SIMULATIONS - 1:,}, "
+                    f"found {abbreviate(trial)}"
+                )
         except ResultsFormatError as error:
             known = mapping(value)
             error.details.update({key: known.get(key) for key in ("task_id", "trial")})

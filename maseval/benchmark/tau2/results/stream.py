@@ -1,4 +1,7 @@
-"""JSON read piece by piece: a file of any size needs only the memory of its largest piece."""
+"""JSON read piece by piece: a file of any size needs only the memory of its largest piece.
+
+A piece may be ``LONGEST_VALUE`` long: a file of some megabytes can unpack to any size.
+"""
 
 import codecs
 import gzip
@@ -14,6 +17,8 @@ from typing import Any, Protocol, Self
 from maseval.core.exceptions import MASEvalError
 
 CHUNK = 1 << 20
+LONGEST_VALUE = 64 << 20
+"""The most bytes that one value may have, as it is read whole; a simulation has a hundredth."""
 _DECODER = json.JSONDecoder()
 _WHITESPACE = " \t\n\r"
 _GZIP = b"\x1f\x8b"
@@ -49,8 +54,9 @@ class JsonStream:
     must be taken, by ``value``, ``skip``, ``members`` or ``elements``, before the next key.
     """
 
-    def __init__(self, file: Readable, *, chunk: int = CHUNK) -> None:
+    def __init__(self, file: Readable, *, chunk: int = CHUNK, longest: int = LONGEST_VALUE) -> None:
         self._file = file
+        self._longest = longest
         self._chunk = chunk
         self._decode = codecs.getincrementaldecoder("utf-8")().decode
         self._text = ""
@@ -169,8 +175,14 @@ class JsonStream:
         """
         if self._ended:
             return False
+        waiting = len(self._text) - self._at
+        if waiting > self._longest:
+            size = self._longest >> 20
+            problem = f"a value of more than {size} MB, which must be removed or split, begins"
+            raise self._format_error(problem, self._at)
         try:
-            data = self._file.read(max(self._chunk, len(_MARK) + 1, len(self._text) - self._at))
+            size = min(waiting, self._longest - waiting)
+            data = self._file.read(max(self._chunk, len(_MARK) + 1, size))
             if self._bytes_read == 0 and data.startswith(_MARK):
                 self._bytes_read = self._bytes_before = len(_MARK)
                 data = data[len(_MARK) :]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from maseval.benchmark.tau2.results import ResultsFile
-from maseval.core.shapes import Shape, mapping, number, text_or_none
+from maseval.core.shapes import Shape, mapping, text_or_none, whole_number
 from maseval.core.storage.redaction import REDACTED
 
 TAU2 = "tau2"
@@ -98,7 +98,7 @@ class RecordedSetup:
             mode=text_or_none(config.get("mode")),
             rules=text_or_none(config.get("rules")),
             texts=text_or_none(mapping(config, "texts").get("name")),
-            trials=int(number(config.get("trials")) or 1),
+            trials=whole_number(config.get("trials")) or 1,
             benchmark=str(config.get("benchmark", TAU2)),
             limits={key: config[key] for key in _LIMITS if key in config},
             tasks=mapping(config, "tasks"),
@@ -111,12 +111,12 @@ class RecordedSetup:
         """Parse the ``info`` of a results file; a file of lines records none."""
         info = {} if file.layout == "lines" else file.raw_info
         agent = RecordedSide.of_info(mapping(info, "agent_info"))
-        limits = {key: number(info.get(key)) for key in _LIMITS}
+        limits = {key: whole_number(info.get(key)) for key in _LIMITS}
         return cls(
             agent=agent,
             user=RecordedSide.of_info(mapping(info, "user_info")),
             mode=_MODES.get(str(agent.player), "normal"),
-            limits={key: int(limit) for key, limit in limits.items() if limit is not None},
+            limits={key: limit for key, limit in limits.items() if limit is not None},
         )
 
     @property
