@@ -180,7 +180,7 @@ def test_every_public_module_of_the_core_has_its_page():
             "maseval.core.entry_points",
             "maseval.core.lazy",
             "maseval.core.recorded",
-            "maseval.core.shapes",
+            "maseval.core.words",
             "maseval.core.scoring_options",
         ),
     )

@@ -24,9 +24,9 @@ from maseval.app.results.task_names import TaskName
 from maseval.core.entry_points import find_entry_points
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.outcome import TaskKey
+from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.shapes import mapping
 from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.config_file import LOG

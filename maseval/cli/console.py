@@ -18,7 +18,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from maseval.core.engine.process import signal_handlers
-from maseval.core.shapes import visible
+from maseval.core.words import visible
 
 _WIDTH_OF_FILES = 120
 

@@ -32,7 +32,7 @@ from maseval.cli.console import (
 )
 from maseval.cli.options import AsJson, RunOrResultsFile, examples
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.shapes import mapping
+from maseval.core.recorded import mapping
 from maseval.runs import RunState, change_note, default_root
 from maseval.runs.annotations import AnnotationError
 

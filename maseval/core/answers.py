@@ -15,7 +15,8 @@ from typing import cast
 
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, ToolCall
-from maseval.core.shapes import excerpt, mapping
+from maseval.core.recorded import mapping
+from maseval.core.words import excerpt
 
 logger = logging.getLogger(__name__)
 

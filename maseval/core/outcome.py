@@ -14,10 +14,10 @@ from functools import cached_property
 from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.recorded import Part, Recorded, anything, dict_of, list_of
+from maseval.core.recorded import Part, Recorded, Shape, anything, dict_of, list_of, mapping, number
 from maseval.core.report import AGENT_FAILURES, TaskExecutionStatus
-from maseval.core.shapes import Shape, mapping, number, text, text_or_none
 from maseval.core.usage import usage_records
+from maseval.core.words import text, text_or_none
 
 OutcomeKind = Literal["pass", "fail", "error", "unjudged"]
 """``error``: it did not run to its end. ``unjudged``: no evaluator says whether it passed."""
@@ -199,6 +199,15 @@ class RecordedTrace(Recorded):
     termination_reason = Part(text_or_none)
     agent_cost = Part(number)
     user_cost = Part(number)
+
+
+class RecordedSoftware(Recorded):
+    """The code that a repetition was run by, as ``config["benchmark"]`` has it."""
+
+    packages = Part(dict_of(text))
+    python = Part(text_or_none, "python", "version")
+    commit = Part(text_or_none, "git", "commit_hash_short")
+    dirty = Part(bool, "git", "is_dirty")
 
 
 class RecordedAgent(Recorded):

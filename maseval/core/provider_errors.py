@@ -29,8 +29,8 @@ from functools import partial
 from typing import ClassVar, Literal
 
 from maseval.core.exceptions import MASEvalError
-from maseval.core.shapes import visible
 from maseval.core.storage.redaction import redact_text
+from maseval.core.words import visible
 
 # Enough to recognise the fault; some providers send back whole pages.
 _LONGEST_TEXT = 500

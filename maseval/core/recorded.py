@@ -10,12 +10,17 @@ Each is read when it is first asked for, as a run may have thousands of records 
 is wanted; whatever is not of the form reads as nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
-from maseval.core.shapes import LISTS, MAPPINGS, Shape, mapping
-
 ValueT = TypeVar("ValueT")
+Shape = Mapping[str, object]
+
+# A dict is recognised at once, anything else that is a mapping in ten times as long.
+MAPPINGS = (dict, Mapping)
+# A tuple of types is looked through faster than their union.
+NUMBERS = (int, float)
+_LISTS = (list, tuple)
 
 
 class Recorded:
@@ -50,12 +55,36 @@ class Part(Generic[ValueT]):
 
 def list_of(read: Callable[[object], ValueT]) -> Callable[[object], list[ValueT]]:
     """Return a function that reads each entry of a list."""
-    return lambda value: [read(each) for each in value] if isinstance(value, LISTS) else []
+    return lambda value: [read(each) for each in value] if isinstance(value, _LISTS) else []
 
 
 def dict_of(read: Callable[[object], ValueT]) -> Callable[[object], dict[str, ValueT]]:
     """Return a function that reads each value of an object, by its name."""
     return lambda value: {str(name): read(each) for name, each in mapping(value).items()}
+
+
+def mapping(value: object, *path: str) -> Shape:
+    """Return the mapping at ``path`` inside ``value``; an empty one where there is none."""
+    for key in path:
+        value = value.get(key) if isinstance(value, MAPPINGS) else None
+    return value if isinstance(value, MAPPINGS) else {}
+
+
+def entries(value: object) -> list[object]:
+    """``value`` if it is a list, else nothing."""
+    return list(value) if isinstance(value, _LISTS) else []
+
+
+def number(value: object) -> float | None:
+    """``value`` if it is a number."""
+    return value if isinstance(value, NUMBERS) and not isinstance(value, bool) else None
+
+
+def whole_number(value: object) -> int | None:
+    """``value`` as an integer if it is a whole number, however large."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def anything(value: object) -> object:

@@ -12,7 +12,7 @@ from typing import (
 )
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.shapes import MAPPINGS, NUMBERS
+from maseval.core.recorded import MAPPINGS, NUMBERS
 from maseval.core.tracing import JsonObject
 
 

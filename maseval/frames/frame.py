@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from maseval.core.shapes import number, text
+from maseval.core.recorded import number
 from maseval.core.storage.redaction import Secrets
+from maseval.core.words import text
 from maseval.frames.columns import Cell, Column, ColumnType, FrameRow, TableForm
 from maseval.interface import arrow
 

@@ -8,8 +8,9 @@ from maseval.core.outcome import (
     RecordedEvaluation,
     RecordedReport,
 )
-from maseval.core.shapes import Shape, text, text_or_none
+from maseval.core.recorded import Shape
 from maseval.core.storage.redaction import redact_text
+from maseval.core.words import text, text_or_none
 from maseval.frames.columns import SIMULATIONS
 from maseval.frames.sources import OpenedSource
 from maseval.report.checks import ShownCheck, ShownVerdict, shown_verdicts

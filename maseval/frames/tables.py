@@ -9,9 +9,10 @@ from maseval.app.results.recording import line_of, simulation_in
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.running.prices import unpriced_models
 from maseval.core.outcome import RecordedReport
+from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
-from maseval.core.shapes import mapping, text
 from maseval.core.storage.redaction import redact
+from maseval.core.words import text
 from maseval.frames.columns import (
     CHECKS,
     MESSAGES,

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NotRequired, TypedDict
 
 from maseval.core.outcome import RecordedEvaluation, RecordedReport
-from maseval.core.recorded import Part, Recorded, anything, dict_of, list_of
-from maseval.core.shapes import mapping, number, text, text_or_none
+from maseval.core.recorded import Part, Recorded, anything, dict_of, list_of, mapping, number
+from maseval.core.words import text, text_or_none
 from maseval.report.conversation import ShownMessage
 
 

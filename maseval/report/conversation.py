@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import NotRequired, TypedDict
 
 from maseval.core.outcome import RecordedCall, RecordedMessage, RecordedReport
-from maseval.core.shapes import Shape, text
+from maseval.core.recorded import Shape
+from maseval.core.words import text
 
 
 class CallResult(TypedDict):

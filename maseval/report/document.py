@@ -22,7 +22,7 @@ from pathlib import Path
 from string import Template
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.shapes import Shape
+from maseval.core.recorded import Shape
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import write_bytes
 from maseval.report.index import Fact, TaskFindings

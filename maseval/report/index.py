@@ -15,12 +15,13 @@ from maseval.core.outcome import (
     Outcome,
     OutcomeKind,
     RecordedReport,
+    RecordedSoftware,
     TaskKey,
     verdict_for,
 )
-from maseval.core.recorded import Part, Recorded
-from maseval.core.shapes import Shape, text, text_or_none
+from maseval.core.recorded import Shape
 from maseval.core.storage.redaction import redact_text
+from maseval.core.words import text
 from maseval.report.results import (
     ComparedTask,
     ComparedTrial,
@@ -273,15 +274,6 @@ def _role(name: str) -> str:
     return f"{kind}s" if several and kind in ("agent", "tool") else plain.replace("_", " ")
 
 
-class _Software(Recorded):
-    """The versions of the code that a benchmark records."""
-
-    maseval = Part(text_or_none, "packages", "maseval")
-    commit = Part(text_or_none, "git", "commit_hash_short")
-    dirty = Part(bool, "git", "is_dirty")
-    python = Part(text_or_none, "python", "version")
-
-
 def _facts_of_benchmarks(benchmarks: Iterable[Shape]) -> Iterator[Fact]:
     """Yield all reports of a run share one object, which is looked at once."""
     shared = {id(each): each for each in benchmarks}
@@ -289,9 +281,9 @@ def _facts_of_benchmarks(benchmarks: Iterable[Shape]) -> Iterator[Fact]:
         for name, part in benchmark.items():
             if name not in _MACHINE:
                 yield from _settings(str(name), part)
-        software = _Software(benchmark)
-        if software.maseval is not None:
-            yield "maseval", software.maseval
+        software = RecordedSoftware(benchmark)
+        if "maseval" in software.packages:
+            yield "maseval", software.packages["maseval"]
         if software.commit:
             yield "Commit", software.commit + (" with changes" if software.dirty else "")
         if software.python is not None:

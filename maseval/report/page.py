@@ -10,8 +10,9 @@ from functools import lru_cache
 from typing import TypedDict
 
 from maseval.core.outcome import RecordedError, RecordedReport, parse_report
-from maseval.core.shapes import Shape, text, text_or_none
+from maseval.core.recorded import Shape
 from maseval.core.storage.redaction import redact, redact_text
+from maseval.core.words import text, text_or_none
 from maseval.report.checks import shown_explanation, shown_verdicts, state_changes
 from maseval.report.conversation import ShownMessage, conversation
 from maseval.report.index import (

@@ -10,8 +10,7 @@ from xml.etree import ElementTree
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
-from maseval.core.recorded import Part, Recorded, list_of
-from maseval.core.shapes import Shape, mapping
+from maseval.core.recorded import Part, Recorded, Shape, list_of, mapping
 from maseval.stats.intervals import LEVEL, OVER_TASKS
 from maseval.stats.summary import summarise
 

@@ -1,9 +1,9 @@
 """Convert a simulation of a results file of tau2-bench into a report."""
 
 from maseval.core.outcome import RecordedTrace
-from maseval.core.recorded import Part
+from maseval.core.recorded import Part, Shape, mapping, number
 from maseval.core.report import TaskExecutionStatus
-from maseval.core.shapes import Shape, mapping, number, text_or_none
+from maseval.core.words import text_or_none
 
 # Ends that a verdict follows; after any other the agent was never judged.
 _JUDGED = frozenset({"agent_stop", "user_stop", "max_steps", "too_many_errors"})

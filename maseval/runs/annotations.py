@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.shapes import excerpt, visible
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import LocksUnavailableError, lock, write_json
+from maseval.core.words import excerpt, visible
 from maseval.runs.exceptions import RunFolderError, RunWriteError, check_regular
 
 ANNOTATIONS = "annotations.json"

@@ -15,7 +15,7 @@ from typing import Any, TypedDict
 from uuid import uuid4
 
 from maseval.core.exceptions import OutputExistsError
-from maseval.core.shapes import mapping
+from maseval.core.outcome import RecordedSoftware
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import SUFFIX, atomic_file, make_room, sync_folder
 from maseval.core.storage.zip_archive import (
@@ -74,12 +74,11 @@ def versions_of(folder: RunFolder) -> list[RunVersions]:
     """Return the versions of the code that made the run's reports, each different set once."""
     found: list[RunVersions] = []
     for shared in folder.shared:
-        packages = {str(k): str(v) for k, v in sorted(mapping(shared, "packages").items())}
-        python = mapping(shared, "python").get("version")
+        software = RecordedSoftware(shared)
         versions: RunVersions = {
-            "maseval": packages.get("maseval"),
-            "python": None if python is None else str(python),
-            "packages": packages,
+            "maseval": software.packages.get("maseval"),
+            "python": software.python,
+            "packages": dict(sorted(software.packages.items())),
         }
         if versions not in found:
             found.append(versions)
@@ -196,7 +195,7 @@ def _read_manifest(path: Path, archive: ArchiveReader, target: Path) -> BundleMa
 
 
 def _check(path: Path, name: str, found: FileDigest, listed: object) -> None:
-    if mapping(listed) != found._asdict():
+    if listed != found._asdict():
         raise BundleError(
             f"{path}: its {name} was changed: its checksum is {found.sha256}, not the one listed; "
             "ask for another copy"

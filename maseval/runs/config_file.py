@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.shapes import excerpt
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import SUFFIX, sync_folder, write_json
 from maseval.core.tracing import now
+from maseval.core.words import excerpt
 from maseval.runs.config import RunConfig
 from maseval.runs.exceptions import RunConfigError, RunFolderError, check_regular
 from maseval.runs.log import heads_of

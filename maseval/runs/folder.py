@@ -15,11 +15,11 @@ from typing import Any, Protocol
 
 from maseval.core.outcome import Score
 from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, Report, TaskExecutionStatus
-from maseval.core.shapes import excerpt
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import RecordWriter, mend, seal_json
 from maseval.core.storage.redaction import Secrets
 from maseval.core.tracing import now
+from maseval.core.words import excerpt
 from maseval.runs.chain import LINK, Link, lines_of, link_to_end
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.config_file import (

@@ -17,9 +17,10 @@ from typing import TypedDict
 from uuid import uuid4
 
 from maseval.core.engine.engines import WorkerEvent
-from maseval.core.shapes import mapping, number, text
+from maseval.core.recorded import mapping, number
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import RecordWriter, iter_records, mend
+from maseval.core.words import text
 from maseval.runs.config_file import LOCK
 from maseval.runs.lock import holder_of
 
@@ -81,11 +82,12 @@ def read_live(folder: Path) -> LiveRun | None:
     try:
         if path.stat().st_size > _MOST_BYTES:
             return None
-        found = mapping(strict_json.loads(path.read_bytes()))
+        found = strict_json.loads_object(path.read_bytes())
     except (OSError, ValueError):
         return None
     holder = holder_of(folder / LOCK)
-    if holder is None or found.keys() < LiveRun.__required_keys__ or found["pid"] != holder.pid:
+    whole = found.keys() >= LiveRun.__required_keys__
+    if holder is None or not whole or found["pid"] != holder.pid:
         return None
     return found  # type: ignore[return-value]
 

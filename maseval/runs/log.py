@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
 
 from maseval.core.outcome import Score
+from maseval.core.recorded import mapping, number
 from maseval.core.report import Report
-from maseval.core.shapes import excerpt, mapping, number
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import seal_problem
+from maseval.core.words import excerpt
 from maseval.runs.chain import BEGINNING, LINK, Chain, Link, LogLine, lines_of
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.exceptions import RunFolderError

@@ -14,7 +14,7 @@ from types import UnionType
 from typing import Any, cast
 
 from maseval.core.report import Report
-from maseval.core.shapes import excerpt, mapping
+from maseval.core.words import excerpt
 from maseval.runs.chain import LINK
 from maseval.runs.config import Simulation
 
@@ -196,8 +196,11 @@ def check_report(record: Mapping[str, object]) -> None:
     for key in (*_REPORT_TYPES, "shared"):
         if not isinstance(record[key], _REPORT_TYPES.get(key, object)):
             raise ValueError(f"{key!r} is {excerpt(record[key], 40)}")
-    if not isinstance(mapping(record["task"]).get("metadata"), dict):
-        raise ValueError("its task has no metadata")
+    match record["task"]:
+        case {"metadata": dict()}:
+            pass
+        case _:
+            raise ValueError("its task has no metadata")
     simulation_of(record)
 
 

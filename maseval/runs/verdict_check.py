@@ -15,10 +15,11 @@ from pathlib import Path
 
 from maseval import __version__
 from maseval.core.exceptions import MASEvalError
+from maseval.core.recorded import mapping
 from maseval.core.report import Report
-from maseval.core.shapes import mapping, text_or_none
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import FileState, write_json
+from maseval.core.words import text_or_none
 from maseval.data.store import cache_dir
 from maseval.runs.config import Simulation
 from maseval.runs.config_file import LOG

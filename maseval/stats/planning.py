@@ -16,7 +16,7 @@ from statistics import NormalDist, fmean, variance
 from typing import Literal
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.shapes import number
+from maseval.core.recorded import number
 from maseval.stats.intervals import (
     OVER_TASKS,
     Interval,

@@ -18,7 +18,6 @@ from queue import SimpleQueue
 from weakref import WeakKeyDictionary
 
 from maseval.core.exceptions import MASEvalError
-from maseval.core.shapes import mapping
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import FileState, write_bytes
 from maseval.view.rows import FileSummary, summary_of
@@ -160,10 +159,9 @@ def _save_summary(path: Path, seen: FileState, found: FileSummary) -> None:
 
 
 def _load_summary(path: Path, seen: FileState) -> FileSummary | None:
-    with suppress(OSError, ValueError, TypeError):
-        content = mapping(strict_json.loads(cached_path(path, _RESULTS).read_bytes()))
-        if content.get("format") == _SUMMARY_FORMAT and content.get("seen") == [*seen]:
-            found = mapping(content.get("found"))
-            if found.keys() == FileSummary.__required_keys__:
-                return found  # type: ignore[return-value]
+    with suppress(OSError, ValueError, KeyError, AttributeError):
+        content = strict_json.loads_object(cached_path(path, _RESULTS).read_bytes())
+        found: FileSummary = content["found"]
+        if (content["format"], content["seen"]) == (_SUMMARY_FORMAT, [*seen]):
+            return found if found.keys() == FileSummary.__required_keys__ else None
     return None

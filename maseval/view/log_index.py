@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from maseval.core.outcome import RecordedReport, TaskKey
-from maseval.core.shapes import Shape
+from maseval.core.recorded import Shape
 from maseval.core.storage.files import FileState
 from maseval.report.index import Entry, entry_of
 from maseval.runs.chain import Chain, LogLine, lines_of

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from maseval.core.outcome import Score
+from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES
-from maseval.core.shapes import mapping
 from maseval.runs import RunState
 from maseval.runs.annotations import annotations_or_problem
 from maseval.runs.config_file import LOCK

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval.core.outcome import TaskKey
-from maseval.core.shapes import entries, mapping, text
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import FileState, write_bytes
 from maseval.data.store import cache_dir
@@ -180,11 +179,11 @@ def save_labels(file: Path, labels: Mapping[int, tuple[str, ...]]) -> None:
 def load_labels(file: Path) -> Labels:
     """Return the labels that are known of a log or a results file."""
     for place in _labels_places(file):
-        with suppress(OSError, ValueError, TypeError):
-            found = mapping(strict_json.loads(place.read_bytes()))
-            seen = FileState(*(int(text(each)) for each in entries(found.get("seen"))))
-            if found.get("format") == [_LABELS_FORMAT, _release()] and _begins_as(file, seen):
-                return _read_labels(found.get("labels"))
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            found: Any = strict_json.loads_object(place.read_bytes())
+            seen = FileState(*map(int, found["seen"]))
+            if found["format"] == [_LABELS_FORMAT, _release()] and _begins_as(file, seen):
+                return {int(at): tuple(map(str, labels)) for at, labels in found["labels"]}
     return {}
 
 
@@ -193,14 +192,6 @@ def _release() -> str:
         return version("maseval")
     except PackageNotFoundError:  # run from a checkout that nobody installed
         return ""
-
-
-def _read_labels(pairs: object) -> Labels:
-    known: Labels = {}
-    for pair in entries(pairs):
-        at, labels = entries(pair)
-        known[int(text(at))] = tuple(map(text, entries(labels)))
-    return known
 
 
 def _begins_as(file: Path, seen: FileState) -> bool:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from maseval.core.outcome import RecordedReport, Score, TaskKey
+from maseval.core.recorded import Shape, entries, mapping
 from maseval.core.report import Report
-from maseval.core.shapes import Shape, entries, mapping
 from maseval.report.index import Entry, Fact, TaskFindings, Trials, by_task, entry_of, index_of
 from maseval.report.page import Packet, packet_of
 from maseval.runs import Simulation

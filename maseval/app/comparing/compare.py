@@ -15,8 +15,8 @@ from maseval.app.results.plots import write_plot
 from maseval.app.results.recording import human_sides
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
+from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.shapes import mapping
 from maseval.report.results import ComparedTask, ComparedTrial, compared_tasks
 from maseval.runs import RunFolder
 from maseval.stats import (

@@ -13,8 +13,8 @@ from maseval.core.outcome import (
     RecordedReport,
     verdict_for,
 )
+from maseval.core.recorded import mapping
 from maseval.core.report import Report
-from maseval.core.shapes import mapping
 from maseval.runs import Simulation
 from maseval.runs.folder import Recording
 

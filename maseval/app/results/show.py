@@ -17,8 +17,8 @@ from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.task_names import TaskName
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport
+from maseval.core.recorded import Shape
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
-from maseval.core.shapes import Shape
 from maseval.report.checks import shown_verdicts, state_changes
 from maseval.report.conversation import conversation
 from maseval.runs import Annotations, Simulation

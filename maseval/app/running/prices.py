@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.shapes import entries, mapping
+from maseval.core.recorded import entries, mapping
 from maseval.core.usage import CostCalculator, StaticPricingCalculator, TokenUsage
 
 _MILLION = 1_000_000

@@ -9,9 +9,9 @@ from maseval.app.results.plots import drawings
 from maseval.app.results.recording import SimulationLine, notes_on, origin_in_words
 from maseval.app.results.results import run_summary
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.recorded import Shape
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.shapes import Shape
 from maseval.report.index import Entry, TaskFindings
 from maseval.runs.folder import Recording
 from maseval.runs.verdict_check import VerdictChecker

@@ -9,7 +9,7 @@ from maseval.benchmark.macs.tool import MACSGenericTool
 from maseval.benchmark.macs.trajectories import TrajectoryLog
 from maseval.core.environment import Environment, EnvironmentObserver
 from maseval.core.model import ModelAdapter
-from maseval.core.shapes import entries, mapping
+from maseval.core.recorded import entries, mapping
 from maseval.core.tracing import JsonObject
 
 ModelFactory = Callable[[str], ModelAdapter]

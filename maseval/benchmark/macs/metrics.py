@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
 from maseval.core.outcome import RecordedReport, TaskKey
-from maseval.core.recorded import Part, Recorded, dict_of, list_of
+from maseval.core.recorded import Part, Recorded, Shape, dict_of, list_of, mapping, number
 from maseval.core.report import Report, TaskExecutionStatus
-from maseval.core.shapes import Shape, mapping, number, text
+from maseval.core.words import text
 from maseval.stats.intervals import LEVEL, Interval, mean_interval
 
 SCORED = (

@@ -20,7 +20,7 @@ from maseval.core.exceptions import (
 from maseval.core.messages import ToolInvocationHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import ProviderError
-from maseval.core.shapes import entries, mapping
+from maseval.core.recorded import entries, mapping
 from maseval.core.simulator import ToolLLMSimulator
 from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin
 

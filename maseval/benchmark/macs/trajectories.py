@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypedDict, cast
 
 from maseval.core.outcome import RecordedMessage, RecordedTrace
-from maseval.core.recorded import Part, Recorded, anything, dict_of, list_of
-from maseval.core.shapes import Shape, mapping, text
+from maseval.core.recorded import Part, Recorded, Shape, anything, dict_of, list_of, mapping
+from maseval.core.words import text
 
 ACTION, OBSERVATION = "Action", "Observation"
 

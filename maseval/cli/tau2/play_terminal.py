@@ -23,7 +23,7 @@ from maseval.benchmark.tau2.app.running.tool_forms import (
 )
 from maseval.cli.console import indent, inert
 from maseval.core.exceptions import MASEvalError
-from maseval.core.shapes import visible
+from maseval.core.words import visible
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.players.human import Briefing, SeatView

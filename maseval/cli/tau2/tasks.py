@@ -15,7 +15,7 @@ from maseval.cli.command_line import FAILED, PlainCommand, PlainGroup
 from maseval.cli.completion import quietly
 from maseval.cli.console import indent, inert, print_check, shorten_line, stdout
 from maseval.cli.options import Split, TasksVersion, examples
-from maseval.core.shapes import visible
+from maseval.core.words import visible
 
 if TYPE_CHECKING:  # help must not load what makes it
     from maseval.benchmark.tau2.domains.banking_knowledge.documents import Hit

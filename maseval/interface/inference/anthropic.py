@@ -13,8 +13,8 @@ from maseval.core.messages import ChatResponse, ChatUsage, Message, ToolCall, ch
 from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
 from maseval.core.seeding import SeedingError
-from maseval.core.shapes import excerpt
 from maseval.core.usage import CostCalculator
+from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     NO_PARAMETERS,

@@ -21,8 +21,8 @@ from maseval.core.messages import (
     ToolCall,
     chat_usage,
 )
-from maseval.core.shapes import excerpt
 from maseval.core.storage import strict_json
+from maseval.core.words import excerpt
 
 JsonSchema: TypeAlias = dict[str, Any]
 """A JSON schema, as it is sent to a model."""

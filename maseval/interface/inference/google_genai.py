@@ -17,7 +17,7 @@ from maseval.core.messages import (
     chat_usage,
 )
 from maseval.core.provider_errors import ProviderError
-from maseval.core.shapes import excerpt
+from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     ToolChoice,

@@ -24,8 +24,8 @@ from maseval.core import provider_errors as errors
 from maseval.core.answers import MOST_PARTS, TOO_MANY_PARTS
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.provider_errors import ProviderError
-from maseval.core.shapes import excerpt
 from maseval.core.storage.redaction import REDACTED
+from maseval.core.words import excerpt
 
 _MAX_REDIRECTS = 3
 # The bytes of a compressed answer that are unpacked at a time.

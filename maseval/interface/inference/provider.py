@@ -20,9 +20,9 @@ from maseval.core.exceptions import ConfigurationError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message
 from maseval.core.model import MAX_ANSWER_MB, ModelAdapter, Params
 from maseval.core.provider_errors import ProviderError
-from maseval.core.shapes import excerpt
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator
+from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     ToolChoice,

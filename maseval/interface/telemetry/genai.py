@@ -6,7 +6,8 @@ names.
 
 from collections.abc import Sequence
 
-from maseval.core.shapes import Shape, text
+from maseval.core.recorded import Shape
+from maseval.core.words import text
 
 CONVENTIONS = "1.38.0"
 SCHEMA_URL = f"https://opentelemetry.io/schemas/{CONVENTIONS}"

@@ -14,7 +14,7 @@ from typing import Any
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
-from maseval.core.shapes import excerpt
+from maseval.core.words import excerpt
 from maseval.interface.telemetry.otlp import OTLPReceiver, clean_text
 from maseval.interface.telemetry.sender import DeliveryError
 from maseval.interface.telemetry.simulation import trace_of

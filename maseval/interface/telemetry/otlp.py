@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report
-from maseval.core.shapes import excerpt
 from maseval.core.storage.redaction import Secrets, redact_text
+from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.telemetry.genai import SCHEMA_URL
 from maseval.interface.telemetry.sender import DeliveryError

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from maseval.core.outcome import LoggedCall, RecordedCall, RecordedMessage, RecordedReport
-from maseval.core.shapes import Shape, text, text_or_none
+from maseval.core.recorded import Shape
+from maseval.core.words import text, text_or_none
 from maseval.interface.telemetry import genai
 from maseval.interface.telemetry.conversation import (
     USER,

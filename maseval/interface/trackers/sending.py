@@ -16,8 +16,8 @@ from importlib import import_module
 from pathlib import Path
 
 from maseval.core.exceptions import MASEvalError
-from maseval.core.shapes import excerpt
 from maseval.core.storage.redaction import redact_text
+from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.telemetry.sender import DeliveryError
 from maseval.interface.trackers.tracked_run import TrackedRun

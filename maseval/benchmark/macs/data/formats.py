@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypedDict, cast
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.shapes import Shape, entries, mapping
+from maseval.core.recorded import Shape, entries, mapping
 from maseval.core.tracing import JsonObject
 
 ActionSchema = Mapping[str, object]

@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.rescoring.record import RecordItem
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, RescoringResult
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK
 from maseval.benchmark.tau2.world.replay import ReplayError
-from maseval.core.shapes import entries, mapping
+from maseval.core.recorded import entries, mapping
 
 REPLAY, TASK = "replay", "task"
 """What a verdict can fail by, beside the checks that count."""

@@ -33,8 +33,9 @@ from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.outcome import OutcomeKind, RecordedReport
+from maseval.core.recorded import mapping, whole_number
 from maseval.core.report import Report
-from maseval.core.shapes import excerpt, mapping, text_or_none, whole_number
+from maseval.core.words import excerpt, text_or_none
 from maseval.data.store import AnyPath
 
 RecordSource = (

@@ -16,7 +16,7 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.core.exceptions import TaskFormatError
-from maseval.core.shapes import entries, mapping
+from maseval.core.recorded import entries, mapping
 from maseval.data.store import AnyPath
 
 RawTaskLike = Mapping[str, Any]

@@ -16,8 +16,8 @@ from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
 from maseval.core.exceptions import MASEvalError
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import is_successful
+from maseval.core.recorded import entries, mapping, number
 from maseval.core.report import AGENT_FAILURES, RERUN_STATUSES, TaskExecutionStatus
-from maseval.core.shapes import entries, mapping, number
 from maseval.data.store import AnyPath
 
 NEEDS_JUDGE = "its verdict needs a judge model"

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from maseval.benchmark.tau2.results.checking import ResultsFormatError, abbreviate
 from maseval.benchmark.tau2.results.stream import JsonFile, JsonStreamError
-from maseval.core.shapes import mapping
+from maseval.core.recorded import mapping
 
 RESULTS_NAME = "results.json"
 SIMULATIONS_NAME = "simulations"

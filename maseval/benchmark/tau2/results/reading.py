@@ -53,8 +53,8 @@ from maseval.benchmark.tau2.results.reports import (
     simulation_of,
 )
 from maseval.benchmark.tau2.results.stream import JsonFile, JsonStreamError
+from maseval.core.recorded import mapping
 from maseval.core.report import Report
-from maseval.core.shapes import mapping
 from maseval.core.storage.redaction import redact
 
 logger = logging.getLogger(__name__)

@@ -25,9 +25,9 @@ from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimul
 from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import Outcome, TaskKey, parse_report
+from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.shapes import mapping
 from maseval.runs import RunFolder
 from maseval.runs.folder import Recording
 from maseval.runs.verdict_check import VerdictChecker

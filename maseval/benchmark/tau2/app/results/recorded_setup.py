@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from maseval.benchmark.tau2.results import ResultsFile
-from maseval.core.shapes import Shape, mapping, text_or_none, whole_number
+from maseval.core.recorded import Shape, mapping, whole_number
 from maseval.core.storage.redaction import REDACTED
+from maseval.core.words import text_or_none
 
 TAU2 = "tau2"
 """The name of this benchmark in the configuration of a run."""

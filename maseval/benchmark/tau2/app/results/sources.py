@@ -36,9 +36,8 @@ from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.scoring.judge import MEMORY_NAME, JudgeMemory, RememberingJudge
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter, resolve_model
-from maseval.core.recorded import Part, Recorded
+from maseval.core.recorded import Part, Recorded, mapping
 from maseval.core.report import Report
-from maseval.core.shapes import mapping
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.folder import Recording
 

@@ -38,7 +38,6 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.shapes import mapping
 from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.folder import Recording
@@ -97,7 +96,7 @@ class Tau2Support(BenchmarkSupport):
         return super().version(config)
 
     def warnings(self, config: Mapping[str, object]) -> list[str]:
-        if mapping(config, "texts").get("name") != "ours":
+        if RecordedSetup.of(config).texts != "ours":
             return []
         return [
             "Not comparable with published numbers: models read maseval's own texts; "

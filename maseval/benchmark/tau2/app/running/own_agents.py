@@ -25,7 +25,7 @@ from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
 from maseval.core.outcome import RecordedReport
 from maseval.core.provider_errors import ProviderError
 from maseval.core.report import Report
-from maseval.core.shapes import text
+from maseval.core.words import text
 from maseval.runs import Simulation
 
 _PACKAGE = str(Path(__file__).parents[4])  # maseval

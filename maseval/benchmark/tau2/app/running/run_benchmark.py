@@ -53,10 +53,10 @@ from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.seeding import SeedGenerator
-from maseval.core.shapes import text
 from maseval.core.task import Task
 from maseval.core.task.task import RepetitionKey
 from maseval.core.user import User
+from maseval.core.words import text
 from maseval.runs import Simulation
 from maseval.server import ModelServer
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.shapes import excerpt
 from maseval.core.storage import strict_json
+from maseval.core.words import excerpt
 
 Schema = Mapping[str, Any]
 Kind = Literal["text", "integer", "number", "boolean", "choice", "list", "json"]

@@ -1,48 +1,15 @@
-"""Values from outside: read whatever their shape, and shown whatever they contain.
+"""Values from outside in words: as text whatever they are, and safe to show whatever they contain.
 
-A report may lack any part, or hold something else where a part should be; a text of a model, a
-server or a file may hold characters that move the cursor or reorder a line.
+A text of a model, a server or a file may hold characters that move the cursor or reorder a line.
 """
 
 import json
 import re
-from collections.abc import Mapping
 
 from maseval.core.storage import strict_json
 
-Shape = Mapping[str, object]
-
-# A dict is recognised at once, anything else that is a mapping in ten times as long.
-MAPPINGS = (dict, Mapping)
-# A tuple of types is looked through faster than their union, and an encoder is made once.
-NUMBERS = (int, float)
-LISTS = (list, tuple)
-# What contains itself is noticed by its depth.
+# An encoder is made once. What contains itself is noticed by its depth.
 _encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False).encode
-
-
-def mapping(value: object, *path: str) -> Shape:
-    """Return the mapping at ``path`` inside ``value``; an empty one where there is none."""
-    for key in path:
-        value = value.get(key) if isinstance(value, MAPPINGS) else None
-    return value if isinstance(value, MAPPINGS) else {}
-
-
-def entries(value: object) -> list[object]:
-    """``value`` if it is a list, else nothing."""
-    return list(value) if isinstance(value, LISTS) else []
-
-
-def number(value: object) -> float | None:
-    """``value`` if it is a number."""
-    return value if isinstance(value, NUMBERS) and not isinstance(value, bool) else None
-
-
-def whole_number(value: object) -> int | None:
-    """``value`` as an integer if it is a whole number, however large."""
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def text(value: object) -> str:
