@@ -75,10 +75,10 @@ def slow_agent(folder, delay, times=50):
 
 HELD_AGENT = """\
 import itertools
-import time
 from pathlib import Path
 
 from maseval import AgentAdapter
+from tests.waiting import wait_until
 
 HOLD = Path(__file__).with_name("hold")
 starts = itertools.count()
@@ -86,9 +86,9 @@ starts = itertools.count()
 
 class Held(AgentAdapter):
     def _run_agent(self, query):
-        while self.agent >= {free} and HOLD.exists():
+        if self.agent >= {free}:
             HOLD.with_name(f"waits-{{self.agent}}").touch()
-            time.sleep(0.01)
+            wait_until(lambda: not HOLD.exists())
         return "One moment, please."
 
 

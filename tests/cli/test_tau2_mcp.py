@@ -18,8 +18,10 @@ from maseval.commands import tau2
 from maseval.interface import extras
 from maseval.interface.agents.mcp_conversation import BEGUN_AGAIN
 from maseval.runs import RunConfigError, RunFolder
-from tests.cli.commandline import COMMAND, maseval, started
+from maseval.runs.live import LIVE
+from tests.cli.commandline import COMMAND, maseval, started, wait_for_some
 from tests.interface.agents.mcp.client import connected, text_of, with_mcp
+from tests.waiting import wait_until
 
 LIBRARY_TASK = str(load_tasks("library").to_list()[0].id)
 LIBRARY = ("tau2", "mcp", "--domain", "library", "--task-id", LIBRARY_TASK)
@@ -333,8 +335,10 @@ def test_the_agent_hears_of_the_limit_of_steps():
 def test_an_agent_that_was_busy_when_its_time_was_up_still_hears_of_it():
     async def dawdle(client):
         await read_only(client)
-        await asyncio.sleep(3.5)
-        return await say(client, "Sorry"), await read_only(client)
+        await asyncio.to_thread(wait_for_some, Path("run"), 1)
+        while "turn" in (late := await say(client, "Sorry")):
+            pass  # it is recorded, and about to be told
+        return late, await read_only(client)
 
     (late, said), _ = played(dawdle, timeout=3)
 
@@ -398,12 +402,13 @@ def test_an_agent_that_waits_hears_of_an_interruption(tmp_path):
         *("--user-args", "delay_seconds=4"),
         folder=tmp_path,
     )
+    live = tmp_path / "run" / LIVE
     url = process.stderr.readline().removeprefix("MCP server at ").strip()
 
     async def play(client):
         await read_only(client)
         waiting = asyncio.ensure_future(say(client, "One moment"))
-        await asyncio.sleep(1.0)
+        await asyncio.to_thread(wait_until, lambda: "One moment" in live.read_text())
         process.send_signal(signal.SIGINT)
         return await waiting
 

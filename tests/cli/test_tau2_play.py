@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from maseval.cli import app
 from maseval.runs import RunFolder, run_state
 from tests.cli.commandline import COMMAND, started
+from tests.waiting import wait_until
 
 pty = pytest.importorskip("pty")  # terminals of this kind are POSIX
 
@@ -169,10 +170,15 @@ def test_the_page_is_served_where_runs_are_put(tmp_path):
 
 def interrupt_until(process, screen, words):
     """Ctrl-C; readline misses one between writing its prompt and waiting for a key."""
-    time.sleep(1)
+    wait_until(lambda: is_asleep(process.pid))
     process.send_signal(signal.SIGINT)
     while not screen.shows(words, seconds=30):
         process.send_signal(signal.SIGINT)
+
+
+def is_asleep(pid):
+    state = subprocess.run(["ps", "-o", "state=", "-p", str(pid)], capture_output=True, text=True)
+    return state.stdout.startswith(("S", "I"))
 
 
 class Screen:

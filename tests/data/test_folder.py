@@ -13,6 +13,7 @@ from maseval.data.files import CacheError, ChecksumError, DataFile, DataUnavaila
 from maseval.data.folder import DataFolder, fill, forget_hashes
 from maseval.data.sources import LocalSource, RepositorySource
 from tests.file_server import content, status
+from tests.waiting import wait_until
 
 DB = b'{"orders": {}}'
 POLICY = b"Be kind."
@@ -284,24 +285,26 @@ root, url, *files = sys.argv[1:]
 files = {n: DataFile(n, int(s), h) for n, s, h in (f.split() for f in files)}
 manifest = Manifest("shop", "v1", files)
 folder = DataFolder(Path(root), manifest)
-fill(folder, list(manifest.files.values()), [RepositorySource(url, "v1")], FetchProgress(0))
+fill(folder, list(manifest.files.values()), [RepositorySource(url, "v1")], FetchProgress(1))
 assert folder.lacking(manifest.files.values()) == []
 """
 
 
-def test_several_processes_fill_one_folder_and_each_file_is_downloaded_once(folder, mirror):
-    def slowly(data):
-        def answer(request):
-            time.sleep(0.2)
-            content(data)(request)
+def test_several_processes_fill_one_folder_and_each_file_is_downloaded_once(
+    folder, mirror, tmp_path
+):
+    told = tmp_path / "told"
 
-        return answer
+    def once_the_others_wait(request):
+        wait_until(lambda: told.read_text().count("waiting for another process") == 2)
+        content(DB)(request)
 
-    mirror.answers = {DB_PATH: slowly(DB), POLICY_PATH: slowly(POLICY)}
+    mirror.answers = {DB_PATH: once_the_others_wait, POLICY_PATH: content(POLICY)}
     files = [f"{file.name} {file.size} {file.sha256}" for file in FILES]
     command = [sys.executable, "-c", FILL, str(folder.root), mirror.url, *files]
-    processes = [subprocess.Popen(command) for _ in range(3)]
-    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    with told.open("ab") as errors:
+        processes = [subprocess.Popen(command, stderr=errors) for _ in range(3)]
+    assert [process.wait(300) for process in processes] == [0, 0, 0]
     assert files_in(folder) == COMPLETE
     assert sorted(mirror.asked) == [DB_PATH, POLICY_PATH]
 

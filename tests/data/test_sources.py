@@ -3,11 +3,12 @@ import io
 import socket
 import tarfile
 import threading
-import time
 import zipfile
+from types import SimpleNamespace
 
 import pytest
 
+from maseval.data import download
 from maseval.data.download import FetchProgress
 from maseval.data.files import DataFile, DataWheel, Manifest, Recipe, SourceError
 from maseval.data.sources import (
@@ -103,20 +104,27 @@ def test_a_server_that_keeps_us_waiting_is_given_up(file_server, answer, complai
         fetched(repository(file_server.url, patience=1))
 
 
-def test_a_large_file_may_take_longer_than_our_patience(file_server):
-    large = b"x" * 40_000
+def test_a_large_file_may_take_longer_than_our_patience(file_server, monkeypatch):
+    part, patience, now = b"x" * 20_000, 60, 0
+    taken = threading.Semaphore(0)
+    monkeypatch.setattr(download, "time", SimpleNamespace(monotonic=lambda: now))
 
     def steady(request):
         request.send_response(200)
-        request.send_header("Content-Length", str(len(large)))
+        request.send_header("Content-Length", str(10 * len(part)))
         request.end_headers()
-        for start in range(0, len(large), 4000):
-            request.wfile.write(large[start : start + 4000])
-            time.sleep(0.3)
+        for _ in range(10):
+            request.wfile.write(part)
+            taken.acquire(timeout=patience)
+
+    def received(size):
+        nonlocal now
+        now += 10
+        taken.release()
 
     file_server.answers = {DB_PATH: steady}
-    file = data_file("domains/shop/db.json", large)
-    assert fetched(repository(file_server.url, patience=2), [file]) == {file.name: large}
+    content = download.download_bytes(file_server.url + DB_PATH, 200_000, patience, received)
+    assert content == 10 * part and now > patience
 
 
 def test_a_server_that_is_not_there_is_unreachable():

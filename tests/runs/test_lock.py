@@ -10,13 +10,13 @@ from maseval.runs.exceptions import RunLockedError
 from maseval.runs.lock import FolderLock, Holder, holder_of
 
 HOLD = """
-import sys, time
+import signal, sys
 from pathlib import Path
 from maseval.runs.lock import FolderLock
 sys.argv = ["/usr/bin/maseval", "tau2", "run", "--api-key", "canary-0123"]
 lock = FolderLock(Path({path!r}))
 print("held", flush=True)
-time.sleep(60)
+signal.pause()
 """
 
 

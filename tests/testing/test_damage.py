@@ -16,7 +16,7 @@ def test_a_program_that_ends_by_itself_was_not_killed(tmp_path):
 
 
 def test_a_program_that_does_not_end_is_killed(tmp_path):
-    program = "import pathlib, time; pathlib.Path('log.jsonl').write_text('1\\n'); time.sleep(600)"
+    program = "import pathlib, signal; pathlib.Path('log.jsonl').write_text('1\\n'); signal.pause()"
     rig = KillRig([sys.executable, "-c", program], tmp_path, most_results=1, cwd=tmp_path)
 
     assert rig.kill() and rig.kills == 1

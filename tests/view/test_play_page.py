@@ -1,7 +1,5 @@
 """Play over the viewer's server, as its page does it."""
 
-import time
-
 import pytest
 
 pytest.importorskip("starlette")
@@ -10,6 +8,7 @@ from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.benchmark.tau2.app.running.play_page import PlayHost
 from maseval.runs import RunFolder, run_state
 from tests.view.builders import ADDRESS, viewer
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.needs(library="starlette")
 
@@ -156,8 +155,7 @@ def test_a_simulation_that_nobody_looks_at_is_interrupted(tmp_path):
     with viewer(tmp_path, features=[PlayHost(patience=0.05).feature()]) as client:
         player = Player(client)
         folder = tmp_path / player.begin()["run"]
-        while run_state(folder).state != "incomplete":
-            time.sleep(0.05)
+        wait_until(lambda: run_state(folder).state == "incomplete")
 
         assert run_state(folder).failed == 1
 

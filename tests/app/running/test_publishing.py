@@ -1,5 +1,4 @@
 import json
-import time
 
 from maseval import AgentAdapter, MessageHistory
 from maseval.app.running.progress import RunProgress, publish_progress
@@ -9,6 +8,7 @@ from maseval.core.context import Said
 from maseval.core.storage.redaction import Secrets
 from maseval.runs import Simulation
 from maseval.runs.live import LIVE
+from tests.waiting import wait_until
 
 ONE = Simulation("retail", "7", 0)
 
@@ -22,8 +22,7 @@ def published_once(folder, last=nothing, secrets=None):
     progress = RunProgress(3, None)
     progress.start(ONE)
     with publish_progress(folder, progress, last, Secrets.of(secrets or {})):
-        while not (folder / LIVE).exists():
-            time.sleep(0.01)
+        wait_until((folder / LIVE).exists)
         return json.loads((folder / LIVE).read_bytes())
 
 
@@ -62,8 +61,7 @@ class Waiting(AgentAdapter):
     def _run_agent(self, query):
         self.messages.add_message("user", query)
         self.messages.add_message("assistant", "Let me see.")
-        while "Let me see." not in self.published():
-            time.sleep(0.01)
+        wait_until(lambda: "Let me see." in self.published())
         return "Ash"
 
     def published(self):

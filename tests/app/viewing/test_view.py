@@ -1,5 +1,4 @@
 import json
-import time
 
 import httpx
 import pytest
@@ -13,6 +12,7 @@ from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface import extras
 from maseval.view.serving import ViewServer
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.needs(library="starlette")
 
@@ -77,8 +77,7 @@ def test_a_results_file_is_listed_judged_in_the_background_and_shown_like_a_run(
     def listed():
         return {row["name"]: row for row in ask("runs")["runs"]}
 
-    while not listed()["files/theirs.json"]["planned"]:
-        time.sleep(0.05)
+    wait_until(lambda: listed()["files/theirs.json"]["planned"])
     file, run = listed()["files/theirs.json"], listed()["run"]
     packet_of = ask("run/index", run="files/theirs.json")["tasks"][0]
     packet = ask(

@@ -10,6 +10,7 @@ import pytest
 
 from maseval.testing.provider_server import OpenAIProtocol
 from tests.interface.libraries import needing
+from tests.waiting import wait_until
 
 pytestmark = [*needing("ray"), *needing("openai")]
 
@@ -124,13 +125,6 @@ def worker_class(ray):
     return Worker
 
 
-def until(condition):
-    deadline = time.monotonic() + 240
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def test_two_processes_ask_no_more_of_a_provider_than_one_limit_allows(ray):
     from maseval.interface.ray.limiter import start_limits
 
@@ -141,7 +135,7 @@ def test_two_processes_ask_no_more_of_a_provider_than_one_limit_allows(ray):
         answers = [worker.ask.remote(CALLS) for worker in workers for _ in range(THREADS)]
         assert server.all_came.wait(240)
         # Only one process was refused; both have joined when all 16 count.
-        until(lambda: list(ray.get(limits.limits.remote()).values()) == [ALL // 2])
+        wait_until(lambda: list(ray.get(limits.limits.remote()).values()) == [ALL // 2])
         server.go_on.set()
 
         assert ray.get(answers) == [["Hello"] * CALLS] * ALL
@@ -150,7 +144,7 @@ def test_two_processes_ask_no_more_of_a_provider_than_one_limit_allows(ray):
         assert server.came == ALL * CALLS + 1
         assert server.next_at - server.refused_at >= WAIT
         assert 0 < server.most <= limit < ALL
-        until(lambda: ray.get([each.state.remote() for each in workers]) == [(True, 0, 0)] * 2)
+        wait_until(lambda: ray.get([each.state.remote() for each in workers]) == [(True, 0, 0)] * 2)
         # A process that never got an answer knows that the model gave one to others.
         assert ray.get([idle.has_answered.remote(name) for name in ("m", "n")]) == [True, False]
 
@@ -169,7 +163,7 @@ def test_a_limiter_that_dies_stops_nobody_and_its_successor_is_joined(ray):
         assert ray.get(worker.ask.remote(1)) == ["Hello"]
         server.came = ALL - 1
         assert ray.get(worker.ask.remote(1)) == ["Hello"]
-        until(lambda: ray.get(limits.limits.remote()) or _refuse_again(ray, server, worker))
+        wait_until(lambda: ray.get(limits.limits.remote()) or _refuse_again(ray, server, worker))
 
 
 def _refuse_again(ray, server, worker):

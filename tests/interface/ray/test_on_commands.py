@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -13,6 +12,7 @@ from maseval.commands import macs, tau2
 from maseval.runs import RunFolder
 from maseval.testing import results_in
 from tests.interface.ray.conftest import CHECKOUT
+from tests.waiting import wait_until
 
 
 def test_a_branch_continues_in_the_workers_as_it_does_here(engine, tmp_path):
@@ -104,8 +104,7 @@ with RayEngine("auto", processes=1) as engine:
 def test_ctrl_c_ends_scoring_at_once_whatever_is_at_work(nodes, tmp_path):
     words = [sys.executable, "-c", ENDLESS, str(tmp_path)]
     scoring = subprocess.Popen(words, cwd=CHECKOUT, stderr=subprocess.PIPE, text=True)
-    while scoring.poll() is None and not (tmp_path / "begun").exists():
-        time.sleep(0.1)
+    wait_until(lambda: scoring.poll() is not None or (tmp_path / "begun").exists())
 
     scoring.send_signal(signal.SIGINT)
     _, err = scoring.communicate(timeout=600)

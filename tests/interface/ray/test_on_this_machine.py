@@ -5,13 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from maseval.runs import RunFolder
 from maseval.testing import results_in
 from tests.interface.ray.conftest import CHECKOUT
+from tests.waiting import wait_until
 
 KEY = "sk-canary-in-the-environment-4711"
 OPTION = "canary-in-an-option-0815"
@@ -140,10 +140,12 @@ def test_a_command_on_two_processes_gives_what_threads_give_and_betrays_no_secre
 
 
 def wait_for_reports(process, log, number):
-    while process.poll() is None:
-        if log.is_file() and log.read_bytes().count(b'"kind": "report"') >= number:
-            return
-        time.sleep(0.02)
+    wait_until(
+        lambda: (
+            process.poll() is not None
+            or (log.is_file() and log.read_bytes().count(b'"kind": "report"') >= number)
+        )
+    )
 
 
 def wait_for_words(process, words):

@@ -5,7 +5,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +17,7 @@ from maseval.interface.telemetry.sender import DeliveryError
 from maseval.interface.trackers import callback as callback_module
 from tests.interface.libraries import needing, py_example
 from tests.interface.telemetry.receiver import receiving
+from tests.waiting import wait_until
 
 CHECKOUT = str(Path(__file__).parents[3])
 
@@ -52,14 +52,15 @@ def server(tmp_path_factory):
 
 
 def _wait_for(url, process, log):
-    for _ in range(2400):
+    def answers():
+        assert process.poll() is None, log.read_text()
         try:
             with urllib.request.urlopen(url, timeout=5):
-                return
+                return True
         except OSError:
-            assert process.poll() is None, log.read_text()
-            time.sleep(0.1)
-    pytest.fail(log.read_text())
+            return False
+
+    wait_until(answers, "the tracking server")
 
 
 @pytest.fixture(autouse=True)

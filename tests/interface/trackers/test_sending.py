@@ -28,7 +28,7 @@ def test_one_that_says_nothing_fails_all_the_same():
 
 def test_one_that_hangs_is_killed_with_all_it_has_started(tmp_path):
     os.mkfifo(tmp_path / "alive")
-    child = "import time; pipe = open('alive', 'w'); pipe.write('1'); pipe.flush(); time.sleep(600)"
+    child = "import signal; pipe = open('alive', 'wb', 0); pipe.write(b'1'); signal.pause()"
     code = (
         f"import os, subprocess, sys; os.chdir({str(tmp_path)!r}); "
         f"subprocess.run([sys.executable, '-c', {child!r}])"

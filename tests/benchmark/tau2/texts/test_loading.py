@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 import tarfile
-import time
+import threading
 from dataclasses import replace
 
 import pytest
@@ -19,6 +19,7 @@ from maseval.data.files import ChecksumError, DataUnavailableError
 from maseval.data.python_source import SourceShapeError
 from maseval.data.sources import LocalSource, RepositorySource
 from tests.file_server import content, status
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.data
 
@@ -297,13 +298,14 @@ def test_several_processes_load_at_once_and_fetch_each_file_once(edition, root, 
 
 def test_a_process_killed_in_the_middle_leaves_nothing_wrong_behind(edition, root, mirror):
     stuck = f"/v1.0.1/{list(edition.manifest.files)[5]}"
-    whole, mirror.answers[stuck] = mirror.answers[stuck], lambda request: time.sleep(60)
+    killed = threading.Event()
+    whole, mirror.answers[stuck] = mirror.answers[stuck], lambda request: killed.wait()
     process = loading_process(edition, root, mirror)
-    while stuck not in mirror.asked:
-        assert process.poll() is None
-        time.sleep(0.02)
+    wait_until(lambda: stuck in mirror.asked or process.poll() is not None)
+    assert process.poll() is None
     process.send_signal(signal.SIGKILL)
     process.wait(30)
+    killed.set()
     assert not (root / "texts.json").exists()
     mirror.answers[stuck] = whole
     assert fetched(edition, root, mirror).sha256 == edition.sha256
