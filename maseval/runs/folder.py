@@ -7,13 +7,14 @@ is ever rewritten: tasks or trials that are added later are a line of the log.
 
 import logging
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
 from maseval.core.outcome import Score
+from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import RecordWriter, mend, seal_json
@@ -74,6 +75,7 @@ class RunFolder:
         self._end, self._size = contents.end, 0
         self._extended = contents.config is not None
         self._secrets = Secrets.of({})
+        self._replaced: set[str] = set()
         self._lock: FolderLock | None = None
         self._writer: RecordWriter | None = None
         self._shared: tuple[object, str] | None = None
@@ -259,7 +261,25 @@ class RunFolder:
     def _without_secrets(self, record: dict[str, object]) -> dict[str, object]:
         named = ("kind", "domain", "task_id", "repeat_idx", "status")
         # What names the simulation stays, even if some password happens to be the same word.
-        return {**self._secrets.removed_from(record), **{key: record[key] for key in named}}
+        clean = {**self._secrets.removed_from(record), **{key: record[key] for key in named}}
+        if found := self._secrets.sources_in(strict_json.dumps(record.get("traces"))):
+            self._warn_of_replaced(found, record)
+            clean["config"] = {**mapping(clean["config"]), "redacted": dict.fromkeys(found, True)}
+        return clean
+
+    def _warn_of_replaced(self, sources: Iterable[str], record: Mapping[str, object]) -> None:
+        """Say once a run that a conversation is not recorded as it was."""
+        for source in sources:
+            if source not in self._replaced:
+                self._replaced.add(source)
+                logger.warning(
+                    "the value of %s occurs in task %s, trial %s, and is recorded as <redacted>. "
+                    "If it is no secret, unset it and run that simulation again: a conversation "
+                    "with words replaced cannot be scored anew",
+                    source,
+                    record["task_id"],
+                    record["repeat_idx"],
+                )
 
     def note_use(self, cost: float, tokens: int) -> None:
         """Set what all sessions used together, for the lists of runs."""

@@ -5,7 +5,6 @@ tape; ``exchange_secrets`` finds them.
 """
 
 import json
-import os
 import re
 import urllib.error
 import urllib.request
@@ -18,7 +17,13 @@ from urllib.parse import SplitResult, urlsplit
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import MAX_ANSWER_MB
 from maseval.core.storage import strict_json
-from maseval.core.storage.redaction import REDACTED, Secrets, is_secret, redact_text
+from maseval.core.storage.redaction import (
+    REDACTED,
+    Secrets,
+    environment_secrets,
+    is_secret,
+    redact_text,
+)
 from maseval.server.completion import Completion, Refusal, RequestBody
 from maseval.server.http import LOCAL_NAMES
 
@@ -54,7 +59,7 @@ def exchange_secrets(
     count that are known to be secret or have the form of a well-known kind of key.
     """
     sent = [word for value in _secret_values(headers or {}) for word in (value, *value.split())]
-    own = [*_secret_values(os.environ), *_secret_values(request or {})]
+    own = [*environment_secrets(), *_secret_values(request or {})]
     found = {*filter(None, keys), *sent, *own}
     known = {value for value in found if value.lower() not in _NO_KEYS}
     return Secrets({*known, *_key_like_words(request), *_key_like_words(answer)})

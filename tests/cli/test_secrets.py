@@ -3,6 +3,7 @@
 import pytest
 
 from maseval import ScriptedModelAdapter, register_model
+from maseval.runs import RunFolder
 from tests.cli.commandline import maseval
 
 CANARIES = {
@@ -12,6 +13,7 @@ CANARIES = {
     "query": "CANARY-query-3377fe",
     "header": "CANARY-header-c4d2e0",
 }
+LIBRARY = ("tau2", "run", "--domain", "library", "--num-tasks", 2, "--user", "scripted")
 ADDRESS = f"http://me:{CANARIES['password']}@localhost:1/v1?api_key={CANARIES['query']}"
 
 
@@ -55,3 +57,29 @@ def test_no_key_is_ever_written(name, tmp_path, monkeypatch):
 
 def first_task():
     return maseval("tau2", "tasks", "--domain", "library", "--ids").stdout.splitlines()[0]
+
+
+def test_a_word_in_a_variable_with_the_name_of_a_secret_does_not_spoil_a_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MY_TOKEN", "assistant")
+    monkeypatch.setenv("PRIMARY_KEY", "book_id")
+
+    maseval(*LIBRARY, "--agent", "gold", "--output", "r")
+    again = maseval("tau2", "score", "r")
+
+    assert "<redacted>" not in (tmp_path / "r" / "log.jsonl").read_text()
+    assert again.exit_code == 0, again.output
+
+
+def test_words_replaced_in_a_conversation_are_reported_once(tmp_path, monkeypatch, caplog):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOME_API_KEY", CANARIES["environment"])
+    register_model("talkative", talkative)
+
+    maseval(*LIBRARY, "--agent-model", "talkative/speaks", "--output", "r", "--no-probe")
+
+    assert (
+        caplog.text.count("the value of the environment variable SOME_API_KEY occurs in task") == 1
+    )
+    for report in RunFolder.read("r").reports():
+        assert report["config"]["redacted"] == {"the environment variable SOME_API_KEY": True}

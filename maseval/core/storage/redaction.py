@@ -1,9 +1,11 @@
 """Keys, tokens and passwords are kept out of everything that is written.
 
 ``redact`` and ``redact_text`` go by names and well-known formats. That is not enough for what a
-provider or an agent may quote, and rules for what looks like a secret would mutilate conversations;
-so ``Secrets`` removes the very values that a configuration and the environment variables hold under
-a name that says so.
+provider or an agent may quote; so ``Secrets`` removes the very values that a configuration and the
+environment variables hold under a name that says so. But conversations are made of words, and a
+record in which one of them is replaced can never be scored again: ``MY_TOKEN=assistant`` is no
+secret. So a key that was given to a model counts unless it is a plain name, as those of roles,
+tools and their arguments are; of other variables, only what looks like a secret counts.
 """
 
 import json
@@ -135,18 +137,25 @@ def _is_secret(key: str, value: object) -> bool:
 
 # Anything shorter is found by chance in innocent texts.
 _SHORTEST = 8
+# Words, numbers and ids of some tasks, such as W2378156; a phrase of many words is none of them.
+_PLAIN = re.compile(r"[A-Za-z]{0,3}\d{0,10}|[A-Za-z]{1,20}")
+_LONGEST_PLAIN = 20
+_KEY_PREFIX = re.compile(r"[spr]k-|AIza|gsk_|xai-|gh[opsu]_|github_pat_|xox[a-z]-")
+_PIECE = re.compile(r"[A-Za-z0-9]+")
+_NAME = re.compile(r"[A-Za-z]{1,20}(?:_[A-Za-z]{1,20})*")
 
 
 class Secrets:
-    """Values that must not be written."""
+    """Values that must not be written; of each, where it comes from may be known."""
 
     def __init__(self, values: Iterable[str]) -> None:
-        known = {value for value in values if len(value) >= _SHORTEST}
+        names = values if isinstance(values, Mapping) else dict.fromkeys(values, "a secret")
+        known = {value: name for value, name in names.items() if len(value) >= _SHORTEST}
         # Within the arguments of a tool call a key is spelled as JSON spells it.
-        spellings = {*known, *map(_escape, known)}
+        spellings = {**{_escape(value): name for value, name in known.items()}, **known}
         # Longest first: one secret may contain another.
         self._values = sorted(spellings, key=lambda value: (-len(value), value))
-        self._written = list(map(_escape, self._values))
+        self._written = {_escape(value): spellings[value] for value in self._values}
 
     @property
     def spellings(self) -> list[str]:
@@ -156,7 +165,12 @@ class Secrets:
     @classmethod
     def of(cls, config: Mapping[str, object]) -> "Secrets":
         """Return those of a configuration and of the environment variables."""
-        return cls({*_secrets_in(config), *_secrets_in(os.environ)})
+        given = {
+            value: f"the option {name}"
+            for value, name in _secrets_in(config)
+            if not _is_plain_name(value)
+        }
+        return cls({**given, **environment_secrets()})
 
     def removed_from(self, record: Mapping[str, object]) -> Mapping[str, object]:
         """``record`` itself if it holds no secret, else a copy with ``<redacted>`` instead."""
@@ -174,11 +188,48 @@ class Secrets:
         """Return whether JSON text holds any of them."""
         return any(value in text for value in self._written)
 
+    def sources_in(self, text: str) -> list[str]:
+        """Return where those come from that JSON text holds, such as a variable's name."""
+        return sorted({name for value, name in self._written.items() if value in text})
+
     def removed_from_text(self, text: str) -> str:
         """Return the text with ``<redacted>`` for every secret."""
         for secret in self._values:
             text = text.replace(secret, REDACTED)
         return text
+
+
+def environment_secrets() -> dict[str, str]:
+    """Return the secrets in environment variables, and of each which variable it is."""
+    found: dict[str, str] = {}
+    for name, value in os.environ.items():
+        if not is_secret(name, value):
+            secrets = [secret for secret in _cut_out(value) if not _is_plain_name(secret)]
+        elif _is_api_key(name):
+            secrets = [] if _is_plain_name(value) else [value]
+        else:
+            secrets = [value] if _looks_secret(value) else []
+        found |= dict.fromkeys(secrets, f"the environment variable {name}")
+    return found
+
+
+def _looks_secret(value: str) -> bool:
+    """Return whether a value has the form of a secret, rather than of a name, number or phrase."""
+    if _is_plain_name(value):
+        return False
+    is_plain = all(_PLAIN.fullmatch(piece) for piece in _PIECE.findall(value))
+    return not is_plain or len(value) >= _LONGEST_PLAIN or _KEY_PREFIX.match(value) is not None
+
+
+def _is_plain_name(value: str) -> bool:
+    """Return whether a value is spelled like a role, a tool or an argument: ``reservation_id``."""
+    words = _WORD.findall(value)
+    # In a random key large and small letters take turns.
+    return _NAME.fullmatch(value) is not None and 3 * len(words) <= len(value)
+
+
+def _is_api_key(name: str) -> bool:
+    return "apikey" in name.lower().replace("_", "").replace("-", "")
 
 
 def is_secret(name: str, value: object) -> bool:
@@ -202,23 +253,24 @@ def _with_texts(value: object, change: Callable[[str], str]) -> object:
             return value
 
 
-def _secrets_in(options: Mapping[str, object]) -> Iterator[str]:
+def _secrets_in(options: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield each secret and the name under which it stands."""
     for key, value in options.items():
         if is_secret(str(key), value):
-            yield from _texts(value)
+            yield from ((text, str(key)) for text in _texts(value))
         else:
-            yield from _secrets_within(value)
+            yield from _secrets_within(str(key), value)
 
 
-def _secrets_within(value: object) -> Iterator[str]:
+def _secrets_within(key: str, value: object) -> Iterator[tuple[str, str]]:
     match value:
         case str():
-            yield from _cut_out(value)
+            yield from ((text, key) for text in _cut_out(value))
         case Mapping():
             yield from _secrets_in(value)
         case list() | tuple():
             for item in value:
-                yield from _secrets_within(item)
+                yield from _secrets_within(key, item)
 
 
 def _texts(value: object) -> Iterator[str]:

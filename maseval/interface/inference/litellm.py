@@ -9,6 +9,7 @@ from maseval.core import provider_errors as errors
 from maseval.core.messages import ChatResponse, MessageForm
 from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
+from maseval.core.storage.redaction import environment_secrets
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
@@ -84,8 +85,8 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
 
     def _secrets(self) -> Sequence[object]:
         # Without a key LiteLLM reads one of many variables, and does not say which.
-        found = [value for name, value in os.environ.items() if name.endswith(("_KEY", "_TOKEN"))]
-        return [self._api_key, self._default_generation_params.get("api_key"), *found]
+        given = self._default_generation_params.get("api_key")
+        return [self._api_key, given, *environment_secrets()]
 
     def _translate(self, error: Exception) -> ProviderError | None:
         known = _library().exceptions

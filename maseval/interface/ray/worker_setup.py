@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.storage.redaction import Secrets, is_secret
+from maseval.core.storage.redaction import Secrets, environment_secrets, is_secret
 
 # Every machine has its own, of the same version.
 _EVERYWHERE = frozenset({"maseval", "ray", "__main__", "__mp_main__"})
@@ -185,12 +185,8 @@ class OwnSecrets:
     """The secrets of this machine, beside those that were sent to it."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
-        values = [
-            value
-            for name, value in os.environ.items()
-            if is_secret(name, value) and value not in given.values()
-        ]
-        self._secrets = Secrets(values)
+        sent = given.values()
+        self._secrets = Secrets(value for value in environment_secrets() if value not in sent)
         self._written = [each.encode("utf-8", "surrogatepass") for each in self._secrets.spellings]
 
     def are_in(self, data: bytes) -> bool:

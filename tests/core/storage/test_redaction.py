@@ -129,6 +129,61 @@ def test_a_secret_of_the_environment_is_taken_out(monkeypatch):
     assert Secrets.of({}).removed_from({"a": 'x can"ary\né0123'}) == {"a": "x <redacted>"}
 
 
+@pytest.mark.parametrize(
+    "word",
+    [
+        "assistant",
+        "reservation_id",
+        "get_reservation_details",
+        "getUserDetails",
+        "economy class",
+        "mia_li_3668",
+        "#W2378156",
+        "555-123-2002",
+        "2024-05-15",
+    ],
+)
+def test_a_word_of_a_conversation_is_no_secret_because_a_variable_holds_it(word, monkeypatch):
+    for name in ("MY_TOKEN", "PRIMARY_KEY", "LOGIN_PASSWORD"):
+        monkeypatch.setenv(name, word)
+    record = {"role": word, "content": f"the {word}", word: 1}
+
+    assert Secrets.of({}).removed_from(record) is record
+
+
+@pytest.mark.parametrize("word", ["assistant", "tool_calls", "reservation_id", "getUserDetails"])
+def test_a_plain_name_is_never_looked_for_even_if_it_is_the_key_of_a_model(word, monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", word)
+    record = {"role": word}
+
+    assert Secrets.of({"api_key": word, "url": f"http://a:{word}@b"}).removed_from(record) is record
+
+
+@pytest.mark.parametrize("name", ["SOME_API_KEY", "MY_TOKEN", "DB_PASSWORD", "AWS_SECRET"])
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "sk-proj-abcdefghijkl",
+        "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+        "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+        "AKIAIOSFODNN7EXAMPLE",
+        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "hunter2-in-production",
+        "Sommer2024",
+        "correct horse battery staple",
+        "qzwxecrvtbynumikolpaqzwxecrvtbynumikolpa",
+        "AbCdEfGhIjKlMnOpQrStUv",
+    ],
+)
+def test_what_looks_like_a_secret_is_taken_out(name, secret, monkeypatch):
+    monkeypatch.setenv(name, secret)
+
+    secrets = Secrets.of({})
+
+    assert secrets.removed_from({"said": f"it is {secret}!"}) == {"said": "it is <redacted>!"}
+    assert secrets.sources_in(f'"{secret}"') == [f"the environment variable {name}"]
+
+
 def test_what_no_secret_was_given_for_stays_the_same_object():
     record = {"text": "sk-this-was-said-by-a-model", "url": "https://a:b@host"}
 
