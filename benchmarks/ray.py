@@ -237,7 +237,7 @@ def memory_of(processes: list[int]) -> Iterator[list[int]]:
 def resident(process: int) -> int:
     """The memory of a process that no other shares, in bytes; 0 if it is over."""
     try:
-        text = Path(f"/proc/{process}/smaps_rollup").read_text()
+        text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")
     except OSError:
         return 0
     return 1024 * sum(int(size) for size in re.findall(r"^Private_\w+: +(\d+) kB", text, re.M))

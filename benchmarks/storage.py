@@ -72,7 +72,9 @@ def _tape(path: Path) -> Path:
 
 def _results(path: Path) -> Path:
     simulation: dict[str, Any] = {"task_id": "0", "trial": 0, **RECORD}
-    path.write_text(json.dumps({"info": {}, "simulations": [simulation] * SIMULATIONS}))
+    path.write_text(
+        json.dumps({"info": {}, "simulations": [simulation] * SIMULATIONS}), encoding="utf-8"
+    )
     return path
 
 

@@ -194,7 +194,7 @@ class BenchmarkSupport:
         tasks = {TaskKey(*name): str(data[str(name)]) for name in names if str(name) in data}
         if tasks:
             settings.pop("data")
-        return RecordedOutcomes(outcomes, len(folder.planned), settings, tasks=tasks)
+        return RecordedOutcomes(outcomes, len(folder.planned), settings, folder.notes, tasks)
 
     # Results files of the benchmark's own: for every command that takes a run.
 
@@ -282,7 +282,7 @@ def all_support() -> Iterator[BenchmarkSupport]:
         try:
             yield _load(each)
         except BenchmarkSupportError as error:
-            _warn_once(str(error))
+            warn_once(str(error))
 
 
 def read_results(path: Path, read: Callable[[BenchmarkSupport], T | None]) -> T:
@@ -315,5 +315,6 @@ def _load(offered: EntryPoint) -> BenchmarkSupport:
 
 
 @cache
-def _warn_once(message: str) -> None:
+def warn_once(message: str) -> None:
+    """Log a warning that was not logged before."""
     _log.warning(message)

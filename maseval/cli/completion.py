@@ -53,9 +53,10 @@ def _may_be_results(path: Path) -> bool:
 
 def tasks_of_run(context: typer.Context, incomplete: str) -> Offer:
     """Offer the tasks of the run that the command names."""
-    from maseval.app.results.finding import open_run
+    from maseval.app.results.finding import run_path
+    from maseval.runs import RunFolder
 
-    simulations = open_run(context.params["run"]).planned
+    simulations = RunFolder.read(run_path(context.params["run"])).planned
     tasks = dict.fromkeys((one.domain, one.task_id) for one in simulations)
     return _fitting(incomplete, _task_offers(list(tasks)))
 

@@ -69,6 +69,8 @@ def unbundle(
     verdict does not hold, or the data here is not that of the run.
     """
     found = commands.unbundle(file, to, verify=verify)
+    for note in found.notes:
+        stderr().print(f"[yellow]Note:[/yellow] {inert(note)}", highlight=False, soft_wrap=True)
     if as_json:
         print_json(found.to_dict())
     else:

@@ -92,7 +92,7 @@ class DataFolder:
         """Let one process at a time download, where the platform has locks."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            file = (self.root / ".lock").open("a")
+            file = (self.root / ".lock").open("ab")
         except OSError as error:
             raise _cannot_write(self.root, error) from error
         with file:
@@ -157,7 +157,7 @@ def _fetch_from(
                 missing.remove(file)
 
 
-def _wait_for_lock(file: IO[str], progress: FetchProgress) -> None:
+def _wait_for_lock(file: IO[bytes], progress: FetchProgress) -> None:
     """Wait for the lock; it is released when its file is closed or the process ends."""
     if sys.platform == "win32":
         return  # downloading twice costs time but does no harm

@@ -6,12 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from maseval.app.results.finding import UnknownRunError, holds_reports, open_recording, run_path
+from maseval.app.results.finding import (
+    UnknownRunError,
+    holds_reports,
+    open_recording,
+    open_run,
+    run_path,
+)
 from maseval.core.outcome import parse_report
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.records import iter_records
-from maseval.runs import RunFolder, Simulation, default_root, list_runs
+from maseval.runs import Simulation, default_root, list_runs
+from maseval.runs.config_file import is_run_folder
 from maseval.runs.log import DamagedRecord
 
 AnyRun = str | os.PathLike[str]
@@ -44,7 +51,7 @@ class FrameSource:
             case "reports":
                 return OpenedSource({}, None, (), _read_reports(self.path))
             case "folder":
-                folder = RunFolder.read(self.path)
+                folder = open_run(self.path)
                 planned = list(folder.planned)
                 return OpenedSource(folder.config.values, planned, folder.damaged, folder.reports())
         results = open_recording(self.path, self.options)
@@ -85,7 +92,7 @@ def _find_sources(run: AnyRun) -> list[tuple[Path, SourceForm]]:
     path = Path(run)
     if path.is_file():
         return [(path, "reports" if holds_reports(path) else "results")]
-    if path.is_dir() and not (path / "config.json").exists():
+    if path.is_dir() and not is_run_folder(path):
         if (path / "results.json").is_file():
             return [(path, "results")]
         below = sorted(each.path for each in list_runs(path))

@@ -108,7 +108,7 @@ def annotations_or_problem(run: str | os.PathLike[str]) -> tuple[Annotations, st
     """Return the tags and the note, or why they cannot be read; the run may be all right."""
     try:
         return read_annotations(run), None
-    except RunFolderError as error:
+    except (RunFolderError, OSError) as error:
         return Annotations(), str(error)
 
 

@@ -1,7 +1,9 @@
 """A bundle: one archive with all that a run consists of, and a list by which it can be checked.
 
 It holds the files of a run folder under their own names, and ``bundle.json``, which has the
-checksum of each, the seal of the log, the fingerprint of the data, and the versions of the code.
+checksum of each, the end of the log and the number of simulations in it, the fingerprint of the
+data, and the versions of the code. Its report is for those who look into the archive: anybody could
+have changed it, so opening a bundle does not take it over.
 """
 
 import hashlib
@@ -11,7 +13,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from shutil import rmtree
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 from uuid import uuid4
 
 from maseval.core.exceptions import OutputExistsError
@@ -26,11 +28,14 @@ from maseval.core.storage.zip_archive import (
     FileDigest,
     open_archive,
 )
+from maseval.runs.chain import Link, Seal
 from maseval.runs.config_file import CONFIG, LOG
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.folder import RunFolder
+from maseval.runs.log import is_session_end, last_record
 
-FORM = "maseval bundle 1"
+FORM = "maseval bundle 2"
+_FIRST_FORM = "maseval bundle 1"
 SUFFIXES = ".maseval.zip"
 MANIFEST, CERTIFICATE, REPORT, JUDGED = (
     "bundle.json",
@@ -57,12 +62,25 @@ class RunVersions(TypedDict):
     packages: Mapping[str, str]
 
 
+class BundledSimulations(TypedDict):
+    """The simulations of a bundle; ``closed`` unless its last session was killed, or cut off."""
+
+    planned: int
+    recorded: int
+    closed: bool
+
+
 class BundleManifest(TypedDict):
-    """``bundle.json``; ``sha256`` is the checksum of all else in it."""
+    """``bundle.json``; ``sha256`` is the checksum of all else in it.
+
+    ``seal`` is the number and the hash of the log's last line. ``simulations`` is not in bundles of
+    the first form.
+    """
 
     form: str
     run: str
     seal: str
+    simulations: NotRequired[BundledSimulations]
     data: object
     versions: Sequence[RunVersions]
     notes: Sequence[str]
@@ -89,10 +107,12 @@ def write_bundle(
     folder: RunFolder, target: Path, made: Mapping[str, bytes], notes: Sequence[str]
 ) -> BundleManifest:
     """Write the run and the files ``made`` from it; equal runs give equal bytes."""
-    kept = [name for name in (*REQUIRED, JUDGED) if (folder.path / name).is_file()]
+    kept = [name for name in (LOG, JUDGED) if (folder.path / name).is_file()]
     files: dict[str, Mapping[str, object]] = {}
     with atomic_file(target) as file:
         archive = ArchiveWriter(file)
+        # The file itself may be lost, and its content stands in the log as well.
+        files[CONFIG] = archive.add(CONFIG, BytesIO(folder.first_config))._asdict()
         for name in kept:
             with (folder.path / name).open("rb") as content:
                 files[name] = archive.add(name, content)._asdict()
@@ -111,12 +131,30 @@ def _manifest(
         "form": FORM,
         "run": folder.path.resolve().name,
         "seal": folder.seal,
+        "simulations": simulations_of(folder),
         "data": folder.config.values.get("data"),
         "versions": versions_of(folder),
         "notes": list(notes),
         "files": files,
     }
     return {**content, "sha256": _checksum(content)}  # type: ignore[typeddict-item]
+
+
+def simulations_of(folder: RunFolder) -> BundledSimulations:
+    """Count the simulations of a run, and look whether its last session closed."""
+    return {
+        "planned": len(folder.planned),
+        "recorded": len(folder.recorded),
+        "closed": is_session_end(last_record(folder.log)),
+    }
+
+
+def in_words(simulations: BundledSimulations) -> list[str]:
+    """Return sentences on what a run lacks of its plan, and of its end."""
+    planned, recorded = simulations["planned"], simulations["recorded"]
+    few = [f"only {recorded} of {planned} planned simulations are recorded"]
+    torn = ["its log has no closing line: the last session was killed, or the log was cut off"]
+    return few * (recorded < planned) + torn * (not simulations["closed"])
 
 
 def _checksum(content: Mapping[str, object]) -> str:
@@ -148,6 +186,7 @@ def open_bundle(
         manifest = _unpack(path, hidden, limits)
         folder = RunFolder.read(hidden)
         _check_log(path, folder, manifest)
+        Seal.write(folder.log, Link.parse(folder.seal))
         yield folder
         if os.path.lexists(target):
             raise OutputExistsError(f"{target} appeared meanwhile; choose another folder with --to")
@@ -172,6 +211,7 @@ def _unpack(path: Path, folder: Path, limits: ArchiveLimits | None) -> BundleMan
             with (folder / name).open("xb") as file:
                 digest = archive.copy(name, file, _MOST.get(name))
             _check(path, name, digest, manifest["files"][name])
+    (folder / REPORT).unlink(missing_ok=True)
     for name in (LOG, JUDGED):
         if name in manifest["files"]:
             _check_lines(path, folder / name)
@@ -183,8 +223,13 @@ def _read_manifest(path: Path, archive: ArchiveReader, target: Path) -> BundleMa
         archive.copy(MANIFEST, file, _MOST[MANIFEST])
     try:
         content = strict_json.loads(target.read_bytes())
-        fits = isinstance(content, dict) and content.keys() == BundleManifest.__annotations__.keys()
-        if not fits or content["form"] != FORM or not isinstance(content["files"], dict):
+        keys = BundleManifest.__required_keys__ | set(BundleManifest.__optional_keys__)
+        first = isinstance(content, dict) and content.get("form") == _FIRST_FORM
+        fits = isinstance(content, dict) and content.keys() == (
+            BundleManifest.__required_keys__ if first else keys
+        )
+        known = fits and content["form"] in (FORM, _FIRST_FORM)
+        if not known or not isinstance(content["files"], dict):
             raise ValueError(f"not of the form {FORM!r}")
         if content["sha256"] != _checksum(content):
             raise ValueError("it was changed after it was written")
@@ -220,3 +265,6 @@ def _check_log(path: Path, folder: RunFolder, manifest: BundleManifest) -> None:
         raise BundleError(
             f"{path}: its log ends with {folder.seal}, not with {manifest['seal']} as listed"
         )
+    listed, found = manifest.get("simulations"), simulations_of(folder)
+    if listed is not None and listed != found:
+        raise BundleError(f"{path}: its simulations are {found}, not {listed} as listed")

@@ -2,8 +2,10 @@
 
 A line's own checksum notices damage, but whoever edits a line can make its checksum right again.
 The next line then still names what was there before. So an edited, added or missing line shows,
-unless everything after it was written anew as well. The last line has no successor: whoever wants
-to notice a change of that, or a log that was written anew, keeps the run's ``seal`` elsewhere.
+unless everything after it was written anew as well. The last line has no successor, so the end of
+the log is also kept beside it when a session closes (``Seal``): a log that was cut off is noticed,
+too. Whoever wants to notice a folder that was written anew as a whole keeps the run's ``seal``
+elsewhere.
 
 Lines of earlier releases have no link; they are read as before.
 """
@@ -13,11 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from maseval.runs.exceptions import check_regular
+from maseval.core.storage import strict_json
+from maseval.core.storage.files import FileState, write_json
+from maseval.runs.exceptions import RunFolderError, check_regular
 
 LINK = "after"
 _DIGITS = 32
-_MARK = b"\xef\xbb\xbf"  # which some editors put in front of a text
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # which some editors put in front of a text
 # A line is many kilobytes long; the usual buffer would cut it into pieces.
 _BUFFER = 1 << 20
 
@@ -78,7 +82,7 @@ def lines_of(path: Path, after: LogLine | None = None) -> Iterator[LogLine]:
     with path.open("rb", buffering=_BUFFER) as file:
         file.seek(offset)
         for row, line in enumerate(file, first + 1):
-            text = line.removeprefix(_MARK)
+            text = line.removeprefix(BYTE_ORDER_MARK)
             if text and not text.isspace():
                 number += 1
                 yield LogLine(number, row, offset + len(line) - len(text), text)
@@ -132,9 +136,36 @@ class Chain:
         return Break(before, f"it was {how} after line {line.row} was written", before)
 
 
-def link_to_end(path: Path) -> Link:
-    """Return the link that the next line of a log should have."""
-    link = BEGINNING
-    for line in lines_of(path):
-        link = line.link
-    return link
+SEAL = "seal.json"
+
+
+class Seal(NamedTuple):
+    """The end of a log when a session closed: its last line, and the state of the file then."""
+
+    end: Link
+    file: tuple[int, int, int]
+    """Its size, when it was changed, and when the system last touched it."""
+
+    @classmethod
+    def read(cls, folder: Path) -> "Seal | None":
+        """Return the seal of a run; None if it has none, as in earlier releases, or a damaged one.
+
+        A log that differs from its seal only in times was perhaps copied.
+        """
+        try:
+            check_regular(folder / SEAL)
+            stored = strict_json.loads_object((folder / SEAL).read_bytes())
+            size, changed, touched = map(int, stored["file"])
+            return cls(Link.parse(stored["end"]), (size, changed, touched))
+        except (OSError, ValueError, KeyError, TypeError, RunFolderError):
+            return None
+
+    @classmethod
+    def write(cls, log: Path, end: Link) -> None:
+        """Keep the end of a log that nobody writes to any more."""
+        log.stat()  # raises if there is none
+        write_json(log.with_name(SEAL), {"end": str(end), "file": FileState.now(log)[:3]})
+
+    def fits(self, log: Path) -> bool:
+        """Return True if the log was not touched since."""
+        return FileState.now(log)[:3] == self.file

@@ -1,30 +1,100 @@
-"""``config.json``: the run that a folder belongs to, written once when the folder is created."""
+"""``config.json``: the run that a folder belongs to, written once when the folder is created.
 
+The first line of the log repeats it. A folder whose ``config.json`` is lost or damaged is read by
+that line, and resuming the run writes the file again.
+"""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import SUFFIX, sync_folder, write_json
+from maseval.core.storage.files import SUFFIX, json_bytes, sync_folder, write_bytes
 from maseval.core.tracing import now
 from maseval.core.words import excerpt
 from maseval.runs.config import RunConfig
 from maseval.runs.exceptions import RunConfigError, RunFolderError, check_regular
-from maseval.runs.log import heads_of
+from maseval.runs.log import first_record, heads_of
 
 FORMAT = 1
 CONFIG, LOG, LOCK = "config.json", "log.jsonl", "lock"
 
 
-def create(folder: Path, config: RunConfig) -> None:
-    """Make ``folder`` that of a run."""
-    described = {"format": FORMAT, "created": now(), "sha256": config.sha256}
-    write_json(folder / CONFIG, {**described, "config": config.values})
+def is_run_folder(path: Path) -> bool:
+    """Return True if a run was begun there, even if its ``config.json`` is lost."""
+    return os.path.lexists(path / CONFIG) or first_record(path / LOG) is not None
+
+
+def create(folder: Path, config: RunConfig, created: str | None = None) -> None:
+    """Make ``folder`` that of a run; one that is not ours, or damaged, is laid aside."""
+    if os.path.lexists(folder / CONFIG):
+        names = (folder / f"config-damaged-{number}.json" for number in count(1))
+        os.replace(folder / CONFIG, next(name for name in names if not os.path.lexists(name)))
+    write_bytes(folder / CONFIG, StoredConfig(created or now(), config).to_json())
     sync_folder(folder.parent)
 
 
-def read_config(folder: Path) -> tuple[str, RunConfig]:
+class StoredConfig(NamedTuple):
+    """The configuration that a run was started with; ``problem`` is what is wrong with its file.
+
+    ``lost`` is set if the file cannot be used, so that the configuration is that of the log.
+    """
+
+    created: str
+    config: RunConfig
+    problem: str | None = None
+    lost: bool = False
+
+    @property
+    def id(self) -> str:
+        """A name for the run that its folder keeps wherever it is moved."""
+        return hashlib.sha256(f"{self.created} {self.config.sha256}".encode()).hexdigest()[:16]
+
+    def to_json(self) -> bytes:
+        """Return the content of the file."""
+        described = {"format": FORMAT, "created": self.created, "sha256": self.config.sha256}
+        return json_bytes({**described, "config": self.config.values})
+
+
+def read_config(folder: Path) -> StoredConfig:
     """Return when the run was started, and its configuration then."""
-    path = folder / CONFIG
+    path, in_log = folder / CONFIG, first_record(folder / LOG)
+    try:
+        found = _read_file(path)
+    except _LostConfigError as error:
+        if in_log is None:
+            raise RunFolderError(error.refusal) from error
+        problem = f"{error}; the configuration is read from the first line of the log"
+        return _of_log(in_log, problem, lost=True)
+    if in_log is None or in_log["sha256"] == found.config.sha256:
+        return found
+    of_log = _of_log(in_log)
+    differences = "; ".join(found.config.differences(of_log.config)) or "only in its notes"
+    problem = (
+        f"{path} is not the one that the log began with ({excerpt(differences)}); the log's "
+        "counts. Restore the file from a copy, or remove it: resuming the run writes it again"
+    )
+    return of_log._replace(problem=problem)
+
+
+class _LostConfigError(Exception):
+    """The file is missing, damaged or edited."""
+
+    def __init__(self, problem: str, refusal: str) -> None:
+        super().__init__(problem)
+        self.refusal = refusal
+
+
+def _of_log(
+    record: Mapping[str, Any], problem: str | None = None, lost: bool = False
+) -> StoredConfig:
+    return StoredConfig(str(record["at"]), RunConfig.of(record["config"]), problem, lost)
+
+
+def _read_file(path: Path) -> StoredConfig:
     try:
         check_regular(path)
         stored = strict_json.loads(path.read_bytes())
@@ -32,36 +102,41 @@ def read_config(folder: Path) -> tuple[str, RunConfig]:
         known = stored["format"] == FORMAT
         intact = stored["sha256"] == config.sha256
     except (FileNotFoundError, NotADirectoryError):
-        raise RunFolderError(
-            f"{folder} is not a run folder: it has no {CONFIG}; "
-            "`maseval runs` and list_runs() list the existing runs"
+        raise _LostConfigError(
+            f"{path} is missing",
+            f"{path.parent} is not a run folder: it has no {CONFIG}; "
+            "`maseval runs` and list_runs() list the existing runs",
         ) from None
-    except (ValueError, KeyError, TypeError, ConfigurationError) as error:
-        raise RunFolderError(
-            f"{path} is damaged ({type(error).__name__}: {excerpt(error)}); restore it from a "
-            "copy, or choose another folder"
-        ) from error
+    except RunFolderError as error:
+        raise _LostConfigError(str(error).partition(";")[0], str(error)) from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        problem = f"{path} is damaged ({type(error).__name__}: {excerpt(error)})"
+        way_out = "restore it from a copy, or choose another folder"
+        raise _LostConfigError(problem, f"{problem}; {way_out}") from error
     if not known:
         raise RunFolderError(
             f"{path} has format {stored['format']!r}, and this version of maseval reads {FORMAT}"
         )
     if not intact:
-        raise RunFolderError(
-            f"{path} was edited: its hash does not match its content; restore it, because the "
-            "results belong to the original configuration"
-        )
-    return created, config
+        problem = f"{path} was edited: its hash does not match its content"
+        way_out = "restore it, because the results belong to the original configuration"
+        raise _LostConfigError(problem, f"{problem}; {way_out}")
+    return StoredConfig(created, config)
 
 
 def current_config(folder: Path) -> RunConfig:
     """Return the configuration with everything added since the run was started."""
-    _, first = read_config(folder)
+    first = read_config(folder).config
     return heads_of(folder / LOG).config or first
 
 
 def check_usable(folder: Path, wanted: RunConfig) -> None:
     """Raise unless ``folder`` is free, or holds the wanted run or the beginning of it."""
-    if (folder / CONFIG).exists():
+    if is_run_folder(folder):
+        stored = read_config(folder)
+        if stored.problem and not stored.lost:
+            raise RunFolderError(stored.problem)
+        check_regular(folder / LOCK)
         check_same_run(folder, current_config(folder), wanted)
         return
     try:
@@ -71,7 +146,7 @@ def check_usable(folder: Path, wanted: RunConfig) -> None:
     except NotADirectoryError:
         raise RunFolderError(f"{folder} is a file; choose another path for the run") from None
     # Leftovers of a process that was killed while it created the folder do not matter.
-    foreign = {name for name in names if name != LOCK and not name.endswith(SUFFIX)}
+    foreign = {name for name in names if not name.startswith(LOCK) and not name.endswith(SUFFIX)}
     if foreign:
         raise RunFolderError(
             f"{folder} holds other files, such as {min(foreign)!r}, and no {CONFIG}; "

@@ -1,8 +1,9 @@
 """A run on disk: its configuration, and every simulation it has finished.
 
 ``config.json`` is written once, ``log.jsonl`` only ever grows, one synced line for each finished
-simulation, and ``lock`` names the process that writes. No file is named after a task, and nothing
-is ever rewritten: tasks or trials that are added later are a line of the log.
+simulation, and ``lock`` names the process that writes. No file is named after a task, and none of
+these is ever rewritten: tasks or trials that are added later are a line of the log. ``seal.json``
+is the end of the log when the last session closed, by which a log that was cut off is noticed.
 """
 
 import logging
@@ -17,19 +18,26 @@ from maseval.core.outcome import Score
 from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
-from maseval.core.storage.records import RecordWriter, mend, seal_json
+from maseval.core.storage.records import (
+    RecordWriter,
+    drop_rescued,
+    mend,
+    rescued_files,
+    seal_json,
+)
 from maseval.core.storage.redaction import Secrets
 from maseval.core.tracing import now
 from maseval.core.words import excerpt
-from maseval.runs.chain import LINK, Link, lines_of, link_to_end
+from maseval.runs.chain import BEGINNING, LINK, Link, Seal, lines_of
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.config_file import (
-    CONFIG,
     LOCK,
     LOG,
+    StoredConfig,
     check_same_run,
     check_usable,
     create,
+    is_run_folder,
     read_config,
 )
 from maseval.runs.exceptions import (
@@ -39,21 +47,21 @@ from maseval.runs.exceptions import (
     check_regular,
     writing,
 )
-from maseval.runs.lock import FolderLock
+from maseval.runs.lock import FolderLock, holder_of
 from maseval.runs.log import (
     DamagedRecord,
     LogContents,
     ReportPlace,
     SessionEnd,
+    config_record,
     contents_of,
+    damage_in_words,
     report_at,
     shared_id,
 )
 from maseval.runs.report_line import check_report, report_record, simulation_of
 
 logger = logging.getLogger(__name__)
-
-RESCUED = "log.rescued*.jsonl"
 
 
 class RunFolder:
@@ -66,14 +74,15 @@ class RunFolder:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Read the folder as it is now; ``read`` and ``open`` state the intent more clearly."""
         self.path = Path(path)
-        self.created, first = read_config(self.path)
+        self._stored = read_config(self.path)
+        self.created = self._stored.created
         contents = contents_of(self.log)
-        self.config = contents.config or first
+        self.config = contents.config or self._stored.config
         self.damaged: list[DamagedRecord] = contents.damaged
         self.set_aside: Path | None = None
         self._contents: LogContents = contents
         self._end, self._size = contents.end, 0
-        self._extended = contents.config is not None
+        self._extended = self.config.sha256 != self._stored.config.sha256
         self._secrets = Secrets.of({})
         self._replaced: set[str] = set()
         self._lock: FolderLock | None = None
@@ -132,8 +141,7 @@ class RunFolder:
                 folder = cls._begin(path, wanted)
             folder._lock, folder._secrets = lock, secrets
             folder._extend_to(wanted)
-            for rescued in sorted(filter(Path.is_file, path.glob(RESCUED))):
-                folder.adopt(rescued)
+            folder._take_over_rescued()
         except BaseException:
             lock.release()
             raise
@@ -142,15 +150,22 @@ class RunFolder:
 
     @classmethod
     def _begin(cls, path: Path, wanted: RunConfig) -> "RunFolder":
-        if not (path / CONFIG).exists():
-            create(path, wanted)
         check_regular(path / LOG)
+        if not is_run_folder(path):
+            create(path, wanted)
+        stored = read_config(path)
+        if stored.lost:
+            create(path, stored.config, stored.created)
         aside = mend(path / LOG) if (path / LOG).exists() else None
         folder = cls(path)
+        if stored.lost:
+            logger.warning("%s; it was written again", stored.problem)
         # Checked before the folder was locked, but another process may have used it since.
         check_same_run(path, folder.config, wanted)
         folder.set_aside, folder._writer = aside, RecordWriter(path / LOG, resume=True)
         folder._size = folder.log.stat().st_size
+        if folder._end == BEGINNING:
+            folder._append(folder._writer, config_record(folder.config, folder.created))
         return folder
 
     @property
@@ -165,6 +180,21 @@ class RunFolder:
         Kept elsewhere, it shows later whether any line of the log has changed since.
         """
         return str(self._end)
+
+    @property
+    def id(self) -> str:
+        """A name for the run that it keeps wherever its folder is moved."""
+        return self._stored.id
+
+    @property
+    def first_config(self) -> bytes:
+        """The content of ``config.json`` as it should be."""
+        return self._stored.to_json()
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences on what is damaged, missing or waiting, for whoever looks at the results."""
+        return notes_on_folder(self, self._stored, torn=self._contents.torn)
 
     @property
     def shared(self) -> list[object]:
@@ -234,18 +264,34 @@ class RunFolder:
         self._contents.places[Simulation.of(report)] = place
 
     def adopt(self, path: str | os.PathLike[str]) -> list[Simulation]:
-        """Add reports that were kept elsewhere, for simulations that have none here.
+        """Add reports that were kept elsewhere, unless the simulation has a later one here.
 
-        For files that ``RunWriteError.rescued`` names; ``open`` adds those within the folder.
+        For files that ``RunWriteError.rescued`` names. ``open`` adds those that were rescued beside
+        the log or to the temporary folder of this machine, and removes their files.
         """
-        adopted = []
-        for record in _rescued_reports(Path(path)):
-            simulation = simulation_of(record)
-            if simulation in self.planned and simulation not in self._contents.places:
+        return self._adopt(Path(path))[0]
+
+    def _adopt(self, path: Path) -> tuple[list[Simulation], bool]:
+        """Add the reports of a file; return those added, and whether all could be read."""
+        adopted, whole = [], True
+        for record in _rescued_reports(path):
+            if record is None:
+                whole = False
+            elif _is_waiting(record, self):
+                simulation = simulation_of(record)
                 offset = self._append(self._open_writer(), record)
                 self._contents.places[simulation] = ReportPlace(offset, record["status"])
                 adopted.append(simulation)
-        return adopted
+        return adopted, whole
+
+    def _take_over_rescued(self) -> None:
+        for path in rescued_files(self.log, self.id):
+            adopted, whole = self._adopt(path)
+            if adopted:
+                message = "%s: took over %d reports that had been rescued to %s"
+                logger.warning(message, self.path, len(adopted), path)
+            if whole:
+                drop_rescued(path)
 
     def whole_record(self, report: Report) -> dict[str, object]:
         """Return the record of a report, with all it shares with others, without secrets."""
@@ -293,9 +339,11 @@ class RunFolder:
         """End the session and release the lock; may be called twice."""
         writer, self._writer = self._writer, None
         if writer is not None:
-            # This line only saves counting later, so a full disk is not reported again.
+            # Both only help readers, so a full disk is not reported again.
             try:
                 self._append(writer, self._closing())
+                with writing(self.path, "cannot be sealed"):
+                    Seal.write(self.log, self._end)
             except RunWriteError as error:
                 logger.debug("%s", error)
             writer.close()
@@ -328,7 +376,7 @@ class RunFolder:
             if self._size != self.log.stat().st_size:
                 # An append that was interrupted after its last byte, or a second writer where the
                 # file system has no locks.
-                self._end = link_to_end(self.log)
+                self._end = contents_of(self.log).end
             line = seal_json(f'{{"{LINK}": "{self._end}", {text[1:]}')
             offset = writer.append_line(line)
             self._end, self._size = Link.of(self._end.number + 1, line), offset + len(line) + 1
@@ -348,8 +396,7 @@ class RunFolder:
     def _extend_to(self, wanted: RunConfig) -> None:
         if wanted.planned.keys() == self.config.planned.keys():
             return
-        record = {"kind": "extended", "at": now(), "config": wanted.values}
-        self._append(self._open_writer(), {**record, "sha256": wanted.sha256})
+        self._append(self._open_writer(), config_record(wanted, now()))
         self.config, self._extended = wanted, True
 
     def _take_over(self, other: "RunFolder") -> None:
@@ -388,8 +435,8 @@ class RunFolder:
             logger.warning(message, self.log, damage)
 
 
-def _rescued_reports(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the reports that were kept in a file, and log which of its lines are none."""
+def _rescued_reports(path: Path) -> Iterator[dict[str, Any] | None]:
+    """Yield the reports that were kept in a file; None, and a warning, for lines that are none."""
     for line in lines_of(path):
         try:
             record = strict_json.loads_object(line.text)
@@ -397,8 +444,37 @@ def _rescued_reports(path: Path) -> Iterator[dict[str, Any]]:
         except (ValueError, KeyError, TypeError) as error:
             message = "%s, line %d is not a report and stays there: %s"
             logger.warning(message, path, line.row, excerpt(error))
+            yield None
         else:
             yield record
+
+
+def _is_waiting(record: Mapping[str, Any], run: "Recording") -> bool:
+    """Return True if a rescued report is the latest on a simulation of the run."""
+    simulation = simulation_of(record)
+    if simulation not in run.recorded:
+        return simulation in run.planned
+    begun, before = record.get("started_at"), run.report(simulation).get("started_at")
+    return str(begun or "") > str(before or "")
+
+
+def notes_on_folder(run: "Recording", stored: StoredConfig, *, torn: bool = False) -> list[str]:
+    """Return sentences on what is damaged, missing or waiting in a run folder."""
+    notes = [stored.problem] if stored.problem else []
+    if damage := damage_in_words(run.damaged):
+        count = sum(one in run.recorded for one in run.planned)
+        notes.append(
+            f"{damage}; {count} of {len(run.planned)} planned simulations are recorded, and "
+            "resuming the run makes the others"
+        )
+    elif torn and holder_of(run.path / LOCK) is None:
+        notes.append("the last line of its log is cut off, as after a kill, and does not count")
+    for path in rescued_files(run.path / LOG, stored.id):
+        found = [each for each in _rescued_reports(path) if each and _is_waiting(each, run)]
+        if found:
+            words = f"{len(found)} more reports were rescued to {path}"
+            notes.append(f"{words}; resuming the run takes them over")
+    return notes
 
 
 class Recording(Protocol):

@@ -1,7 +1,7 @@
 """The existing runs, and the progress of each."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -11,25 +11,35 @@ from maseval.core.outcome import Score
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.storage.files import SUFFIX
 from maseval.runs.annotations import Annotations, annotations_or_problem
+from maseval.runs.chain import Seal
 from maseval.runs.config import RunConfig
-from maseval.runs.config_file import CONFIG, LOCK, LOG, read_config
+from maseval.runs.config_file import CONFIG, LOCK, LOG, is_run_folder, read_config
 from maseval.runs.exceptions import RunFolderError, check_regular
 from maseval.runs.lock import Holder, holder_of
-from maseval.runs.log import heads_of, is_session_end, last_record
+from maseval.runs.log import (
+    DamagedRecord,
+    damage_in_words,
+    heads_of,
+    is_session_end,
+    last_record,
+)
 from maseval.runs.verdict_check import recall_check
+
+RunProgress = Literal["running", "complete", "incomplete", "damaged"]
 
 
 @dataclass(frozen=True)
 class RunState:
     """The progress of a run: ``done`` ran to an end, ``failed`` is retried when it is resumed.
 
-    It is complete if every planned simulation has a verdict. ``cost`` (in usd), ``tokens``,
-    ``pass_1`` and the number of ``verdicts`` are None until a session has ended that counted them.
-    ``unconfirmed`` says which recorded verdicts did not hold when they were last checked.
+    It is complete if every planned simulation has a verdict, and damaged if not all of it can be
+    read; ``problem`` says why. ``cost`` (in usd), ``tokens``, ``pass_1`` and the number of
+    ``verdicts`` are None until a session has ended that counted them. ``unconfirmed`` says which
+    recorded verdicts did not hold when they were last checked.
     """
 
     path: Path
-    state: Literal["running", "complete", "incomplete", "damaged"]
+    state: RunProgress
     done: int = 0
     failed: int = 0
     planned: int = 0
@@ -59,8 +69,8 @@ def default_root() -> Path:
 def list_runs(root: str | os.PathLike[str] | None = None) -> list[RunState]:
     """Return the runs under ``root``, the latest first.
 
-    Uses the counts that each log ends with. Only opening a run checks that all its records are
-    intact.
+    Uses the counts that each log ends with. A log that was touched since its session closed, or
+    that was not closed, is checked line by line; one that was not is checked when it is opened.
     """
     folder = default_root() if root is None else Path(root)
     return sorted(map(run_state, _run_folders(folder)), key=lambda run: run.updated, reverse=True)
@@ -70,20 +80,24 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
     """Return the progress of the run at ``path``."""
     path = Path(path)
     try:
-        started, config = read_config(path)
+        stored = read_config(path)
         check_regular(path / LOG)
         check_regular(path / LOCK)
-    except RunFolderError as error:
+        counts, damaged = _counts(path / LOG, stored.config)
+    except (RunFolderError, OSError) as error:  # OSError: a log that may not be read
         return RunState(path, "damaged", updated=_change_time(path / CONFIG), problem=str(error))
-    annotations, problem = annotations_or_problem(path)
-    holder, counts = holder_of(path / LOCK), _counts(path / LOG, config)
+    annotations, unreadable = annotations_or_problem(path)
+    holder = holder_of(path / LOCK)
+    sound = not damaged and not stored.problem
+    ended: RunProgress = "complete" if counts.is_complete else "incomplete"
     return RunState(
         path,
-        "running" if holder else "complete" if counts.is_complete else "incomplete",
-        started=started,
-        updated=_change_time(path / LOG) or started,
+        "running" if holder else ended if sound else "damaged",
+        started=stored.created,
+        updated=_change_time(path / LOG) or stored.created,
         holder=holder,
-        problem=problem,
+        problem="; ".join(filter(None, [stored.problem, damage_in_words(damaged), unreadable]))
+        or None,
         annotations=annotations,
         unconfirmed=recall_check(path / LOG) or None,
         **counts._asdict(),
@@ -107,37 +121,44 @@ class _Counts(NamedTuple):
         return self.planned == self.done and self.verdicts in (None, self.planned)
 
 
-def _counts(log: Path, config: RunConfig) -> _Counts:
-    """Return the counts that the log ends with, or those of its lines in an open session."""
-    closing = last_record(log)
-    if is_session_end(closing):
+def _counts(log: Path, config: RunConfig) -> tuple[_Counts, Sequence[DamagedRecord]]:
+    """Return the counts that the log ends with, if it was not touched since.
+
+    Else those of its lines, which are all read, and which of them are damaged.
+    """
+    closing, seal = last_record(log), Seal.read(log.parent)
+    untouched = seal is None or seal.fits(log)
+    heads = None if untouched and is_session_end(closing) else heads_of(log)
+    if is_session_end(closing) and (heads is None or not heads.damaged):
         done, planned, verdicts = closing["done"], closing["planned"], closing.get("verdicts")
         # Versions that wrote no number of verdicts counted what had none as failed.
         known = verdicts is not None or done == planned
-        return _Counts(
+        counts = _Counts(
             *(done, closing["failed"], planned),
             closing["config"] or config.values,
             *(closing.get("cost"), closing.get("tokens")),
             closing.get("pass_1") if known else None,
             verdicts,
         )
-    heads = heads_of(log)
+        return counts, ()
+    heads = heads or heads_of(log)
     config = heads.config or config
     ended = [heads.places[one].status for one in config.planned if one in heads.places]
     failed = sum(status in NO_VERDICT_STATUSES for status in ended)
-    return _Counts(len(ended) - failed, failed, len(config.planned), config.values)
+    return _Counts(len(ended) - failed, failed, len(config.planned), config.values), heads.damaged
 
 
 def _run_folders(root: Path) -> Iterator[Path]:
     try:
-        entries = list(os.scandir(root))
+        names = sorted(os.listdir(root))
     except FileNotFoundError:
         return
-    for entry in entries:
-        if entry.name.startswith(".") and entry.name.endswith(SUFFIX):  # one that is being made
+    for name in names:
+        if name.startswith(".") and name.endswith(SUFFIX):  # one that is being made
             continue
-        if entry.is_dir() and (Path(entry.path) / CONFIG).exists():
-            yield Path(entry.path)
+        # Not with every entry's own type: a link may lead in a circle, or to what is not allowed.
+        if is_run_folder(root / name):
+            yield root / name
 
 
 def _change_time(path: Path) -> str:

@@ -1,6 +1,9 @@
 """One writer for each run folder, known by name.
 
-The operating system's lock decides; the content of the file only says who holds it.
+The operating system's lock decides; the content of the file only says who holds it. Where the file
+system has no locks, as some in a network, a second file decides: only one process can make
+``lock.owner``, and it removes it at the end. That of a process which died on this machine is
+replaced; of one on another machine nobody here can tell whether it is still running.
 """
 
 import itertools
@@ -62,12 +65,15 @@ class FolderLock:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._owner = path.with_name(f"{path.name}.owner")
+        self._owns = False
         check_regular(path)
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             self._acquire()
             self._write(strict_json.dumps(asdict(Holder.this_process())))
         except BaseException:
+            self._disown()
             os.close(self._descriptor)
             raise
 
@@ -77,6 +83,7 @@ class FolderLock:
             # The lock must end even if the disk is full or gone and the name cannot be cleared.
             with suppress(OSError):
                 self._write("")
+            self._disown()
             os.close(self._descriptor)
             self._descriptor = -1
 
@@ -84,18 +91,73 @@ class FolderLock:
         for attempt in range(_ATTEMPTS):
             if attempt:
                 time.sleep(_PAUSE)
-            if _free(self._descriptor, self.path):
+            try:
+                if lock(self._descriptor):
+                    break
+            except LocksUnavailableError:
+                self._own()
                 return
-        holder = _read(self.path) or "another process (name unknown)"
-        raise RunLockedError(
-            f"{self.path.parent} is being written to by {holder}; "
-            "wait for it to end, stop it, or choose another folder"
-        )
+        else:
+            raise self._held_by(_read(self.path))
+        owner = _read(self._owner)
+        if owner is not None and owner.is_alive:  # on a machine that has no locks here
+            raise self._held_by(owner, self._owner)
+
+    def _own(self) -> None:
+        """Make the file that only one process can make."""
+        holder = _read(self.path)
+        if holder is not None and holder.is_alive:  # perhaps on a machine that has locks here
+            raise self._held_by(holder, self.path)
+        if os.path.lexists(self._owner):
+            self._remove_dead_owner()
+        try:
+            _create(self._owner)
+        except FileExistsError:
+            raise self._held_by(_read(self._owner), self._owner) from None
+        self._owns = True
+
+    def _remove_dead_owner(self) -> None:
+        owner = _read(self._owner)
+        if owner is None or owner.is_alive:
+            raise self._held_by(owner, self._owner)
+        # Of several that find it dead one has its turn, and looks again.
+        turn = self._owner.with_name(f"{self._owner.name}-{owner.pid}")
+        try:
+            _create(turn)
+        except FileExistsError:
+            raise self._held_by(_read(turn), turn) from None
+        try:
+            if _read(self._owner) == owner:
+                self._owner.unlink()
+        finally:
+            turn.unlink()
+
+    def _disown(self) -> None:
+        if self._owns:
+            with suppress(OSError):
+                self._owner.unlink()
+            self._owns = False
+
+    def _held_by(self, holder: Holder | None, file: Path | None = None) -> RunLockedError:
+        named = holder or "another process (name unknown)"
+        ways_out = "wait for it to end, stop it, or choose another folder"
+        if file is not None:
+            ways_out += f"; if that process is gone, remove {file}"
+        return RunLockedError(f"{self.path.parent} is being written to by {named}; {ways_out}")
 
     def _write(self, text: str) -> None:
         os.ftruncate(self._descriptor, 0)
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         os.write(self._descriptor, text.encode("ascii"))
+
+
+def _create(path: Path) -> None:
+    """Make a file that names this process; raises if it exists."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        os.write(descriptor, strict_json.dumps(asdict(Holder.this_process())).encode("ascii"))
+    finally:
+        os.close(descriptor)
 
 
 def holder_of(path: Path) -> Holder | None:
@@ -108,7 +170,9 @@ def holder_of(path: Path) -> Holder | None:
     except OSError:
         return None
     try:
-        return None if _free(descriptor, path, shared=True) else holder
+        return None if lock(descriptor, shared=True) else holder
+    except LocksUnavailableError:
+        return holder
     finally:
         os.close(descriptor)
 
@@ -122,15 +186,6 @@ def _read(path: Path) -> Holder | None:
     texts = (holder.host, holder.since, holder.command, holder.born or "")
     known = type(holder.pid) is int and all(isinstance(text, str) for text in texts)
     return holder if known else None
-
-
-def _free(descriptor: int, path: Path, *, shared: bool = False) -> bool:
-    """Take the lock if it is free; where there are no locks, check that its holder is dead."""
-    try:
-        return lock(descriptor, shared=shared)
-    except LocksUnavailableError:
-        holder = _read(path)
-        return holder is None or not holder.is_alive
 
 
 def _command() -> str:

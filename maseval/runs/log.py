@@ -3,15 +3,15 @@
 Each line is a JSON object with a checksum, a link to the line before (``maseval.runs.chain``) and a
 ``kind``. A *report* is one finished simulation.
 *shared* is the ``config["benchmark"]`` of the reports that name its id, written once for each
-session. *extended* is the configuration from there on, after tasks or trials were added. *closed*
-ends a session with its counts, so that listing runs need not read whole logs. What the traces of a
-report hold several times is written once (``repeats``).
+session. *extended* is the configuration from there on: the first line is that of the run's start,
+so that a log can be read without ``config.json``, and another follows when tasks or trials are
+added. *closed* ends a session with its counts, so that listing runs need not read whole logs. What
+the traces of a report hold several times is written once (``report_line``).
 """
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -23,9 +23,18 @@ from maseval.core.report import Report
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import seal_problem
 from maseval.core.words import excerpt
-from maseval.runs.chain import BEGINNING, LINK, Chain, Link, LogLine, lines_of
+from maseval.runs.chain import (
+    BEGINNING,
+    BYTE_ORDER_MARK,
+    LINK,
+    Chain,
+    Link,
+    LogLine,
+    Seal,
+    lines_of,
+)
 from maseval.runs.config import RunConfig, Simulation
-from maseval.runs.exceptions import RunFolderError
+from maseval.runs.exceptions import RunFolderError, check_regular
 from maseval.runs.report_line import (
     check_report,
     report_of,
@@ -35,6 +44,7 @@ from maseval.runs.report_line import (
 
 _UNREADABLE = (ValueError, KeyError, TypeError)
 _END_OF_HEAD = b', "shared": '
+_LONGEST_CONFIG = 64 << 20
 
 
 class DamagedRecord(NamedTuple):
@@ -45,6 +55,14 @@ class DamagedRecord(NamedTuple):
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.reason}"
+
+
+def damage_in_words(damaged: Sequence[DamagedRecord]) -> str | None:
+    """Say in how many places a log is damaged, and what the first is; None if it is not."""
+    if not damaged:
+        return None
+    places = "one place" if len(damaged) == 1 else f"{len(damaged)} places, first"
+    return f"its log is damaged in {places} ({damaged[0]})"
 
 
 class ReportPlace(NamedTuple):
@@ -107,7 +125,7 @@ class LogContents:
                 raise ValueError(f"unknown kind {excerpt(unknown, 40)!r}")
 
 
-def _read_record(line: bytes, *, skim: bool) -> dict[str, object]:
+def _read_record(line: bytes, *, skim: bool = False) -> dict[str, object]:
     """Return the record of a line; raises if anything in it is not as it was written."""
     problem = seal_problem(line)
     record = skim_report(line) if skim and problem is None else None
@@ -120,6 +138,15 @@ def _read_record(line: bytes, *, skim: bool) -> dict[str, object]:
     return record
 
 
+def _read_head(line: bytes) -> dict[str, object]:
+    """Return the beginning of a report, or all of another record; raises for a changed line."""
+    end = line.find(_END_OF_HEAD)
+    record = strict_json.loads_object(line if end < 0 else line[:end] + b"}")
+    if problem := seal_problem(line):
+        raise ValueError(problem)
+    return record
+
+
 def shared_id(benchmark: object) -> str:
     """Return a name for what many reports share."""
     return hashlib.sha256(strict_json.dumps(benchmark).encode()).hexdigest()[:16]
@@ -127,10 +154,23 @@ def shared_id(benchmark: object) -> str:
 
 def contents_of(path: Path) -> LogContents:
     """Read the whole log, every record to its last byte."""
-    reading = LogReading()
+    return _read_all(path, LogReading())
+
+
+def heads_of(path: Path) -> LogContents:
+    """Read the heads of all reports, many times faster than ``contents_of``.
+
+    Skips what reports share. Checks that each line is as it was written, but not its content.
+    """
+    contents = _read_all(path, LogReading(read=_read_head))
+    contents.shared.clear()
+    return contents
+
+
+def _read_all(path: Path, reading: "LogReading") -> LogContents:
     for line in lines_of(path):
         reading.take(line)
-    return reading.finish()
+    return reading.finish(Seal.read(path.parent))
 
 
 OnReport = Callable[[dict[str, Any], int, Mapping[str, object]], object]
@@ -140,8 +180,9 @@ OnReport = Callable[[dict[str, Any], int, Mapping[str, object]], object]
 class LogReading:
     """A log as it is read, in which a line counts once the next one has named it.
 
-    Begins with what is known of the lines up to one that is intact, if anything. Where ``skim``
-    is set, the traces of a report have only why its conversation ended.
+    Begins with what is known of the lines up to one that is intact, if anything. ``read`` gives the
+    record of a line, or raises; that of ``skimming`` has only why its conversation ended for
+    traces.
     """
 
     def __init__(
@@ -150,20 +191,20 @@ class LogReading:
         chain: Chain | None = None,
         on_report: OnReport | None = None,
         *,
-        skim: bool = False,
+        read: Callable[[bytes], dict[str, object]] = _read_record,
     ) -> None:
         self.settled = contents or LogContents()
         """The contents of those lines that the next one has named."""
         self.chain = chain or Chain()
         self._on_report = on_report
-        self._skim = skim
+        self._read = read
         self._waiting: tuple[LogLine, dict[str, Any]] | None = None
         self._last: LogLine | None = None
 
     def take(self, line: LogLine) -> bool:
         """Read one line, and return whether it is intact."""
         try:
-            record = _read_record(line.text, skim=self._skim)
+            record = self._read(line.text)
             self.settled.prepare(record, line.offset)
             named = Link.parse(record[LINK]) if LINK in record else None
         except _UNREADABLE as error:
@@ -200,16 +241,22 @@ class LogReading:
             copied.add(self._waiting[1], self._waiting[0].offset)
         return copied
 
-    def finish(self) -> LogContents:
-        """Return the contents at the end of the log."""
-        self._settle()
-        self.settled.end = self._end
+    def finish(self, seal: Seal | None = None) -> LogContents:
+        """Return the contents at the end of the log, which ``seal`` knows if a session closed."""
+        self.settled.end = end = self._end
+        row = 0 if self._last is None else self._last.row
+        found = None if seal is None else end_damage(end, seal, row, torn=self.settled.torn)
+        self._settle(self._last if seal and found and end.number == seal.end.number else None)
+        self.settled.damaged += [found] if found else []
         return self.settled
 
     @property
     def _end(self) -> Link:
         # Not with every line: hashing takes as long as a third of reading.
-        return self.settled.end if self._last is None else self._last.link
+        if self._last is None:
+            return self.settled.end
+        number, digest = self._last.link
+        return Link(number + self.chain.missing, digest)
 
     def _settle(self, void: LogLine | None = None) -> None:
         if self._waiting is not None and self._waiting[0] is not void:
@@ -220,31 +267,55 @@ class LogReading:
         self.settled.damaged.append(DamagedRecord(line.row, reason))
 
 
-def heads_of(path: Path) -> LogContents:
-    """Read the heads of all reports, many times faster than ``contents_of``.
+skimming = partial(_read_record, skim=True)
 
-    Skips what reports share, and every line that cannot be read; verifies nothing.
+
+def end_damage(end: Link, seal: Seal, row: int, *, torn: bool = False) -> DamagedRecord | None:
+    """Return what is wrong with the end of a log; None if it is that of its seal, or later.
+
+    ``row`` is that of the last line. What was sealed and then followed by other lines is named by
+    the next of them.
     """
-    contents = LogContents()
-    for each in lines_of(path):
-        line, end = each.text, each.text.find(_END_OF_HEAD)
-        with suppress(*_UNREADABLE):
-            contents.add(
-                strict_json.loads_object(line if end < 0 else line[:end] + b"}"), each.offset
-            )
-    contents.shared.clear()
-    return contents
+    missing = seal.end.number - end.number
+    if missing > 0 or (missing == 0 and torn):
+        missing += torn
+        lines = "the last line is" if missing == 1 else f"the last {missing} lines are"
+        return DamagedRecord(row + (not torn), f"{lines} missing or cut off")
+    if missing == 0 and end != seal.end:
+        return DamagedRecord(row, "it was changed after its session closed")
+    return None
 
 
 def last_record(path: Path, at_most: int = 1 << 18) -> dict[str, object]:
-    """Return the last line if it is whole and short, else nothing."""
+    """Return the last line if it is whole, short and as it was written, else nothing."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - at_most))
-            return strict_json.loads_object(file.read().splitlines(keepends=True)[-1])
+            line = file.read().splitlines(keepends=True)[-1]
+        return {} if seal_problem(line) else strict_json.loads_object(line)
     except (OSError, ValueError, IndexError):
         return {}
+
+
+def config_record(config: RunConfig, at: str) -> dict[str, object]:
+    """Return the line of a configuration that holds from there on."""
+    return {"kind": "extended", "at": at, "config": config.values, "sha256": config.sha256}
+
+
+def first_record(log: Path) -> dict[str, object] | None:
+    """Return the first line if it is the configuration of the run's start.
+
+    Logs of earlier releases have no such line.
+    """
+    try:
+        check_regular(log)
+        with log.open("rb") as file:
+            record = _read_head(file.readline(_LONGEST_CONFIG).removeprefix(BYTE_ORDER_MARK))
+        known = record["kind"] == "extended" and Link.parse(record[LINK]) == BEGINNING
+    except (OSError, RunFolderError, *_UNREADABLE):
+        return None
+    return record if known and record.keys() >= {"at", "config", "sha256"} else None
 
 
 def is_session_end(record: Mapping[str, object]) -> TypeGuard[SessionEnd]:

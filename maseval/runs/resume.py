@@ -55,7 +55,7 @@ class RunRecorder(BenchmarkCallback):
 
     def _rescue(self) -> None:
         assert self.error is not None
-        rescue = Rescue(self.folder.log)
+        rescue = Rescue(self.folder.log, self.folder.id)
         for report in self._waiting:
             rescue.keep(self.folder.whole_record(report), self.error)
         rescue.close()

@@ -7,6 +7,7 @@ finished before a kill must be there after it, and the run that is finished in t
 one that was never disturbed.
 """
 
+import errno
 import json
 import os
 import random
@@ -19,10 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from maseval.core.report import normalise
-from maseval.core.storage.records import seal_record
+from maseval.core.storage.records import Rescue, seal_record
 from maseval.runs import RunFolder
+from maseval.runs.config_file import is_run_folder
 
 LOG, CONFIG, LOCK, RESCUED = "log.jsonl", "config.json", "lock", "log.rescued.jsonl"
+SEAL = "seal.json"
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,29 @@ def _add_byte_order_mark(folder: Path) -> None:
     log.write_bytes(b"\xef\xbb\xbf" + log.read_bytes())
 
 
+def _cut(lines: list[bytes], number: int) -> None:
+    """Cut the log behind its last report but one."""
+    reports = [place for place, line in enumerate(lines) if b'"kind": "report"' in line]
+    del lines[reports[-1] :]
+
+
+def _fill_disk(folder: Path) -> None:
+    """Leave the folder as a full disk does: the last report is rescued to the temporary folder."""
+    run = RunFolder.read(folder)
+    *_, last = run.reports()
+    rewrite_log(folder, _cut)
+    (folder / SEAL).unlink()
+    # Nothing can be made below a file, so that only the temporary folder is left.
+    rescue = Rescue(folder / LOG / LOG, run.id)
+    rescue.keep(run.whole_record(last), OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    rescue.close()
+
+
+def _edit_config(folder: Path) -> None:
+    text = (folder / CONFIG).read_text(encoding="utf-8")
+    (folder / CONFIG).write_text(text.replace('"trials": ', '"trials": 1'), encoding="utf-8")
+
+
 _ODD_LOCK: Mapping[str, object] = {"pid": "1", "host": [], "since": 5, "command": None}
 
 _EVERY = (
@@ -134,6 +160,12 @@ _EVERY = (
     Damage("lock", "a lock file with values of other types", _writing(LOCK, _ODD_LOCK)),
     Damage("lock-pipe", "a pipe in place of the lock file", _pipe(LOCK)),
     Damage("log-pipe", "a pipe in place of the log", _pipe(LOG)),
+    Damage("cut", "the log cut off behind a whole line", lambda f: rewrite_log(f, _cut)),
+    Damage("log-missing", "the log removed", lambda f: (f / LOG).unlink()),
+    Damage("seal", "seal.json full of zeros", _writing(SEAL, bytes(1200))),
+    Damage("full-disk", "a full disk: a report in the temporary folder", _fill_disk),
+    Damage("config-missing", "config.json removed", lambda f: (f / CONFIG).unlink()),
+    Damage("config-edited", "config.json edited", _edit_config),
     Damage("config-pipe", "a pipe in place of config.json", _pipe(CONFIG)),
     Damage("config-zeros", "config.json full of zeros", _writing(CONFIG, bytes(1200))),
     Damage("config-bytes", "config.json of other bytes", _writing(CONFIG, b"\xff" * 1200)),
@@ -286,6 +318,6 @@ def results_in(folder: str | os.PathLike[str]) -> list[str]:
 
     Empty if there is no run yet.
     """
-    if not (Path(folder) / "config.json").exists():
+    if not is_run_folder(Path(folder)):
         return []
     return [json.dumps(normalise(report)) for report in RunFolder.read(folder).reports()]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
 from maseval.core.storage.files import FileState
-from maseval.runs.config_file import CONFIG
+from maseval.runs.config_file import is_run_folder
 from maseval.view.exceptions import NothingThereError
 
 
@@ -54,7 +54,7 @@ class Finder:
         return list(self._below(self._root, _DEEPEST))
 
     def _below(self, folder: Path, depth: int) -> Iterator[Path]:
-        if (folder / CONFIG).is_file():
+        if is_run_folder(folder):
             yield folder
             return
         try:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.files import FileState
 from maseval.runs.annotations import annotations_path
-from maseval.runs.config_file import CONFIG, LOCK, LOG
+from maseval.runs.config_file import CONFIG, LOCK, LOG, is_run_folder
 from maseval.runs.listing import run_state
 from maseval.runs.lock import holder_of
 from maseval.runs.verdict_check import check_place, recall_check
@@ -70,7 +70,7 @@ class Library:
     def path_of(self, name: str) -> Path:
         """Return the path of a run."""
         path = place_of(self.root, name)
-        if (path / CONFIG).is_file() or (path.is_file() and self.reader.is_results(path)):
+        if is_run_folder(path) or (path.is_file() and self.reader.is_results(path)):
             return path
         raise NothingThereError(f"no run is called {name!r}")
 

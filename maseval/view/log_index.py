@@ -12,8 +12,8 @@ from maseval.core.outcome import RecordedReport, TaskKey
 from maseval.core.recorded import Shape
 from maseval.core.storage.files import FileState
 from maseval.report.index import Entry, entry_of
-from maseval.runs.chain import Chain, LogLine, lines_of
-from maseval.runs.log import LogContents, LogReading
+from maseval.runs.chain import Chain, LogLine, Seal, lines_of
+from maseval.runs.log import DamagedRecord, LogContents, LogReading, end_damage, skimming
 from maseval.runs.report_line import with_repeats
 from maseval.view.saved_files import Position, SavedIndex, is_line_of, load_index, save_index
 
@@ -46,7 +46,7 @@ class LogIndex:
             self._entries = {entry.at: entry for entry in saved.entries}
             contents, position = saved.contents, saved.position
             chain = Chain(position.line, missing=position.missing, begun=position.begun)
-        self._reading = LogReading(contents, chain, self._add, skim=True)
+        self._reading = LogReading(contents, chain, self._add, read=skimming)
         self._saved = 0 if self._last is None else self._last.number
         self.contents: LogContents = self._reading.snapshot()
 
@@ -68,6 +68,13 @@ class LogIndex:
     def entries(self) -> list[Entry]:
         """Return one entry for each simulation, that of its last report."""
         return self._entries_in(self.contents)
+
+    @property
+    def damaged(self) -> list[DamagedRecord]:
+        """The damage to the log, also to its end."""
+        seal, row = Seal.read(self._log.parent), 0 if self._last is None else self._last.row
+        found = None if seal is None else end_damage(self.contents.end, seal, row)
+        return [*self.contents.damaged, *([found] if found else [])]
 
     def _save(self) -> None:
         """Keep it for the next start, if that saves time: a tenth may be read again."""

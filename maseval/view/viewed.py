@@ -19,7 +19,7 @@ from maseval.runs import Simulation
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOG, read_config
 from maseval.runs.exceptions import RunFolderError
-from maseval.runs.folder import Recording
+from maseval.runs.folder import Recording, notes_on_folder
 from maseval.runs.log import DamagedRecord, report_at
 from maseval.runs.verdict_check import UNCONFIRMED, RunCheck, VerdictCheck, VerdictChecker
 from maseval.stats.summary import summarise
@@ -82,16 +82,20 @@ class IndexedRun:
     def __init__(self, path: Path, reader: RunReader) -> None:
         self.path = path
         self._log = path / LOG
-        _, self._first = read_config(path)
+        self._stored = read_config(path)
         self.index = LogIndex(self._log, partial(reader.title, self))
 
     @property
     def config(self) -> RunConfig:
-        return self.index.contents.config or self._first
+        return self.index.contents.config or self._stored.config
 
     @property
     def damaged(self) -> Sequence[DamagedRecord]:
-        return self.index.contents.damaged
+        return self.index.damaged
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return notes_on_folder(self, self._stored)
 
     @property
     def planned(self) -> Mapping[Simulation, None]:

@@ -22,7 +22,7 @@ def rows(*answers):
 
 
 def scripted(name, *replies):
-    with open(f"{name}.json", "w") as file:
+    with open(f"{name}.json", "w", encoding="utf-8") as file:
         json.dump(list(replies), file)
     return f"scripted/{name}.json"
 

@@ -2,17 +2,22 @@
 
 import json
 import logging
+import shutil
 import sys
+import tempfile
+from itertools import chain
 
 import pytest
 
+from maseval.app.benchmarks import warn_once
 from maseval.core.storage.records import seal_record
 from maseval.runs import RunFolder, RunFolderError, list_runs, run_into
 from maseval.testing import DAMAGES, results_in
 from maseval.testing.damage import edit_line, first_report, log_lines, rewrite_log
 from tests.cli.commandline import maseval
 from tests.faults.table import shows
-from tests.runs.worlds import config, desk, finished_run, tasks
+from tests.frames.recordings import library_run
+from tests.runs.worlds import as_killed, config, desk, finished_run, tasks
 
 AREA = "The files of a run"
 IDS = ("a", "b", "c")
@@ -22,10 +27,13 @@ WHOLE = {
     "blank": "read as if they were not there",
     "rescued": "named in a warning and left there; the run resumes",
     "rescued-zeros": "named in a warning and left there; the run resumes",
-    "closing": "ignored: the log is counted instead",
-    "closing-config": "ignored: the log is counted instead",
     "lock": "ignored: the operating system's lock decides",
-    "torn": "moved to a file beside the log when the run is resumed",
+    "seal": "ignored, and written again when the run is resumed",
+}
+NO_RESULT = {
+    "closing": "reported as changed; all simulations count",
+    "closing-config": "reported as changed; all simulations count",
+    "torn": "reported, and moved to a file beside the log when the run is resumed",
 }
 NOTICED = {
     "digit": "the line is reported as damaged, and its simulation is run again",
@@ -33,19 +41,28 @@ NOTICED = {
     "deep": "the line is reported as damaged, and its simulation is run again",
     "reward": "the line is reported as changed, and its simulation is run again",
     "removed": "the gap is reported, and the simulation is run again",
+    "forged": "the added line is reported, and its simulation is run again",
     "swapped": "reported, and the simulations concerned are run again",
-    "forged": "the added line is reported and does not count",
+    "cut": "the missing lines are reported, and their simulations are run again",
+    "log-missing": "the missing lines are reported, and all simulations are run again",
+}
+REPAIRED = {
+    name: "read from the first line of the log, with a note; written again when the run is resumed"
+    for name in (
+        "config-missing",
+        "config-edited",
+        "config-pipe",
+        "config-zeros",
+        "config-bytes",
+        "config-deep",
+        "config-list",
+    )
 }
 REFUSED = {
     name: "`RunFolderError`, before anything is read or written; `maseval runs` lists it as damaged"
     for name in (
         "log-pipe",
         "lock-pipe",
-        "config-pipe",
-        "config-zeros",
-        "config-bytes",
-        "config-deep",
-        "config-list",
     )
 }
 
@@ -67,7 +84,8 @@ def rows(outcomes):
 
 
 def test_every_damage_that_can_be_done_is_in_the_table():
-    assert {*WHOLE, *NOTICED, *REFUSED} == set(DAMAGES)
+    outcomes = (WHOLE, NO_RESULT, NOTICED, REPAIRED, REFUSED, RESCUED)
+    assert sum(map(len, outcomes)) == len(DAMAGES) and {*chain(*outcomes)} == set(DAMAGES)
 
 
 @shows(AREA, *rows(WHOLE))
@@ -86,20 +104,59 @@ def test_what_is_whole_counts_whatever_is_around_it(run, name, caplog):
     assert max(map(len, caplog.messages), default=0) < 600
 
 
-@shows(AREA, *rows(NOTICED))
-@pytest.mark.parametrize("name", NOTICED)
+@shows(AREA, *rows(NOTICED | NO_RESULT))
+@pytest.mark.parametrize("name", NOTICED | NO_RESULT)
 def test_what_is_not_as_it_was_written_is_noticed_and_does_not_count(run, name, caplog):
     before = results_in(run)
     DAMAGES[name].do(run)
-    found = RunFolder.read(run)
+    found, [state] = RunFolder.read(run), list_runs(run.parent)
 
     with caplog.at_level(logging.WARNING):
         again = resumed(run)
 
     assert found.damaged and str(found.damaged[0]) in caplog.text
-    assert len(again) >= (name != "forged") and len(results_in(run)) == len(IDS)
+    assert str(found.damaged[0]) in found.notes[0]
+    assert state.state == "damaged" and str(found.damaged[0]) in state.problem
+    assert state.done == len(found.recorded) == len(IDS) - len(again)
+    assert bool(again) is (name in NOTICED) and len(results_in(run)) == len(IDS)
     assert sorted(results_in(run)) == sorted(before)
     assert max(map(len, caplog.messages)) < 600
+
+
+@shows(AREA, *rows(REPAIRED))
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", REPAIRED)
+def test_a_lost_configuration_is_read_from_the_log_and_written_again(run, name, caplog):
+    before = results_in(run), (run / "config.json").read_bytes()
+    DAMAGES[name].do(run)
+
+    shown = maseval("show", str(run))
+
+    assert shown.exit_code == 0 and "is read from the first line of the log" in " ".join(
+        shown.stdout.split()
+    )
+    assert resumed(run) == [] and "it was written again" in caplog.text
+    assert (results_in(run), (run / "config.json").read_bytes()) == before
+    assert [state.state for state in list_runs(run.parent)] == ["complete"]
+
+
+RESCUED = {"full-disk": "taken over when the run is resumed; until then `maseval show` names it"}
+
+
+@shows(AREA, *rows(RESCUED))
+def test_what_a_full_disk_sent_elsewhere_is_taken_over(run, tmp_path, monkeypatch, caplog):
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    before = results_in(run)
+    DAMAGES["full-disk"].do(run)
+
+    shown = maseval("show", str(run))
+
+    assert "1 more reports were rescued to" in " ".join(shown.stdout.split())
+    assert len(results_in(run)) == len(IDS) - 1
+    assert resumed(run) == [] and "took over 1 reports" in caplog.text
+    assert results_in(run) == before
+    assert list((tmp_path / "scratch").iterdir()) == [] and RunFolder.read(run).notes == []
 
 
 @shows(AREA, *rows(REFUSED))
@@ -133,12 +190,12 @@ def edited_last_report(path, **parts):
 @shows(
     AREA,
     (
-        "the last line edited, its checksum made right",
+        "the last line edited, its checksum made right and its seal.json removed",
         "not noticed by the log itself; noticed by whoever kept the `seal` of the run",
     ),
 )
 def test_the_seal_of_a_run_shows_what_the_log_cannot(run):
-    sealed_as = RunFolder.read(run).seal
+    sealed_as = RunFolder.read(as_killed(run)).seal
     edited_last_report(run, eval=[{"reward": 1.0, "passed": True}])
 
     found = RunFolder.read(run)
@@ -179,7 +236,7 @@ def test_a_log_of_an_earlier_release_is_read_resumed_and_linked_from_there(run):
     def unlink(lines, number):
         lines[:] = [edited_without_link(line) for line in lines]
 
-    before = results_in(run)
+    before = results_in(as_killed(run))
     rewrite_log(run, unlink)
     assert RunFolder.read(run).damaged == []
 
@@ -218,3 +275,43 @@ def test_two_writers_without_locks_leave_one_chain(run, monkeypatch):
 class _NoLock:
     def release(self):
         pass
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A run of tau2 that has a digit changed, and the same one whole."""
+    folder = tmp_path_factory.mktemp("runs")
+    whole = library_run(trials=1, output=folder / "whole").folder
+    damaged = shutil.copytree(whole, folder / "damaged")
+    DAMAGES["digit"].do(damaged)
+    return damaged, whole
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "runs {folder}",
+        "show {run}",
+        "report {run} --output {out}/page.html",
+        "compare {run} {whole}",
+        "gate {run} --baseline {whole}",
+        "export {run} --to csv --output {out}/x.csv",
+        "sync {run} --to otel=http://127.0.0.1:9",
+        "bundle {run} --output {out}/x.zip",
+        "tau2 score {run}",
+        "tau2 certify {run} --output {out}/c.json",
+        "tau2 export {run} --output {out}/x.json",
+    ],
+)
+def test_every_command_that_reads_a_run_says_that_it_is_damaged(
+    recorded, command, tmp_path, caplog
+):
+    run, whole = recorded
+    warn_once.cache_clear()
+    places = {"run": run, "whole": whole, "folder": run.parent, "out": tmp_path}
+
+    done = maseval(*command.format(**places).split())
+
+    said = " ".join((done.stdout + done.stderr + caplog.text).split())
+    assert "damaged" in said and "its checksum does not match its content" in said
+    assert "Traceback" not in said

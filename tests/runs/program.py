@@ -47,7 +47,7 @@ def main(
 
 def main_in_fork(*arguments: object) -> None:
     """Run in a process that was forked from one with terminal output, and print nothing."""
-    sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the process ends
     sys.exit(main(*map(str, arguments)))
 
 

@@ -12,10 +12,12 @@ from maseval.runs import (
     RunFolderError,
     RunLockedError,
     Simulation,
+    list_runs,
     run_into,
     task_ids,
 )
-from tests.runs.worlds import AWKWARD_IDS, config, desk, finished_run, report, tasks
+from maseval.testing.damage import edit_line, results_in
+from tests.runs.worlds import AWKWARD_IDS, as_killed, config, desk, finished_run, report, tasks
 
 
 def lines(folder):
@@ -201,7 +203,7 @@ def test_what_broke_around_the_agent_is_tried_again_and_the_later_report_counts(
 
 
 def test_a_torn_last_record_is_set_aside_and_its_simulation_is_run_again(tmp_path, caplog):
-    path = finished_run(tmp_path / "run", "a", "b")
+    path = as_killed(finished_run(tmp_path / "run", "a", "b"))
     number, line = line_of(path, "b")
     (path / "log.jsonl").write_bytes(b"".join(lines(path)[: number - 1]) + line[:-20])
 
@@ -308,7 +310,9 @@ def test_a_damaged_last_record_with_its_line_end_is_damage_and_not_a_torn_line(t
 def test_no_file_is_named_after_data(tmp_path):
     path = finished_run(tmp_path / "deep" / "run", *AWKWARD_IDS, trials=2)
 
-    assert sorted(one.name for one in path.iterdir()) == ["config.json", "lock", "log.jsonl"]
+    assert sorted(one.name for one in path.iterdir()) == [
+        *("config.json", "lock", "log.jsonl", "seal.json")
+    ]
     assert [one.name for one in tmp_path.iterdir()] == ["deep"]
     reports = list(RunFolder.read(path).reports())
     assert [one["task_id"] for one in reports[::2]] == AWKWARD_IDS
@@ -356,12 +360,99 @@ def test_a_folder_that_is_no_run_says_so(tmp_path):
     ],
 )
 def test_a_configuration_file_that_is_not_ours_is_not_believed(tmp_path, change, message):
-    path = finished_run(tmp_path / "run", "a", model="m")
+    """In a folder of an earlier release, whose log does not begin with the configuration."""
+    path = as_killed(finished_run(tmp_path / "run", "a", model="m"))
+    (path / "log.jsonl").write_bytes(b"".join(lines(path)[1:]))
     text = (path / "config.json").read_text()
     (path / "config.json").write_text(change(text))
 
     with pytest.raises(RunFolderError, match=message):
         RunFolder.read(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda file: file.unlink(), "config.json is missing"),
+        (lambda file: file.write_text(file.read_text().replace('"m"', '"n"')), "was edited"),
+        (lambda file: file.write_bytes(bytes(900)), "is damaged"),
+    ],
+)
+def test_a_log_is_read_and_resumed_without_its_configuration_file(tmp_path, change, message):
+    path = finished_run(tmp_path / "run", "a", "b", model="m")
+    before = (path / "config.json").read_bytes(), results_in(path)
+    change(path / "config.json")
+
+    found = RunFolder.read(path)
+    [state] = list_runs(tmp_path)
+
+    assert results_in(path) == before[1] and found.config.values["model"] == "m"
+    assert [message in note and "the first line of the log" in note for note in found.notes] == [
+        True
+    ]
+    assert (state.state, state.done, state.planned) == ("damaged", 2, 2)
+    assert message in state.problem
+    RunFolder.open(path, config("a", "b", model="m")).close()
+    assert (path / "config.json").read_bytes() == before[0]
+    assert RunFolder.read(path).notes == []
+    with pytest.raises(RunConfigError, match=r'model: "m" -> "x"'):
+        RunFolder.open(path, config("a", "b", model="x"))
+
+
+def test_the_configuration_of_another_run_is_reported_and_the_logs_counts(tmp_path):
+    path = finished_run(tmp_path / "run", "a", model="m")
+    other = finished_run(tmp_path / "other", "a", model="n")
+    (path / "config.json").write_bytes((other / "config.json").read_bytes())
+
+    found = RunFolder.read(path)
+
+    assert found.config.values["model"] == "m"
+    assert 'not the one that the log began with (model: "n" -> "m")' in found.notes[0]
+    with pytest.raises(RunFolderError, match="not the one that the log began with"):
+        RunFolder.open(path, config("a", model="m"))
+
+
+def test_a_log_that_was_cut_off_is_noticed(tmp_path, caplog):
+    path = finished_run(tmp_path / "run", "a", "b", "c")
+    whole = results_in(path)
+    (path / "log.jsonl").write_bytes(b"".join(lines(path)[:-2]))
+
+    found = RunFolder.read(path)
+    [state] = list_runs(tmp_path)
+
+    assert str(found.damaged[0]) == "line 5: the last 2 lines are missing or cut off"
+    assert "2 of 3 planned simulations are recorded" in found.notes[0]
+    assert state.state == "damaged" and "the last 2 lines are missing" in state.problem
+    with RunFolder.open(path, config("a", "b", "c")) as folder:
+        assert [one.task_id for one in folder.missing()] == ["c"]
+        run_into(folder, desk(), tasks("a", "b", "c"))
+    assert results_in(path) == whole and RunFolder.read(path).notes == []
+
+
+def test_a_changed_last_line_does_not_count(tmp_path):
+    path = finished_run(tmp_path / "run", "a", "b")
+    made_up = edit_line(line_of(path, "a")[1], after=json.loads(lines(path)[-1])["after"])
+    (path / "log.jsonl").write_bytes(b"".join(lines(path)[:-1]) + made_up)
+
+    found = RunFolder.read(path)
+
+    assert "it was changed after its session closed" in str(found.damaged[0])
+    assert results_in(path) == results_in(finished_run(tmp_path / "again", "a", "b"))
+
+
+def test_what_follows_a_gap_is_not_taken_for_an_addition(tmp_path):
+    """The number of a new line counts those that are missing, as the lines before it do."""
+    path = as_killed(finished_run(tmp_path / "run", "a", "b", "c"))
+    number, _ = line_of(path, "a")
+    (path / "log.jsonl").write_bytes(
+        b"".join([*lines(path)[: number - 1], *lines(path)[number:-1]])
+    )
+
+    with RunFolder.open(path, config("a", "b", "c")) as folder:
+        run_into(folder, desk(), tasks("a", "b", "c"))
+
+    assert [one.reason for one in RunFolder.read(path).damaged] == ["a line before it is missing"]
+    assert len(results_in(path)) == 3
 
 
 def test_a_folder_that_was_only_read_is_not_written_to(tmp_path):
@@ -393,7 +484,7 @@ def test_secrets_are_in_no_file(tmp_path, monkeypatch):
         (tmp_path / "run" / "whole").write_text(json.dumps(folder.whole_record(report("a"))))
 
     files = [one for one in (tmp_path / "run").iterdir() if one.is_file()]
-    assert len(files) == 4
+    assert len(files) == 5
     for file in files:
         assert "canary" not in file.read_text(), file.name
     RunFolder.open(tmp_path / "run", given).close()

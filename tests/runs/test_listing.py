@@ -1,9 +1,16 @@
+import errno
 import json
 import os
+import shutil
 import time
+from dataclasses import replace
+from functools import partialmethod
+from pathlib import Path
 
+from maseval.app.results.finding import run_path
 from maseval.runs import RunFolder, list_runs, run_state
-from tests.runs.worlds import config, finished_run, report
+from maseval.runs.chain import Link, Seal
+from tests.runs.worlds import as_killed, config, finished_run, report
 
 
 def test_each_run_says_how_far_it_is(tmp_path):
@@ -34,6 +41,7 @@ def test_a_run_that_goes_on_names_its_process(tmp_path):
 def test_a_run_that_was_killed_is_counted_line_by_line(tmp_path):
     path = finished_run(tmp_path / "run", "a", 'b", "shared": ', trials=2)
     closed = run_state(path)
+    as_killed(path)
     content = (path / "log.jsonl").read_bytes().splitlines(keepends=True)
     (path / "log.jsonl").write_bytes(b"".join(content[:-1]) + b'{"kind": "rep')
 
@@ -58,6 +66,71 @@ def test_a_damaged_run_is_listed_with_its_problem(tmp_path):
     [state] = list_runs(tmp_path)
 
     assert state.state == "damaged" and "config.json is damaged" in state.problem
+
+
+def test_one_flipped_byte_is_listed(tmp_path):
+    path = finished_run(tmp_path / "run", "a", "b", trials=2)
+    log = bytearray((path / "log.jsonl").read_bytes())
+    log[len(log) // 2] ^= 1
+    (path / "log.jsonl").write_bytes(log)
+
+    state = run_state(path)
+
+    assert (state.state, state.done, state.planned) == ("damaged", 3, 4)
+    assert "its log is damaged in one place" in state.problem
+
+
+def test_a_copied_run_is_checked_and_listed_as_it_is(tmp_path):
+    path = finished_run(tmp_path / "run", "a")
+    copy = shutil.copytree(path, tmp_path / "copy", copy_function=shutil.copyfile)
+
+    assert replace(run_state(copy), path=path, updated="") == replace(run_state(path), updated="")
+
+
+def test_what_cannot_be_looked_into_does_not_hide_the_runs_beside_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("MASEVAL_RUNS_DIR", str(tmp_path))
+    finished_run(tmp_path / "run", "a")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "to-itself").symlink_to(".")
+    (tmp_path / "nowhere").symlink_to("not-there")
+    os.mkfifo(tmp_path / "pipe")
+    odd = os.fsencode(tmp_path) + b"/\xff\xfe"
+    os.mkdir(odd)
+    for name in ("config.json", "log.jsonl"):
+        (tmp_path / f"loop-{name}").mkdir()
+        (tmp_path / f"loop-{name}" / name).symlink_to(name)
+
+    states = {state.name: state.state for state in list_runs(tmp_path)}
+
+    assert states == {"run": "complete", "loop-config.json": "damaged"}
+    assert run_path("last") == tmp_path / "run"
+
+
+def refuse(path, read, *arguments, **options):
+    """Read a file, unless it is called like its folder."""
+    if path.name == path.parent.name:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+    return read(path, *arguments, **options)
+
+
+def test_a_file_that_may_not_be_read_is_a_problem_of_its_run_alone(tmp_path, monkeypatch):
+    for name in ("run", "log.jsonl", "config.json", "annotations.json"):
+        path = finished_run(tmp_path / name, "a")
+        (path / "annotations.json").write_text('{"tags": [], "note": null}')
+    for name in ("open", "read_bytes"):
+        monkeypatch.setattr(Path, name, partialmethod(refuse, getattr(Path, name)))
+
+    states = {state.name: state for state in list_runs(tmp_path)}
+
+    assert {name: state.state for name, state in states.items()} == {
+        "run": "complete",
+        "annotations.json": "complete",
+        "log.jsonl": "damaged",
+        "config.json": "damaged",
+    }
+    assert all(
+        "Permission denied" in (states[name].problem or "") for name in states.keys() - {"run"}
+    )
 
 
 def test_the_latest_run_comes_first(tmp_path):
@@ -87,6 +160,7 @@ def test_listing_does_not_read_the_logs_of_finished_runs(tmp_path):
         file.truncate(2 << 30)
         file.seek(0, os.SEEK_END)
         file.write(b"\n" + closing)
+    Seal.write(log, Link.of(5, closing))
 
     began = time.process_time()
     state = run_state(path)

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import socket
@@ -109,6 +110,55 @@ def test_where_the_system_has_no_locks_the_name_in_the_file_decides(tmp_path, mo
         FolderLock(tmp_path / "lock")
     lock.release()
     FolderLock(tmp_path / "lock").release()
+
+
+@pytest.fixture
+def no_locks(monkeypatch):
+    def unsupported(descriptor, shared, wait):
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr("maseval.core.storage.files._lock", unsupported)
+
+
+def test_without_locks_two_that_look_at_the_same_time_do_not_both_get_the_folder(
+    tmp_path, no_locks, monkeypatch
+):
+    """Neither has written its name yet when the other looks for it."""
+    monkeypatch.setattr("maseval.runs.lock._read", lambda path: None)
+    lock = FolderLock(tmp_path / "lock")
+
+    with pytest.raises(RunLockedError, match=r"if that process is gone, remove .*lock.owner"):
+        FolderLock(tmp_path / "lock")
+
+    lock.release()
+    assert os.listdir(tmp_path) == ["lock"]
+
+
+@pytest.mark.parametrize("host", ["here", "elsewhere"])
+def test_without_locks_the_folder_of_a_process_that_died_here_is_taken_over(
+    tmp_path, no_locks, host
+):
+    name = socket.gethostname() if host == "here" else host
+    gone = {"pid": 2**22 + 1, "host": name, "since": "", "command": "x", "born": "1"}
+    for file in ("lock", "lock.owner"):
+        (tmp_path / file).write_text(json.dumps(gone))
+
+    if host == "here":
+        FolderLock(tmp_path / "lock").release()
+        assert os.listdir(tmp_path) == ["lock"]
+    else:
+        with pytest.raises(RunLockedError, match=f"process {gone['pid']} on elsewhere"):
+            FolderLock(tmp_path / "lock")
+
+
+def test_who_has_locks_respects_who_has_none(tmp_path, no_locks):
+    lock = FolderLock(tmp_path / "lock")
+    (tmp_path / "lock").write_text("")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("maseval.core.storage.files._lock", lambda descriptor, shared, wait: None)
+        with pytest.raises(RunLockedError, match="is being written to"):
+            FolderLock(tmp_path / "lock")
+    lock.release()
 
 
 def test_this_process_is_alive_and_one_on_another_host_is_taken_to_be():

@@ -173,8 +173,8 @@ def gate(
     found = compare([baseline, run], k=k, options=options, level=level, on_progress=on_progress)
     if found.incomplete and not allow_incomplete:
         raise IncompleteRunError(
-            f"{'; '.join(line.rstrip('.') for line in found.incomplete)}. Resume the run, or judge "
-            "what is there with --allow-incomplete (allow_incomplete=True)"
+            f"{'; '.join(line.rstrip('.') for line in [*found.incomplete, *found.notes])}. Resume "
+            "the run, or judge what is there with --allow-incomplete (allow_incomplete=True)"
         )
     assert found.two is not None  # two runs were compared
     if found.two.comparable < min_comparable * found.tasks:

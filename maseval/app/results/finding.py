@@ -4,11 +4,12 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from maseval.app.benchmarks import read_results
+from maseval.app.benchmarks import read_results, warn_once
 from maseval.app.results.task_names import TaskName, tasks_called, why_not_one
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder, Simulation, default_root, list_runs
+from maseval.runs.config_file import is_run_folder
 from maseval.runs.folder import Recording
 
 LAST = "last"
@@ -27,10 +28,10 @@ class UnknownSimulationError(ConfigurationError):
 def run_path(run: str | os.PathLike[str]) -> Path:
     """Return the folder of a run: a path, a name below the folder of all runs, or ``last``."""
     path = Path(run)
-    if (path / "config.json").exists():
+    if is_run_folder(path):
         return path
     named = default_root() / path
-    if (named / "config.json").exists():
+    if is_run_folder(named):
         return named
     if path.is_file():
         raise UnknownRunError(
@@ -44,20 +45,29 @@ def run_path(run: str | os.PathLike[str]) -> Path:
 
 
 def open_run(run: str | os.PathLike[str]) -> RunFolder:
-    """Open a run for reading."""
-    return RunFolder.read(run_path(run))
+    """Open a run for reading; log what is wrong with its folder."""
+    folder = RunFolder.read(run_path(run))
+    warn_of_damage(folder)
+    return folder
+
+
+def warn_of_damage(recording: Recording) -> None:
+    """Log what is damaged, missing or waiting in a run; for commands that do not show its notes."""
+    if isinstance(recording, RunFolder):
+        for note in recording.notes:
+            warn_once(f"{recording.path}: {note}")
 
 
 def open_run_or_file(name: str | os.PathLike[str]) -> RunFolder | Path:
     """Open a run, or return the path of a results file or of a folder that holds one."""
     path = run_or_file_path(name)
-    return RunFolder.read(path) if (path / "config.json").exists() else path
+    return RunFolder.read(path) if is_run_folder(path) else path
 
 
 def run_or_file_path(name: str | os.PathLike[str]) -> Path:
     """Return the folder of a run, or the path of a results file or of a folder with one."""
     path = Path(name)
-    holds_results = (path / "results.json").is_file() and not (path / "config.json").exists()
+    holds_results = (path / "results.json").is_file() and not is_run_folder(path)
     if path.is_file() or holds_results:
         return path
     try:

@@ -111,7 +111,7 @@ def name_of(recording: Recording) -> str:
 
 
 def notes_on(recording: Recording) -> list[str]:
-    """Return notes on how the verdicts of a results file came about; a run folder has none."""
+    """Return notes on how the verdicts of a results file came about, or on damage to a folder."""
     return list(getattr(recording, "notes", ()))
 
 

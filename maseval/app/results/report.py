@@ -13,7 +13,7 @@ from maseval.app.benchmarks import (
 )
 from maseval.app.comparing.compare import compare, comparison_plots, for_report, tasks_for_report
 from maseval.app.results.counting import report_notes, report_rows
-from maseval.app.results.finding import holds_reports, open_recording
+from maseval.app.results.finding import holds_reports, open_recording, warn_of_damage
 from maseval.app.results.plots import drawings
 from maseval.app.results.recording import (
     ReadOnce,
@@ -61,7 +61,10 @@ def report(
         return _report_of_file(Path(run), output, title)
     names = [run] if against is None else [run, against]
     options = ScoringOptions(**scoring)
-    opened = [ReadOnce(open_recording(each, options)) for each in names]
+    recordings = [open_recording(each, options) for each in names]
+    for each in recordings:
+        warn_of_damage(each)
+    opened = [ReadOnce(each) for each in recordings]
     sources = [_diagnose(each, explain, on_progress) for each in opened]
     if against is None:
         summary, plots = _summarise(sources[0])

@@ -26,7 +26,7 @@ from maseval.core.task import Task
 from maseval.core.task.queues import AgentData
 from maseval.runs import RunFolder, Simulation, default_root, run_into
 from maseval.runs.config import RunConfig
-from maseval.runs.config_file import CONFIG
+from maseval.runs.config_file import is_run_folder
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class FolderRun(ABC):
     def missing(self) -> list[Simulation]:
         """Return the simulations that are still to be run."""
         planned = RunConfig.of(self.config).planned
-        if not (self.path / CONFIG).exists() or self.options.fork:
+        if not is_run_folder(self.path) or self.options.fork:
             return list(planned)
         folder = RunFolder.read(self.path)
         left = set(folder.missing(retry_failed=self.options.retry_failed))

@@ -2,13 +2,14 @@
 
 import os
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from maseval.app.benchmarks import BenchmarkSupport, check_verdicts, support_for
-from maseval.app.results.finding import run_path
+from maseval.app.results.finding import run_path, warn_of_damage
 from maseval.app.results.report import report
 from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError
+from maseval.core.storage.files import write_bytes
 from maseval.core.storage.zip_archive import ArchiveLimits
 from maseval.runs import RunFolder, RunLockedError, default_root, run_state
 from maseval.runs.bundle import (
@@ -17,7 +18,9 @@ from maseval.runs.bundle import (
     SUFFIXES,
     BundleError,
     BundleManifest,
+    in_words,
     open_bundle,
+    simulations_of,
     write_bundle,
 )
 
@@ -53,7 +56,8 @@ def bundle(
             f"{target} already exists; choose another file with --output, or --overwrite it"
         )
     folder = _finished_run(path)
-    made, notes = {REPORT: _page(folder)}, []
+    warn_of_damage(folder)
+    made, notes = {REPORT: _page(folder, path.resolve().name)}, []
     try:
         certificate = support_for(folder).certificate(folder)
     except MASEvalError as error:
@@ -66,6 +70,7 @@ def bundle(
     check = check_verdicts(folder)
     if check is not None and check.differing and check.note:
         notes.append(check.note)
+    notes += in_words(simulations_of(folder))
     return BundleFile(target, write_bundle(folder, target, made, notes))
 
 
@@ -85,10 +90,10 @@ def _finished_run(path: Path) -> RunFolder:
     return folder
 
 
-def _page(folder: RunFolder) -> bytes:
+def _page(folder: RunFolder, title: str, *, explain: bool = True) -> bytes:
     with tempfile.TemporaryDirectory() as scratch:
-        title = folder.path.resolve().name
-        return report(folder.path, Path(scratch) / REPORT, title=title).read_bytes()
+        page = Path(scratch) / REPORT
+        return report(folder.path, page, title=title, explain=explain, audit=explain).read_bytes()
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,7 @@ class UnbundledRun:
     numbers, computed anew, are not those of its certificate; None if that was not checked, and
     ``unchecked`` says why. ``data`` lists where the benchmark's data differs from the data here,
     and ``verdicts`` says which of its recorded verdicts do not hold when they are recomputed.
+    ``notes`` say what the run lacks of its plan, of its end and of its report.
     """
 
     path: Path
@@ -107,6 +113,7 @@ class UnbundledRun:
     unchecked: str | None
     data: list[str]
     verdicts: str | None = None
+    notes: list[str] = field(default_factory=list)
 
     @property
     def holds(self) -> bool:
@@ -129,7 +136,8 @@ def unbundle(
 
     Refused are archives that hold anything but the files of a bundle, unpack to more than
     ``limits`` allow, or differ in a byte from what they list. ``verify`` computes the rewards anew
-    and compares them with the certificate.
+    and compares them with the certificate. The report is made anew, too, with explanations if
+    ``verify`` is set: nobody can tell whether that of the archive was changed.
     """
     path = Path(file)
     target = Path(to) if to is not None else default_root() / _name(path)
@@ -137,10 +145,14 @@ def unbundle(
         support = support_for(folder)
         data = support.other_data(folder)
         certificate, unchecked = _check_certificate(folder, support, data, verify)
-        count = len(folder.recorded)
+        count, notes = len(folder.recorded), in_words(simulations_of(folder))
         check = check_verdicts(folder) if verify and not data else None
+        try:
+            write_bytes(folder.path / REPORT, _page(folder, target.name, explain=verify))
+        except MASEvalError as error:
+            notes.append(f"no report: {error}")
     verdicts = check.note if check is not None and check.differing else None
-    return UnbundledRun(target, count, certificate, unchecked, data, verdicts)
+    return UnbundledRun(target, count, certificate, unchecked, data, verdicts, notes)
 
 
 def _name(path: Path) -> str:

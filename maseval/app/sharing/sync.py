@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from maseval.app.results.finding import open_recording
+from maseval.app.results.finding import open_recording, warn_of_damage
 from maseval.app.results.recording import beside, line_of, name_of
 from maseval.app.results.report import report as write_page
 from maseval.app.results.results import run_summary
@@ -70,6 +70,7 @@ def sync(
         raise ConfigurationError("nothing to send to; name one with to=['mlflow'], or --to mlflow")
     destinations = destinations_of(to)
     recording = open_recording(run)
+    warn_of_damage(recording)
     if not recording.recorded:
         raise NotRunError(f"{recording.path} has no finished simulation yet; nothing can be sent")
     return [

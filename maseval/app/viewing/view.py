@@ -14,6 +14,7 @@ from maseval.app.results.finding import UnknownRunError, run_path
 from maseval.app.viewing import check_viewer
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import default_root
+from maseval.runs.config_file import is_run_folder
 
 LOCAL = "127.0.0.1"
 DEFAULT_PORT = 8766
@@ -95,7 +96,7 @@ def features(play: object | None = None) -> Sequence[Any]:
 def _begin(folder: str | os.PathLike[str] | None) -> tuple[Path, str]:
     """Return the folder that is viewed, and the page to begin with."""
     path = default_root() if folder is None else Path(folder)
-    if path.is_dir() and not (path / "config.json").exists():
+    if path.is_dir() and not is_run_folder(path):
         return path, "/"
     if not path.is_file():
         try:

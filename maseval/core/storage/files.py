@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -62,12 +63,28 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        hidden.replace(path)
+        _put_in_place(hidden, path)
     except BaseException:
         with suppress(OSError):
             hidden.unlink()
         raise
     sync_folder(path.parent)
+
+
+# Windows replaces no file that somebody is reading: access denied, or a sharing violation.
+_IN_USE = frozenset({5, 32})
+_ATTEMPTS, _PAUSE = 40, 0.05
+
+
+def _put_in_place(hidden: Path, path: Path) -> None:
+    for attempt in range(_ATTEMPTS):
+        try:
+            hidden.replace(path)
+            return
+        except OSError as error:
+            if getattr(error, "winerror", None) not in _IN_USE or attempt == _ATTEMPTS - 1:
+                raise
+        time.sleep(_PAUSE)
 
 
 def make_room(path: Path) -> None:
@@ -95,7 +112,12 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 def write_json(path: Path, value: object) -> None:
     """Write ``value`` as indented JSON, and make the folders on the way."""
-    write_bytes(path, (strict_json.dumps(value, indent=2) + "\n").encode("ascii"))
+    write_bytes(path, json_bytes(value))
+
+
+def json_bytes(value: object) -> bytes:
+    """Return the content of a file of indented JSON."""
+    return (strict_json.dumps(value, indent=2) + "\n").encode("ascii")
 
 
 def sync_folder(folder: Path) -> None:
@@ -123,7 +145,14 @@ if sys.platform == "win32":
         position = os.lseek(descriptor, 0, os.SEEK_CUR)
         os.lseek(descriptor, 1 << 30, os.SEEK_SET)
         try:
-            msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+            while True:
+                try:
+                    msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+                    return
+                except OSError as error:
+                    # It gives up after ten seconds.
+                    if not wait or error.errno not in _HELD:
+                        raise
         finally:
             os.lseek(descriptor, position, os.SEEK_SET)
 

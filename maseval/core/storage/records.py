@@ -12,6 +12,7 @@ import itertools
 import logging
 import os
 import re
+import stat
 import tempfile
 import warnings
 import zlib
@@ -276,11 +277,18 @@ def _set_aside(path: Path, tail: bytes) -> Path:
 logger = logging.getLogger(__name__)
 
 
-class Rescue:
-    """Keeps such results in a file beside the intended one, else in a private temporary folder."""
+_RESCUED = "maseval-rescued-"
 
-    def __init__(self, intended: Path) -> None:
+
+class Rescue:
+    """Keeps such results in a file beside the intended one, else in a private temporary folder.
+
+    The name of that folder has the ``owner`` of the results in it, for ``rescued_files``.
+    """
+
+    def __init__(self, intended: Path, owner: str = "") -> None:
         self._beside = intended.with_name(f"{intended.stem}.rescued.jsonl")
+        self._prefix = f"{_RESCUED}{owner}-" if owner else _RESCUED
         self._writers: list[RecordWriter] = []
 
     @property
@@ -312,10 +320,39 @@ class Rescue:
                 yield self._open(self._beside)
         if len(self._writers) < 2:
             with suppress(OSError):
-                folder = Path(tempfile.mkdtemp(prefix="maseval-rescued-"))
+                folder = Path(tempfile.mkdtemp(prefix=self._prefix))
                 yield self._open(folder / self._beside.name)
 
     def _open(self, path: Path) -> RecordWriter:
         writer = new_record_file(path)
         self._writers.append(writer)
         return writer
+
+
+def rescued_files(intended: Path, owner: str) -> list[Path]:
+    """Return the files to which results were rescued that were intended for a file.
+
+    Temporary folders count only if they are this user's: anybody can make one of such a name.
+    """
+    name = f"{intended.stem}.rescued*.jsonl"
+    places = [intended.parent, *Path(tempfile.gettempdir()).glob(f"{_RESCUED}{owner}-*")]
+    found: list[Path] = []
+    for place in places:
+        with suppress(OSError):
+            if place == intended.parent or _is_own_folder(place):
+                found += sorted(path for path in place.glob(name) if path.is_file())
+    return found
+
+
+def _is_own_folder(path: Path) -> bool:
+    found = path.lstat()
+    own = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+    return stat.S_ISDIR(found.st_mode) and own
+
+
+def drop_rescued(path: Path) -> None:
+    """Remove a file of rescued results, and the temporary folder that was made for it."""
+    with suppress(OSError):
+        path.unlink()
+        if path.parent.name.startswith(_RESCUED):
+            path.parent.rmdir()

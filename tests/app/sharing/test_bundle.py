@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import zipfile
 
 import pytest
@@ -13,6 +14,7 @@ from maseval.core.storage import strict_json
 from maseval.core.storage.zip_archive import ArchiveError, ArchiveLimits
 from maseval.runs import RunFolder, RunLockedError, list_runs
 from maseval.runs.bundle import BundleError, open_bundle
+from maseval.testing import DAMAGES
 from tests.cli.commandline import maseval
 from tests.frames.recordings import library_run
 
@@ -163,6 +165,66 @@ def test_a_log_without_its_end_is_refused(archive, tmp_path):
 
     with pytest.raises(BundleError, match="its log ends with"):
         unbundle(shorter, tmp_path / "out")
+
+
+def test_a_run_without_its_end_is_not_bundled_as_whole(run, tmp_path):
+    cut = shutil.copytree(run, tmp_path / "cut")
+    DAMAGES["cut"].do(cut)
+
+    with pytest.raises(BundleError, match="the last 2 lines are missing"):
+        bundle(cut, tmp_path / "cut.zip")
+
+    # Without its seal, as after a kill: what is there can be bundled, and what is not is said.
+    (cut / "seal.json").unlink()
+    made = maseval("bundle", cut, "--output", tmp_path / "cut.zip")
+    opened = maseval("unbundle", tmp_path / "cut.zip", "--to", tmp_path / "opened", "--no-verify")
+    planned = len(RunFolder.read(run).planned)
+    for done in (made, opened):
+        assert f"only {planned - 1} of {planned} planned simulations are recorded" in done.stderr
+        assert "its log has no closing line" in done.stderr
+    DAMAGES["cut"].do(tmp_path / "opened")
+    assert RunFolder.read(tmp_path / "opened").damaged
+
+
+def test_the_number_of_simulations_must_be_the_one_listed(archive, tmp_path):
+    files = contents(archive)
+    listed = json.loads(files["bundle.json"])["simulations"]
+    assert listed["closed"] and listed["planned"] == listed["recorded"] > 0
+    more = {**listed, "recorded": listed["recorded"] + 1}
+    boasting = packed(tmp_path / "boasting.zip", relisted(files, simulations=more))
+
+    with pytest.raises(BundleError, match="its simulations are"):
+        unbundle(boasting, tmp_path / "out")
+
+
+def test_a_bundle_of_the_first_form_is_still_opened(archive, tmp_path):
+    files = contents(archive)
+    manifest = json.loads(files["bundle.json"])
+    del manifest["simulations"]
+    files["bundle.json"] = json.dumps(manifest).encode()
+    first = packed(tmp_path / "first.zip", relisted(files, form="maseval bundle 1"))
+
+    assert unbundle(first, tmp_path / "out").holds
+
+
+def test_the_report_of_a_bundle_is_made_anew(archive, tmp_path):
+    files = contents(archive)
+    page = files["report.html"]
+    files["report.html"] = b"<html>100% passed</html>"
+    flattering = packed(tmp_path / "flattering.zip", relisted(files))
+
+    found = unbundle(flattering, tmp_path / "mine")
+
+    assert (found.path / "report.html").read_bytes() == page
+
+
+def test_a_run_without_its_configuration_file_is_bundled(run, archive, tmp_path):
+    lost = shutil.copytree(run, tmp_path / "mine")
+    (lost / "config.json").unlink()
+
+    found, original = contents(bundle(lost, tmp_path / "x.zip").path), contents(archive)
+    for name in ("config.json", "log.jsonl", "certificate.json"):
+        assert found[name] == original[name]
 
 
 def test_a_certificate_that_does_not_hold_is_reported(archive, tmp_path):

@@ -129,7 +129,7 @@ def outcomes_of_run(
         for _ in reports():
             pass
         notes = [obstacle] if obstacle else ScoringOptions(as_recorded=True).marks
-        return RecordedOutcomes(outcomes, planned, config, notes)
+        return RecordedOutcomes(outcomes, planned, config, [*notes, *folder.notes])
     found = rescore_record(open_record(reports()), panel=own_panel(folder), on_progress=on_progress)
     judged = [_recompute(one, each) for one, each in zip(outcomes, found.simulations, strict=True)]
     changed = sum(
@@ -139,10 +139,8 @@ def outcomes_of_run(
     notes = [f"{changed} of {len(judged)} recorded verdicts are not confirmed"] if changed else []
     if folder.damaged:
         lost = [one for one in folder.planned if one not in folder.recorded]
-        notes.append(
-            f"{len(folder.damaged)} lines of its log cannot be read; {len(lost)} of {planned} "
-            "simulations have no record and no verdict"
-        )
+        notes.append(f"{len(lost)} of {planned} simulations have no record and no verdict")
+    notes += folder.notes
     return RecordedOutcomes(judged, planned, config, notes, _task_digests(found, judged))
 
 

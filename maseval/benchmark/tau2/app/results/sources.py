@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from maseval.app.results.finding import open_run_or_file
+from maseval.app.results.finding import open_run_or_file, warn_of_damage
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.app.running.participants import ModelSpec
 from maseval.benchmark.tau2.domains import Domain
@@ -39,6 +39,7 @@ from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.recorded import Part, Recorded, mapping
 from maseval.core.report import Report
 from maseval.runs import RunFolder, Simulation
+from maseval.runs.config_file import is_run_folder
 from maseval.runs.folder import Recording
 
 JUDGED_BY = "judged_by"
@@ -72,13 +73,14 @@ def open_source(file: str | os.PathLike[str]) -> SimulationSource:
     found = open_run_or_file(file)
     if isinstance(found, Path):
         return SimulationSource(found)
+    warn_of_damage(found)
     return SimulationSource(found.path, found)
 
 
 def files_below(name: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
     """Return the results files below a folder that is not a run; anything else is itself."""
     folder = Path(name)
-    if not folder.is_dir() or any((folder / own).exists() for own in ("config.json", RESULTS_NAME)):
+    if not folder.is_dir() or is_run_folder(folder) or (folder / RESULTS_NAME).exists():
         return [name]
     found = [path for path in sorted(folder.rglob("*.json*")) if _holds_simulations(path)]
     return list(found) or [name]

@@ -28,7 +28,7 @@ from maseval.benchmark.tau2.players.human import Seat
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.outcome import OutcomeKind, RecordedReport
 from maseval.runs import RunFolder, Simulation
-from maseval.runs.config_file import CONFIG
+from maseval.runs.config_file import is_run_folder
 
 SIDES: Mapping[str, Requestor] = {"agent": "assistant", "user": "user"}
 DEFAULT_DOMAIN = "library"
@@ -63,7 +63,7 @@ class PlayedRun(PreparedRun):
     @property
     def is_resumed(self) -> bool:
         """True if the folder is that of a run."""
-        return (self.path / CONFIG).exists()
+        return is_run_folder(self.path)
 
 
 class Play(SimulationThread):
