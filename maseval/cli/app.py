@@ -1,30 +1,46 @@
-"""The command ``maseval``, put together from its commands; to add one, name its file here."""
+"""The command ``maseval``, put together from its commands; to add one, name its place here."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
 from maseval import __version__
-from maseval.cli import (
-    compare,
-    first_steps,
-    macs,
-    report,
-    run,
-    runs,
-    servers,
-    sharing,
-    show,
-    tau2,
-    view,
-)
 from maseval.cli.command_line import RootGroup, read_env_file
-from maseval.cli.options import add_commands, examples
+from maseval.cli.groups import examples
+
+
+class AllCommands(RootGroup):
+    """Every command of ``maseval``."""
+
+    places: ClassVar[Mapping[str, str]] = {
+        "demo": "maseval.cli.first_steps:demo",
+        "new": "maseval.cli.first_steps:new",
+        "run": "maseval.cli.run:run",
+        "runs": "maseval.cli.runs:runs",
+        "tag": "maseval.cli.runs:tag",
+        "note": "maseval.cli.runs:note",
+        "show": "maseval.cli.show:show",
+        "view": "maseval.cli.view:view",
+        "compare": "maseval.cli.compare:compare",
+        "gate": "maseval.cli.compare:gate",
+        "report": "maseval.cli.report:report",
+        "plots": "maseval.cli.report:plots",
+        "export": "maseval.cli.report:export",
+        "bundle": "maseval.cli.sharing:bundle",
+        "unbundle": "maseval.cli.sharing:unbundle",
+        "sync": "maseval.cli.sharing:sync",
+        "replay-server": "maseval.cli.servers:replay_server",
+        "chaos-server": "maseval.cli.servers:chaos_server",
+        "tau2": "maseval.cli.tau2:app",
+        "macs": "maseval.cli.macs:app",
+    }
+
 
 app = typer.Typer(
     name="maseval",
-    cls=RootGroup,
+    cls=AllCommands,
     help="Evaluate agent systems, with numbers you can trust.",
     epilog=examples(
         ("maseval demo", "a whole run and its report, no key needed"),
@@ -43,10 +59,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-add_commands(app, first_steps, run, runs, show, view)
-add_commands(app, compare, report, sharing, servers)
-app.add_typer(tau2.app, name="tau2")
-app.add_typer(macs.app, name="macs")
 
 
 def _show_version(wanted: bool) -> None:

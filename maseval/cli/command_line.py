@@ -1,6 +1,6 @@
-"""The command line as Typer parses it, adapted: help, the words that were typed, and errors.
+"""The command line as a whole: the words that were typed, and errors.
 
-Help shows arguments in capitals, and a flag without ``<bool>``. A run remembers the command that
+A run remembers the command that
 started it. An error that maseval names becomes one message and an exit code; its traceback is shown
 with ``--debug`` only.
 """
@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from maseval.cli.console import inert, stderr
+from maseval.cli.groups import CommandGroup
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from maseval.core.storage.redaction import Secrets, redact_command, redact_text
 
@@ -29,43 +30,7 @@ _WORDS = "maseval.words"
 _JUDGING = frozenset({"gate"})
 
 
-class PlainCommand(TyperCommand):
-    """A command whose help shows its parameters plainly."""
-
-    def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]  # its Context
-        return _simplify(super().get_params(ctx))
-
-
-class PlainGroup(TyperGroup):
-    """A group whose help shows its parameters plainly, and that knows the other groups."""
-
-    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
-        groups: list[tuple[str, Any]] = [("maseval", ctx.find_root().command)]
-        groups += [(f"maseval {name}", each) for name, each in groups[0][1].commands.items()]
-        if args and args[0] not in self.commands:
-            holders = [
-                f"{name} {args[0]}"
-                for name, each in groups
-                if args[0] in getattr(each, "commands", ())
-            ]
-            if holders:
-                ctx.fail(f"No such command {args[0]!r} here, but: {', '.join(holders)}")
-        return super().resolve_command(ctx, args)
-
-    def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]  # its Context
-        return _simplify(super().get_params(ctx))
-
-
-def _simplify(parameters: list[Any]) -> list[Any]:
-    for each in parameters:
-        if each.metavar is None and each.param_type_name == "argument":
-            each.metavar = each.name.upper()
-        elif each.metavar is None and getattr(each, "is_flag", False):
-            each.metavar = ""
-    return parameters
-
-
-class RootGroup(PlainGroup):
+class RootGroup(CommandGroup):
     """The group of all commands: keeps the words typed, and turns errors into messages."""
 
     def make_context(

@@ -13,7 +13,8 @@ from maseval.cli import completion
 from maseval.cli.command_line import FAILED
 from maseval.cli.completion import quietly
 from maseval.cli.console import counting, inert, money, print_json, stderr, stdout
-from maseval.cli.options import AsJson, RunOrResultsFile, examples, with_scoring_options
+from maseval.cli.groups import examples
+from maseval.cli.options import AsJson, RunOrResultsFile, with_scoring_options
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 
 if TYPE_CHECKING:  # help must not load what makes these

@@ -12,7 +12,8 @@ from maseval import commands
 from maseval.cli.command_line import INCOMPLETE, command_line
 from maseval.cli.console import here, inert, print_json, stderr, stdout
 from maseval.cli.display import display
-from maseval.cli.options import AsJson, examples
+from maseval.cli.groups import examples
+from maseval.cli.options import AsJson
 from maseval.cli.results import print_outcome
 
 DEMO_EXAMPLES = examples(

@@ -2,14 +2,11 @@
 
 import inspect
 from collections.abc import Callable
-from types import ModuleType
 from typing import Annotated, Any, TypeVar, cast
 
 import typer
-from rich.markup import escape
 
 from maseval.cli import completion
-from maseval.cli.command_line import PlainCommand
 from maseval.cli.completion import quietly
 
 
@@ -157,27 +154,3 @@ KeyVariable = Annotated[
     str,
     typer.Option(help="Environment variable with the provider's key, for clients that send none."),
 ]
-
-
-def examples(*lines: tuple[str, str]) -> str:
-    """Format commands and their purposes, for the end of a command's help."""
-    shown = [f"[cyan]{escape(command)}[/cyan]\n  {escape(purpose)}" for command, purpose in lines]
-    return "[bold]Examples[/bold]\n\n" + "\n\n".join(shown)
-
-
-def add_commands(app: typer.Typer, *modules: ModuleType) -> None:
-    """Add the commands of each module.
-
-    ``COMMANDS`` of a module lists its functions with the examples in their help. A module without
-    it has one command: the function of the module's name, with ``EXAMPLES``.
-    """
-    for module in modules:
-        settings = getattr(module, "SETTINGS", None)
-        for function, epilog in _commands(module).items():
-            app.command(cls=PlainCommand, epilog=epilog, context_settings=settings)(function)
-
-
-def _commands(module: ModuleType) -> dict[Callable[..., None], str]:
-    if hasattr(module, "COMMANDS"):
-        return dict(module.COMMANDS)
-    return {getattr(module, module.__name__.rpartition(".")[2]): module.EXAMPLES}

@@ -9,7 +9,13 @@ from maseval import commands
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import counting, inert, print_json, stderr
-from maseval.cli.options import AsJson, Explain, RunOrResultsFile, examples, with_scoring_options
+from maseval.cli.groups import examples
+from maseval.cli.options import (
+    AsJson,
+    Explain,
+    RunOrResultsFile,
+    with_scoring_options,
+)
 from maseval.core.scoring_options import ScoringKeywords
 
 REPORT_EXAMPLES = examples(

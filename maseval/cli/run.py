@@ -13,8 +13,9 @@ from maseval.app.running.run_options import BenchmarkRunOptions
 from maseval.cli.command_line import check_words, command_line, invoke_words, is_debugging
 from maseval.cli.console import inert, stderr, stdout
 from maseval.cli.display import display
+from maseval.cli.groups import examples
 from maseval.cli.option_objects import command_with
-from maseval.cli.options import AsJson, examples
+from maseval.cli.options import AsJson
 from maseval.cli.results import finish
 from maseval.cli.run_file import FileRun, command_words, read_run_file
 from maseval.cli.view import Watching

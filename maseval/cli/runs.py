@@ -30,7 +30,8 @@ from maseval.cli.console import (
     stderr,
     stdout,
 )
-from maseval.cli.options import AsJson, RunOrResultsFile, examples
+from maseval.cli.groups import examples
+from maseval.cli.options import AsJson, RunOrResultsFile
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.recorded import mapping
 from maseval.runs import RunState, change_note, default_root

@@ -12,7 +12,8 @@ from rich.table import Table
 from maseval import commands
 from maseval.cli.command_line import FAILED
 from maseval.cli.console import ended_by_signals, inert, stderr, stdout
-from maseval.cli.options import Host, KeyVariable, Port, examples
+from maseval.cli.groups import examples
+from maseval.cli.options import Host, KeyVariable, Port
 
 if TYPE_CHECKING:  # help must not load a server
     from maseval.server import ReplayServer, ScriptServer, Served

@@ -8,7 +8,8 @@ import typer
 from maseval import commands
 from maseval.cli.command_line import FAILED
 from maseval.cli.console import inert, print_json, shorten_line, stderr, stdout
-from maseval.cli.options import AsJson, RunName, RunOrResultsFile, examples
+from maseval.cli.groups import examples
+from maseval.cli.options import AsJson, RunName, RunOrResultsFile
 
 BUNDLE_EXAMPLES = examples(
     ("maseval bundle last", "NAME.maseval.zip here, for others to check"),

@@ -17,11 +17,11 @@ from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import counting, here, indent, inert, stdout
 from maseval.cli.conversation import print_simulation, print_unexplained
+from maseval.cli.groups import examples
 from maseval.cli.options import (
     TASK_OF_RUN,
     Explain,
     RunOrResultsFile,
-    examples,
     load_domain,
     with_scoring_options,
 )

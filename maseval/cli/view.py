@@ -11,7 +11,7 @@ import typer
 
 from maseval import commands
 from maseval.cli.console import ended_by_signals, inert, stderr, stdout
-from maseval.cli.options import examples
+from maseval.cli.groups import examples
 
 EXAMPLES = examples(
     ("maseval view", "all runs below ./runs, in the browser"),

@@ -1,10 +1,13 @@
 """The command as a whole: help, speed, versions, pipes."""
 
+import re
 import subprocess
 import sys
 
 import pytest
+from typer.main import get_command
 
+from maseval.cli.app import app
 from maseval.cli.command_line import exit_code
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from tests.cli.commandline import COMMAND, maseval
@@ -82,6 +85,33 @@ def test_help_loads_neither_the_benchmark_nor_providers():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert run.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("command", ["", "tau2", "macs"])
+def test_the_help_of_a_group_loads_none_of_its_commands(command):
+    code = (
+        "import sys; from maseval.cli.app import app\n"
+        f"try: app([*{command.split()}, '--help'])\n"
+        "except SystemExit: pass\n"
+        "print([name for name in sys.modules if name.startswith(('maseval.app', 'maseval.runs',"
+        "'maseval.stats', 'maseval.benchmark', 'maseval.core.benchmark'))])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert run.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("group", [[], ["tau2"], ["macs"]], ids=str)
+def test_a_group_describes_its_commands_as_they_describe_themselves(group, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    listed = maseval(*group, "--help").stdout
+
+    command = get_command(app)
+    for name in group:
+        command = command.commands[name]
+    for name in command.commands:
+        first_line = command.commands[name].help.strip().splitlines()[0]
+        assert re.search(rf"│ {name} +{re.escape(first_line)} +│", listed), name
 
 
 def test_the_version_is_told():

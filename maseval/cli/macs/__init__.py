@@ -1,13 +1,27 @@
 """``maseval macs``: the benchmark's commands. To add one, write its file and name it here."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import typer
 
-from maseval.cli.command_line import PlainGroup
-from maseval.cli.macs import data, export, rates, run, score
-from maseval.cli.options import add_commands, examples
+from maseval.cli.groups import CommandGroup, examples
+
+
+class MACSCommands(CommandGroup):
+    """Every command of ``maseval macs``."""
+
+    places: ClassVar[Mapping[str, str]] = {
+        "run": "maseval.cli.macs.run:run",
+        "rates": "maseval.cli.macs.rates:rates",
+        "score": "maseval.cli.macs.score:score",
+        "export": "maseval.cli.macs.export:export",
+        "data": "maseval.cli.macs.data:app",
+    }
+
 
 app = typer.Typer(
-    cls=PlainGroup,
+    cls=MACSCommands,
     help="MACS: teams of agents on enterprise tasks, judged by assertions.",
     epilog=examples(
         (
@@ -21,6 +35,10 @@ app = typer.Typer(
         ("maseval show last", "its tasks and conversations"),
     ),
     no_args_is_help=True,
+    add_completion=False,
 )
-add_commands(app, run, rates, score, export)
-app.add_typer(data.app, name="data")
+
+
+@app.callback()
+def options() -> None:
+    """The group has no options of its own."""

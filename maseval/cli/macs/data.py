@@ -5,12 +5,12 @@ from typing import Annotated
 import typer
 
 from maseval import commands
-from maseval.cli.command_line import FAILED, PlainCommand, PlainGroup
+from maseval.cli.command_line import FAILED
 from maseval.cli.console import print_check, stdout
-from maseval.cli.options import examples
+from maseval.cli.groups import CommandGroup, PlainCommand, examples
 
 app = typer.Typer(
-    cls=PlainGroup,
+    cls=CommandGroup,
     help="The benchmark's data: fetch it, verify it, find it.",
     epilog=examples(
         ("maseval macs data fetch", "fetch all files, once"),

@@ -7,7 +7,8 @@ import typer
 
 from maseval import commands
 from maseval.cli.console import inert, stderr
-from maseval.cli.options import Overwrite, RunName, examples
+from maseval.cli.groups import examples
+from maseval.cli.options import Overwrite, RunName
 
 EXAMPLES = examples(
     ("maseval macs export last", "a folder for each domain, in the run's folder"),

@@ -7,7 +7,8 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.cli.console import here, inert, print_json, stdout
-from maseval.cli.options import AsJson, RunName, examples
+from maseval.cli.groups import examples
+from maseval.cli.options import AsJson, RunName
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.macs.app.results import RunRates

@@ -10,7 +10,8 @@ from rich.console import Console
 from maseval import commands
 from maseval.cli.command_line import FAILED
 from maseval.cli.console import inert, stderr, stdout
-from maseval.cli.options import AsJson, Overwrite, examples
+from maseval.cli.groups import examples
+from maseval.cli.options import AsJson, Overwrite
 from maseval.core.exceptions import OutputExistsError
 from maseval.core.storage.files import write_bytes
 

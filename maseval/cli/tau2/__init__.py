@@ -1,24 +1,36 @@
 """``maseval tau2``: the benchmark's commands. To add one, name its file here."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import typer
 
-from maseval.cli.command_line import PlainGroup
-from maseval.cli.options import add_commands, examples
-from maseval.cli.tau2 import (
-    audit,
-    branch,
-    certify,
-    explain,
-    export,
-    mcp,
-    play,
-    run,
-    score,
-    tasks,
-)
+from maseval.cli.groups import CommandGroup, examples
+
+
+class Tau2Commands(CommandGroup):
+    """Every command of ``maseval tau2``."""
+
+    places: ClassVar[Mapping[str, str]] = {
+        "run": "maseval.cli.tau2.run:run",
+        "play": "maseval.cli.tau2.play:play",
+        "branch": "maseval.cli.tau2.branch:branch",
+        "mcp": "maseval.cli.tau2.mcp:mcp",
+        "score": "maseval.cli.tau2.score:score",
+        "explain": "maseval.cli.tau2.explain:explain",
+        "audit": "maseval.cli.tau2.audit:audit",
+        "certify": "maseval.cli.tau2.certify:certify",
+        "verify": "maseval.cli.tau2.certify:verify",
+        "export": "maseval.cli.tau2.export:export",
+        "submit": "maseval.cli.tau2.export:submit",
+        "tasks": "maseval.cli.tau2.tasks:tasks",
+        "show": "maseval.cli.tau2.tasks:show",
+        "data": "maseval.cli.tau2.tasks:data",
+    }
+
 
 app = typer.Typer(
-    cls=PlainGroup,
+    cls=Tau2Commands,
     help="tau2-bench v0.2.0 and v1.0.1: agents in customer service, scored by what they did.",
     epilog=examples(
         ("maseval tau2 run --domain retail --agent gold", "run the reference solutions"),
@@ -28,7 +40,10 @@ app = typer.Typer(
         ("maseval tau2 explain last retail/12", "why did it fail?"),
     ),
     no_args_is_help=True,
+    add_completion=False,
 )
-add_commands(app, run, play, branch, mcp, score, explain, audit)
-add_commands(app, certify, export, tasks)
-app.add_typer(tasks.data, name="data")
+
+
+@app.callback()
+def options() -> None:
+    """The group has no options of its own."""

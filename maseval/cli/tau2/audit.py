@@ -13,7 +13,8 @@ from maseval.benchmark.tau2.app.running.options import DATA_VERSION
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import indent, inert, print_json, shorten_line, stdout
-from maseval.cli.options import AsJson, Split, TasksVersion, examples
+from maseval.cli.groups import examples
+from maseval.cli.options import AsJson, Split, TasksVersion
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.results.audit import Audit, Remark

@@ -7,6 +7,7 @@ import typer
 from maseval import commands
 from maseval.cli.console import inert, print_json, stdout
 from maseval.cli.conversation import print_sections
+from maseval.cli.groups import examples
 from maseval.cli.options import (
     TASK_OF_RUN,
     AsJson,
@@ -15,7 +16,6 @@ from maseval.cli.options import (
     EmbeddedTasks,
     RemapTasks,
     RunOrResultsFile,
-    examples,
 )
 
 EXAMPLES = examples(

@@ -12,8 +12,9 @@ from maseval.benchmark.tau2.app.running.options import SubmitOptions
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import here, inert, print_json, stderr, stdout
+from maseval.cli.groups import examples
 from maseval.cli.option_objects import command_with
-from maseval.cli.options import AsJson, Overwrite, RunName, examples
+from maseval.cli.options import AsJson, Overwrite, RunName
 
 if TYPE_CHECKING:  # help must not load what makes it
     from maseval.benchmark.tau2.app.sharing.submit import WrittenSubmission

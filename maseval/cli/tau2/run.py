@@ -13,8 +13,9 @@ from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.cli.command_line import command_line, is_debugging
 from maseval.cli.console import count, here, indent, inert, print_json, shorten_line, stderr, stdout
 from maseval.cli.display import display
+from maseval.cli.groups import examples
 from maseval.cli.option_objects import command_with
-from maseval.cli.options import AsJson, examples
+from maseval.cli.options import AsJson
 from maseval.cli.results import finish
 from maseval.cli.view import Watching
 

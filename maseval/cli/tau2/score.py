@@ -13,11 +13,11 @@ from maseval.cli import completion
 from maseval.cli.command_line import FAILED
 from maseval.cli.completion import quietly
 from maseval.cli.console import counting, inert, print_json, shorten_line, stderr, stdout
+from maseval.cli.groups import examples
 from maseval.cli.options import (
     AsJson,
     JudgeAddress,
     JudgeModels,
-    examples,
     with_scoring_options,
 )
 from maseval.cli.results import estimate

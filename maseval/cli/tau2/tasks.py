@@ -11,10 +11,11 @@ from rich.table import Table
 from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION
 from maseval.cli import completion
-from maseval.cli.command_line import FAILED, PlainCommand, PlainGroup
+from maseval.cli.command_line import FAILED
 from maseval.cli.completion import quietly
 from maseval.cli.console import indent, inert, print_check, shorten_line, stdout
-from maseval.cli.options import Split, TasksVersion, examples
+from maseval.cli.groups import CommandGroup, PlainCommand, examples
+from maseval.cli.options import Split, TasksVersion
 from maseval.core.words import visible
 
 if TYPE_CHECKING:  # help must not load what makes it
@@ -162,7 +163,7 @@ COMMANDS = {
 }
 
 data = typer.Typer(
-    cls=PlainGroup,
+    cls=CommandGroup,
     help="The benchmark's data: fetch it, verify it, find it.",
     epilog=examples(
         ("maseval tau2 data fetch", "fetch all files, once"),
