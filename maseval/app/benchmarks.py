@@ -19,11 +19,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from maseval.app.results.counting import ConventionScore
-from maseval.app.results.recording import SimulationLine
 from maseval.app.results.task_names import TaskName
 from maseval.core.entry_points import find_entry_points
 from maseval.core.exceptions import ConfigurationError, ResultFileError
-from maseval.core.outcome import TaskKey
+from maseval.core.outcome import SimulationLine, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions

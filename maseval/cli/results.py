@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval.app.results.counting import ConventionScore, conventions_in_words
-from maseval.app.results.recording import SimulationLine, human_sides
+from maseval.app.results.recording import human_sides
 from maseval.app.results.results import DomainScore, RunResult, RunSummary
 from maseval.app.results.task_names import TaskName
 from maseval.app.running.prices import unpriced_models
@@ -24,7 +24,7 @@ from maseval.cli.console import (
     shorten_line,
 )
 from maseval.cli.view import Watching
-from maseval.core.outcome import RecordedReport
+from maseval.core.outcome import RecordedReport, SimulationLine
 from maseval.runs import RunFolder, Simulation
 from maseval.stats import Estimate
 

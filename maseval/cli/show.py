@@ -11,7 +11,7 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.app.results.counting import rows_without_failures
-from maseval.app.results.recording import SimulationLine, notes_on, origin_in_words, simulation_in
+from maseval.app.results.recording import notes_on, origin_in_words, simulation_in
 from maseval.app.results.task_names import TaskName
 from maseval.cli import completion
 from maseval.cli.completion import quietly
@@ -37,6 +37,7 @@ from maseval.cli.results import (
     scores,
     some_k,
 )
+from maseval.core.outcome import SimulationLine
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.runs import Annotations
 from maseval.stats.failure_labels import LabelSummary, PassHatK

@@ -8,13 +8,14 @@ the agent, and ``reason`` says what became of them. Reports read from a file may
 their writer left out.
 """
 
+import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.recorded import Part, Recorded, Shape, anything, dict_of, list_of, mapping, number
+from maseval.core.recorded import Part, Recorded, anything, dict_of, list_of, mapping, number
 from maseval.core.report import AGENT_FAILURES, TaskExecutionStatus
 from maseval.core.usage import usage_records
 from maseval.core.words import text, text_or_none
@@ -96,12 +97,47 @@ def verdict_for(kind: OutcomeKind, status: str | None) -> TrialVerdict:
     return TrialVerdict(None, UNJUDGED)
 
 
+class SimulationLine(NamedTuple):
+    """One simulation of a run, without its conversation.
+
+    ``cost`` and ``tokens`` are those of all attempts at it.
+    """
+
+    domain: str
+    task_id: str
+    trial: int
+    status: str
+    outcome: OutcomeKind
+    reward: float | None
+    ended: str | None
+    seconds: float
+    cost: float
+    tokens: int
+    error: str | None
+
+    @property
+    def passed(self) -> bool | None:
+        """True or False if it has a verdict, else None."""
+        return verdict_for(self.outcome, self.status).passed
+
+    def to_outcome(self) -> Outcome:
+        """Return the line as statistics see it."""
+        key = self.domain, self.task_id, self.trial
+        passed, reason = verdict_for(self.outcome, self.status)
+        return Outcome(*key, passed, self.cost, reason)
+
+
 class RecordedError(Recorded):
     """The error that a repetition or an attempt ended with; false if there was none."""
 
     type = Part(text_or_none, "error_type")
     message = Part(text_or_none, "error_message")
     traceback = Part(text_or_none)
+
+    def __str__(self) -> str:
+        """Return the message, with its type if that is a built-in one, whose texts say little."""
+        built_in = self.type and hasattr(builtins, self.type)
+        return f"{self.type}: {self.message}" if built_in else str(self.message)
 
     @property
     def more(self) -> dict[str, object]:
@@ -127,20 +163,15 @@ class RecordedEvaluation(Recorded):
 
 
 class RecordedCall(Recorded):
-    """A tool call in a message, in the form of OpenAI or in that of tau2."""
+    """A tool call in OpenAI's form or in that of tau2; ``function`` has its ``arguments``."""
 
     id = Part(anything)
     requestor = Part(text_or_none)
 
-    @property
-    def function(self) -> Shape:
-        """The part with ``name`` and ``arguments``."""
-        return mapping(self.raw, "function") or self.raw
-
-    @property
-    def name(self) -> str | None:
-        """The tool."""
-        return text_or_none(self.function.get("name"))
+    def __init__(self, value: object) -> None:
+        super().__init__(value)
+        self.function = mapping(self.raw, "function") or self.raw
+        self.name = text_or_none(self.function.get("name"))
 
 
 class RecordedMessage(Recorded):
@@ -154,7 +185,6 @@ class RecordedMessage(Recorded):
     error = Part(anything)
     timestamp = Part(anything)
     cost = Part(number)
-
     usage = Part(mapping)
 
     @property
@@ -211,14 +241,13 @@ class RecordedSoftware(Recorded):
 
 
 class RecordedAgent(Recorded):
-    """The settings of an agent."""
+    """The settings of an agent; its ``name`` is its type, unless it is scripted."""
 
     model_id = Part(text_or_none)
     error_rate = Part(text_or_none)
 
     @property
     def name(self) -> str | None:
-        """The name of a scripted agent; the type of any other."""
         return text_or_none(self.raw.get("player") or self.raw.get("agent_type"))
 
 
@@ -274,10 +303,9 @@ class RecordedReport(RecordedAttempt):
     traced_agents = Part(dict_of(RecordedTrace), "traces", "agents")
     traced_models = Part(dict_of(RecordedTrace), "traces", "models")
     agents = Part(dict_of(RecordedAgent), "config", "agents")
-    models = Part(
-        dict_of(lambda model: text_or_none(mapping(model).get("model_id"))), "config", "models"
-    )
+    models = Part(dict_of(RecordedAgent), "config", "models")
     agent_usage = Part(dict_of(mapping), "usage", "agents")
+    settings = Part(mapping, "config", "environment")
     tool_types = Part(mapping, "config", "environment", "tool_types")
     benchmark = Part(mapping, "config", "benchmark")
     title = Part(text_or_none)
@@ -357,6 +385,21 @@ class RecordedReport(RecordedAttempt):
         """The report as statistics need it."""
         passed, reason = verdict_for(self.kind, self.status)
         return Outcome(*self.key, passed, self.cost, reason)
+
+    @property
+    def line(self) -> SimulationLine:
+        """The report without its conversation."""
+        return SimulationLine(
+            *self.key,
+            status=self.status or "",
+            outcome=self.kind,
+            reward=self.reward,
+            ended=self.termination,
+            seconds=self.seconds or 0.0,
+            cost=self.cost or 0.0,
+            tokens=self.tokens,
+            error=None if self.error.message is None else str(self.error),
+        )
 
     def conversations(self) -> list[tuple[str | None, list[RecordedMessage]]]:
         """Return the simulation's messages where there is one, else those of each agent.

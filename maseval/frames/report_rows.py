@@ -76,7 +76,7 @@ def _call_counts(messages: Iterable[ShownMessage]) -> dict[str, object]:
 
 
 def _models_of(report: RecordedReport, side: str) -> Iterator[str | None]:
-    return (known for name, known in report.models.items() if name.partition("_")[0] == side)
+    return (each.model_id for name, each in report.models.items() if name.partition("_")[0] == side)
 
 
 def _join(names: Iterable[str | None]) -> str | None:

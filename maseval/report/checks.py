@@ -65,19 +65,12 @@ class _JudgedAssertion(Recorded):
     evidence = Part(_evidence)
 
 
-class _Coverage(Recorded):
-    """The number of assertions, and of those that the judge answered."""
-
-    assertions = Part(lambda value: number(value) or 0)
-    rows = Part(lambda value: number(value) or 0)
-
-
 class _JudgedSides(Recorded):
     """A verdict that consists of a judge's answers."""
 
     rows = Part(list_of(_JudgedAssertion), "report")
     errors = Part(dict_of(text), "judge_errors")
-    coverage = Part(dict_of(_Coverage))
+    coverage = Part(dict_of(dict_of(number)))
 
 
 class _Claim(Recorded):
@@ -163,8 +156,9 @@ def _doubts(sides: _JudgedSides) -> Iterator[str]:
     for side, error in sides.errors.items():
         yield f"the judge's answer about the {side} side cannot be read: {error}"
     for side, found in sides.coverage.items():
-        if side not in sides.errors and found.rows < found.assertions:
-            yield f"the judge answered {found.rows:g} of {found.assertions:g} assertions of {side}"
+        rows, asserted = found.get("rows") or 0, found.get("assertions") or 0
+        if side not in sides.errors and rows < asserted:
+            yield f"the judge answered {rows:g} of {asserted:g} assertions of {side}"
 
 
 def _checks(info: _RewardInfo, messages: Sequence[ShownMessage]) -> Iterator[ShownCheck]:

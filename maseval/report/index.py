@@ -258,9 +258,9 @@ def facts_of(report: RecordedReport) -> Iterator[Fact]:
         if agent.name is not None:
             rate = "" if agent.error_rate is None else f", error rate {agent.error_rate}"
             yield "Agent", agent.name + rate
-    for name, model_id in report.models.items():
-        if model_id is not None:
-            yield f"Model of {_role(name)}", model_id
+    for name, model in report.models.items():
+        if model.model_id is not None:
+            yield f"Model of {_role(name)}", model.model_id
     if report.seed is not None:
         yield "Seed", text(report.seed)
     if report.run_id:

@@ -7,8 +7,9 @@ from typing import Unpack
 
 from maseval.app.benchmarks import OnProgress, support_for
 from maseval.app.results.finding import open_recording
-from maseval.app.results.recording import SimulationLine, beside, lines_of, notes_on
+from maseval.app.results.recording import beside, lines_of, notes_on
 from maseval.core.exceptions import ConfigurationError, NotRunError
+from maseval.core.outcome import SimulationLine
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.files import write_bytes
 from maseval.interface.cairosvg import picture_of

@@ -1,52 +1,14 @@
 """Recordings as commands read them: one line for each simulation, and facts about the whole."""
 
-import builtins
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from maseval.core.agent import HUMAN
-from maseval.core.outcome import (
-    Outcome,
-    OutcomeKind,
-    RecordedError,
-    RecordedReport,
-    verdict_for,
-)
+from maseval.core.outcome import RecordedReport, SimulationLine
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.runs import Simulation
 from maseval.runs.folder import Recording
-
-
-class SimulationLine(NamedTuple):
-    """One simulation of a run, without its conversation.
-
-    ``cost`` and ``tokens`` are those of all attempts at it.
-    """
-
-    domain: str
-    task_id: str
-    trial: int
-    status: str
-    outcome: OutcomeKind
-    reward: float | None
-    ended: str | None
-    seconds: float
-    cost: float
-    tokens: int
-    error: str | None
-
-    @property
-    def passed(self) -> bool | None:
-        """True or False if it has a verdict, else None."""
-        return verdict_for(self.outcome, self.status).passed
-
-    def to_outcome(self) -> Outcome:
-        """Return the line as statistics see it."""
-        key = self.domain, self.task_id, self.trial
-        passed, reason = verdict_for(self.outcome, self.status)
-        return Outcome(*key, passed, self.cost, reason)
 
 
 def lines_of(folder: Recording) -> list[SimulationLine]:
@@ -56,29 +18,12 @@ def lines_of(folder: Recording) -> list[SimulationLine]:
 
 def line_of(report: Report) -> SimulationLine:
     """Return the line of a report."""
-    parsed = RecordedReport(report)
-    return SimulationLine(
-        *parsed.key,
-        status=report["status"],
-        outcome=parsed.kind,
-        reward=parsed.reward,
-        ended=parsed.termination,
-        seconds=report["duration_seconds"],
-        cost=parsed.cost or 0.0,
-        tokens=parsed.tokens,
-        error=_error(parsed.error),
-    )
+    return RecordedReport(report).line
 
 
 def simulation_in(line: SimulationLine) -> Simulation:
     """Return the simulation that a line is about."""
     return Simulation(line.domain, line.task_id, line.trial)
-
-
-def _error(error: RecordedError) -> str | None:
-    """Return the error message, with its type if that is a built-in one, whose texts say little."""
-    built_in = error.type and hasattr(builtins, error.type)
-    return f"{error.type}: {error.message}" if built_in else error.message
 
 
 class ReadOnce:

@@ -10,9 +10,8 @@ from maseval.app.results.counting import (
     conventions_in_json,
     conventions_in_words,
 )
-from maseval.app.results.recording import SimulationLine
 from maseval.app.running.prices import unpriced_models
-from maseval.core.outcome import UNJUDGED, Score
+from maseval.core.outcome import UNJUDGED, Score, SimulationLine
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.runs import Simulation
 from maseval.stats import Estimate, GroupSummary, summarise

@@ -12,11 +12,11 @@ from maseval.app.results.finding import (
     trial_numbered,
     trials_named,
 )
-from maseval.app.results.recording import SimulationLine, line_of, lines_of, simulation_in
+from maseval.app.results.recording import line_of, lines_of, simulation_in
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.task_names import TaskName
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import RecordedReport
+from maseval.core.outcome import RecordedReport, SimulationLine
 from maseval.core.recorded import Shape
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.report.checks import shown_verdicts, state_changes

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from maseval.app.results.recording import SimulationLine
 from maseval.app.running.prices import without_list
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import SimulationLine
 
 _AMOUNT = r"(?P<amount>\d[\d,_]*(?:\.\d+)?|\.\d+)\s*(?P<scale>[kmb]?)"
 _FORMS = (

@@ -13,8 +13,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from maseval.app.results.recording import SimulationLine, simulation_in
+from maseval.app.results.recording import simulation_in
 from maseval.core.context import Said
+from maseval.core.outcome import SimulationLine
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.storage.redaction import Secrets
 from maseval.core.throttle import complaints

@@ -12,7 +12,7 @@ from functools import partial
 from types import FrameType
 
 from maseval.app.benchmarks import BenchmarkSupport
-from maseval.app.results.recording import SimulationLine, line_of, lines_of
+from maseval.app.results.recording import line_of, lines_of
 from maseval.app.results.results import RunResult, run_summary
 from maseval.app.running.limits import Budget, EqualFailures
 from maseval.app.running.progress import Display, RunProgress, Turn, publish_progress
@@ -21,6 +21,7 @@ from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import Engine, SeveralNodes, WorkerEvent
 from maseval.core.engine.process import signal_handlers
 from maseval.core.exceptions import RunStoppedError
+from maseval.core.outcome import SimulationLine
 from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task

@@ -22,7 +22,6 @@ from maseval.interface.telemetry.span import SECOND
 from maseval.interface.trackers.sending import send_to
 from maseval.interface.trackers.tracked_run import (
     OVERALL,
-    Finished,
     TrackedRun,
     key_of,
     metrics_of,
@@ -138,18 +137,14 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
         scores |= {each.name: dict(each.pass_hat) for each in summary.domains}
     config = recording.config.values
     settings = {key: value for key, value in config.items() if key not in _NOT_PARAMETERS}
-    finished = [
-        Finished(e.domain, e.task_id, e.outcome, e.reward, e.cost, e.tokens, e.seconds, e.passed)
-        for e in lines
-    ]
     with tempfile.TemporaryDirectory(prefix="maseval-") as folder:
         page = Path(folder) / "report.html"
         yield TrackedRun(
             key=_key(recording),
             name=name_of(recording),
             parameters=parameters_of(settings),
-            metrics=metrics_of(scores, finished),
-            tasks=tasks_of(finished),
+            metrics=metrics_of(scores, lines),
+            tasks=tasks_of(lines),
             simulations=len(lines),
             complete=summary.overall.verdicts == summary.overall.planned,
             started=min(start for start, _ in times) / SECOND,

@@ -6,9 +6,10 @@ from typing import cast
 
 from maseval.app.benchmarks import all_support, support_for
 from maseval.app.results.plots import drawings
-from maseval.app.results.recording import SimulationLine, notes_on, origin_in_words
+from maseval.app.results.recording import notes_on, origin_in_words
 from maseval.app.results.results import run_summary
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import SimulationLine
 from maseval.core.recorded import Shape
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions

@@ -20,7 +20,6 @@ from maseval.interface.trackers.sending import (
 )
 from maseval.interface.trackers.tracked_run import (
     OVERALL,
-    Finished,
     TrackedRun,
     key_of,
     metrics_of,
@@ -68,7 +67,7 @@ class _TrackerCallback(BenchmarkCallback):
 
     def _run(self, results: Sequence[Report]) -> TrackedRun:
         reports = [RecordedReport(report) for report in results]
-        finished = [finished_of(report) for report in reports]
+        finished = [report.line for report in reports]
         return TrackedRun(
             key=key_of(str(results[0]["run_id"])),
             name=self._name or str(results[0]["run_id"]),
@@ -104,19 +103,6 @@ class WandbCallback(_TrackerCallback):
     """
 
     tracker = "wandb"
-
-
-def finished_of(report: RecordedReport) -> Finished:
-    """Reduce a report to a ``Finished``, without its conversation."""
-    return Finished(
-        *report.task,
-        report.kind,
-        report.reward,
-        report.cost or 0.0,
-        report.tokens,
-        report.seconds or 0.0,
-        report.outcome.passed,
-    )
 
 
 def _scores(reports: Sequence[RecordedReport]) -> dict[str, dict[int, Estimate]]:

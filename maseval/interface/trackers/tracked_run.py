@@ -5,27 +5,13 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
+from maseval.core.outcome import SimulationLine
 from maseval.core.storage.redaction import redact
 from maseval.stats.estimation import Estimate
 
 OVERALL = ""
 _LONGEST = 500
-
-
-class Finished(NamedTuple):
-    """One finished simulation, without its conversation."""
-
-    domain: str
-    task_id: str
-    outcome: str
-    reward: float | None
-    cost: float
-    tokens: int
-    seconds: float
-    passed: bool | None
-    """None if it has no verdict."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +67,7 @@ def _flat(values: Mapping[str, object], path: tuple[str, ...]) -> Iterator[tuple
 
 
 def metrics_of(
-    scores: Mapping[str, Mapping[int, Estimate]], finished: Sequence[Finished]
+    scores: Mapping[str, Mapping[int, Estimate]], finished: Sequence[SimulationLine]
 ) -> dict[str, float]:
     """Return pass^k with both ends of its interval, by domain and overall, and what the run took.
 
@@ -112,15 +98,15 @@ def metrics_of(
     }
 
 
-def tasks_of(finished: Iterable[Finished]) -> list[dict[str, object]]:
+def tasks_of(finished: Iterable[SimulationLine]) -> list[dict[str, object]]:
     """Return a row for each task: its trials, how many passed, and what they took."""
-    by_task: dict[tuple[str, str], list[Finished]] = {}
+    by_task: dict[tuple[str, str], list[SimulationLine]] = {}
     for each in finished:
         by_task.setdefault((each.domain, each.task_id), []).append(each)
     return [_row(*key, trials) for key, trials in by_task.items()]
 
 
-def _row(domain: str, task_id: str, trials: Sequence[Finished]) -> dict[str, object]:
+def _row(domain: str, task_id: str, trials: Sequence[SimulationLine]) -> dict[str, object]:
     rewards = [each.reward for each in trials if each.reward is not None]
     verdicts = [each.passed for each in trials if each.passed is not None]
     return {

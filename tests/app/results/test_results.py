@@ -2,10 +2,11 @@
 
 import pytest
 
-from maseval.app.results.recording import SimulationLine, lines_of
+from maseval.app.results.recording import lines_of
 from maseval.app.results.results import run_summary
 from maseval.benchmark.tau2.metrics import compute_pass_hat_k
 from maseval.commands import tau2
+from maseval.core.outcome import SimulationLine
 from maseval.runs import RunFolder, Simulation
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from maseval.app.results.recording import SimulationLine
 from maseval.app.running.limits import EqualFailures
+from maseval.core.outcome import SimulationLine
 
 
 def line(outcome="error", error="task '1' has no ticket", status="setup_failed"):

@@ -4,12 +4,12 @@ import pytest
 
 from maseval.benchmark.booking.benchmark import BookingBenchmark
 from maseval.benchmark.booking.tasks import load_tasks
+from maseval.core.outcome import SimulationLine
 from maseval.interface import extras
 from maseval.interface.extras import MissingExtraError
 from maseval.interface.trackers import MLflowCallback, WandbCallback
 from maseval.interface.trackers.sending import as_json, from_json
 from maseval.interface.trackers.tracked_run import (
-    Finished,
     TrackedRun,
     metrics_of,
     parameters_of,
@@ -18,10 +18,16 @@ from maseval.interface.trackers.tracked_run import (
 from maseval.stats.estimation import pass_hat_estimates
 from maseval.stats.trials import Trials
 
+
+def line(task, trial, status, outcome, reward, seconds, cost, tokens):
+    key = "shop", task, trial
+    return SimulationLine(*key, status, outcome, reward, None, seconds, cost, tokens, None)
+
+
 FINISHED = [
-    Finished("shop", "1", "pass", 1.0, 0.25, 100, 2.0, True),
-    Finished("shop", "1", "fail", 0.0, 0.25, 100, 2.0, False),
-    Finished("shop", "2", "error", None, 0.0, 0, 1.0, None),
+    line("1", 0, "success", "pass", 1.0, 2.0, 0.25, 100),
+    line("1", 1, "success", "fail", 0.0, 2.0, 0.25, 100),
+    line("2", 0, "environment_error", "error", None, 1.0, 0.0, 0),
 ]
 
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from maseval.app.results.counting import conventions_in_words
-from maseval.app.results.recording import SimulationLine
 from maseval.benchmark.tau2.app.results.score import conventions_of_lines
+from maseval.core.outcome import SimulationLine
 from tests.cli.commandline import maseval
 
 OF_1_0_1 = {"rules": "tau2-bench v1.0.1"}

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Generic, TypeVar, Unpack
 
 from maseval.app.results.counting import ConventionScore, conventions_in_json
-from maseval.app.results.recording import SimulationLine
 from maseval.app.running.run_options import chosen_engine
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.app.results.sources import (
@@ -39,6 +38,7 @@ from maseval.benchmark.tau2.rescoring.verdict import NEEDS_JUDGE
 from maseval.benchmark.tau2.run_metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
 from maseval.core.engine.engines import DEFAULT, AnyEngine, Engine, MappingEngine, ThreadEngine
 from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.outcome import SimulationLine
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.interface.ray.worker_setup import check_data
 from maseval.stats.estimation import Estimate

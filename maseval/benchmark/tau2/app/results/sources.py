@@ -36,7 +36,8 @@ from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.scoring.judge import MEMORY_NAME, JudgeMemory, RememberingJudge
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter, resolve_model
-from maseval.core.recorded import Part, Recorded, mapping
+from maseval.core.outcome import RecordedReport
+from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.config_file import is_run_folder
@@ -101,15 +102,6 @@ def simulation_id(item: RecordItem) -> Simulation:
     return Simulation(item.domain.name, str(simulation["task_id"]), simulation.get("trial") or 0)
 
 
-class _RecordedRules(Recorded):
-    """The rules of a report, as its writer configured them."""
-
-    domain = Part(str, "config", "environment", "domain")
-    solo = Part(bool, "config", "environment", "solo")
-    lenient = Part(bool, "config", "benchmark", "tau2", "lenient_order_ids")
-    judged_by = Part(mapping, "task", JUDGED_BY)
-
-
 @dataclass(frozen=True)
 class ReportSetup:
     """The world of a reported simulation: its domain by the rules that the run had.
@@ -126,13 +118,13 @@ class ReportSetup:
     @classmethod
     def of(cls, report: Report) -> "ReportSetup":
         """Parse the configuration of a report."""
-        recorded = _RecordedRules(report)
+        parsed = RecordedReport(report)
         return cls(
-            recorded.domain,
+            str(parsed.settings.get("domain")),
             release_of_report(report),
-            recorded.solo,
-            recorded.lenient,
-            recorded.judged_by or None,
+            bool(parsed.settings.get("solo")),
+            bool(mapping(parsed.benchmark, "tau2").get("lenient_order_ids")),
+            mapping(report["task"], JUDGED_BY) or None,
         )
 
     @property

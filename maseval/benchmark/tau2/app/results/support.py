@@ -10,7 +10,6 @@ from maseval.app.benchmarks import (
     RecordedOutcomes,
 )
 from maseval.app.results.counting import ConventionScore
-from maseval.app.results.recording import SimulationLine
 from maseval.benchmark.tau2.app.results.audit import audit
 from maseval.benchmark.tau2.app.results.certify import certify, verify
 from maseval.benchmark.tau2.app.results.explain import FailureDiagnosis, diagnose
@@ -35,7 +34,7 @@ from maseval.benchmark.tau2.results.reports import release_of_report
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.timeline import Timeline, timeline
 from maseval.core.exceptions import MASEvalError
-from maseval.core.outcome import RecordedReport
+from maseval.core.outcome import RecordedReport, SimulationLine
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.index import TaskFindings
