@@ -5,6 +5,7 @@ Two made-up runs of 278 tasks in three domains, four trials each: 1,112 simulati
 
 import random
 from collections.abc import Callable
+from functools import partial
 
 from benchmarks import coverage
 from benchmarks.table import best, show
@@ -33,7 +34,26 @@ def main() -> None:
     }
     rows = [(name, f"{best(work, ROUNDS) * 1e3:.0f}") for name, work in measured.items()]
     show(f"Runs of {len(first):,} simulations", ["", "ms"], rows)
+    show_growth()
     coverage.main()
+
+
+def show_growth() -> None:
+    """Print how the time of a summary grows with the trials; it should do so in proportion."""
+    times = {}
+    for trials in (100, 400, 1600):
+        outcomes = [
+            Outcome("shop", str(task), trial, (trial * (task + 1)) % 13 < task)
+            for task in range(12)
+            for trial in range(trials)
+        ]
+        work = partial(summarise, outcomes, planned=trials + 1)
+        times[trials] = best(work, ROUNDS)
+    rows = [
+        (f"{trials:,} trials", f"{seconds * 1e3:.0f}", f"{seconds / times[100]:.1f}")
+        for trials, seconds in times.items()
+    ]
+    show("Summaries of 12 tasks", ["", "ms", "times the first"], rows)
 
 
 def made_up_run(seed: int, skill: float) -> list[Outcome]:

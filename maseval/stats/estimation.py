@@ -18,6 +18,7 @@ from maseval.stats.trials import (
     fewest_trials,
     mean_over_tasks,
     measure_name,
+    shown_k,
     task_scores,
 )
 
@@ -97,8 +98,8 @@ def estimate(
 
 
 def pass_hat_estimates(tasks: Sequence[Trials], level: float = LEVEL) -> dict[int, Estimate]:
-    """Estimate pass^k for every k that all tasks allow."""
-    return {k: estimate(tasks, k=k, level=level) for k in range(1, fewest_trials(tasks) + 1)}
+    """Estimate pass^k for every k that all tasks allow; of more than 16, for those shown."""
+    return {k: estimate(tasks, k=k, level=level) for k in shown_k(fewest_trials(tasks))}
 
 
 def check_method(method: str) -> None:

@@ -1,23 +1,27 @@
 """Confidence intervals for a share and for a mean over tasks, and the quantiles they need.
 
 A benchmark has few tasks, scores are bounded, and good agents score close to the bound. There a
-percentile bootstrap is too narrow, and has no width at all when every task passes. So the variance
-is that of the bootstrap over tasks, which for a mean is known in closed form, and the interval is
-Wilson's for the effective sample size that gives this variance, with Student's t for z (Korn &
-Graubard 1998; Dean & Pagano 2015). The quantiles need no numerical library.
+percentile bootstrap is too narrow, and has no width at all when every task passes. So the interval
+holds every mean from which the one found is not too far, where the variance is that of the mean in
+question (Wilson 1927) and the quantile is corrected for skewness (Cornish & Fisher 1938; Hall
+1992). The quantiles need no numerical library.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import NormalDist, fmean, variance
+from statistics import NormalDist, fmean
+from typing import NamedTuple, Self
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats.result import Result
 
 LEVEL = 0.95
 OVER_TASKS = "clustered by task"
+
+# The part of a task at each bound that no run shows; coverage was simulated with 0.02 to 0.1.
+_UNSEEN = 0.05
 
 _TINY = 1e-300
 _PRECISION = 1e-15
@@ -49,6 +53,41 @@ def wilson(passed: int, total: int, level: float = LEVEL) -> Interval:
     return Interval(low, high, level, "Wilson")
 
 
+class Spread(NamedTuple):
+    """The scatter of a score, or of a mean: its variance, and its skewness to each side.
+
+    ``up`` and ``down`` are the third moment of the deviations to that side over the second of all:
+    the size of the steps, where a score moves by few and rare ones.
+    """
+
+    variance: float
+    up: float
+    down: float
+
+    def of_mean(self, count: int) -> Self:
+        """Return the scatter of a mean over so many independent scores."""
+        return type(self)(*(each / count for each in self))
+
+
+def spread_of(scores: Sequence[float], bounds: tuple[float, float] = (0.0, 1.0)) -> Spread:
+    """Return the scatter of single scores, of which there are two or more.
+
+    Each side has a small part of a task at its bound: few tasks hardly show how far others lie. It
+    is the smaller the closer the tasks lie together, compared with such that pass or fail.
+    """
+    mean, (low, high) = fmean(scores), bounds
+    deviations = [score - mean for score in scores]
+    total = math.fsum(each * each for each in deviations)
+    room = (mean - low) * (high - mean)
+    unseen = min(_UNSEEN, total / len(scores) / room) if total and room > 0 else _UNSEEN
+
+    def side(sign: int, far: float) -> float:
+        third = math.fsum((sign * each) ** 3 for each in deviations if sign * each > 0)
+        return (third + unseen * far**3) / (total + unseen * far**2) if far > 0 else 0.0
+
+    return Spread(total / (len(scores) - 1), side(1, high - mean), side(-1, mean - low))
+
+
 def mean_interval(
     scores: Sequence[float], level: float = LEVEL, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> Interval | None:
@@ -58,32 +97,30 @@ def mean_interval(
     """
     if len(scores) < 2:
         return None
-    return wilson_shaped(
+    return bounded_interval(
         fmean(scores),
-        variance(scores) / len(scores),
+        spread_of(scores, bounds).of_mean(len(scores)),
         two_sided_t(level, len(scores) - 1),
         Interval(*bounds, level, OVER_TASKS),
-        len(scores),
     )
 
 
-def wilson_shaped(mean: float, variance: float, z: float, frame: Interval, tasks: int) -> Interval:
-    """Return Wilson's interval around ``mean``, within ``frame``, for the ``variance`` of the mean.
+def bounded_interval(mean: float, spread: Spread, z: float, frame: Interval) -> Interval:
+    """Return the interval around ``mean``, within ``frame``, for the scatter of the mean.
 
-    If all tasks have the same score, the variance says nothing. The interval is then the one that
-    Wilson's gives for the share of tasks that differ, after 0 of ``tasks`` did.
+    A mean closer to a bound has less variance, in proportion to the product of the distances to
+    both bounds, and more towards the side to which it is skewed.
     """
-    width = frame.high - frame.low
-    share = min(1.0, max(0.0, (mean - frame.low) / width))
-    spread = variance / width**2
-    if spread > 0 and 0 < share < 1:
-        low, high = _wilson(share, share * (1 - share) / spread, z)
-    else:
-        _, others = _wilson(0.0, tasks, z)
-        low, high = share * (1 - others), share + (1 - share) * others
+    room = (mean - frame.low) * (frame.high - mean)
+    shrink = 1 + z * z * spread.variance / room if room > 0 else 1.0
+
+    def arm(skew: float) -> float:
+        root = z * z * spread.variance * shrink + (z**4 / 12 + z * z / 6) * skew * skew
+        return ((2 * z * z + 1) / 6 * skew + math.sqrt(root)) / shrink
+
     return Interval(
-        frame.low + width * min(share, low),
-        frame.low + width * max(share, high),
+        max(frame.low, mean - arm(spread.down)),
+        min(frame.high, mean + arm(spread.up)),
         frame.level,
         frame.method,
     )

@@ -20,14 +20,16 @@ from maseval.core.recorded import number
 from maseval.stats.intervals import (
     OVER_TASKS,
     Interval,
+    Spread,
+    bounded_interval,
     mean_interval,
+    spread_of,
     two_sided_t,
     two_sided_z,
     wilson,
-    wilson_shaped,
 )
 from maseval.stats.result import Result
-from maseval.stats.trial_noise import TaskModel, count_as_pass_hat
+from maseval.stats.trial_noise import count_as_pass_hat, trial_noise
 from maseval.stats.trials import MEASURES, Measure, Trials, fewest_trials, mean_over_tasks
 
 ALPHA = 0.05
@@ -80,11 +82,10 @@ class Pairs:
         """
         total = 0.0
         for run in (self.first, self.second):
-            counted = count_as_pass_hat(run, self.measure)
-            model = TaskModel.fit(counted)
-            if model is None:
+            noise = trial_noise(count_as_pass_hat(run, self.measure), self.k, trials)
+            if noise is None:
                 return None
-            total += model.noise(counted, self.k, trials)
+            total += noise
         return total
 
 
@@ -256,7 +257,7 @@ class _Decision:
         if len(tasks) == 1:
             trials = _smallest_above(tasks[0].total, MOST_TRIALS, self._is_decided_by_trials)
             return "" if trials is None else _more_trials_advice(tasks, trials)
-        spread = variance(_pass_rates(tasks))
+        spread = spread_of(_pass_rates(tasks))
         if (trials := self._trials_per_task(tasks, spread)) is not None:
             return _more_trials_advice(tasks, trials)
         enough = _smallest_above(
@@ -266,21 +267,22 @@ class _Decision:
             return "the score is too close to the rate asked for; no affordable number decides it"
         return f"about {enough} tasks like these, with as many trials each, would decide it"
 
-    def _trials_per_task(self, tasks: Sequence[Trials], spread: float) -> int | None:
-        model = TaskModel.fit(tasks)
-        if model is None:
+    def _trials_per_task(self, tasks: Sequence[Trials], spread: Spread) -> int | None:
+        now = trial_noise(tasks, 1)
+        if now is None:
             return None
-        between = max(0.0, spread - model.noise(tasks, 1))
+        between = max(0.0, spread.variance - now)
 
         def suffices(trials: int) -> bool:
-            return self._is_decided_by_tasks(between + model.noise(tasks, 1, trials), len(tasks))
+            variance = between + (trial_noise(tasks, 1, trials) or 0.0)
+            return self._is_decided_by_tasks(spread._replace(variance=variance), len(tasks))
 
         return _smallest_above(fewest_trials(tasks), MOST_TRIALS, suffices)
 
-    def _is_decided_by_tasks(self, spread: float, tasks: int) -> bool:
+    def _is_decided_by_tasks(self, spread: Spread, tasks: int) -> bool:
         frame = Interval(0.0, 1.0, self.level, OVER_TASKS)
         t = two_sided_t(self.level, tasks - 1)
-        return self._is_outside(wilson_shaped(self.value, spread / tasks, t, frame, tasks))
+        return self._is_outside(bounded_interval(self.value, spread.of_mean(tasks), t, frame))
 
     def _is_decided_by_trials(self, trials: int) -> bool:
         return self._is_outside(wilson(round(self.value * trials), trials, self.level))

@@ -10,7 +10,7 @@ from maseval.core.outcome import Outcome, Score
 from maseval.stats.estimation import Estimate, IntervalMethod, check_method, estimate
 from maseval.stats.intervals import LEVEL
 from maseval.stats.result import Result
-from maseval.stats.trials import MEASURES, Measure, by_task, mean_cost, measure_name
+from maseval.stats.trials import MEASURES, Measure, by_task, mean_cost, measure_name, shown_k
 
 Planned = int | Collection[tuple[str, str, int]]
 
@@ -75,7 +75,10 @@ class GroupSummary:
             if (each.measure, each.k) == (measure, k):
                 return each
         known = ", ".join(each.name for each in self.estimates)
-        raise ConfigurationError(f"no {measure_name(measure, k)} here; choose one of: {known}")
+        raise ConfigurationError(
+            f"no {measure_name(measure, k)} here; choose one of: {known}; of more than 16 trials "
+            f"others are found when asked for: summarise(..., ks=[{k}])"
+        )
 
 
 @dataclass(frozen=True)
@@ -102,8 +105,9 @@ def summarise(
     planned: Planned | None = None,
     level: float = LEVEL,
     method: IntervalMethod = "tasks",
+    ks: Collection[int] | None = None,
 ) -> Summary:
-    """Estimate pass^k and pass@k for every possible k, by group and overall.
+    """Estimate pass^k and pass@k by group and overall, for every k up to 16 and some beyond.
 
     Args:
         outcomes: Those of one run.
@@ -111,15 +115,18 @@ def summarise(
             run; None if the run is complete.
         method: ``tasks`` needs no random numbers; ``resampled`` is a bootstrap over tasks, and
             ``nested`` one over tasks and trials within tasks.
+        ks: The k to estimate; None means every possible one up to 16, 32, 64, ... and the largest.
     """
     check_method(method)
     run = with_gaps(outcomes, planned)
     if not run:
         raise ConfigurationError("no outcome to summarise; give at least one")
-    names = dict.fromkeys(outcome.group for outcome in run)
-    groups = [_group(name, run, level, method) for name in names]
+    by_name: dict[str, list[Outcome]] = {}
+    for outcome in run:
+        by_name.setdefault(outcome.group, []).append(outcome)
+    groups = [_group(name, mine, level, method, ks) for name, mine in by_name.items()]
     if len(groups) > 1:
-        groups.append(_overall(run, groups, level, method))
+        groups.append(_overall(run, groups, level, method, ks))
     return Summary(groups, level, _notes(groups))
 
 
@@ -146,9 +153,13 @@ def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outc
 
 
 def _overall(
-    run: list[Outcome], groups: Sequence[GroupSummary], level: float, method: IntervalMethod
+    run: list[Outcome],
+    groups: Sequence[GroupSummary],
+    level: float,
+    method: IntervalMethod,
+    ks: Collection[int] | None,
 ) -> GroupSummary:
-    summary = _group(None, run, level, method)
+    summary = _group(None, run, level, method, ks)
     by_name = [{each.name: each.value for each in group.estimates} for group in groups]
     estimates = [
         replace(each, mean_of_groups=_mean_of_all([group.get(each.name) for group in by_name]))
@@ -163,9 +174,12 @@ def _mean_of_all(values: Sequence[float | None]) -> float | None:
 
 
 def _group(
-    group: str | None, run: list[Outcome], level: float, method: IntervalMethod
+    group: str | None,
+    mine: list[Outcome],
+    level: float,
+    method: IntervalMethod,
+    ks: Collection[int] | None,
 ) -> GroupSummary:
-    mine = [outcome for outcome in run if group in (None, outcome.group)]
     tasks = by_task(mine)
     wanted = Counter(outcome.key for outcome in mine)
     missing = Counter(outcome.reason or "excluded" for outcome in mine if outcome.passed is None)
@@ -173,7 +187,7 @@ def _group(
     estimates = [
         estimate(trials, measure, k, planned=numbers, level=level, method=method)
         for measure in MEASURES
-        for k in range(1, min(numbers) + 1)
+        for k in (shown_k(min(numbers)) if ks is None else sorted(set(ks)))
     ]
     return GroupSummary(
         group=group,

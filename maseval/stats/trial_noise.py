@@ -1,78 +1,116 @@
-"""The noise of trials: the variance of a score over reruns of the same tasks.
+"""The noise of trials: the scatter of a score over reruns of the same tasks.
 
-Four trials of a task say little about its own variance; all tasks together say much. The tasks'
-pass rates are modelled by a beta distribution, fitted by its first two moments, which the counts
-of passed trials estimate without bias. Each task's own counts then give its posterior (empirical
-Bayes for beta-binomial counts: Griffin & Krutchkoff 1971).
+If a task passes with the chance p, its pass^k over n trials has a variance that is a sum of powers
+of p, up to the 2k-th. Their means over the tasks are all that is needed, and pass^j estimates the
+mean of the j-th without bias, as long as there are j trials (Hoeffding 1948). Higher ones are not
+known; they are at least those of tasks of which some never pass and all others pass equally often,
+as the logarithms of moments are convex. So the variance is at most underrated by luck.
 """
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from operator import mul
-from statistics import fmean
-from typing import Self
 
-from maseval.stats.intervals import Interval, log_beta, two_sided_z, wilson_shaped
-from maseval.stats.trials import Measure, Trials, pass_hat_k
+from maseval.stats.intervals import Interval, Spread, bounded_interval, two_sided_z
+from maseval.stats.trials import Measure, Trials, fewest_trials
 
-RERUN = "same tasks, new trials; beta-binomial variance"
+RERUN = "same tasks, new trials; variance from the trials' moments"
 
-_NEARLY = 1e-6
+# A variance that is smaller than this, relative to what it is a difference of, is none.
+_ROUNDING = 1e-12
+
+# From so many trials on, the skewness of small k is that of its leading term.
+_MANY = 32
 
 
-@dataclass(frozen=True)
-class TaskModel:
-    """The distribution Beta(``a``, ``b``) of a task's pass rate."""
+def trial_noise(tasks: Collection[Trials], k: int, trials: int | None = None) -> float | None:
+    """Return the mean over tasks of the variance of their pass^k, over repeated runs.
 
-    a: float
-    b: float
+    ``trials`` is the number of trials of such a run; None means as many as each task has had. The
+    result is None if no task has two trials, as one trial does not show its luck.
+    """
+    kinds = Counter(each for each in tasks if each.total)
+    if max((each.total for each in kinds), default=0) < 2:
+        return None
+    moments = _moments(kinds, 2 * k)
+    if trials is not None:
+        return _variance(moments, trials, k)
+    sizes = Counter(each.total for each in kinds.elements())
+    return sum(count * _variance(moments, n, k) for n, count in sizes.items()) / sizes.total()
 
-    @classmethod
-    def fit(cls, tasks: Collection[Trials]) -> Self | None:
-        """Fit the model to the moments of these tasks; None without two trials of some task."""
-        repeated = [each for each in tasks if each.total >= 2]
-        if not repeated:
-            return None
-        mean = fmean(each.passed / each.total for each in repeated)
-        square = fmean(float(pass_hat_k(*each, 2)) for each in repeated)
-        mean = min(1 - _NEARLY, max(_NEARLY, mean))
-        likeness = (square - mean * mean) / (mean * (1 - mean))
-        weight = 1 / min(1 - _NEARLY, max(_NEARLY, likeness)) - 1
-        return cls(mean * weight, (1 - mean) * weight)
 
-    def noise(self, tasks: Collection[Trials], k: int, trials: int | None = None) -> float:
-        """Return the mean over tasks of the variance of their pass^k, over repeated runs.
+def _moments(kinds: Counter[Trials], most: int) -> list[float]:
+    """Return the means over tasks of the powers of their chances to pass, from 0 to ``most``."""
+    known = min(most, fewest_trials(kinds))
+    sums = [0.0] * (known + 1)
+    for (total, passed), count in kinds.items():
+        power = float(count)
+        for j in range(known + 1):
+            sums[j] += power
+            power *= (passed - j) / (total - j) if j < passed else 0.0
+    moments = [each / sums[0] for each in sums]
+    ratio = moments[-1] / moments[-2] if moments[-2] else 0.0
+    return moments + [moments[-1] * ratio**j for j in range(1, most - known + 1)]
 
-        ``trials`` is the number of trials of such a run; None means as many as each task has had.
-        """
-        kinds = Counter(tasks)
-        total = sum(
-            count * self._noise_of(each, k, trials or each.total) for each, count in kinds.items()
+
+def _variance(moments: Sequence[float], trials: int, k: int) -> float:
+    """Return the variance of pass^k over ``trials``, from the powers of the chance to pass.
+
+    Two choices of k trials share j of them, which need to pass only once.
+    """
+    variance = math.fsum((*_shared(trials, k, moments), -moments[2 * k]))
+    return variance if variance > _ROUNDING * moments[2 * k] else 0.0
+
+
+def _shared(trials: int, k: int, moments: Sequence[float]) -> Iterable[float]:
+    least = max(0, 2 * k - trials)
+    ways = math.exp(
+        math.fsum((_log_choose(k, least), _log_choose(trials - k, k - least)))
+        - _log_choose(trials, k)
+    )
+    for j in range(least, k + 1):
+        yield ways * moments[2 * k - j]
+        ways *= (k - j) ** 2 / ((j + 1) * (trials - 2 * k + j + 1))
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+@lru_cache(maxsize=65536)
+def _own_variance(task: Trials, k: int) -> float:
+    """Return the variance that a task's own trials suggest, after Jeffreys' prior (1946)."""
+    chances, a = [1.0], task.passed + 0.5
+    for j in range(2 * k):
+        chances.append(chances[-1] * (a + j) / (task.total + 1 + j))
+    return _variance(chances, task.total, k)
+
+
+@lru_cache(maxsize=65536)
+def _own_skew(task: Trials, k: int) -> float:
+    """Return the third moment of a task's pass^k over its second, if it passes as often as it did.
+
+    At the ends it is the size of the rare step away from there.
+    """
+    n, passed = task
+    if passed == n:
+        return -k / n
+    if passed == 0:
+        return math.exp(-_log_choose(n, k))
+    p = passed / n
+    if n > _MANY and k * k <= n:
+        return k * p ** (k - 1) / n * (1 - 2 * p + 3 * (k - 1) * (1 - p))
+    mean, second, third = p**k, 0.0, 0.0
+    for count in range(k, n + 1):
+        score = math.exp(_log_choose(count, k) - _log_choose(n, k))
+        chance = math.exp(
+            _log_choose(n, count) + count * math.log(p) + (n - count) * math.log1p(-p)
         )
-        return total / kinds.total()
-
-    def _noise_of(self, task: Trials, k: int, trials: int) -> float:
-        a, b = self.a + task.passed, self.b + task.total - task.passed
-        square = math.prod((a + i) / (a + b + i) for i in range(2 * k))
-        seen = math.fsum(map(mul, _predictive(trials, a, b), _squared_scores(trials, k)))
-        return max(0.0, seen - square)
-
-
-@lru_cache(maxsize=256)
-def _squared_scores(trials: int, k: int) -> list[float]:
-    return [float(pass_hat_k(trials, passed, k)) ** 2 for passed in range(trials + 1)]
-
-
-def _predictive(trials: int, a: float, b: float) -> Iterator[float]:
-    """Yield the beta-binomial chances of 0, 1, ... passed trials."""
-    ways = math.lgamma(trials + 1) - log_beta(a, b)
-    for passed in range(trials + 1):
-        failed = trials - passed
-        orders = ways - math.lgamma(passed + 1) - math.lgamma(failed + 1)
-        yield math.exp(orders + log_beta(a + passed, b + failed))
+        second += chance * score**2
+        third += chance * score**3
+    variance = second - mean**2
+    return (third - 3 * mean * second + 2 * mean**3) / variance if variance > 0 else 0.0
 
 
 def count_as_pass_hat(tasks: Collection[Trials], measure: Measure) -> list[Trials]:
@@ -87,12 +125,20 @@ def rerun_interval(
 ) -> Interval | None:
     """Return the interval for the score of these very tasks, if only the trials are repeated.
 
-    None if no task has two trials.
+    None if no task has two trials. The variance has one more task, that of what each task's own
+    trials suggest: where all pass or fail together there may still be luck.
     """
     counted = count_as_pass_hat(tasks, measure)
-    model = TaskModel.fit(counted)
-    if model is None:
+    noise = trial_noise(counted, k)
+    if noise is None:
         return None
-    variance = model.noise(counted, k) / len(counted)
+    own = {each: count * _own_variance(each, k) for each, count in Counter(counted).items()}
+    total, whole = len(counted), math.fsum(own.values())
+    up, down = (
+        math.fsum(weight * max(0.0, sign * _own_skew(each, k)) for each, weight in own.items())
+        for sign in ((1, -1) if measure == "pass^k" else (-1, 1))
+    )
+    variance = (noise * total + whole / total) / (total + 1)
+    spread = Spread(variance, up / (whole or 1.0), down / (whole or 1.0)).of_mean(total)
     frame = Interval(0.0, 1.0, level, RERUN)
-    return wilson_shaped(value, variance, two_sided_z(level), frame, len(counted))
+    return bounded_interval(value, spread, two_sided_z(level), frame)

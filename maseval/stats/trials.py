@@ -7,6 +7,7 @@ task enters a mean once, however many trials it has.
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
+from itertools import count, takewhile
 from statistics import fmean
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -15,6 +16,8 @@ from maseval.core.outcome import Outcome, TaskKey, parse_report
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 Measure = Literal["pass^k", "pass@k"]
+
+_ALL_K = 16
 
 
 class Trials(NamedTuple):
@@ -91,7 +94,27 @@ MEASURES: dict[Measure, Callable[[int, int, int], Fraction]] = {
 
 
 def task_scores(tasks: Iterable[Trials], measure: Measure, k: int) -> list[float]:
-    return [float(MEASURES[measure](*each, k)) for each in tasks]
+    """Return each task's score: the number next to the exact one, as of MEASURES."""
+    listed = list(tasks)
+    scores = {each: _score(each, measure, k) for each in dict.fromkeys(listed)}
+    return [scores[each] for each in listed]
+
+
+def _score(task: Trials, measure: Measure, k: int) -> float:
+    # Python divides whole numbers of any size exactly and rounds once; fractions would need
+    # the greatest common divisor of numbers of thousands of digits.
+    trials, passed = task
+    _check_counts(trials, passed, k)
+    ways = math.comb(trials, k)
+    if measure == "pass^k":
+        return math.comb(passed, k) / ways
+    return (ways - math.comb(trials - passed, k)) / ways
+
+
+def shown_k(most: int) -> list[int]:
+    """Return the k that a summary shows: all up to 16, then those that double, and the largest."""
+    doubled = takewhile(lambda k: k < most, (2 * _ALL_K * 2**i for i in count()))
+    return list(dict.fromkeys([*range(1, min(most, _ALL_K) + 1), *doubled, *[most][: most > 0]]))
 
 
 def mean_over_tasks(tasks: Iterable[Trials], measure: Measure, k: int) -> float:

@@ -1,5 +1,6 @@
 """A run in numbers."""
 
+import sys
 from dataclasses import replace
 from itertools import product
 from statistics import fmean
@@ -178,8 +179,36 @@ def test_nothing_and_nonsense_are_refused():
         summarise([])
     with pytest.raises(ConfigurationError, match="resampled"):
         summarise(run([1]), method="guess")
-    with pytest.raises(ConfigurationError, match=r"no pass\^9"):
+    with pytest.raises(ConfigurationError, match=r"no pass\^9 here.*ks=\[9\]"):
         summarise(run([1])).overall.estimate("pass^k", 9)
+
+
+def test_of_many_trials_some_k_are_shown_and_any_can_be_asked_for():
+    outcomes = run([100, 50, 0], trials=100)
+    shown = [each.k for each in summarise(outcomes).overall.estimates if each.measure == "pass^k"]
+    asked = summarise(outcomes, ks=[57, 3]).overall
+
+    assert shown == [*range(1, 17), 32, 64, 100]
+    assert [each.name for each in asked.estimates] == ["pass^3", "pass^57", "pass@3", "pass@57"]
+    assert asked.estimate("pass^k", 57).value == pytest.approx(1 / 3)
+
+
+def test_four_times_the_trials_are_about_four_times_the_work():
+    def steps(trials):
+        outcomes, count = run([trials, trials // 2, 0], trials=trials), 0
+
+        def step(frame, event, argument):
+            nonlocal count
+            count += event in ("call", "c_call")
+
+        sys.setprofile(step)
+        try:
+            summarise(outcomes, planned=trials + 1)
+        finally:
+            sys.setprofile(None)
+        return count
+
+    assert steps(400) < 6 * steps(100)
 
 
 def test_the_domains_are_all_groups_but_the_overall_one():
