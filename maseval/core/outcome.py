@@ -241,7 +241,7 @@ class RecordedSoftware(Recorded):
 
 
 class RecordedAgent(Recorded):
-    """The settings of an agent; its ``name`` is its type, unless it is scripted."""
+    """The settings of an agent, user or model; its ``name`` is its type, unless it is scripted."""
 
     model_id = Part(text_or_none)
     error_rate = Part(text_or_none)
@@ -303,6 +303,7 @@ class RecordedReport(RecordedAttempt):
     traced_agents = Part(dict_of(RecordedTrace), "traces", "agents")
     traced_models = Part(dict_of(RecordedTrace), "traces", "models")
     agents = Part(dict_of(RecordedAgent), "config", "agents")
+    user = Part(RecordedAgent, "config", "user")
     models = Part(dict_of(RecordedAgent), "config", "models")
     agent_usage = Part(dict_of(mapping), "usage", "agents")
     settings = Part(mapping, "config", "environment")

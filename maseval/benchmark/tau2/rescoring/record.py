@@ -29,10 +29,10 @@ from maseval.benchmark.tau2.results import (
 )
 from maseval.benchmark.tau2.results.checking import MOST_SIMULATIONS, is_trial
 from maseval.benchmark.tau2.results.reading import recorded_domain
-from maseval.benchmark.tau2.results.reports import release_of_report
+from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.core.exceptions import ConfigurationError, ResultFileError
-from maseval.core.outcome import OutcomeKind, RecordedReport
+from maseval.core.outcome import OutcomeKind
 from maseval.core.recorded import mapping, whole_number
 from maseval.core.report import Report
 from maseval.core.words import excerpt, text_or_none
@@ -268,17 +268,15 @@ def _of_record(record: RecordedSimulation, domain: Domain | None, solo: bool) ->
 
 
 def _of_report(report: Report, domain: Domain | None, whole: SimulationRecord) -> RecordItem:
-    config: Mapping[str, Any] = report.get("config") or {}
-    environment: Mapping[str, object] = config.get("environment") or {}
-    rules: Mapping[str, object] = (config.get("benchmark") or {}).get("tau2") or {}
-    lenient = bool(rules.get("lenient_order_ids"))
-    name = environment.get("domain") or mapping(report, "task", "metadata").get("domain")
+    parsed = Tau2Report(report)
+    name = parsed.settings.get("domain") or parsed.metadata.get("domain")
     if domain is None and name:
-        domain = _world(str(name), lenient)
-    whole.scripted = (whole.scripted is not False) and not _models(config)
+        domain = _world(str(name), parsed.lenient)
+    models = (side.model_id for side in (*parsed.agents.values(), parsed.user))
+    whole.scripted = (whole.scripted is not False) and not any(models)
     whole.version_from = BY_RUN if whole.version_from == BY_DEFAULT else whole.version_from
-    version = release_of_report(report).name
-    simulation, parsed = simulation_of(report), RecordedReport(report)
+    version = parsed.release.name
+    simulation = simulation_of(report)
     shown = ShownVerdict(str(report["status"]), parsed.kind, parsed.reward)
     if isinstance(simulation, Omitted):
         named = {"task_id": simulation.task_id, "trial": simulation.trial, "messages": []}
@@ -290,18 +288,16 @@ def _of_report(report: Report, domain: Domain | None, whole: SimulationRecord) -
             version=version,
             shown=shown,
         )
-    solo = bool(environment.get("solo"))
-    texts = rules.get("texts")
-    read = format_texts_config(texts, digits=64) if isinstance(texts, Mapping) else None
+    read = format_texts_config(parsed.texts, digits=64) if parsed.texts else None
     return RecordItem(
         simulation,
         _require_domain(domain),
-        solo,
+        parsed.solo,
         simulation["reward_info"] or _shown_reward(shown),
-        lenient,
+        parsed.lenient,
         read,
         version=version,
-        wording=text_or_none(mapping(texts).get("name")),
+        wording=text_or_none(parsed.texts.get("name")),
         shown=shown,
     )
 
@@ -311,11 +307,6 @@ def _shown_reward(shown: ShownVerdict) -> Mapping[str, Any] | None:
     if shown.kind not in ("pass", "fail"):
         return None
     return {"reward": float(shown.kind == "pass") if shown.reward is None else shown.reward}
-
-
-def _models(config: Mapping[str, Any]) -> list[object]:
-    sides = [*mapping(config, "agents").values(), config.get("user")]
-    return [model for side in sides if (model := mapping(side).get("model_id"))]
 
 
 @cache

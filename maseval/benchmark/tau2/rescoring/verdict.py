@@ -204,8 +204,8 @@ def rescore_simulation(
 
 def compare_verdicts(item: RecordItem, new: NewVerdict) -> dict[str, Any]:
     """Compare the two verdicts, and return fields of ``RescoredSimulation``."""
-    recorded, found = item.recorded, new.reward_info
-    reward = None if recorded is None else number(recorded.get("reward"))
+    recorded, found = mapping(item.recorded), new.reward_info
+    reward = number(recorded.get("reward"))
     fault = None if found is None else replay_fault(found)
     return {
         "recorded": reward,
@@ -214,9 +214,9 @@ def compare_verdicts(item: RecordItem, new: NewVerdict) -> dict[str, Any]:
         "fault": fault,
         "differences": ()
         if reward is None
-        else (*_differences(new, mapping(recorded)), *_shown_differences(item.shown, found)),
-        "contradiction": contradiction(mapping(recorded)) or _shown_contradiction(item, reward),
-        "differing": () if found is None or fault else tuple(_differing(found, mapping(recorded))),
+        else (*_differences(new, recorded), *_shown_differences(item.shown, found)),
+        "contradiction": contradiction(recorded) or _shown_contradiction(item, reward),
+        "differing": () if found is None or fault else tuple(_differing(found, recorded)),
         "unknown_tool": unknown_tool(item),
         "cost": _cost(item.simulation),
         "version": item.version,

@@ -1,13 +1,43 @@
 """The simulation inside a report of ours, in the form of the release it was run by."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, cast
 from uuid import NAMESPACE_OID, uuid5
 
+from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import Release, release_named
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.texts.original import trial_seed
+from maseval.core.outcome import RecordedReport
+from maseval.core.recorded import Part, mapping
 from maseval.core.report import Report, TaskExecutionStatus
+
+JUDGED_BY = "judged_by"
+"""The key of a report's task for the one that it was judged by."""
+
+
+class Tau2Report(RecordedReport):
+    """A report of this benchmark, and the world in which its simulation took place.
+
+    ``judged_by`` is the task it was judged by, if that is not the benchmark's.
+    """
+
+    solo = Part(bool, "config", "environment", "solo")
+    lenient = Part(bool, "config", "benchmark", "tau2", "lenient_order_ids")
+    texts = Part(mapping, "config", "benchmark", "tau2", "texts")
+    judged_by = Part(lambda value: mapping(value) or None, "task", JUDGED_BY)
+
+    @cached_property
+    def release(self) -> Release:
+        """The release that it was run by."""
+        return release_of_report(cast("Report", self.raw))
+
+    @property
+    def world(self) -> Domain:
+        """The domain with the tools of the release, lenient where the run was."""
+        domain = self.release.domain(str(self.settings.get("domain")))
+        return domain.lenient if self.lenient else domain
 
 
 class Omitted(NamedTuple):

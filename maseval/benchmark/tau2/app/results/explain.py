@@ -139,9 +139,9 @@ def _choose_trial(folder: RunFolder, task: str, trial: int | None) -> RunTrial:
                     f"`maseval show {folder.path} {task} {trial}` shows what happened"
                 )
             continue
-        recorded, setup = found
+        recorded, parsed = found
         if first is None or (_is_passed(first[1]) and not _is_passed(recorded)):
-            first = each, recorded, setup.rules
+            first = each, recorded, parsed.world
     if first is None:
         raise NothingToExplainError(
             f"no trial of {trials[0].domain}/{trials[0].task_id} finished (trial "
@@ -257,12 +257,12 @@ def diagnose(report: Report) -> FailureDiagnosis | None:
     found = read_report(report)
     if isinstance(found, Omitted):
         return FailureDiagnosis(_label_unfinished(found))
-    recorded, setup = found
+    recorded, parsed = found
     try:
         explanation, label = explain_and_label(
             recorded.simulation,
-            domain=setup.rules,
-            task=setup.judged_by,
+            domain=parsed.world,
+            task=parsed.judged_by,
             solo=recorded.solo,
             version=recorded.version,
         )

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, cast
 
 from maseval.app.results.finding import UnknownSimulationError
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
-from maseval.benchmark.tau2.app.results.sources import JUDGED_BY
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.rescoring.causes import causes
@@ -23,6 +22,7 @@ from maseval.benchmark.tau2.rescoring.record import PlannedTrial, open_record
 from maseval.benchmark.tau2.rescoring.rescore import NO_RECORDED_VERDICT, RescoredRecord
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import ResultsFile, read_results
+from maseval.benchmark.tau2.results.reports import JUDGED_BY
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions

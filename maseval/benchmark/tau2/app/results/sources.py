@@ -5,16 +5,14 @@ is asked twice.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from maseval.app.results.finding import open_run_or_file, warn_of_damage
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.app.running.participants import ModelSpec
-from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.domains.releases import Release
 from maseval.benchmark.tau2.rescoring.judges import JudgePanel
 from maseval.benchmark.tau2.rescoring.record import (
     PlannedTrial,
@@ -32,19 +30,14 @@ from maseval.benchmark.tau2.results import (
     simulation_of,
 )
 from maseval.benchmark.tau2.results.layout import RESULTS_NAME, SIMULATIONS_NAME
-from maseval.benchmark.tau2.results.reports import release_of_report
+from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.scoring.judge import MEMORY_NAME, JudgeMemory, RememberingJudge
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter, resolve_model
-from maseval.core.outcome import RecordedReport
-from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.folder import Recording
-
-JUDGED_BY = "judged_by"
-"""The key in a report's task for the task it was judged by, if that is not the benchmark's."""
 
 
 @dataclass(frozen=True)
@@ -102,47 +95,15 @@ def simulation_id(item: RecordItem) -> Simulation:
     return Simulation(item.domain.name, str(simulation["task_id"]), simulation.get("trial") or 0)
 
 
-@dataclass(frozen=True)
-class ReportSetup:
-    """The world of a reported simulation: its domain by the rules that the run had.
-
-    ``judged_by`` is the task it was judged by, if that is not the benchmark's.
-    """
-
-    domain: str
-    release: Release
-    solo: bool
-    lenient: bool
-    judged_by: Mapping[str, Any] | None
-
-    @classmethod
-    def of(cls, report: Report) -> "ReportSetup":
-        """Parse the configuration of a report."""
-        parsed = RecordedReport(report)
-        return cls(
-            str(parsed.settings.get("domain")),
-            release_of_report(report),
-            bool(parsed.settings.get("solo")),
-            bool(mapping(parsed.benchmark, "tau2").get("lenient_order_ids")),
-            mapping(report["task"], JUDGED_BY) or None,
-        )
-
-    @property
-    def rules(self) -> Domain:
-        """The domain with the tools of the release, lenient where the run was."""
-        domain = self.release.domain(self.domain)
-        return domain.lenient if self.lenient else domain
-
-
-def read_report(report: Report) -> tuple[RecordedSimulation, ReportSetup] | Omitted:
+def read_report(report: Report) -> tuple[RecordedSimulation, Tau2Report] | Omitted:
     """Return the simulation of a report in its release's form, and its world."""
     simulation = simulation_of(report)
     if isinstance(simulation, Omitted):
         return simulation
-    setup, form = ReportSetup.of(report), cast("SimulationForm", simulation)
-    verdict, version = simulation["reward_info"], setup.release.name
-    domain = setup.rules.name
-    return RecordedSimulation(0, form, domain, setup.solo, verdict, version=version), setup
+    parsed, form = Tau2Report(report), cast("SimulationForm", simulation)
+    verdict, version = simulation["reward_info"], parsed.release.name
+    domain = parsed.world.name
+    return RecordedSimulation(0, form, domain, parsed.solo, verdict, version=version), parsed
 
 
 def judge_models(model_ids: Sequence[str], base_url: str | None = None) -> list[ModelAdapter]:

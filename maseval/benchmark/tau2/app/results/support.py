@@ -24,17 +24,16 @@ from maseval.benchmark.tau2.app.results.outcomes import (
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
 from maseval.benchmark.tau2.app.results.score import conventions_of_lines
-from maseval.benchmark.tau2.app.results.sources import ReportSetup
 from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.benchmark.tau2.app.running.tasks import reason_for_call
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import UnknownDomainError, domain_named
 from maseval.benchmark.tau2.results import has_simulations
-from maseval.benchmark.tau2.results.reports import release_of_report
+from maseval.benchmark.tau2.results.reports import Tau2Report, release_of_report
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.timeline import Timeline, timeline
 from maseval.core.exceptions import MASEvalError
-from maseval.core.outcome import RecordedReport, SimulationLine
+from maseval.core.outcome import SimulationLine
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.index import TaskFindings
@@ -48,16 +47,15 @@ _BADGES = ("error", "warning")
 
 def report_timeline(report: Report) -> Timeline | None:
     """Return the timeline of a simulation, also of one that was cut off; None without messages."""
-    recorded = RecordedReport(report).simulation.raw
-    if not recorded.get("messages"):
+    parsed = Tau2Report(report)
+    if not parsed.simulation.messages:
         return None
-    setup = ReportSetup.of(report)
     return timeline(
-        {**recorded, "task_id": report["task_id"]},
-        setup.rules,
-        setup.judged_by,
-        solo=setup.solo,
-        version=setup.release,
+        {**parsed.simulation.raw, "task_id": report["task_id"]},
+        parsed.world,
+        parsed.judged_by,
+        solo=parsed.solo,
+        version=parsed.release,
     )
 
 

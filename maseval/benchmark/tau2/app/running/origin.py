@@ -13,7 +13,6 @@ from maseval.app.results.recording import name_of
 from maseval.app.results.task_names import TaskName
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2, RecordedSetup
 from maseval.benchmark.tau2.app.results.sources import (
-    ReportSetup,
     SimulationSource,
     open_source,
     simulation_id,
@@ -24,8 +23,8 @@ from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.players.scripts import PLAYERS
 from maseval.benchmark.tau2.results import read_results
+from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import RecordedReport
 from maseval.runs import RunFolder, Simulation
 
 
@@ -94,8 +93,8 @@ def find_origin(
 def _find_in_run(folder: RunFolder, task: str, trial: int | None) -> OriginConversation:
     trials = trials_named(task, folder.planned, folder.recorded, folder.path)
     chosen = trials[0] if trial is None else trial_numbered(trial, trials)
-    report, setup = folder.report(chosen), RecordedSetup.of(folder.config.values)
-    simulation = RecordedReport(report).simulation.raw
+    report, setup = Tau2Report(folder.report(chosen)), RecordedSetup.of(folder.config.values)
+    simulation = report.simulation.raw
     if not simulation:
         if setup.benchmark != TAU2:
             raise NothingToBranchError(
@@ -105,13 +104,13 @@ def _find_in_run(folder: RunFolder, task: str, trial: int | None) -> OriginConve
         raise NothingToBranchError(
             f"{chosen} has no recorded conversation; `maseval show {folder.path}` shows why"
         )
-    recording, world = read_recording(simulation), ReportSetup.of(report)
+    recording = read_recording(simulation)
     return OriginConversation(
         chosen,
         recording.messages,
         recording.termination_reason is not None,
-        world.release.name,
-        world.solo,
+        report.release.name,
+        report.solo,
         _run_settings(setup),
     )
 
