@@ -145,6 +145,17 @@ class Report(TypedDict):
     attempts: list[Attempt]
 
 
+def attempt_of(report: Report) -> Attempt:
+    """Return what is kept of an attempt that another one follows."""
+    return {
+        "status": report["status"],
+        "error": report["error"],
+        "usage": report["usage"],
+        "started_at": report["started_at"],
+        "duration_seconds": report["duration_seconds"],
+    }
+
+
 def summary_of(task: Task) -> TaskSummary:
     """Return the summary of a task for its report."""
     return {

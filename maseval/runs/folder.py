@@ -51,12 +51,11 @@ from maseval.runs.lock import FolderLock, holder_of
 from maseval.runs.log import (
     DamagedRecord,
     LogContents,
-    ReportPlace,
     SessionEnd,
     config_record,
     contents_of,
     damage_in_words,
-    report_at,
+    report_in,
     shared_id,
 )
 from maseval.runs.report_line import check_report, report_record, simulation_of
@@ -236,7 +235,8 @@ class RunFolder:
     def reports(self) -> Iterator[Report]:
         """Yield one report for each simulation in the order of the plan, one in memory at a time.
 
-        If a simulation was run again, its last report is the one that counts.
+        If a simulation was run or evaluated again, its last report is the one that counts; the
+        others are among its ``attempts``.
         """
         places = self._contents.places
         ordered = [one for one in self.planned if one in places]
@@ -249,7 +249,7 @@ class RunFolder:
             place = self._contents.places[simulation]
         except KeyError:
             raise RunFolderError(f"{self.path} has no report on {simulation}") from None
-        return report_at(self.log, place.offset, self._contents.shared)
+        return report_in(self.log, place, self._contents.shared)
 
     def append(self, report: Report) -> None:
         """Write one report and wait until it is on the disk.
@@ -260,8 +260,8 @@ class RunFolder:
         config = dict(report["config"])
         shared = self._shared_as(config.pop("benchmark")) if "benchmark" in config else None
         line = self._line(report_record({**report, "config": config}, shared))
-        place = ReportPlace(self._append_json(writer, line), report["status"])
-        self._contents.places[Simulation.of(report)] = place
+        offset = self._append_json(writer, line)
+        self._contents.place(Simulation.of(report), offset, report["status"])
 
     def adopt(self, path: str | os.PathLike[str]) -> list[Simulation]:
         """Add reports that were kept elsewhere, unless the simulation has a later one here.
@@ -280,7 +280,7 @@ class RunFolder:
             elif _is_waiting(record, self):
                 simulation = simulation_of(record)
                 offset = self._append(self._open_writer(), record)
-                self._contents.places[simulation] = ReportPlace(offset, record["status"])
+                self._contents.place(simulation, offset, record["status"])
                 adopted.append(simulation)
         return adopted, whole
 

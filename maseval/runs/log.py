@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
 
 from maseval.core.outcome import Score
 from maseval.core.recorded import mapping, number
-from maseval.core.report import Report
+from maseval.core.report import Attempt, Report, attempt_of
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import seal_problem
 from maseval.core.words import excerpt
@@ -66,10 +66,14 @@ def damage_in_words(damaged: Sequence[DamagedRecord]) -> str | None:
 
 
 class ReportPlace(NamedTuple):
-    """The place of a report in the log, and how its simulation ended."""
+    """The place of a report in the log, and how its simulation ended.
+
+    ``earlier`` are the places of reports on the same simulation that it replaces.
+    """
 
     offset: int
     status: str
+    earlier: tuple[int, ...] = ()
 
 
 class SessionEnd(TypedDict):
@@ -107,13 +111,18 @@ class LogContents:
         """Add one line; raises if it lacks what its kind requires."""
         self.prepare(record, offset)()
 
+    def place(self, simulation: Simulation, offset: int, status: str) -> None:
+        """Note where a report is, in place of the one before it."""
+        before = self.places.get(simulation)
+        earlier = () if before is None else (*before.earlier, before.offset)
+        self.places[simulation] = ReportPlace(offset, status, earlier)
+
     def prepare(self, record: Mapping[str, object], offset: int) -> Callable[[], None]:
         """Return a call that adds one line; raise if it lacks what its kind requires."""
         match record["kind"]:
             case "report":
                 simulation = simulation_of(record)
-                place = ReportPlace(offset, str(record["status"]))
-                return partial(self.places.__setitem__, simulation, place)
+                return partial(self.place, simulation, offset, str(record["status"]))
             case "shared":
                 name, benchmark = str(record["id"]), record["benchmark"]
                 return partial(self.shared.__setitem__, name, benchmark)
@@ -345,6 +354,16 @@ def _is_config(value: object) -> bool:
     except ValueError:
         return False
     return True
+
+
+def report_in(path: Path, place: ReportPlace, shared: Mapping[str, object]) -> Report:
+    """Return the report at a place; those that it replaces are attempts of it, also paid for."""
+    report = report_at(path, place.offset, shared)
+    attempts: list[Attempt] = []
+    for offset in place.earlier:
+        before = report_at(path, offset, shared)
+        attempts += [*before["attempts"], attempt_of(before)]
+    return {**report, "attempts": [*attempts, *report["attempts"]]} if attempts else report
 
 
 def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:

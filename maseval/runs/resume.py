@@ -9,7 +9,7 @@ from maseval.core.engine.engines import DEFAULT, AnyEngine
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report
 from maseval.core.storage.records import Rescue
-from maseval.core.task import AdaptiveTaskQueue, BaseTaskQueue
+from maseval.core.task import AdaptiveTaskQueue, BaseTaskQueue, Task
 from maseval.core.task.queues import AgentData, SelectedRepetitions, TasksToRun, task_queue
 from maseval.runs.config import Simulation
 from maseval.runs.exceptions import RunFolderError, RunWriteError
@@ -76,7 +76,8 @@ def run_into(
     """Run the simulations of ``tasks`` that ``folder`` is missing; returns the new reports only.
 
     How often a task is run is the folder's ``trials``, not the benchmark's ``n_task_repeats``. For
-    ``retry_failed`` see ``RunFolder.missing``; ``only`` runs the simulations it names instead, also
+    ``retry_failed`` see ``RunFolder.missing``; it also evaluates the recorded conversations again
+    whose evaluation failed. ``only`` runs the simulations it names instead, also
     those that are finished. ``engine`` is that of ``Benchmark.run``. When the folder cannot be
     written to, running simulations are finished, no new ones are started, and a ``RunWriteError``
     says why.
@@ -84,7 +85,9 @@ def run_into(
     queue = task_queue(tasks)
     _check_fit(folder, queue, only or ())
     wanted = folder.missing(retry_failed=retry_failed) if only is None else sorted(only)
-    remaining = SelectedRepetitions(queue, _trials(queue, wanted))
+    again = folder.unevaluated() if retry_failed and only is None else []
+    recorded = _Unevaluated(folder, again)
+    remaining = SelectedRepetitions(queue, _trials(queue, sorted([*wanted, *again])), recorded)
     recorder = RunRecorder(folder)
     benchmark.add_callback(recorder)
     try:
@@ -94,6 +97,17 @@ def run_into(
     if recorder.error is not None:
         raise recorder.error
     return reports
+
+
+class _Unevaluated:
+    """Reads the reports whose evaluation failed, each when its turn comes."""
+
+    def __init__(self, folder: RunFolder, again: Collection[Simulation]) -> None:
+        self._folder, self._again = folder, frozenset(again)
+
+    def __call__(self, task: Task, trial: int) -> Report | None:
+        one = Simulation.of_task(task, trial)
+        return self._folder.report(one) if one in self._again else None
 
 
 def _trials(queue: BaseTaskQueue, wanted: Iterable[Simulation]) -> dict[str, list[int]]:

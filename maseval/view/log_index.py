@@ -13,7 +13,14 @@ from maseval.core.recorded import Shape
 from maseval.core.storage.files import FileState
 from maseval.report.index import Entry, entry_of
 from maseval.runs.chain import Chain, LogLine, Seal, lines_of
-from maseval.runs.log import DamagedRecord, LogContents, LogReading, end_damage, skimming
+from maseval.runs.log import (
+    DamagedRecord,
+    LogContents,
+    LogReading,
+    ReportPlace,
+    end_damage,
+    skimming,
+)
 from maseval.runs.report_line import with_repeats
 from maseval.view.saved_files import Position, SavedIndex, is_line_of, load_index, save_index
 
@@ -86,7 +93,18 @@ class LogIndex:
             self._saved = last.number
 
     def _entries_in(self, contents: LogContents) -> list[Entry]:
-        return [self._entries[place.offset] for place in contents.places.values()]
+        return [self._entry_at(place) for place in contents.places.values()]
+
+    def _entry_at(self, place: ReportPlace) -> Entry:
+        """Return the entry of a report, with the cost of those that it replaces."""
+        entry, earlier = self._entries[place.offset], [self._entries[at] for at in place.earlier]
+        if not earlier:
+            return entry
+        known = [each.cost for each in [*earlier, entry] if each.cost is not None]
+        return entry._replace(
+            cost=sum(known) if known else None,
+            tokens=entry.tokens + sum(each.tokens for each in earlier),
+        )
 
     def _has_grown(self, before: FileState, now: FileState) -> bool:
         """Return whether the log only has lines added, or a torn one removed, at its end."""

@@ -187,7 +187,7 @@ def live_of(run: ViewedRun) -> Live:
         "failed": numbers["failed"],
         "planned": numbers["planned"],
         "pass_k": {str(k): score for k, score in run.scores().items()},
-        # A simulation that was run again was paid for twice, which only the run itself knows.
+        # What is in flight was paid for as well, which only the run itself knows.
         "cost": max(cost, now["cost"]) if now else cost,
         "tokens": max(tokens, now["tokens"]) if now else tokens,
         "rate_limits": now["rate_limits"] if now else 0,

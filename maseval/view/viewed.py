@@ -20,7 +20,7 @@ from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOG, read_config
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.folder import Recording, notes_on_folder
-from maseval.runs.log import DamagedRecord, report_at
+from maseval.runs.log import DamagedRecord, ReportPlace, report_in
 from maseval.runs.verdict_check import UNCONFIRMED, RunCheck, VerdictCheck, VerdictChecker
 from maseval.stats.summary import summarise
 from maseval.view.exceptions import NothingThereError
@@ -114,7 +114,7 @@ class IndexedRun:
         contents = self.index.contents
         if simulation not in contents.places:
             raise NothingThereError(f"the run has no report on {simulation}")
-        return self.report_at(contents.places[simulation].offset)
+        return self._read(contents.places[simulation])
 
     def refresh(self) -> bool:
         return self.index.update()
@@ -126,8 +126,11 @@ class IndexedRun:
         return [mapping(each) for each in self.index.contents.shared.values()]
 
     def report_at(self, at: int) -> Report:
+        return self._read(ReportPlace(at, ""))
+
+    def _read(self, place: ReportPlace) -> Report:
         try:
-            return report_at(self._log, at, self.index.contents.shared)
+            return report_in(self._log, place, self.index.contents.shared)
         except (OSError, ValueError, KeyError) as error:
             raise RunFolderError(
                 f"{self._log} has changed while it was read ({error}); load the page again"

@@ -1,7 +1,18 @@
 import pytest
 
-from maseval import AdaptiveTaskQueue, PriorityTaskQueue, Task, TaskProtocol, normalise
-from maseval.core.exceptions import ConfigurationError
+from maseval import (
+    AdaptiveTaskQueue,
+    Evaluator,
+    PriorityTaskQueue,
+    ScriptedModelAdapter,
+    Task,
+    TaskProtocol,
+    normalise,
+)
+from maseval.core.call_policy import CallPolicy
+from maseval.core.exceptions import ConfigurationError, RunStoppedError
+from maseval.core.outcome import RecordedReport
+from maseval.core.provider_errors import AuthenticationError, OverloadedError
 from maseval.core.storage.records import RecordWriter
 from maseval.core.task.queues import SelectedRepetitions, task_queue
 from maseval.runs import RunFolder, RunFolderError, Simulation, run_into
@@ -65,6 +76,97 @@ def test_what_failed_for_the_harness_is_run_again_unless_told_otherwise(tmp_path
 
         assert new["status"] == "success"
         assert folder.recorded == {Simulation("", "a", 0): "success"}
+
+
+def judged_by(*replies, name="judge", **settings):
+    """A desk whose judge is a model, and is asked once about each conversation."""
+
+    class Court(Evaluator):
+        def __init__(self, task, environment, user, model):
+            super().__init__(task, environment, user)
+            self.model = model
+
+        def __call__(self, traces, final_answer=None):
+            said = self.model.chat([{"role": "user", "content": str(final_answer)}]).content
+            return {"passed": said == "yes", "saw": traces["agents"]["clerk"]["messages"]}
+
+    waiting = list(replies)
+
+    def setup_evaluators(environment, task, agents, user, seed_generator):
+        model = ScriptedModelAdapter([waiting.pop(0)], model_id=name)
+        model.policy = CallPolicy(max_attempts=1)
+        return [Court(task, environment, user, benchmark.register("models", "judge", model))]
+
+    benchmark = desk(setup_evaluators=setup_evaluators, **settings)
+    return benchmark
+
+
+DOWN = OverloadedError("try later", provider="acme", status=503)
+LOCKED = AuthenticationError("bad key", provider="acme", model_id="judge", status=401)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_failed_evaluation_is_made_again_from_the_recorded_conversation(tmp_path, workers):
+    def resume(*replies, **more):
+        court = judged_by(*replies, num_workers=workers, stop_when_hopeless=True)
+        with RunFolder.open(tmp_path / "run", config("a", "b")) as folder:
+            new = run_into(folder, court, tasks("a", "b"), **more)
+            return new, list(folder.reports()), folder.missing()
+
+    first, (before, _), missing = resume(DOWN, DOWN)
+    assert {each["status"] for each in first} == {"evaluation_failed"} and missing == []
+    assert resume("yes", "yes", retry_failed=False)[0] == []
+    new, (after, _), _ = resume("yes", "no")
+
+    assert [each["status"] for each in new] == ["success", "success"]
+    for part in ("traces", "final_answer", "started_at", "run_id", "config"):
+        assert after[part] == before[part], "no new conversation"
+    assert after["eval"][0]["saw"] == before["traces"]["agents"]["clerk"]["messages"]
+    assert "clerk" not in str(new[0]["usage"]), "no agent was asked again"
+    assert resume("yes", "yes")[0] == []
+
+
+def test_an_evaluation_that_fails_again_keeps_the_conversation(tmp_path):
+    for reply in (DOWN, DOWN, "yes"):
+        with RunFolder.open(tmp_path / "run", config("a")) as folder:
+            [new] = run_into(folder, judged_by(reply), tasks("a"))
+        assert new["final_answer"].startswith("a done")
+
+    assert new["status"] == "success"
+    [found] = RunFolder.read(tmp_path / "run").reports()
+    assert [each["status"] for each in found["attempts"]] == ["evaluation_failed"] * 2
+
+
+def test_a_judge_that_is_locked_out_stops_the_run_which_then_resumes(tmp_path):
+    court = judged_by(LOCKED, "yes", "yes", name="locked out", stop_when_hopeless=True)
+    with RunFolder.open(tmp_path / "run", config("a", "b", "c")) as folder:
+        with pytest.raises(RunStoppedError, match="every other task would have failed"):
+            run_into(folder, court, tasks("a", "b", "c"))
+        assert len(folder.recorded) == 1
+        assert len(folder.unevaluated()) == 1 and len(folder.missing()) == 2
+
+        healthy = judged_by("yes", "yes", "yes", stop_when_hopeless=True)
+        run_into(folder, healthy, tasks("a", "b", "c"))
+        assert set(folder.recorded.values()) == {"success"}
+
+
+def test_what_was_paid_for_every_attempt_is_in_the_report_that_is_read(tmp_path):
+    with RunFolder.open(tmp_path / "run", config("a", "b")) as folder:
+        folder.append(report("a", status="provider_error", usage=spent(0.25, 10)))
+        folder.append(report("a", status="user_error", usage=spent(0.5, 20)))
+        folder.append(report("b", usage=spent(4.0, 1)))
+        folder.append(report("a", usage=spent(1.0, 40)))
+        open_still = folder.report(Simulation("", "a", 0))
+
+    found = RunFolder.read(tmp_path / "run").report(Simulation("", "a", 0))
+    assert found == open_still
+    assert [each["status"] for each in found["attempts"]] == ["provider_error", "user_error"]
+    parsed = RecordedReport(found)
+    assert (parsed.cost, parsed.tokens) == (1.75, 70)
+
+
+def spent(cost, tokens):
+    return {"agents": {"a": {"cost": cost, "input_tokens": tokens}}}
 
 
 def test_simulations_can_be_run_again_alone(tmp_path):

@@ -48,12 +48,13 @@ class FolderRun(ABC):
         return False
 
     def missing(self) -> list[Simulation]:
-        """Return the simulations that are still to be run."""
+        """Return the simulations that are still to be run, or to be evaluated again."""
         planned = RunConfig.of(self.config).planned
         if not is_run_folder(self.path) or self.options.fork:
             return list(planned)
         folder = RunFolder.read(self.path)
-        left = set(folder.missing(retry_failed=self.options.retry_failed))
+        retry = self.options.retry_failed
+        left = {*folder.missing(retry_failed=retry), *(folder.unevaluated() if retry else ())}
         return [one for one in planned if one in left or one not in folder.recorded]
 
     def run(

@@ -118,10 +118,13 @@ class RunProgress:
             self._count(line)
 
     def _count(self, line: SimulationLine) -> None:
-        # What a simulation that is run again cost before was spent all the same.
-        self.lines[simulation_in(line)] = line
         self.cost += line.cost
         self.tokens += line.tokens
+        # What a simulation that is run again cost before was spent all the same.
+        if (before := self.lines.get(simulation_in(line))) is not None:
+            cost, tokens = before.cost + line.cost, before.tokens + line.tokens
+            line = line._replace(cost=cost, tokens=tokens)
+        self.lines[simulation_in(line)] = line
 
     def status(self) -> RunStatus:
         """Return the run as it is now."""

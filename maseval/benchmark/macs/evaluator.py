@@ -155,12 +155,18 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
 
 
 def combine_sides(user: SideResult, system: SideResult) -> JsonObject:
-    """Return both sides as one evaluation; overall success means success of both."""
+    """Return both sides as one evaluation; overall success means success of both.
+
+    If the judge's answer for a side cannot be read, its rates are 0, as in MASEval, but there is
+    no verdict: ``passed`` and ``reward`` are None unless the other side fails all the same.
+    """
     sides = {"user": user, "system": system}
     errors = {side: each["error"] for side, each in sides.items() if "error" in each}
     report = [*user["report"], *system["report"]]
     joint = score_of(report).partial if report else 1.0
     overall = 1.0 if user["gsr"] == 1.0 == system["gsr"] else 0.0
+    is_open = all(each["gsr"] == 1.0 for each in sides.values() if "error" not in each)
+    verdict = None if errors and is_open else overall
     return {
         "user_gsr": user["gsr"],
         "user_partial_gsr": user["partial_gsr"],
@@ -172,6 +178,6 @@ def combine_sides(user: SideResult, system: SideResult) -> JsonObject:
         "report": report,
         "coverage": {side: each["coverage"] for side, each in sides.items() if "coverage" in each},
         "judge_errors": errors,
-        "passed": overall == 1.0,
-        "reward": overall,
+        "passed": None if verdict is None else verdict == 1.0,
+        "reward": verdict,
     }

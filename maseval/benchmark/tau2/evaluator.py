@@ -33,6 +33,7 @@ from maseval.benchmark.tau2.world.world import StateMatch
 from maseval.core.evaluator import Evaluator
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import is_successful
+from maseval.core.provider_errors import ProviderError
 from maseval.core.task import Task
 
 __all__ = [
@@ -51,8 +52,8 @@ class Tau2Evaluator(Evaluator):
 
     ``nl_model`` judges natural-language assertions. Without it they are left out. A task whose
     reward depends on them then has no verdict, unless it fails whatever a judge would say:
-    ``reward`` and ``passed`` are None, and ``needs_judge`` is True. A judge that cannot be
-    understood is an error only for such a task; elsewhere ``nl_check`` reports it.
+    ``reward`` and ``passed`` are None, and ``needs_judge`` is True. A judge that does not answer or
+    cannot be understood is an error only for such a task; elsewhere ``nl_check`` reports it.
     """
 
     environment: Tau2Environment
@@ -116,10 +117,11 @@ class Tau2Evaluator(Evaluator):
         try:
             kind = EvaluationType.ALL_WITH_NL_ASSERTIONS if self.nl_model else EvaluationType.ALL
             verdict = score(case, kind, nl_model=self.nl_model)
-        except JudgeReplyError as error:
-            if RewardType.NL_ASSERTION in self.reward_basis:
+        except (JudgeReplyError, ProviderError) as error:
+            found = _verdict_without_judge(case)
+            if found is None:
                 raise
-            verdict, skipped = score(case), f"Skipped: {error}"
+            verdict, skipped = found, f"Skipped: {error}"
         except NoJudgeError as error:
             if error.so_far is None:
                 raise
@@ -168,6 +170,17 @@ class Tau2Evaluator(Evaluator):
             "communicate_check": _communicate_check(verdict.reward_info),
             "nl_check": _nl_check(verdict.reward_info, self._criteria.nl_assertions, skipped),
         }
+
+
+def _verdict_without_judge(case: Case) -> Verdict | None:
+    """Return the verdict if no judge could change it."""
+    try:
+        return score(case)
+    except NoJudgeError as error:
+        if error.so_far is None or is_successful(error.so_far["reward"]):
+            return None
+        match = None if error.match is None else StateMatch(*error.match)
+        return Verdict(error.so_far, match)
 
 
 def _env_check(found: RewardInfo, match: StateMatch | None) -> dict[str, object]:

@@ -69,7 +69,10 @@ class RepetitionResult:
 
 @dataclass(eq=False)
 class Repetition:
-    """One attempt at one repetition; ``attempts`` holds the earlier ones."""
+    """One attempt at one repetition; ``attempts`` holds the earlier ones.
+
+    If there is a ``recorded`` report, only the evaluation of its conversation is made again.
+    """
 
     setting: RunSetting
     task: Task
@@ -78,6 +81,7 @@ class Repetition:
     agent_data: JsonObject
     timeout: float | None
     attempts: list[Attempt] = field(default_factory=list)
+    recorded: Report | None = None
     context: TaskContext = field(init=False)
     _started_at: str = field(init=False)
     _began: float = field(init=False)
@@ -167,6 +171,8 @@ class Repetition:
         final_answer: object = None,
     ) -> RepetitionResult:
         """Record the attempt, and the error that ended it in ``stage``."""
+        if self.recorded is not None:
+            return self._evaluated_again(self.recorded, error, usage or {}, evaluation)
         status = _status(error, stage)
         report: Report = {
             "task_id": str(self.task.id),
@@ -187,6 +193,29 @@ class Repetition:
         }
         return RepetitionResult(report, status, error)
 
+    def _evaluated_again(
+        self,
+        recorded: Report,
+        error: BaseException | None,
+        usage: JsonObject,
+        evaluation: list[JsonObject] | None,
+    ) -> RepetitionResult:
+        """Record a new evaluation; whatever ends it, the conversation stays as it was.
+
+        The usage is that of the evaluation alone: the report before it has the rest.
+        """
+        done, failed = TaskExecutionStatus.SUCCESS, TaskExecutionStatus.EVALUATION_FAILED
+        status = done if error is None else failed
+        report: Report = {
+            **recorded,
+            "status": status.value,
+            "error": None if error is None else error_record(error),
+            "eval": evaluation,
+            "usage": usage,
+            "attempts": [],
+        }
+        return RepetitionResult(report, status, error)
+
 
 def _status(error: BaseException | None, stage: RepetitionStage) -> TaskExecutionStatus:
     return TaskExecutionStatus.SUCCESS if error is None else failure_status(error, stage)
@@ -204,6 +233,10 @@ class _Stages:
 
     def run(self) -> RepetitionResult:
         registry, answer, evaluation = self.context.registry, None, None
+        if (recorded := self.repetition.recorded) is not None:
+            evaluation = self.evaluate_again(recorded)
+            usage = collect_safely("usage", registry.collect_usage)
+            return self.repetition.outcome(self.exception, usage=usage, evaluation=evaluation)
         traces: JsonObject = {}
         config: JsonObject = {}
         participants = self._guard("setup", self._set_up)

@@ -26,7 +26,7 @@ from maseval.core.exceptions import (
     TaskFormatError,
 )
 from maseval.core.provider_errors import ProviderError
-from maseval.core.report import RETRYABLE_STATUSES, Attempt, Report, TaskExecutionStatus
+from maseval.core.report import RETRYABLE_STATUSES, Report, TaskExecutionStatus, attempt_of
 from maseval.core.task import BaseTaskQueue, Task, TimeoutAction
 from maseval.core.tracing import JsonObject
 
@@ -126,7 +126,8 @@ class RunInProgress:
                 )
             seen.add(str(task.id))
             for repeat_idx in self._repetitions_of(task):
-                yield Repetition.of(self._setting, task, repeat_idx, self._agent_data_of(task))
+                new = Repetition.of(self._setting, task, repeat_idx, self._agent_data_of(task))
+                yield replace(new, recorded=self._owner.tasks.recorded(task, repeat_idx))
 
     def _repetitions_of(self, task: Task) -> Sequence[int]:
         return self._owner.tasks.repetitions_of(task, self._owner.n_task_repeats)
@@ -257,15 +258,8 @@ def next_attempt(repetition: Repetition, outcome: RepetitionResult) -> Repetitio
         or _would_fail_again(outcome.exception)
     ):
         return None
-    report = outcome.report
-    attempt: Attempt = {
-        "status": report["status"],
-        "error": report["error"],
-        "usage": report["usage"],
-        "started_at": report["started_at"],
-        "duration_seconds": report["duration_seconds"],
-    }
-    return replace(repetition, timeout=timeout, attempts=[*repetition.attempts, attempt])
+    attempts = [*repetition.attempts, attempt_of(outcome.report)]
+    return replace(repetition, timeout=timeout, attempts=attempts)
 
 
 def _would_fail_again(failure: BaseException | None) -> bool:

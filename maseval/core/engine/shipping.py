@@ -53,6 +53,7 @@ class WorkOrder:
     agent_data: JsonObject
     timeout: float | None
     attempts: list[Attempt]
+    recorded: Report | None = None
 
     @classmethod
     def of(cls, number: int, repetition: Repetition) -> "WorkOrder":
@@ -63,13 +64,16 @@ class WorkOrder:
             repetition.agent_data,
             repetition.timeout,
             repetition.attempts,
+            repetition.recorded,
         )
 
     def start(self, setting: RunSetting, stopping: Callable[[], bool]) -> Repetition:
         """Begin the repetition in this process; its usage is counted by itself."""
         here = replace(setting, totals=UsageTotals(), stopping=stopping)
         repetition = Repetition.of(here, self.task, self.repeat_idx, self.agent_data)
-        repetition = replace(repetition, timeout=self.timeout, attempts=self.attempts)
+        repetition = replace(
+            repetition, timeout=self.timeout, attempts=self.attempts, recorded=self.recorded
+        )
         repetition.begin()
         return repetition
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from os import PathLike
 from pathlib import Path
-from typing import Self, overload
+from typing import Any, Self, overload
 
 from maseval.core.exceptions import (
     AgentDataError,
@@ -45,6 +45,10 @@ class BaseTaskQueue(ABC, Sequence[Task]):
     def repetitions_of(self, task: Task, repeats: int) -> Sequence[int]:
         """Return the repetitions of a task in a run with ``repeats`` repetitions per task."""
         return range(repeats)
+
+    def recorded(self, task: Task, repeat_idx: int) -> Any:
+        """Return the report of a repetition that is only to be evaluated again; else None."""
+        return None
 
     # The look-ups that Sequence would answer by iterating, which in a queue means a run.
     def __contains__(self, task: object) -> bool:
@@ -164,13 +168,20 @@ AgentData = Mapping[str, object] | Iterable[Mapping[str, object]]
 class SelectedRepetitions(BaseTaskQueue):
     """The tasks of another queue, in its order, each with the repetitions selected for its id.
 
-    A task without any is not run. These replace the ``n_task_repeats`` of a run.
+    A task without any is not run. These replace the ``n_task_repeats`` of a run. ``recorded``
+    returns the report of a repetition that is only to be evaluated again, else None.
     """
 
-    def __init__(self, queue: BaseTaskQueue, repetitions: Mapping[str, Sequence[int]]) -> None:
+    def __init__(
+        self,
+        queue: BaseTaskQueue,
+        repetitions: Mapping[str, Sequence[int]],
+        recorded: Callable[[Task, int], Any] | None = None,
+    ) -> None:
         super().__init__(queue.to_list())
         self._queue = queue
         self._repetitions = repetitions
+        self._recorded = recorded or super().recorded
 
     def __iter__(self) -> Iterator[Task]:
         return (task for task in self._queue if self.repetitions_of(task, 1))
@@ -178,6 +189,9 @@ class SelectedRepetitions(BaseTaskQueue):
     def repetitions_of(self, task: Task, repeats: int) -> Sequence[int]:
         """Return the repetitions selected for ``task``; ``repeats`` is ignored."""
         return self._repetitions.get(str(task.id), ())
+
+    def recorded(self, task: Task, repeat_idx: int) -> Any:
+        return self._recorded(task, repeat_idx)
 
 
 def task_queue(tasks: TasksToRun) -> BaseTaskQueue:

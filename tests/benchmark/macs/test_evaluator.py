@@ -215,7 +215,8 @@ def side(*answers, error=None):
         (side("TRUE"), side("FALSE", "TRUE"), (0.0, 2 / 3, 1.0, False)),
         (side("FALSE"), side("TRUE"), (0.0, 0.5, 0.0, False)),
         (side(), side(), (1.0, 1.0, 1.0, True)),
-        (side("TRUE"), side(error="unreadable"), (0.0, 0.0, 1.0, False)),
+        (side("TRUE"), side(error="unreadable"), (0.0, 0.0, 1.0, None)),
+        (side("FALSE"), side(error="unreadable"), (0.0, 0.0, 0.0, False)),
     ],
 )
 def test_success_overall_is_success_of_both_and_the_partial_rate_is_weighted_by_rows(

@@ -4,10 +4,15 @@ import json
 
 import pytest
 
+from maseval import ScriptedModelAdapter
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.scoring.judge import JudgeMemoryError
 from maseval.commands import compare, show, tau2
+from maseval.core.call_policy import CallPolicy
+from maseval.core.model import register_model
+from maseval.core.provider_errors import AuthenticationError, OverloadedError
 from maseval.core.scoring_options import ScoringOptions
+from maseval.runs import RunFolder
 from tests.cli.commandline import last_json, maseval
 
 
@@ -269,3 +274,67 @@ def test_a_verdict_that_a_judge_decides_cannot_be_explained_and_says_so(theirs):
     assert explained.explanation.reward == 0.0
     assert refused.exit_code != 0
     assert "every check passes but that of a judge" in " ".join(refused.stderr.split())
+
+
+@pytest.fixture
+def court(tau2_data_of_1_0_1):
+    """A judge of task 16 that replies whatever the list holds now: a text, or an error."""
+    answers = []
+
+    def make(name, **options):
+        model = ScriptedModelAdapter(list(answers), model_id=name)
+        model.policy = CallPolicy(max_attempts=1)
+        return model
+
+    register_model("court", make)
+    return answers
+
+
+def yes_to_all():
+    task = load_raw_task("retail", "16", version="1.0.1")
+    return judgement(*[True] * len(task["evaluation_criteria"]["nl_assertions"]))
+
+
+def test_a_judge_that_was_down_is_asked_again_about_the_recorded_conversation(court, tmp_path):
+    def run():
+        ids = {**RETAIL, "task_id": ["0", "16"]}
+        return tau2.run(**ids, judge_model="court/a", probe=False, output=tmp_path / "r")
+
+    court[:] = [OverloadedError("try later", provider="acme", status=503)]
+    down = run()
+    before = {each["task_id"]: each for each in RunFolder.read(down.folder).reports()}
+    court[:] = [yes_to_all()]
+    resumed = run()
+    after = {each["task_id"]: each for each in RunFolder.read(down.folder).reports()}
+
+    assert down.summary.overall.missing == {"evaluation_failed": 1}
+    assert not down.complete and down.resumable == 1
+    assert down.summary.overall.scores[1] == {
+        **{"value": 1.0, "verdicts": 1, "planned": 2, "worst": 0.5, "best": 1.0},
+        **{key: down.summary.overall.scores[1][key] for key in ("low", "high")},
+    }
+    assert resumed.complete and (resumed.ran, resumed.summary.overall.passed) == (1, 2)
+    assert after["16"]["traces"] == before["16"]["traces"]
+    assert after["0"] == before["0"]
+    (scored,) = tau2.score([down.folder])
+    assert (scored.passes, scored.verdicts, scored.agreeing) == (2, 2, 2)
+
+
+def test_a_judge_that_is_locked_out_stops_the_run_at_once(court, tmp_path):
+    court[:] = [AuthenticationError("bad key", provider="acme", model_id="b", status=401)]
+    several = {**RETAIL, "trials": 3, "concurrency": 1}
+
+    run = tau2.run(**several, judge_model="court/b", probe=False, output=tmp_path / "r")
+
+    assert "every other task would have failed in the same way" in run.stopped
+    assert (run.ran, run.resumable) == (1, 3)
+    assert run.summary.overall.missing == {"evaluation_failed": 1, "not run": 2}
+
+
+def test_a_judge_that_is_down_costs_no_verdict_that_it_cannot_change(court, tmp_path):
+    court[:] = [OverloadedError("try later", provider="acme", status=503)]
+    failing = {**RETAIL, "agent": "noop"}
+
+    run = tau2.run(**failing, judge_model="court/c", probe=False, output=tmp_path / "r")
+
+    assert run.complete and run.summary.overall.passed == 0
