@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any
 
-from maseval.core.exceptions import ConfigurationError, UserError
+from maseval.core.exceptions import ConfigurationError, UnreadableAnswerError, UserError
 from maseval.core.messages import Message, MessageHistory, openai_form
 from maseval.core.provider_errors import MalformedResponseError
 from maseval.core.storage.redaction import redact
@@ -28,7 +28,12 @@ from maseval.interface.agents.framework import (
     bystanding_adapter,
     name_tool_results,
 )
-from maseval.interface.inference.chat_completions import get, usage_of
+from maseval.interface.inference.chat_completions import (
+    FilteredAnswerError,
+    chat_response,
+    get,
+    usage_of,
+)
 
 __all__ = ["CamelAgentAdapter", "CamelAgentUser", "CamelLLMUser", "as_tools", "token_counter"]
 
@@ -129,10 +134,12 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         if usage := usage_of(get(answer, "usage")):
             cost = usage.pop("cost", 0.0)
             self._requests.append(TokenUsage.from_chat_response_usage(usage, cost=cost))
-        choices = get(answer, "choices")
-        if not choices:
-            raise self._unreadable(f"no choices in the answer {answer!s:.200}")
-        for call in choices[0].message.tool_calls or ():
+        try:
+            with suppress(FilteredAnswerError):
+                chat_response(answer)
+        except UnreadableAnswerError as error:
+            raise self._unreadable(error) from None
+        for call in get(get(get(answer, "choices")[0], "message"), "tool_calls") or ():
             self._check_arguments(call.function.arguments)
         return answer
 

@@ -267,7 +267,7 @@ def is_unreadable_answer(error: BaseException, models: str) -> bool:
     """
     if isinstance(error, MASEvalError):
         return False
-    if not isinstance(error, ValueError | LookupError | AttributeError):
+    if not isinstance(error, ValueError | LookupError | AttributeError | TypeError):
         return False
     modules = (str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__))
     return any(f"{module}.".startswith(f"{models}.") for module in modules)

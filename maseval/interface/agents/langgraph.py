@@ -12,6 +12,7 @@ from maseval.core.agent import AgentObserver, ConversationNotLoadedError
 from maseval.core.event_loop import run_async
 from maseval.core.exceptions import AgentError, ConfigurationError
 from maseval.core.messages import Content, Message, MessageHistory
+from maseval.core.provider_errors import MalformedResponseError
 from maseval.core.storage.redaction import redact
 from maseval.core.tracing import now
 from maseval.core.usage import TOKEN_FIELDS, CostCalculator, Usage
@@ -19,7 +20,9 @@ from maseval.interface import extras
 from maseval.interface.agents.framework import (
     AskedLLMUser,
     FrameworkAgentAdapter,
+    is_unreadable_answer,
     name_tool_results,
+    provider_failure,
 )
 from maseval.interface.agents.langgraph_callbacks import (
     LangChainMessage,
@@ -86,6 +89,9 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         try:
             self._follow(self._turn(sent))
             self.calls.raise_failure()
+        except Exception as error:
+            self._raise_unreadable(error)
+            raise
         finally:
             self.calls.in_own_turn = False
             if self._state:
@@ -109,6 +115,12 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
             self._memory = self._conversation
         self.logs.append(entry)
         return self._answer(sent)
+
+    def _raise_unreadable(self, error: Exception) -> None:
+        """Raise the provider's failure if LangChain's models could not read an answer."""
+        known = provider_failure(error, provider=self.extra, model_id=self._reported_model_id)
+        if known is None and is_unreadable_answer(error, "langchain_core.language_models"):
+            raise self._provider_error(MalformedResponseError, error) from None
 
     def load_messages(self, messages: MessageHistory) -> None:
         """Continue a conversation; a thread that has one already is not given another."""

@@ -111,7 +111,6 @@ class LangGraph(Framework):
     user = langgraph.LangGraphLLMUser
     quiet = (QUIET_LITELLM,)
     at_limit = r"[Rr]ecursion limit of 6 reached"
-    unreadable = ()
     page_calls = ()
     graph: ClassVar[Callable[..., Any]] = graphs.agent_graph
 

@@ -73,11 +73,18 @@ FAILURES = [
 ]
 """What a provider may do instead of answering within half a second, and what it is called."""
 
+
+def answer_with(message: object) -> dict[str, object]:
+    """An answer whose only choice has a message of any kind."""
+    return {**OpenAIProtocol.text("Hello"), "choices": [{"index": 0, "message": message}]}
+
+
 UNREADABLE = [
     "{not json",
     [],
     {"hello": 1},
     OpenAIProtocol.empty(),
+    *(answer_with(message) for message in (1.5, "Hello", [])),
     provider_server.Reply("<html>", headers={"Content-Type": "text/html"}),
 ]
 """What a provider may send as an answer that is none."""

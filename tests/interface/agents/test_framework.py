@@ -117,6 +117,7 @@ def raised_by(module, error):
         ("framework.models.openai", ValueError("no JSON"), True),
         ("framework.modelsmith", IndexError("no such tool"), False),
         ("framework.tools", IndexError("no such order"), False),
+        ("framework.models", TypeError("choices is None"), True),
         ("framework.models", RuntimeError("stopped"), False),
         ("framework.models", ConfigurationError("ours"), False),
     ],
