@@ -92,6 +92,6 @@ def options(
         read_env_file(env_file)
 
 
-def main() -> None:
-    """Run the installed command ``maseval``."""
-    app(prog_name="maseval")
+def run_command(arguments: list[str]) -> None:
+    """Run the command that these words name, and leave with its exit code."""
+    app(args=arguments, prog_name="maseval")

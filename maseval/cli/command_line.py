@@ -16,7 +16,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from maseval.cli.console import inert, stderr
+from maseval.cli import INTERRUPTED
+from maseval.cli.console import inert, release_stream, stderr
 from maseval.cli.groups import CommandGroup
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from maseval.core.storage.redaction import Secrets, redact_command, redact_text
@@ -46,8 +47,11 @@ class RootGroup(CommandGroup):
             return super().invoke(ctx)
         except BrokenPipeError:
             # Whoever read our output has gone; nothing may be written while Python shuts down.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            release_stream(sys.stdout)
             raise typer.Exit(_code(FAILED, ctx)) from None
+        except KeyboardInterrupt:
+            stderr().print("Interrupted.")
+            raise typer.Exit(INTERRUPTED) from None
         except (MASEvalError, OSError) as error:
             if is_debugging(ctx):
                 raise

@@ -2,14 +2,13 @@
 
 import json
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, NoReturn
+from typing import IO, TYPE_CHECKING, NoReturn
 
 import typer
 from rich.console import Console
@@ -17,7 +16,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from maseval.core.engine.process import signal_handlers
+from maseval.core.engine.process import end_signals
 from maseval.core.words import visible
 
 _WIDTH_OF_FILES = 120
@@ -36,10 +35,28 @@ def stderr() -> Console:
 def _console(is_terminal: bool, *, stderr: bool = False) -> Console:
     # Made anew each time, because tests and pipes exchange the streams. Where nobody says how
     # wide the output may be, tables are not squeezed into the 80 columns that rich assumes.
-    console = Console(stderr=stderr, soft_wrap=False, emoji=False)
+    console = _PipedConsole(stderr=stderr, soft_wrap=False, emoji=False)
     if not is_terminal and "COLUMNS" not in os.environ:
         console.width = _WIDTH_OF_FILES
     return console
+
+
+class _PipedConsole(Console):
+    """A console whose reader may go away."""
+
+    def on_broken_pipe(self) -> None:
+        """Go on in silence if only progress and problems were read; else end the command."""
+        self.quiet = True
+        release_stream(self.file)
+        if not self.stderr:
+            raise BrokenPipeError
+
+
+def release_stream(stream: IO[str]) -> None:
+    """Let a stream whose reader is gone lead nowhere: Python writes once more when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def natural_width(table: Table) -> int:
@@ -126,12 +143,12 @@ def count(number: int) -> str:
 
 
 def ended_by_signals() -> AbstractContextManager[None]:
-    """Let SIGINT and SIGTERM raise, also in a background job, where a shell ignores Ctrl-C."""
+    """Let what ends a process raise, also in a background job, where a shell ignores Ctrl-C."""
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt
 
-    return signal_handlers({signal.SIGINT: end, signal.SIGTERM: end})
+    return end_signals(end)
 
 
 if TYPE_CHECKING:  # help must not load what makes it

@@ -9,7 +9,6 @@ that no file has; ``docs/migrating.md`` lists the same.
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -32,15 +31,23 @@ FORMER_MODULES = {
 }
 
 
-class _FormerModules(MetaPathFinder, Loader):
-    """Lets a former path import the module that is its home."""
+class _FormerModules:
+    """Lets a former path import the module that is its home.
+
+    It has no base class, as loading ``importlib.abc`` would take most of the time of ``import
+    maseval``.
+    """
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Let Python make the module."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if name not in FORMER_MODULES:
             return None
-        return ModuleSpec(name, self, is_package=FORMER_MODULES[name] is None)
+        is_package = FORMER_MODULES[name] is None
+        return ModuleSpec(name, self, is_package=is_package)  # type: ignore[arg-type]  # by its methods
 
     def exec_module(self, module: ModuleType) -> None:
         home = FORMER_MODULES[module.__name__]

@@ -120,6 +120,12 @@ class DuplicateComponentError(MASEvalError, ValueError):
     """One component was registered under two names, or one name given to two components."""
 
 
+class RunInterruptedError(MASEvalError):
+    """Somebody who takes part in a run has interrupted it; it can be resumed."""
+
+    fatal_for_run = True
+
+
 class UnknownModelError(MASEvalError, ValueError):
     """No provider is known for a model id."""
 

@@ -163,6 +163,6 @@ def check_same_run(folder: Path, found: RunConfig, wanted: RunConfig) -> None:
     raise RunConfigError(
         f"{folder} holds a run with another configuration:{listed}\n"
         "Only tasks and trials can be added to a run. Choose another folder (--output), repeat the "
-        "old configuration to resume it, or fork (--fork, fork=True) into a folder beside it",
+        "old configuration to resume it, or fork into a folder beside it (run --fork, fork=True)",
         differences,
     )

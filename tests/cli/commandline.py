@@ -12,7 +12,7 @@ import pytest
 from typer import testing
 
 from maseval.benchmark.tau2.data_loader import DataUnavailableError, ensure_data_exists
-from maseval.cli import app
+from maseval.cli.app import app
 from tests.waiting import wait_until
 
 # Typer builds all commands anew for each call, which takes longer than most of them.

@@ -6,7 +6,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from maseval.cli import app
+from maseval.cli.app import app
 from tests.cli.commandline import maseval
 from tests.runs.worlds import finished_run
 

@@ -75,7 +75,7 @@ def test_a_flag_is_shown_as_a_flag(command):
 
 def test_help_loads_neither_the_benchmark_nor_providers():
     code = (
-        "import sys; from maseval.cli import app\n"
+        "import sys; from maseval.cli.app import app\n"
         "try: app(['tau2', 'run', '--help'])\n"
         "except SystemExit: pass\n"
         "print([name for name in sys.modules if name.startswith(('maseval.benchmark.tau2.',"

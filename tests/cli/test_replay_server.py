@@ -243,7 +243,7 @@ def test_the_command_is_a_function_too(tape, monkeypatch, tmp_path):
 
 def test_help_loads_no_server():
     program = (
-        "import sys; from maseval.cli import app; "
+        "import sys; from maseval.cli.app import app; "
         "print([name for name in sys.modules if name.startswith('maseval.server')])"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -1,7 +1,12 @@
 """``maseval tau2 run``: what it takes, what it prints, and with which code it leaves."""
 
+import fcntl
 import json
+import os
+import pty
 import signal
+import subprocess
+import termios
 
 import pytest
 
@@ -10,6 +15,7 @@ from maseval.commands import tau2
 from maseval.core.provider_errors import AuthenticationError
 from maseval.runs import RunFolder
 from tests.cli.commandline import (
+    COMMAND,
     ended,
     finished,
     held_agent,
@@ -254,6 +260,60 @@ def test_ctrl_c_twice_stops_at_once_and_the_run_can_go_on(tmp_path):
     assert code == 3
     assert last_json(out)["overall"]["done"] == 1
     assert json.loads(maseval("runs", tmp_path, "--json").stdout)[0]["state"] == "incomplete"
+
+
+ENDING_AGENT = """\
+import itertools, os, signal
+
+starts = itertools.count()
+
+def agent(brief):
+    number = next(starts)
+
+    def answer(query):
+        if number == 1:
+            for _ in range({times}):
+                os.kill(os.getpid(), signal.{name})
+        return "One moment, please."
+
+    return answer
+"""
+
+
+@pytest.mark.parametrize(("name", "times"), [("SIGTERM", 2), ("SIGHUP", 2), ("SIGTERM", 1)])
+def test_a_signal_to_end_finishes_what_runs_and_says_how_to_resume(name, times, tmp_path):
+    (tmp_path / "my_agent.py").write_text(ENDING_AGENT.format(name=name, times=times))
+    run = [*LIBRARY, "--agent", "my_agent.py:agent", "--user", "scripted", "-j", 1, "-o", "r"]
+
+    ended = maseval(*run, "--json")
+
+    told = last_json(ended.stdout)
+    assert ended.exit_code == 3
+    assert told["stopped"] == f"interrupted by {name}"
+    assert told["overall"]["failed"] == 0 and 2 <= told["overall"]["done"] < 12
+    assert "repeat the command with --output r to resume" in ended.stderr
+
+
+def test_a_run_whose_terminal_is_closed_ends_in_order(tmp_path):
+    agent, hold = held_agent(tmp_path, free=1)
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *LIBRARY, *agent, "--concurrency", "1", "--output", "r"],
+        cwd=tmp_path,
+        **dict.fromkeys(("stdin", "stdout", "stderr"), slave),
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(slave)
+    wait_until((tmp_path / "waits-1").exists)
+
+    os.close(master)
+    hold.unlink()
+
+    assert process.wait(120) == 3
+    assert 2 <= len(RunFolder.read(tmp_path / "r").recorded) < 12
+    assert not (tmp_path / "r" / "live.json").exists()
+    assert finished("runs", tmp_path, "--json", folder=tmp_path)[0] == 0
 
 
 OWN_AGENT = """\

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from maseval.app.running.probe import ModelProbeError
 from maseval.benchmark.tau2 import load_tasks
 from maseval.benchmark.tau2.app.running import mcp
 from maseval.benchmark.tau2.players.scripts import GOODBYE, request_for
@@ -267,14 +268,14 @@ def test_an_agent_that_disconnects_has_failed_on_record(tmp_path):
 
 @with_mcp
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_after_an_interruption_the_same_command_plays_it_again(number, tmp_path):
     process = begun_by_stdio(tmp_path)
     process.send_signal(number)
     _, errors = process.communicate(timeout=300)
 
     assert process.returncode == 3
-    assert "interrupted" in errors and "Incomplete" in errors
+    assert "Incomplete (interrupted): 1 of 1 simulations have no result" in errors
     assert report_in("run")["status"] == "unknown_execution_error"
 
     (_, closing), _ = played(solve)
@@ -315,6 +316,17 @@ def test_a_folder_with_another_run_is_refused_in_words():
         played(read_only)
 
     assert len(RunFolder.read("run").recorded) == 12
+
+
+@with_mcp
+def test_a_model_that_does_not_answer_is_refused_with_an_option_that_mcp_has():
+    unreachable = {"user": "llm", "user_model": "openai/x", "user_args": {"api_key": "k"}}
+
+    with pytest.raises(ModelProbeError, match="--no-probe"):
+        played(read_only, **unreachable, base_url="http://127.0.0.1:9/v1")
+
+    assert "--no-probe" in maseval("tau2", "mcp", "--help").stdout
+    assert "--no-probe" in maseval("tau2", "play", "--help").stdout
 
 
 @with_mcp

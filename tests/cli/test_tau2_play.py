@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from maseval.cli import app
+from maseval.cli.app import app
 from maseval.runs import RunFolder, run_state
 from tests.cli.commandline import COMMAND, started
 from tests.waiting import wait_until

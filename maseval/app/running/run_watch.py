@@ -1,7 +1,8 @@
 """RunWatch: keeps count of a run while it is running, and stops it when there is a reason to.
 
-Reasons are Ctrl-C, the budget, a row of equal failures, or an error at which the benchmark wants to
-stop. What is running is finished all the same; Ctrl-C twice stops at once.
+Reasons are Ctrl-C, SIGTERM, a closed terminal, the budget, a row of equal failures, or an error at
+which the benchmark wants to stop. What is running is finished all the same; Ctrl-C twice stops at
+once.
 """
 
 import signal
@@ -19,7 +20,7 @@ from maseval.app.running.progress import Display, RunProgress, Turn, publish_pro
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import Engine, SeveralNodes, WorkerEvent
-from maseval.core.engine.process import signal_handlers
+from maseval.core.engine.process import end_signals
 from maseval.core.exceptions import RunStoppedError
 from maseval.core.outcome import SimulationLine
 from maseval.core.report import Report
@@ -61,6 +62,7 @@ class RunWatch(BenchmarkCallback):
         if isinstance(engine, SeveralNodes):
             self.progress.nodes = partial(getattr, engine, "in_flight")
         self.failures = EqualFailures(self.progress.lines.values())
+        self._ended_by: int | None = None
         self._check_budget()
 
     @property
@@ -76,12 +78,12 @@ class RunWatch(BenchmarkCallback):
         live = publish_progress(
             self.folder.path, self.progress, self.benchmark.last_said, self.secrets
         )
-        interruptible = signal_handlers({signal.SIGINT: self._interrupt})
+        interruptible = end_signals(self._interrupt)
         with interruptible, show(self.progress), live, held:
             try:
                 yield
             except KeyboardInterrupt:
-                self.progress.stopping = INTERRUPTED
+                self.progress.stopping = self.progress.stopping or INTERRUPTED
             except RunStoppedError as error:
                 self.progress.stopping = self.secrets.removed_from_text(str(error))
             except Exception as error:  # the benchmark's own code may raise anything
@@ -150,9 +152,13 @@ class RunWatch(BenchmarkCallback):
             self.benchmark.stop()
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self.is_stopping:
+        # Whatever closes a terminal or ends a job may send its signal more than once.
+        repeated = number == self._ended_by != signal.SIGINT
+        if self.is_stopping and not repeated:
             raise KeyboardInterrupt
-        self._stop_if(INTERRUPTED)
+        self._ended_by = number
+        by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
+        self._stop_if(f"{INTERRUPTED}{by}")
 
 
 def _stops_at_errors(benchmark: Benchmark) -> bool:

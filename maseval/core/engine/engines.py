@@ -5,6 +5,7 @@ engines by an entry point in the group ``maseval.engines``; what one must do is 
 """
 
 import difflib
+import platform
 import queue
 import threading
 from collections import deque
@@ -17,11 +18,29 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime
 from maseval.core.engine.process import switch_interval
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.entry_points import find_entry_points
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.tracing import now
 
 RunRepetition = Callable[[Repetition], RepetitionResult]
 Finished = tuple[Repetition, RepetitionResult]
+
+
+@dataclass(frozen=True)
+class WorkerEvent:
+    """Something that happened to a worker, in a sentence."""
+
+    kind: Literal["started", "died", "refused", "given_up"]
+    node: str
+    """The machine it is on."""
+    text: str
+    at: str = field(default_factory=now)
+
+
+NoteEvent = Callable[[WorkerEvent], None]
+
+
+class WorkerStartError(MASEvalError, RuntimeError):
+    """The system gives this process not a single thread for its simulations."""
 
 
 class Workers(Protocol):
@@ -93,17 +112,21 @@ class Threads:
     """Runs up to ``size`` repetitions at once.
 
     The threads are daemons: one that hangs forever blocks neither the run nor the exit of the
-    process.
+    process. Where the system gives no more threads, half of those that there are run repetitions:
+    agents, tools and servers need some too. What was to run in the refused one waits for another.
     """
 
-    def __init__(self, run: RunRepetition, size: int) -> None:
+    def __init__(self, run: RunRepetition, size: int, note: NoteEvent = lambda event: None) -> None:
         self.size = size
         self._run = run
+        self._note = note
         self._work: queue.SimpleQueue[Repetition | None] = queue.SimpleQueue()
         self._finished: deque[Finished] = deque()
         self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._threads = 0
         self._busy = 0
+        self._waiting: set[Repetition] = set()
+        self._surplus: deque[None] = deque()
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -115,18 +138,50 @@ class Threads:
 
     def submit(self, repetition: Repetition) -> None:
         self._busy += 1
+        if self._threads < min(self._busy, self.size):
+            self._start_thread()
         if self._busy > self._threads:
+            self._waiting.add(repetition)
+        self._work.put(repetition)
+
+    def _start_thread(self) -> None:
+        try:
             threading.Thread(target=self._serve, daemon=True, name="maseval-worker").start()
             self._threads += 1
-        self._work.put(repetition)
+        except RuntimeError as error:
+            self._make_do(error)
+
+    def _make_do(self, error: RuntimeError) -> None:
+        if not self._threads:
+            raise WorkerStartError(
+                f"no simulation can be started: {error}; let this process have more threads (on "
+                "Linux `ulimit -u`, or the limit of its container), or end other programs"
+            ) from error
+        wanted, self.size = self.size, max(1, self._threads // 2)
+        self._surplus.extend([None] * (self._threads - self.size))
+        self._threads = self.size
+        self._note(
+            WorkerEvent(
+                "refused",
+                platform.node(),
+                f"this machine gives no more threads ({error}): {self.size} simulations run at "
+                f"once, not {wanted}",
+            )
+        )
 
     def _serve(self) -> None:
         while (repetition := self._work.get()) is not None:
+            if repetition in self._waiting and not repetition.context.abandoned:
+                repetition.begin()  # the time that it waited is not its own
+                self._waiting.discard(repetition)
             if not repetition.context.abandoned:
                 self._finished.append((repetition, self._run(repetition)))
                 self._bell.put(None)
             if repetition.context.abandoned:
                 return  # another thread has taken this one's place
+            with suppress(IndexError):
+                self._surplus.pop()
+                return
         self._work.put(None)  # for the next thread
 
     def wait(self, timeout: float | None) -> None:
@@ -145,7 +200,9 @@ class Threads:
                 return repetition, outcome
         return None
 
-    def give_up(self, repetition: Repetition) -> RepetitionResult:
+    def give_up(self, repetition: Repetition) -> RepetitionResult | None:
+        if repetition in self._waiting or not repetition.context.is_expired:
+            return None
         outcome = repetition.given_up()
         self._busy -= 1
         self._threads -= 1
@@ -154,17 +211,6 @@ class Threads:
 
 GROUP = "maseval.engines"
 DEFAULT = "threads"
-
-
-@dataclass(frozen=True)
-class WorkerEvent:
-    """Something that happened to a worker outside this process, in a sentence."""
-
-    kind: Literal["started", "died", "refused", "given_up"]
-    node: str
-    """The machine it is on."""
-    text: str
-    at: str = field(default_factory=now)
 
 
 @dataclass(frozen=True)
@@ -181,7 +227,7 @@ class Job:
     """The domains of its tasks; empty for a benchmark that has none."""
     run: RunRepetition
     """Runs a repetition in this process, in the thread that calls it."""
-    note: Callable[[WorkerEvent], None] = lambda event: None
+    note: NoteEvent = lambda event: None
     """Tells the callbacks what became of a worker; only for the thread that runs the benchmark."""
 
 
@@ -213,7 +259,7 @@ class ThreadEngine:
         # A repetition that hangs can only be abandoned from another thread.
         if job.size == 1 and not job.timed:
             return CallingThread(job.run)
-        return Threads(job.run, job.size)
+        return Threads(job.run, job.size, job.note)
 
 
 AnyEngine = str | Engine

@@ -5,11 +5,13 @@ its original value when the last one ends. Ctrl-C is held back while a finished 
 """
 
 import gc
+import os
 import signal
+import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import reduce
 from types import FrameType
 from typing import Generic, TypeVar
@@ -95,6 +97,36 @@ def signal_handlers(handlers: Mapping[signal.Signals, SignalHandler]) -> Iterato
             for number, handler in handlers.items():
                 installed.enter_context(_handle_signal(number, handler))
         yield
+
+
+def end_signals(handle: SignalHandler) -> AbstractContextManager[None]:
+    """Handle all signals that ask a process to end: Ctrl-C, SIGTERM, and SIGHUP.
+
+    SIGHUP comes when a terminal is closed. What is still printed then goes nowhere, so that it does
+    not fail. Where SIGHUP is ignored, as with ``nohup``, it stays so.
+    """
+    handlers: dict[signal.Signals, SignalHandler]
+    handlers = {signal.SIGINT: handle, signal.SIGTERM: handle}
+    hang_up: signal.Signals | None = getattr(signal, "SIGHUP", None)  # Windows has none
+    if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:
+
+        def leave_terminal(number: int, frame: FrameType | None) -> None:
+            _release_closed_terminal()
+            if callable(handle):
+                handle(number, frame)
+
+        handlers[hang_up] = leave_terminal
+    return signal_handlers(handlers)
+
+
+def _release_closed_terminal() -> None:
+    for stream in (0, 1, 2):
+        with suppress(OSError):  # not open at all
+            is_device = stat.S_ISCHR(os.fstat(stream).st_mode)
+            if is_device and not os.isatty(stream):
+                nowhere = os.open(os.devnull, os.O_RDWR)
+                os.dup2(nowhere, stream)
+                os.close(nowhere)
 
 
 class _Installed:

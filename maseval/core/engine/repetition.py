@@ -367,7 +367,10 @@ def collect_copy(what: str, collect: Callable[[], JsonObject]) -> JsonObject:
         )
 
     thread = Thread(target=ask, daemon=True, name="maseval-collector")
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError as error:  # the system gives no more threads
+        return collection_failure(what, error)
     thread.join(_PATIENCE_SECONDS)
     if answers:
         return answers[0]

@@ -22,6 +22,7 @@ from maseval.core.exceptions import (
     DuplicateTaskError,
     MASEvalError,
     OutputExistsError,
+    RunInterruptedError,
     RunStoppedError,
     TaskFormatError,
 )
@@ -294,6 +295,8 @@ class LostCause:
 
     def raise_if_found(self, finished: int) -> None:
         """Raise ``RunStoppedError`` if the run was stopped."""
+        if isinstance(self.error, RunInterruptedError):
+            raise RunStoppedError(str(self.error)) from self.error
         if self.error is not None:
             raise RunStoppedError(
                 f"the run was stopped, as every other task would have failed in the same way: "

@@ -141,7 +141,8 @@ class Worker:
         """Give up a late order and return what it has done so far; None if it is finished."""
         with self._lock:
             late = [one for one, known in self._numbers.items() if known == number]
-            done = [self._done(one, self._threads.give_up(one)) for one in late]
+            given_up = [(one, self._threads.give_up(one)) for one in late]
+            done = [self._done(one, outcome) for one, outcome in given_up if outcome is not None]
         return self._pack_done(done) if done else None
 
     def stop(self) -> None:

@@ -1,5 +1,7 @@
 """Which engine is meant, and what it is given."""
 
+import subprocess
+import sys
 import threading
 from importlib.metadata import EntryPoint
 
@@ -148,3 +150,56 @@ def test_one_worker_without_deadlines_is_the_calling_thread():
     Shop(lambda query: seen.append(threading.current_thread())).run(numbered(2))
 
     assert seen == [threading.current_thread()] * 2
+
+
+# A thread needs room for its stack; soon there is none left.
+FEW_THREADS = """\
+import resource, threading
+from pathlib import Path
+from maseval.core.engine.engines import WorkerStartError
+from tests.core.worlds import Diary, Shop, numbered, statuses
+
+gate = threading.Event()
+
+def work(query):
+    if threading.active_count() > {enough}:
+        gate.wait()  # until no more threads can be had
+    return query
+
+class Told(Diary):
+    def on_worker_event(self, benchmark, event):
+        print(event.kind, event.text)
+        gate.set()
+
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+threading.stack_size(256 << 20)
+room = pages * resource.getpagesize() + ({threads} << 28) + (64 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+try:
+    reports = Shop(work, num_workers=200, callbacks=[Told()]).run(numbered(40))
+    print(len(reports), set(statuses(reports).values()))
+except WorkerStartError as error:
+    print(error)
+"""
+
+
+def run_with_few_threads(number):
+    code = FEW_THREADS.format(threads=number, enough=1)
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the memory as Linux does")
+def test_a_run_makes_do_with_the_threads_that_there_are():
+    told, ended = run_with_few_threads(9).splitlines()
+
+    assert told.startswith("refused this machine gives no more threads (can't start new thread)")
+    assert told.endswith("simulations run at once, not 200")
+    assert ended == "40 {'success'}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the memory as Linux does")
+def test_a_run_without_any_thread_is_refused_in_words():
+    assert "no simulation can be started: can't start new thread; let this" in run_with_few_threads(
+        0
+    )

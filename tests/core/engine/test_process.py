@@ -18,6 +18,7 @@ from maseval import BenchmarkCallback
 from maseval.core.callbacks import TornRecordWarning, read_reports
 from maseval.core.engine.process import (
     HeldInterrupts,
+    end_signals,
     rare_garbage_collection,
     signal_handlers,
     switch_interval,
@@ -205,6 +206,27 @@ def test_signal_handlers_are_put_back_after_an_error():
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == original
 
 
+def test_every_signal_that_ends_a_process_is_handled():
+    handler = Handler()
+
+    with end_signals(handler):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.raise_signal(number)
+
+    assert handler.seen == [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+def test_a_process_that_outlives_its_terminal_by_wish_does_so():
+    handler, before = Handler(), signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with end_signals(handler):
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+    assert handler.seen == []
+
+
 def test_signals_are_left_alone_outside_the_main_thread():
     original, found = signal.getsignal(signal.SIGTERM), []
 
@@ -237,7 +259,8 @@ def test_process_wide_settings_are_changed_in_one_place_only():
         path.relative_to(package).as_posix() for path in package.rglob("*.py") if changes(path)
     }
 
-    assert found == {"core/engine/process.py"}
+    # The command sets one before anything is loaded, and puts it back before anything runs.
+    assert found == {"core/engine/process.py", "cli/__init__.py"}
 
 
 ROOT = Path(__file__).parents[3]

@@ -22,8 +22,8 @@ from maseval.benchmark.tau2.app.running.simulation_thread import SimulationThrea
 from maseval.benchmark.tau2.app.running.tasks import select_tasks
 from maseval.benchmark.tau2.benchmark import describe_tools
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.core.engine.process import signal_handlers
-from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.engine.process import end_signals
+from maseval.core.exceptions import ConfigurationError, MASEvalError, RunInterruptedError
 from maseval.interface.agents.mcp import (
     McpAgentAdapter,
     conversation_server,
@@ -46,12 +46,6 @@ INSTRUCTIONS = (
 # and of one that does not, because it was busy when its time was up.
 _LINGER_SECONDS = 2.0
 _ABSENCE_SECONDS = 60.0
-
-
-class InterruptedConversationError(MASEvalError):
-    """Ctrl-C ended the server while the agent was at work."""
-
-    fatal_for_run = True
 
 
 class McpAgent:
@@ -87,7 +81,7 @@ class McpSimulation(SimulationThread):
         try:
             wait_until(agent_is_gone)
         except KeyboardInterrupt:
-            why = InterruptedConversationError("interrupted")
+            why = RunInterruptedError("interrupted")
         self.conversation.leave(why)
         if self.conversation.is_begun:
             wait_until(lambda: self.is_over)
@@ -123,7 +117,7 @@ def mcp(options: McpOptions) -> RunResult | None:
         instructions=INSTRUCTIONS.format(policy=environment.policy),
     )
     # Many clients end their servers with SIGTERM; what was done by then is to be recorded.
-    with signal_handlers({signal.SIGTERM: signal.default_int_handler}):
+    with end_signals(signal.default_int_handler):
         if options.transport == "stdio":
             with over_stdio(server) as closed:
                 simulation.attend(closed.is_set)

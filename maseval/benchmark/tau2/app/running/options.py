@@ -109,6 +109,9 @@ class ConversationOptions(OutputOptions):
             recorded=True,
         ),
     ] = TIMEOUT
+    probe: Annotated[bool, Flag("Ask each model once before the first simulation", EXECUTION)] = (
+        True
+    )
 
     def __post_init__(self) -> None:
         check_timeout(self.timeout)
@@ -167,9 +170,6 @@ class RunOptions(ConversationOptions, FolderRunOptions):
         Flag("Replace the model of your own agent by gold, noop or noisy", PARTICIPANTS),
     ] = None
     mode: Annotated[str, Flag("normal, solo or oracle-plan", PARTICIPANTS)] = "normal"
-    probe: Annotated[bool, Flag("Ask each model once before the first simulation", EXECUTION)] = (
-        True
-    )
     patience: float | None = None
     human: Human | None = None
     agent_prompt: str | None = None

@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.app.running.simulation_thread import SimulationThrea
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.formats.message import Requestor, tool_calls_of
 from maseval.benchmark.tau2.players.human import Seat
-from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.exceptions import ConfigurationError, RunInterruptedError
 from maseval.core.outcome import OutcomeKind, RecordedReport
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.config_file import is_run_folder
@@ -35,10 +35,8 @@ DEFAULT_DOMAIN = "library"
 """The domain that is small, and here without a download."""
 
 
-class PlayInterruptedError(MASEvalError):
+class PlayInterruptedError(RunInterruptedError):
     """The person went away in the midst of a simulation, which can be played again."""
-
-    fatal_for_run = True
 
 
 @dataclass(frozen=True)
