@@ -16,7 +16,6 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from maseval.cli import INTERRUPTED
 from maseval.cli.console import inert, release_stream, stderr
 from maseval.cli.groups import CommandGroup
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
@@ -51,7 +50,7 @@ class RootGroup(CommandGroup):
             raise typer.Exit(_code(FAILED, ctx)) from None
         except KeyboardInterrupt:
             stderr().print("Interrupted.")
-            raise typer.Exit(INTERRUPTED) from None
+            raise  # Typer leaves with exit code 130
         except (MASEvalError, OSError) as error:
             if is_debugging(ctx):
                 raise

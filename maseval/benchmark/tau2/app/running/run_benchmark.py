@@ -44,11 +44,11 @@ from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge, 
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
-from maseval.core.context import Said
+from maseval.core.context import Said, TaskContext
 from maseval.core.engine.engines import DEFAULT
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import AgentError, HookResultError
-from maseval.core.model import ModelAdapter
+from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.scripted import ScriptedModelAdapter
@@ -219,9 +219,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
 
     def _priced_model(self, model_id: str, **options: Any) -> ModelAdapter:
         adapter = super().get_model_adapter(model_id, **options)
-        if price := self.prices.at(model_id, options.get("base_url")):
-            adapter.use_prices(price)
-        return adapter
+        return _with_price(adapter, self.prices, model_id, options.get("base_url"))
 
     def setup_environment(
         self, agent_data: dict[str, Any], task: Task, seed_generator: SeedGenerator
@@ -353,7 +351,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             model,
             seed,
             own.args,
-            self._priced_model,
+            partial(_resolve_agent_model, self.prices),
         )
         try:
             with attribute_errors(own.make):
@@ -389,6 +387,26 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         if self.rehearsals and name:
             self.rehearsals.remove(name)
         return model
+
+
+def _resolve_agent_model(
+    prices: Prices, model_id: str, *, register_name: str, **options: Any
+) -> ModelAdapter:
+    """Make a model of an own agent, and count it in the current repetition.
+
+    This is no method: an agent that is handed it must not find the benchmark and its tasks in it.
+    """
+    model = resolve_model(model_id, **options)
+    TaskContext.current().registry.register("models", register_name, model)
+    return _with_price(model, prices, model_id, options.get("base_url"))
+
+
+def _with_price(
+    model: ModelAdapter, prices: Prices, model_id: str, base_url: str | None
+) -> ModelAdapter:
+    if price := prices.at(model_id, base_url):
+        model.use_prices(price)
+    return model
 
 
 class _FailedAgentAdapter(AgentAdapter):
