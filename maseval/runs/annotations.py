@@ -14,9 +14,15 @@ from pathlib import Path
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import LocksUnavailableError, lock, write_json
+from maseval.core.storage.files import write_json
 from maseval.core.words import excerpt, visible
-from maseval.runs.exceptions import RunFolderError, RunWriteError, check_regular
+from maseval.runs.exceptions import (
+    RunFolderError,
+    RunLockedError,
+    RunWriteError,
+    check_regular,
+)
+from maseval.runs.lock import FolderLock
 
 ANNOTATIONS = "annotations.json"
 BESIDE = ".annotations"
@@ -26,7 +32,7 @@ MAX_TAGS = 50
 MAX_TAG = 60
 MAX_NOTE = 20_000
 _MAX_BYTES = 1_000_000
-_ATTEMPTS, _PAUSE = 200, 0.05
+_ATTEMPTS, _PAUSE = 50, 0.05
 
 
 class AnnotationError(ConfigurationError):
@@ -154,21 +160,16 @@ def change_note(
 @contextmanager
 def _lock_file(path: Path) -> Iterator[None]:
     """Lock a file that will be replaced, so that its lock is a file of its own."""
-    guard = path.with_name(f".{path.name}.lock")
-    check_regular(guard)
-    descriptor = os.open(guard, os.O_RDWR | os.O_CREAT, 0o666)
+    held = _wait_for(path.with_name(f".{path.name}.lock"), path)
     try:
-        # Where the file system has no locks, the last writer wins.
-        with suppress(LocksUnavailableError):
-            _wait_for(descriptor, path)
         yield
     finally:
-        os.close(descriptor)
+        held.release()
 
 
-def _wait_for(descriptor: int, path: Path) -> None:
+def _wait_for(guard: Path, path: Path) -> FolderLock:
     for _ in range(_ATTEMPTS):
-        if lock(descriptor):
-            return
+        with suppress(RunLockedError):
+            return FolderLock(guard)
         time.sleep(_PAUSE)
     raise RunFolderError(f"{path} is being changed by another process; try again")

@@ -288,8 +288,8 @@ class RunFolder:
         for path in rescued_files(self.log, self.id):
             adopted, whole = self._adopt(path)
             if adopted:
-                message = "%s: took over %d reports that had been rescued to %s"
-                logger.warning(message, self.path, len(adopted), path)
+                message = "%s: took over what was rescued to %s (reports: %d)"
+                logger.warning(message, self.path, path, len(adopted))
             if whole:
                 drop_rescued(path)
 
@@ -472,8 +472,9 @@ def notes_on_folder(run: "Recording", stored: StoredConfig, *, torn: bool = Fals
     for path in rescued_files(run.path / LOG, stored.id):
         found = [each for each in _rescued_reports(path) if each and _is_waiting(each, run)]
         if found:
-            words = f"{len(found)} more reports were rescued to {path}"
-            notes.append(f"{words}; resuming the run takes them over")
+            were = "report was" if len(found) == 1 else "reports were"
+            words = f"{len(found)} more {were} rescued to {path}"
+            notes.append(f"{words}; resuming the run takes over what is there")
     return notes
 
 

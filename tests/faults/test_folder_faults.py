@@ -152,9 +152,9 @@ def test_what_a_full_disk_sent_elsewhere_is_taken_over(run, tmp_path, monkeypatc
 
     shown = maseval("show", str(run))
 
-    assert "1 more reports were rescued to" in " ".join(shown.stdout.split())
+    assert "1 more report was rescued to" in " ".join(shown.stdout.split())
     assert len(results_in(run)) == len(IDS) - 1
-    assert resumed(run) == [] and "took over 1 reports" in caplog.text
+    assert resumed(run) == [] and "took over what was rescued" in caplog.text
     assert results_in(run) == before
     assert list((tmp_path / "scratch").iterdir()) == [] and RunFolder.read(run).notes == []
 

@@ -1,5 +1,6 @@
 """Tags and notes of runs and results files."""
 
+import errno
 import threading
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from maseval.runs import (
     RunFolder,
     RunFolderError,
+    RunLockedError,
     change_note,
     change_tags,
     list_runs,
@@ -19,7 +21,9 @@ from maseval.runs.annotations import (
     AnnotationError,
     NoteChangedError,
     annotations_path,
+    change_annotations,
 )
+from maseval.runs.lock import FolderLock
 from tests.runs.worlds import config, finished_run
 
 
@@ -73,6 +77,22 @@ def test_people_who_edit_at_the_same_time_lose_nothing(tmp_path):
     found = read_annotations(path)
     assert set(found.tags) == {f"{name}{number}" for name in "abcdefgh" for number in range(5)}
     assert found.note == "note 4"
+
+
+def test_where_there_are_no_locks_editors_wait_for_each_other_as_well(tmp_path, monkeypatch):
+    def unsupported(descriptor, shared, wait):
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    def change(present):
+        with pytest.raises(RunLockedError):
+            FolderLock(path / ".annotations.json.lock")
+        return present.with_tags(["mine"])
+
+    monkeypatch.setattr("maseval.core.storage.files._lock", unsupported)
+    path = finished_run(tmp_path / "run", "a")
+
+    assert change_annotations(path, change).tags == ("mine",)
+    assert change_tags(path, ["yours"]).tags == ("mine", "yours")
 
 
 def test_a_run_may_be_annotated_while_it_is_running_and_resumed_afterwards(tmp_path):

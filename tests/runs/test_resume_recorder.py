@@ -78,11 +78,11 @@ def test_the_next_start_takes_over_what_a_full_disk_sent_to_the_temporary_folder
     assert rescued.is_relative_to(tmp_path / "scratch")
     assert found.report(Simulation("", "b", 0))["status"] == "user_error"
     [note] = found.notes
-    assert f"1 more reports were rescued to {rescued}; resuming the run takes" in note
+    assert f"1 more report was rescued to {rescued}; resuming the run takes" in note
 
     with RunFolder.open(tmp_path / "run", config("a", "b", "c")) as folder:
         assert folder.missing() == [Simulation("", "c", 0)]
-        assert f"took over 1 reports that had been rescued to {rescued}" in caplog.text
+        assert f"took over what was rescued to {rescued} (reports: 1)" in caplog.text
     assert RunFolder.read(tmp_path / "run").report(Simulation("", "b", 0))["status"] == "success"
     assert RunFolder.read(tmp_path / "run").notes == []
     assert os.listdir(tmp_path / "scratch") == []
