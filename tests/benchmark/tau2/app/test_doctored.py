@@ -272,7 +272,7 @@ def test_simulations_whose_lines_in_a_log_were_edited_have_no_verdict(home):
         log.write_text(kept)
 
     assert before.two.main.difference == 0 and not before.incomplete
-    assert any("cannot be read" in note for note in edited.notes)
+    assert any("its log is damaged in" in note for note in edited.notes)
     assert "of 24 simulations have a verdict" in edited.incomplete[0]
 
 
