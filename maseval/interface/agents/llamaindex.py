@@ -7,6 +7,7 @@ from typing import Any
 from maseval.core.agent import AgentObserver, ConversationNotLoadedError
 from maseval.core.event_loop import run_async
 from maseval.core.messages import MessageHistory
+from maseval.core.provider_errors import MalformedResponseError
 from maseval.core.storage.redaction import redact
 from maseval.core.usage import CostCalculator, TokenUsage, Usage
 from maseval.interface.agents.framework import (
@@ -99,9 +100,13 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         self._transcript.add_message("user", query)
         with self._log_turn(query), collect_answers() as answers:
             try:
-                return self._answer(query)
+                text = self._answer(query)
             finally:
                 self._count(answers)
+            # A stream in which nothing can be read ends like one that has nothing in it.
+            if not text and not answers:
+                raise self._provider_error(MalformedResponseError, "nothing in the model's answer")
+            return text
 
     def _answer(self, query: str) -> str:
         agent = self.agent

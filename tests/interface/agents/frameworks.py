@@ -169,7 +169,8 @@ class LlamaIndex(Framework):
         ),
     )
     at_limit, results_at_limit = "Max iterations of 3 reached", 2
-    unreadable = ()
+    # It streams, and a stream without a choice is to LlamaIndex one that says nothing.
+    unreadable = (*UNREADABLE[:2], UNREADABLE[-1])
 
     def model(self, url, name, **options):
         with_usage = {"stream_options": {"include_usage": True}}
