@@ -18,7 +18,6 @@ from maseval.stats.trials import (
     fewest_trials,
     mean_over_tasks,
     measure_name,
-    shown_k,
     task_scores,
 )
 
@@ -95,11 +94,6 @@ def estimate(
         rerun=rerun_interval(counted, measure, k, value, level),
         bounds=bounds,
     )
-
-
-def pass_hat_estimates(tasks: Sequence[Trials], level: float = LEVEL) -> dict[int, Estimate]:
-    """Estimate pass^k for every k that all tasks allow; of more than 16, for those shown."""
-    return {k: estimate(tasks, k=k, level=level) for k in shown_k(fewest_trials(tasks))}
 
 
 def check_method(method: str) -> None:

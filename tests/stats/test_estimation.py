@@ -3,7 +3,7 @@
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.stats.estimation import estimate, pass_hat_estimates
+from maseval.stats.estimation import estimate
 from maseval.stats.intervals import mean_interval
 from maseval.stats.trials import Trials
 
@@ -53,14 +53,6 @@ def test_bounds_are_what_the_missing_trials_can_still_make_of_the_value():
     assert estimate([Trials(3, 2)], planned=[4]).bounds == (0.5, 0.75)
     assert estimate([Trials(3, 2)], k=2, planned=[4]).bounds == pytest.approx((1 / 6, 1 / 2))
     assert estimate([Trials(3, 2)], planned=[3]).bounds is None
-
-
-def test_pass_hat_has_every_k_that_all_tasks_allow():
-    found = pass_hat_estimates([Trials(4, 4), Trials(2, 2)], level=0.9)
-
-    assert {k: each.name for k, each in found.items()} == {1: "pass^1", 2: "pass^2"}
-    assert found[2].interval.level == 0.9
-    assert pass_hat_estimates([]) == {}
 
 
 def test_an_unknown_method_is_refused():

@@ -1,12 +1,13 @@
 """Intervals for a share and for a mean over tasks."""
 
+from itertools import product
 from statistics import fmean, stdev
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.coverage import POPULATIONS, coverage_of
+from benchmarks.coverage import BEGIN, END, PAGE, POPULATIONS, TRIALS, coverage_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats.intervals import (
     Interval,
@@ -124,6 +125,14 @@ def test_ninety_five_of_a_hundred_intervals_hold_the_truth(name):
     held = coverage_of(POPULATIONS[name], tasks=50, trials=8, repetitions=100)
 
     assert all(each.tasks >= 0.88 for each in held.values()), held
+
+
+def test_the_page_shows_every_simulated_kind_of_tasks_and_claims_no_more():
+    table = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    rows = [line.strip("| ").split(" | ") for line in table.strip().splitlines()[2:]]
+
+    assert [(name, int(trials)) for name, trials, *_ in rows] == list(product(POPULATIONS, TRIALS))
+    assert min(int(cell.partition("-")[0]) for row in rows for cell in row[2:]) >= 93
 
 
 @pytest.mark.parametrize(

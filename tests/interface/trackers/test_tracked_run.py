@@ -15,7 +15,7 @@ from maseval.interface.trackers.tracked_run import (
     parameters_of,
     tasks_of,
 )
-from maseval.stats.estimation import pass_hat_estimates
+from maseval.stats.estimation import estimate
 from maseval.stats.trials import Trials
 
 
@@ -32,7 +32,8 @@ FINISHED = [
 
 
 def test_metrics_have_both_ends_of_their_interval():
-    estimates = pass_hat_estimates([Trials(4, 4), Trials(4, 1), Trials(4, 2)])
+    tasks = [Trials(4, 4), Trials(4, 1), Trials(4, 2)]
+    estimates = {k: estimate(tasks, k=k) for k in range(1, 5)}
     metrics = metrics_of({"": estimates, "shop": estimates}, FINISHED)
 
     assert metrics["pass_hat_1"] == metrics["shop/pass_hat_1"] == pytest.approx(7 / 12)

@@ -56,7 +56,8 @@ class Domain:
     task a file. ``task_policy`` is for policies that differ from task to task. ``require_ready``
     raises where a simulation would lack what its tools need beside the files.
     ``lenient_toolkit`` forgives what the rules do not, for those who ask for it.
-    ``retrieval`` is the original's name for how the agent gets at a knowledge base.
+    ``retrieval`` is the original's name for how the agent gets at a knowledge base, and
+    ``retrieval_options`` are those that differ from the original's.
 
     Some things are known for those who ask whether a number is right, and may be left out:
     ``preconditions`` say, by the agent's tools, what the policy forbids as far as the database
@@ -85,6 +86,7 @@ class Domain:
     data_dir: Path | None = None
     lenient_toolkit: type[ToolKitBase[Any]] | None = None
     retrieval: str | None = None
+    retrieval_options: Mapping[str, object] = field(default_factory=dict)
     preconditions: Mapping[str, Precondition] = field(default_factory=dict)
     spoken_conditions: Mapping[str, SpokenCondition] = field(default_factory=dict)
     permanence: Sequence[PermanenceRule] = ()

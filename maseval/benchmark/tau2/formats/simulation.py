@@ -180,3 +180,4 @@ class RunInfo(TypedDict):
     environment_info: EnvironmentInfo
     seed: NotRequired[int | None]
     retrieval_config: NotRequired[str | None]
+    retrieval_config_kwargs: NotRequired[dict[str, object] | None]

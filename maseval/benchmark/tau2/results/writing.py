@@ -297,8 +297,10 @@ def run_info(
             else domain.policy(folder, solo=mode == "solo"),
             "tool_defs": None,
         },
-        **({"retrieval_config": domain.retrieval} if domain.retrieval else {}),
     }
+    if domain.retrieval is not None:
+        gathered["retrieval_config"] = domain.retrieval
+        gathered["retrieval_config_kwargs"] = dict(domain.retrieval_options) or None
     return check_form(RUN_INFO, {**gathered, **known}, "info")
 
 

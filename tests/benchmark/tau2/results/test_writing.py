@@ -14,6 +14,7 @@ from maseval.benchmark.tau2 import (
     score_simulation,
 )
 from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.domains.banking_knowledge import banking
 from maseval.benchmark.tau2.results import (
     ExportSummary,
     Omitted,
@@ -229,12 +230,14 @@ def test_how_banking_searches_is_written_as_the_original_writes_it(
     monkeypatch.setenv("MASEVAL_TAU2_TEXTS", str(shared_data / "tau2-texts"))
     domain = f"banking_knowledge@{variant}"
     reports = run(domain)
-    path = export_results(reports, tmp_path / "results.json").path
+    own = banking(variant, top_k=5)
+    path = export_results(reports, tmp_path / "results.json", domain=own).path
     document = json.loads(path.read_bytes())
 
     environment = document["info"]["environment_info"]
     assert environment["domain_name"] == "banking_knowledge"
     assert document["info"]["retrieval_config"] == variant
+    assert document["info"]["retrieval_config_kwargs"] == {"top_k": 5}
     policies = {each["policy"] for each in document["simulations"]}
     if variant == "golden_retrieval":
         assert environment["policy"].startswith("(Policy is task-specific")

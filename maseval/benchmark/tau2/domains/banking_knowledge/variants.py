@@ -206,6 +206,7 @@ def banking(variant: str = DEFAULT, *, name: str | None = None, **options: objec
         task_files={"base": "tasks"},
         require_ready=chosen.require_ready,
         retrieval=chosen.name,
+        retrieval_options=given,
         documents=lambda folder: knowledge_base(folder).documents,
         described_in=_described_in,
         solo_refusal="banking_knowledge domain does not support solo mode",
