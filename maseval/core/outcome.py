@@ -199,7 +199,6 @@ class RecordedMessage(Recorded):
 
     @property
     def output_tokens(self) -> float | None:
-        """The tokens that its model wrote."""
         return number(self.usage.get("completion_tokens", self.usage.get("output_tokens")))
 
 
@@ -322,12 +321,10 @@ class RecordedReport(RecordedAttempt):
 
     @property
     def task(self) -> TaskKey:
-        """The task that it is about."""
         return TaskKey(self.domain, self.task_id)
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """Domain, task id and trial number."""
         return self.domain, self.task_id, self.trial
 
     @property
@@ -389,7 +386,6 @@ class RecordedReport(RecordedAttempt):
 
     @property
     def line(self) -> SimulationLine:
-        """The report without its conversation."""
         return SimulationLine(
             *self.key,
             status=self.status or "",

@@ -13,7 +13,7 @@ from maseval.core.storage.redaction import redact_text
 from maseval.core.words import text, text_or_none
 from maseval.frames.columns import SIMULATIONS
 from maseval.frames.sources import OpenedSource
-from maseval.report.checks import ShownCheck, ShownVerdict, shown_verdicts
+from maseval.report.checks import ShownVerdict, shown_verdicts
 from maseval.report.conversation import ShownCall, ShownMessage, conversation
 
 _KEY = tuple(column.name for column in SIMULATIONS.columns[1:4])
@@ -128,22 +128,10 @@ def check_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[st
     key = key_of(report)
     verdicts = zip(report.evaluations, shown_verdicts(report, conversation(report)), strict=True)
     for evaluator, (returned, verdict) in enumerate(verdicts):
-        listed = [_check_cells(each) for each in verdict.get("checks", ())]
-        rows = listed if "checks" in verdict else [_verdict_cells(returned)]
+        rows: Iterable[Shape] = verdict.get("checks", [_verdict_cells(returned)])
         for position, row in enumerate(rows):
-            yield {**key, "evaluator": evaluator, "position": position, **row}
-
-
-def _check_cells(check: ShownCheck) -> dict[str, object]:
-    return {
-        "kind": check["kind"],
-        "name": check["name"],
-        "met": check["met"],
-        "counts": check["counts"],
-        "arguments": check.get("arguments"),
-        "message": check.get("message"),
-        "evidence": check["evidence"],
-    }
+            place = {"evaluator": evaluator, "position": position}
+            yield {**key, **place, "arguments": None, "message": None, **row}
 
 
 def _verdict_cells(returned: RecordedEvaluation) -> dict[str, object]:
@@ -153,8 +141,6 @@ def _verdict_cells(returned: RecordedEvaluation) -> dict[str, object]:
         "name": next(filter(None, named), None),
         "met": returned.passed,
         "counts": True,
-        "arguments": None,
-        "message": None,
         "evidence": dict(returned.raw),
     }
 

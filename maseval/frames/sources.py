@@ -60,13 +60,9 @@ class FrameSource:
         return OpenedSource(values, planned, results.damaged, results.reports(), recomputed)
 
 
-# What a line of a file may lack, although every report has it.
-_LEAST = {"status": None, "error": None, "duration_seconds": None}
-
-
 def _read_reports(path: Path) -> Iterator[Report]:
     for row, record in enumerate(iter_records(path), 1):
-        yield cast("Report", {**_LEAST, **parse_report(record, f"{path}, line {row}").raw})
+        yield cast("Report", parse_report(record, f"{path}, line {row}").raw)
 
 
 def sources_of(

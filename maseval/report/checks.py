@@ -57,8 +57,6 @@ def _evidence(value: object) -> str | None:
 
 
 class _JudgedAssertion(Recorded):
-    """An assertion that a judge answered."""
-
     kind = Part(lambda value: text(value or "assertion").upper(), "assertion_type")
     assertion = Part(text)
     answer = Part(lambda value: text(value).lower())
@@ -66,16 +64,12 @@ class _JudgedAssertion(Recorded):
 
 
 class _JudgedSides(Recorded):
-    """A verdict that consists of a judge's answers."""
-
     rows = Part(list_of(_JudgedAssertion), "report")
     errors = Part(dict_of(text), "judge_errors")
     coverage = Part(dict_of(dict_of(number)))
 
 
 class _Claim(Recorded):
-    """A claim about the end state, in a call of a function."""
-
     arguments = Part(dict_of(text))
     message = Part(anything)
 
@@ -86,8 +80,6 @@ class _Claim(Recorded):
 
 
 class _Action(Recorded):
-    """A call that the reference solution makes."""
-
     arguments = Part(mapping)
     compared = Part(list_of(str), "compare_args")
 

@@ -13,8 +13,6 @@ _BROKEN = {
     "timeout": TaskExecutionStatus.TASK_TIMEOUT,
     "infrastructure_error": TaskExecutionStatus.ENVIRONMENT_ERROR,
 }
-# The role of each model's messages.
-_SIDES = {"agent_model": "assistant", "user_model": "user"}
 
 
 class _FileSimulation(RecordedTrace):
@@ -36,14 +34,13 @@ def is_simulation(shape: Shape) -> bool:
 
 
 def report_of_simulation(
-    simulation: Shape, *, domain: str = "", task: Shape | None = None, verdict: object = None
+    simulation: Shape, *, domain: str = "", task: Shape | None = None
 ) -> dict[str, object]:
-    """Return the report on a simulation; ``verdict`` takes the place of its own ``reward_info``."""
+    """Return the report on a simulation."""
     given = _FileSimulation(simulation)
-    info = given.verdict if verdict is None else mapping(verdict)
+    info = given.verdict
     judged = {"reward": number(info.get("reward")), "termination_reason": given.ended}
-    unknown = TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR
-    broken = _BROKEN.get(given.ended, unknown)
+    broken = _BROKEN.get(given.ended, TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR)
     return {
         "task_id": given.task_id,
         "repeat_idx": given.trial,
@@ -74,21 +71,17 @@ def _error(given: _FileSimulation) -> dict[str, object] | None:
     }
 
 
-def _usage(given: _FileSimulation) -> dict[str, dict[str, object]]:
+def _usage(given: _FileSimulation) -> dict[str, dict[str, float]]:
     """Return the cost of each side, and its tokens as far as its messages count them."""
-    costs = {"agent_model": given.agent_cost, "user_model": given.user_cost}
-    own = {
-        model: [message for message in given.messages if message.role == role]
-        for model, role in _SIDES.items()
-    }
-    return {
-        model: {
-            "cost": costs[model] or 0.0,
-            "input_tokens": int(sum(message.input_tokens or 0 for message in messages)),
-            "output_tokens": int(sum(message.output_tokens or 0 for message in messages)),
+    used: dict[str, dict[str, float]] = {}
+    for side, role in (("agent", "assistant"), ("user", "user")):
+        own = [message for message in given.messages if message.role == role]
+        used[f"{side}_model"] = {
+            "cost": (given.agent_cost if side == "agent" else given.user_cost) or 0.0,
+            "input_tokens": int(sum(message.input_tokens or 0 for message in own)),
+            "output_tokens": int(sum(message.output_tokens or 0 for message in own)),
         }
-        for model, messages in own.items()
-    }
+    return used
 
 
 def _task(domain: str, task: Shape | None) -> dict[str, object]:
