@@ -149,7 +149,7 @@ def simulations_of(folder: RunFolder) -> BundledSimulations:
     }
 
 
-def in_words(simulations: BundledSimulations) -> list[str]:
+def describe_gaps(simulations: BundledSimulations) -> list[str]:
     """Return sentences on what a run lacks of its plan, and of its end."""
     planned, recorded = simulations["planned"], simulations["recorded"]
     few = [f"only {recorded} of {planned} planned simulations are recorded"]

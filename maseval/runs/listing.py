@@ -25,7 +25,7 @@ from maseval.runs.log import (
 )
 from maseval.runs.verdict_check import recall_check
 
-RunProgress = Literal["running", "complete", "incomplete", "damaged"]
+RunCondition = Literal["running", "complete", "incomplete", "damaged"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class RunState:
     """
 
     path: Path
-    state: RunProgress
+    state: RunCondition
     done: int = 0
     failed: int = 0
     planned: int = 0
@@ -89,7 +89,7 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
     annotations, unreadable = annotations_or_problem(path)
     holder = holder_of(path / LOCK)
     sound = not damaged and not stored.problem
-    ended: RunProgress = "complete" if counts.is_complete else "incomplete"
+    ended: RunCondition = "complete" if counts.is_complete else "incomplete"
     return RunState(
         path,
         "running" if holder else ended if sound else "damaged",

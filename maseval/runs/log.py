@@ -190,7 +190,7 @@ class LogReading:
     """A log as it is read, in which a line counts once the next one has named it.
 
     Begins with what is known of the lines up to one that is intact, if anything. ``read`` gives the
-    record of a line, or raises; that of ``skimming`` has only why its conversation ended for
+    record of a line, or raises; that of ``skim_record`` has only why its conversation ended for
     traces.
     """
 
@@ -276,7 +276,7 @@ class LogReading:
         self.settled.damaged.append(DamagedRecord(line.row, reason))
 
 
-skimming = partial(_read_record, skim=True)
+skim_record = partial(_read_record, skim=True)
 
 
 def end_damage(end: Link, seal: Seal, row: int, *, torn: bool = False) -> DamagedRecord | None:

@@ -19,7 +19,7 @@ from maseval.runs.log import (
     LogReading,
     ReportPlace,
     end_damage,
-    skimming,
+    skim_record,
 )
 from maseval.runs.report_line import with_repeats
 from maseval.view.saved_files import Position, SavedIndex, is_line_of, load_index, save_index
@@ -53,7 +53,7 @@ class LogIndex:
             self._entries = {entry.at: entry for entry in saved.entries}
             contents, position = saved.contents, saved.position
             chain = Chain(position.line, missing=position.missing, begun=position.begun)
-        self._reading = LogReading(contents, chain, self._add, read=skimming)
+        self._reading = LogReading(contents, chain, self._add, read=skim_record)
         self._saved = 0 if self._last is None else self._last.number
         self.contents: LogContents = self._reading.snapshot()
 

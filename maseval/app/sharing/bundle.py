@@ -18,7 +18,7 @@ from maseval.runs.bundle import (
     SUFFIXES,
     BundleError,
     BundleManifest,
-    in_words,
+    describe_gaps,
     open_bundle,
     simulations_of,
     write_bundle,
@@ -70,7 +70,7 @@ def bundle(
     check = check_verdicts(folder)
     if check is not None and check.differing and check.note:
         notes.append(check.note)
-    notes += in_words(simulations_of(folder))
+    notes += describe_gaps(simulations_of(folder))
     return BundleFile(target, write_bundle(folder, target, made, notes))
 
 
@@ -145,7 +145,7 @@ def unbundle(
         support = support_for(folder)
         data = support.other_data(folder)
         certificate, unchecked = _check_certificate(folder, support, data, verify)
-        count, notes = len(folder.recorded), in_words(simulations_of(folder))
+        count, notes = len(folder.recorded), describe_gaps(simulations_of(folder))
         check = check_verdicts(folder) if verify and not data else None
         try:
             write_bytes(folder.path / REPORT, _page(folder, target.name, explain=verify))

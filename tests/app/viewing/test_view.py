@@ -7,11 +7,15 @@ pytest.importorskip("starlette")
 
 from maseval import commands
 from maseval.app.results.finding import UnknownRunError
+from maseval.app.viewing.reader import BenchmarkReader
 from maseval.app.viewing.view import view_beside
 from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface import extras
+from maseval.testing import DAMAGES
+from maseval.view.library import Library
 from maseval.view.serving import ViewServer
+from tests.runs.worlds import finished_run
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.needs(library="starlette")
@@ -87,6 +91,20 @@ def test_a_results_file_is_listed_judged_in_the_background_and_shown_like_a_run(
     assert (file["kind"], file["state"], file["domains"]) == ("results", "finished", ["library"])
     assert (file["pass_1"], file["planned"]) == (run["pass_1"], run["planned"])
     assert len(packet["trials"]) == 2
+
+
+def test_the_page_of_a_run_says_that_its_log_was_cut_off(tmp_path):
+    run = finished_run(tmp_path / "run", "a", "b")
+    DAMAGES["cut"].do(run)
+    library = Library(tmp_path, BenchmarkReader())
+
+    viewed = library.run("run")
+    summary = library.reader.overview(viewed.source, viewed.entries()).summary
+
+    [row] = library.rows()
+    for said in (summary["notes"][0], row["problem"]):
+        assert "the last 2 lines are missing or cut off" in said
+    assert (row["state"], row["done"], row["planned"]) == ("damaged", 1, 2)
 
 
 def test_a_run_or_a_file_is_opened_among_those_beside_it(played):
