@@ -173,7 +173,9 @@ def _print_record(score: "FileScore | FileUnder", console: Console) -> None:
     for mark in getattr(score, "marks", ()):
         _print(f"[yellow]{inert(mark)}[/yellow]", console)
     for cause in score.causes:
-        _print(f"[red]{inert(cause.kind)}[/red]: {inert(str(cause).partition(': ')[2])}", console)
+        colour = "yellow" if cause.caution else "red"
+        words = inert(str(cause).partition(": ")[2])
+        _print(f"[{colour}]{inert(cause.kind)}[/{colour}]: {words}", console)
 
 
 def _print_score(score: "FileScore", console: Console) -> None:

@@ -46,6 +46,7 @@ class CertificateContent(TypedDict):
 
     form: str
     source: str | None
+    setup: dict[str, Any]
     rules: dict[str, Any]
     domains: dict[str, dict[str, Any]]
     simulations_sha256: str
@@ -116,7 +117,9 @@ class Certificate:
         if not isinstance(content["rules"], dict) or "scoring" not in content["rules"]:
             raise CertificateError("not a certificate: its rules are missing")
         if content["form"] != FORM:
-            raise CertificateError(f"the certificate's form is {content['form']!r}, not {FORM!r}")
+            raise CertificateError(
+                f"the certificate's form is {content['form']!r}, not {FORM!r}; certify again"
+            )
         signature = form.get("signature")
         certificate = cls(content, signature)  # type: ignore[arg-type]  # keys are checked above
         if certificate.sha256 != found:

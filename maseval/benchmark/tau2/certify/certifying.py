@@ -183,6 +183,7 @@ class _Certification:
             {
                 "form": FORM,
                 "source": whole.name,
+                "setup": {**whole.setup, "models": sorted(whole.models)},
                 "rules": self._rules(),
                 "domains": {name: _basis(each) for name, each in sorted(found.domains.items())},
                 "simulations_sha256": self._hash.hexdigest(),

@@ -1,13 +1,15 @@
 """Causes why a record is not what the benchmark would have written, each with its evidence."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 
 from maseval.benchmark.tau2.data.files import default_data_dir
 from maseval.benchmark.tau2.domains.releases import RELEASES
-from maseval.benchmark.tau2.rescoring.record import BY_FORM, MALFORMED
+from maseval.benchmark.tau2.rescoring.record import BY_FORM, MALFORMED, smallest_split
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+from maseval.benchmark.tau2.rescoring.suspicion import near_copies
 from maseval.benchmark.tau2.rescoring.tasks import (
     REMOVED,
     KnownTasks,
@@ -20,6 +22,8 @@ from maseval.benchmark.tau2.rescoring.verdict import (
     NEEDS_JUDGE,
     RescoredSimulation,
 )
+from maseval.benchmark.tau2.texts.original import trial_seed
+from maseval.stats import summarise
 
 _LISTED = 5
 _MANY = 0.25
@@ -30,13 +34,15 @@ _MANY = 0.25
 class Cause:
     """One reason in a sentence; ``remedy`` says what to try.
 
-    ``fatal`` if numbers of such a record cannot be certified.
+    ``fatal`` if numbers of such a record cannot be certified. A ``caution`` is a sign that deserves
+    a look, and no fault.
     """
 
     kind: str
     text: str
     remedy: str | None = None
     fatal: bool = True
+    caution: bool = False
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.text}" + (f"; {self.remedy}" if self.remedy else "")
@@ -320,6 +326,13 @@ def unknown_endings(found: RescoredRecord) -> Iterator[Cause]:
             f"{share_of(relabelled, found)} are recorded as {statuses}, but their last message is "
             "the user's stop; they count by what was said",
         )
+    if impossible := [each for each in found.simulations if each.impossible_ending]:
+        yield Cause(
+            "impossible ends",
+            f"{share_of(impossible, found)} say that the user ended them, but their last message "
+            f"is not the user's stop ({some_of(str(each.slot) for each in impossible)}); they "
+            "count as failures",
+        )
     if others:
         yield Cause(
             "unknown ends",
@@ -401,6 +414,106 @@ def lost_simulations(found: RescoredRecord) -> Iterator[Cause]:
             )
 
 
+def foreign_seeds(found: RescoredRecord) -> Iterator[Cause]:
+    """Yield a cause if seeds of trials do not follow from the seed of the run."""
+    known = [each for each in found.simulations if each.identity.seed is not None]
+    seed = found.record.seed
+    if seed is None:
+        by_trial: dict[int, Counter[int | None]] = defaultdict(Counter)
+        for each in known:
+            by_trial[each.slot.trial][each.identity.seed] += 1
+        mixed = [trial for trial, seeds in by_trial.items() if len(seeds) > 1]
+        if mixed and found.record.has_plan:
+            yield Cause(
+                "mixed seeds",
+                f"simulations of trial {some_of(map(str, mixed))} have different seeds, though "
+                "all tasks of a trial share one: they may come from several runs",
+                fatal=False,
+                caution=True,
+            )
+        return
+    foreign = [each for each in known if each.identity.seed != _seed(seed, each.slot.trial)]
+    if foreign:
+        first = foreign[0]
+        yield Cause(
+            "foreign seeds",
+            f"{share_of(foreign, found)} have a seed that does not follow from the run's {seed} "
+            f"(the first: {first.slot} has {first.identity.seed}, not "
+            f"{_seed(seed, first.slot.trial)}): they may come from another run",
+            # The seeds of later releases were not compared with files of the original.
+            fatal=found.record.version_from != BY_FORM,
+            caution=found.record.version_from == BY_FORM,
+        )
+
+
+_seed = lru_cache(maxsize=4096)(trial_seed)
+
+
+def unlisted_tasks(found: RescoredRecord) -> Iterator[Cause]:
+    """Yield a caution with the range of the number if the record is about a part of a split."""
+    if found.split is not None or not found.record.has_plan:
+        return
+    for name, domain in found.domains.items():
+        known = found.known_tasks(domain)
+        listed = {slot.task_id for slot in found.slots if slot.domain == name}
+        ours = [task_id for task_id in listed if known.raw(task_id) is not None]
+        split = smallest_split(domain, ours, version=known.version) if ours else None
+        absent = [] if split is None else [each for each in split[1] if each not in listed]
+        if split is None or not absent:
+            continue
+        outcomes = [each for each in found.outcomes if each.group == name]
+        value, whole = summarise(outcomes).overall.estimate("pass^k", 1).value, len(split[1])
+        words = ""
+        if value is not None:
+            low, high = (value * len(ours) / whole, (value * len(ours) + len(absent)) / whole)
+            words = (
+                f"; over the whole split, pass^1 is {low:.1%} if all of them fail, {high:.1%} if "
+                "all pass"
+            )
+        yield Cause(
+            "part of a split",
+            f"{len(absent)} of the {whole} tasks of {name}'s {split[0]} split are not there: "
+            f"{some_of(absent)}{words}",
+            fatal=False,
+            caution=True,
+        )
+
+
+def alike_simulations(found: RescoredRecord) -> Iterator[Cause]:
+    """Yield cautions for conversations that are too much alike, or texts that are too long."""
+    identities = [each.identity for each in found.simulations]
+    pairs = list(near_copies(identities)) if found.sampled else []
+    if pairs:
+        named = (f"{copy.where} is like {original.where}" for original, copy in pairs)
+        yield Cause(
+            "nearly identical simulations",
+            f"{len(pairs)} of {len(identities)} simulations make the same calls and say nearly the "
+            f"same as another trial of their task ({some_of(named)}); a model that is sampled "
+            "seldom does, an edited copy always",
+            fatal=False,
+            caution=True,
+        )
+    if overlong := [each for each in found.simulations if each.identity.overlong]:
+        yield Cause(
+            "texts longer than their tokens",
+            f"in {share_of(overlong, found)} a message has more text than its model wrote (the "
+            f"first: {overlong[0].slot}: {overlong[0].identity.overlong})",
+            fatal=False,
+            caution=True,
+        )
+    fingerprints = Counter((i.domain, i.task_id, i.fingerprint) for i in identities if i.talks)
+    repeats = sum(fingerprints.values()) - len(fingerprints)
+    if found.record.name is not None and found.record.scripted and not found.sampled and repeats:
+        yield Cause(
+            "no language model",
+            f"the file names no model on either side, and {repeats} of {len(identities)} "
+            "simulations repeat another trial of their task word for word: scripted players do "
+            "that, and these numbers are about no model",
+            fatal=False,
+            caution=True,
+        )
+
+
 _CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Cause]]] = (
     other_setting,
     shuffled_task_ids,
@@ -414,7 +527,10 @@ _CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Cause]]] = (
     missing_simulations,
     repeated_simulations,
     lost_simulations,
+    foreign_seeds,
     judgements,
+    alike_simulations,
+    unlisted_tasks,
 )
 
 

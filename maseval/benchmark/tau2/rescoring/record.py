@@ -4,15 +4,17 @@ What the source says of itself (its domain, tasks, policy, number of trials) is 
 simulations, to be compared with the benchmark's own. None of it is believed.
 """
 
+import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from maseval.benchmark.tau2.data_loader import load_raw_tasks, split_names
 from maseval.benchmark.tau2.domains import Domain, UnknownDomainError, domain_named
+from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.domains.releases import (
     DEFAULT_RELEASE,
     AnyVersion,
@@ -84,13 +86,23 @@ def smallest_split(
     version: str | None = None,
 ) -> tuple[str, Sequence[str]] | None:
     """The smallest split of the domain that has all these tasks, and the ids of its tasks."""
-    wanted = set(task_ids)
-    splits = {
+    wanted, splits = (
+        set(task_ids),
+        _splits(domain, None if data_dir is None else Path(data_dir), version),
+    )
+    fitting = [(name, ids) for name, ids in splits.items() if wanted <= set(ids)]
+    return min(fitting, key=lambda each: len(each[1]), default=None)
+
+
+@lru_cache(maxsize=16)
+def _splits(
+    domain: Domain, data_dir: Path | None, version: str | None
+) -> Mapping[str, Sequence[str]]:
+    """Return the ids of the tasks of each split; reading the files takes a moment."""
+    return {
         name: [str(raw["id"]) for raw in load_raw_tasks(domain, name, data_dir, version=version)]
         for name in split_names(domain, data_dir)
     }
-    fitting = [(name, ids) for name, ids in splits.items() if wanted <= set(ids)]
-    return min(fitting, key=lambda each: len(each[1]), default=None)
 
 
 class ShownVerdict(NamedTuple):
@@ -129,7 +141,8 @@ class SimulationRecord:
     ``planned`` are the simulations of a run's plan. ``scripted`` is True if no language model
     took part, and None if that is not known. ``malformed`` lists what could not be read.
     ``version`` is the release of all simulations, if there is one, and ``version_from`` says who
-    chose it.
+    chose it. ``seed`` is that of the run, from which those of its trials follow. ``setup`` has the
+    participants and limits, and ``models`` those that reports name.
     """
 
     items: Iterator[RecordItem]
@@ -143,6 +156,9 @@ class SimulationRecord:
     malformed: list[str] = field(default_factory=list)
     version: str | None = None
     version_from: str = BY_DEFAULT
+    seed: int | None = None
+    setup: Mapping[str, Any] = field(default_factory=dict)
+    models: set[str] = field(default_factory=set)
 
     @property
     def has_plan(self) -> bool:
@@ -204,11 +220,26 @@ def _of_file(file: ResultsFile, domain: Domain | None, solo: bool) -> Simulation
         whole.tasks = file.tasks
         whole.policy = text_or_none(environment.get("policy"))
         whole.num_trials = trials if trials is not None and trials > 0 else None
+        whole.seed = whole_number(info.get("seed"))
+        whole.setup = _setup_of(info)
         sides = [mapping(info, side) for side in ("agent_info", "user_info")]
         whole.scripted = all("implementation" in side for side in sides) and not any(
             side.get("llm") for side in sides
         )
     return whole
+
+
+def _setup_of(info: Mapping[str, object]) -> dict[str, Any]:
+    """Return who took part in a file and with which limits, and the hash of all that it says."""
+    sides = {side: mapping(info, f"{side}_info") for side in ("agent", "user")}
+    return {
+        **{
+            side: {key: text_or_none(given.get(key)) for key in ("implementation", "llm")}
+            for side, given in sides.items()
+        },
+        **{key: info.get(key) for key in ("max_steps", "max_errors", "seed", "num_trials")},
+        "info_sha256": hashlib.sha256(canonical_json(info).encode()).hexdigest(),
+    }
 
 
 def _items(
@@ -272,8 +303,9 @@ def _of_report(report: Report, domain: Domain | None, whole: SimulationRecord) -
     name = parsed.settings.get("domain") or parsed.metadata.get("domain")
     if domain is None and name:
         domain = _world(str(name), parsed.lenient)
-    models = (side.model_id for side in (*parsed.agents.values(), parsed.user))
-    whole.scripted = (whole.scripted is not False) and not any(models)
+    models = [side.model_id for side in (*parsed.agents.values(), parsed.user) if side.model_id]
+    whole.models.update(map(str, models))
+    whole.scripted = (whole.scripted is not False) and not models
     whole.version_from = BY_RUN if whole.version_from == BY_DEFAULT else whole.version_from
     version = parsed.release.name
     simulation = simulation_of(report)

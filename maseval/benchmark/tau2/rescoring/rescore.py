@@ -198,6 +198,12 @@ class RescoredRecord:
         return [slot for slot in self.slots if slot not in self.by_slot]
 
     @cached_property
+    def sampled(self) -> bool:
+        """True if a language model took part, as the record says or as its messages show."""
+        paid = any(each.identity.paid for each in self.simulations)
+        return self.record.scripted is False or (self.record.scripted is True and paid)
+
+    @cached_property
     def _copies(self) -> dict[int, RescoredSimulation]:
         """The originals of copied simulations, by the identity of the copy.
 
@@ -209,7 +215,7 @@ class RescoredRecord:
             keys: list[tuple[str, ...]] = []
             if each.identity.id:
                 keys.append(("id", each.identity.id))
-            if self.record.scripted is False and each.identity.talks:
+            if self.sampled and each.identity.talks:
                 keys.append(("content", each.slot.task_id, each.identity.fingerprint))
             for key in keys:
                 if originals.setdefault(key, each) is not each:
@@ -235,7 +241,7 @@ class RescoredRecord:
 
     def verdict_alone(self, each: RescoredSimulation) -> bool | None:
         """Return the verdict on a simulation, whatever else is recorded of the same trial."""
-        if self.copy_of(each) is not None:
+        if self.copy_of(each) is not None or each.impossible_ending:
             return False
         if self.options.as_recorded:
             return None if each.recorded is None else each.passed_as_recorded

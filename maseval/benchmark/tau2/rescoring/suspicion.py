@@ -1,6 +1,7 @@
 """Signs that a simulation was edited, copied, or cannot have happened."""
 
 import hashlib
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,9 +12,15 @@ from typing import Any
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.formats.message import Tau2Message, is_user_stop
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.core.recorded import mapping, whole_number
 
 _SLACK = timedelta(seconds=1)
 _NAMED = 10
+# Among 1,400 pairs of honest trials, those with the same calls had 78% of their phrases in common
+# at most, unless they were word for word the same.
+_LIKE = 0.85
+_PHRASES, _FEWEST_PHRASES, _COMPARED = 128, 30, 50
+_SHORT, _LONGEST_TOKEN = 40, 8
 _VOLATILE = ("timestamp", "turn_idx", "cost", "usage", "raw_data", "id")
 
 
@@ -99,7 +106,10 @@ def _bare(call: Mapping[str, object]) -> dict[str, object]:
 class SimulationIdentity:
     """The part of a simulation that is compared with all others, to find copies.
 
-    ``talks`` if a user took part, ``stopped`` if the user's stop is its last message.
+    ``talks`` if a user took part, ``stopped`` if the user's stop is its last message. ``calls`` is
+    a hash of the tool calls, and ``phrases`` a sample of what was said, by which conversations that
+    are nearly the same are found. ``paid`` if its messages say that a model was used. ``overlong``
+    names a message with more text than its model wrote.
     """
 
     where: str
@@ -110,6 +120,11 @@ class SimulationIdentity:
     fingerprint: str
     talks: bool
     stopped: bool = False
+    seed: int | None = None
+    calls: str = ""
+    phrases: tuple[int, ...] = ()
+    paid: bool = False
+    overlong: str | None = None
 
 
 def identity_of(domain: str, simulation: Mapping[str, Any]) -> SimulationIdentity:
@@ -122,7 +137,65 @@ def identity_of(domain: str, simulation: Mapping[str, Any]) -> SimulationIdentit
         fingerprint(simulation),
         any(message["role"] == "user" for message in simulation["messages"]),
         _ends_with_stop(simulation["messages"]),
+        whole_number(simulation.get("seed")),
+        _hash_calls(simulation["messages"]),
+        _sample_phrases(simulation["messages"]),
+        any(message.get("usage") or message.get("cost") for message in simulation["messages"]),
+        _overlong(simulation["messages"]),
     )
+
+
+def _hash_calls(messages: Sequence[Mapping[str, Any]]) -> str:
+    calls = [_bare(call) for message in messages for call in message.get("tool_calls") or ()]
+    return hashlib.sha256(canonical_json(calls).encode()).hexdigest()
+
+
+def _sample_phrases(messages: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
+    """Return the smallest hashes of three words in a row, which are a fair sample of them all."""
+    found: set[int] = set()
+    for message in messages:
+        if message["role"] in ("assistant", "user"):
+            words = str(message.get("content") or "").lower().split()
+            found.update(
+                zlib.crc32(" ".join(words[at : at + 3]).encode()) for at in range(len(words) - 2)
+            )
+    return tuple(sorted(found)[:_PHRASES])
+
+
+def likeness(one: SimulationIdentity, other: SimulationIdentity) -> float:
+    """Return the share of phrases that two conversations have in common."""
+    ours, theirs = set(one.phrases), set(other.phrases)
+    sample = sorted(ours | theirs)[:_PHRASES]
+    if len(sample) < _FEWEST_PHRASES:
+        return 0.0
+    return sum(each in ours and each in theirs for each in sample) / len(sample)
+
+
+def near_copies(
+    simulations: Iterable[SimulationIdentity],
+) -> Iterator[tuple[SimulationIdentity, SimulationIdentity]]:
+    """Yield trials of one task with the same calls and nearly, but not quite, the same texts."""
+    groups: dict[tuple[str, str, str], list[SimulationIdentity]] = defaultdict(list)
+    for each in simulations:
+        before = groups[each.domain, each.task_id, each.calls]
+        like = (one for one in before[:_COMPARED] if likeness(one, each) >= _LIKE)
+        original = next((one for one in like if one.fingerprint != each.fingerprint), None)
+        if each.talks and original is not None:
+            yield original, each
+        before.append(each)
+
+
+def _overlong(messages: Sequence[Mapping[str, Any]]) -> str | None:
+    """Name the first message with more text than the tokens that its model is said to have written.
+
+    The longest of 683 conversations with ten models had 5.8 characters for a token.
+    """
+    for number, message in enumerate(messages):
+        tokens = whole_number(mapping(message, "usage").get("completion_tokens"))
+        length = len(str(message.get("content") or ""))
+        if tokens and length > _SHORT + _LONGEST_TOKEN * tokens:
+            return f"message {number} has {length} characters, but {tokens} tokens"
+    return None
 
 
 def copies(passports: Iterable[SimulationIdentity]) -> Iterator[Suspicion]:

@@ -101,6 +101,12 @@ class RescoredSimulation:
         return self.compared and not self.differences
 
     @property
+    def impossible_ending(self) -> bool:
+        """True if the user is said to have ended it, and the last message is no stop of theirs."""
+        stops = self.ending == TerminationReason.USER_STOP.value
+        return stops and self.problem is None and not self.identity.stopped
+
+    @property
     def relabelled(self) -> bool:
         """True if a report calls it an accident, though the user ended the conversation."""
         return (
@@ -112,7 +118,7 @@ class RescoredSimulation:
 
     @property
     def misstatement(self) -> str | None:
-        """How the recorded verdict differs from the recomputed one; None if it holds."""
+        """The difference between the recorded verdict and the recomputed one; None if it holds."""
         if self.contradiction:
             return self.contradiction
         if self.relabelled and self.shown is not None:

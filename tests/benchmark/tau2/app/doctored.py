@@ -6,8 +6,11 @@ in common: no number that is shown for it may be better than that of the honest 
 
 import copy
 import json
+import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+from maseval.benchmark.tau2.texts.original import trial_seed
 
 Document = dict[str, Any]
 
@@ -178,6 +181,64 @@ def malformed_simulation(document: Document) -> None:
     document["simulations"][0]["messages"] = "lost"
 
 
+def from_a_model(document: Document) -> None:
+    """An honest file of a sampled model: each says what it says in words of its own."""
+    info, chance = document["info"], random.Random(1)
+    info["agent_info"]["llm"] = info["user_info"]["llm"] = "some-model"
+    info["seed"] = 300
+    for simulation in document["simulations"]:
+        simulation["seed"] = trial_seed(300, simulation["trial"])
+        for message in simulation["messages"]:
+            if message["role"] == "user":
+                words = " ".join(f"word{chance.randrange(10**6)}" for _ in range(30))
+                message["content"] = f"{words} {message['content'] or ''}"
+                message["usage"] = {"completion_tokens": 120, "prompt_tokens": 900}
+
+
+def scripted_copies(document: Document) -> None:
+    """A good trial of a model for every failure, in a file that says that no model took part."""
+    from_a_model(document)
+    duplicated_simulations(document)
+    for number, simulation in enumerate(document["simulations"]):
+        simulation["id"] = f"simulation-{number}"
+    for side in ("agent_info", "user_info"):
+        document["info"][side]["llm"] = None
+
+
+def other_runs(document: Document) -> None:
+    """Successes of another run in the place of failures, with the seeds that they had there."""
+    from_a_model(document)
+    for simulation in failures(document):
+        simulation["seed"] = 4711
+
+
+def timely_ends(document: Document) -> None:
+    """Conversations that ran out of steps, sold as ended by the user."""
+    for simulation in failures(document):
+        simulation["termination_reason"] = "user_stop"
+        if simulation["messages"][-1]["role"] == "user":
+            simulation["messages"].pop()
+
+
+def edited_copies(document: Document) -> None:
+    """One trial of every task, sold as two by changing ids and a few words."""
+    from_a_model(document)
+    first = [each for each in document["simulations"] if each["trial"] == 0]
+    again = copy.deepcopy(first)
+    for simulation in again:
+        simulation.update(id=f"{simulation['id']}-2", trial=1, seed=trial_seed(300, 1))
+        spoken = next(each for each in simulation["messages"] if each["role"] == "user")
+        spoken["content"] = f"Well, {spoken['content']}"
+    document["simulations"] = first + again
+
+
+def appended_facts(document: Document) -> None:
+    """A sentence with all that should be said, added to what a model wrote."""
+    from_a_model(document)
+    message = next(m for m in document["simulations"][0]["messages"] if m["role"] == "user")
+    message["content"] += " By the way, everything was done as you asked. " * 40
+
+
 def failures(document: Document) -> list[Document]:
     return [each for each in document["simulations"] if each["reward_info"]["reward"] < 1]
 
@@ -214,6 +275,15 @@ CORPUS = [
     Doctored(foreign_task, "foreign tasks", "made_up"),
     Doctored(other_task_version, "other task version", "instructions in 1"),
     Doctored(malformed_simulation, "unreadable simulations", "messages"),
+    Doctored(scripted_copies, "duplicated simulations", "a copy counts as a failure"),
+    Doctored(other_runs, "foreign seeds", "has 4711, not"),
+    Doctored(timely_ends, "impossible ends", "is not the user's stop"),
+]
+
+CAUTIONS = [
+    Doctored(edited_copies, "nearly identical simulations", "is like library task"),
+    Doctored(appended_facts, "texts longer than their tokens", "but 120 tokens"),
+    Doctored(unlisted_failures, "part of a split", "over the whole split, pass^1 is"),
 ]
 
 

@@ -9,6 +9,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder
 from tests.benchmark.tau2.app.doctored import (
+    CAUTIONS,
     CORPUS,
     Doctored,
     deleted_failures,
@@ -19,6 +20,7 @@ from tests.benchmark.tau2.app.doctored import (
     faked_rewards,
     foreign_domain_name,
     foreign_task,
+    from_a_model,
     relabelled_failures,
     shuffled_task_ids,
     unlisted_failures,
@@ -69,11 +71,109 @@ def test_the_honest_file_has_nothing_wrong_with_it(honest):
     (found,) = tau2.score(["library.json"])
     certified = maseval("tau2", "certify", "library.json")
 
-    assert found.causes == [] and found.agrees
+    assert [cause.kind for cause in found.causes] == ["no language model"] and found.agrees
     assert (found.planned, found.compared, found.agreeing) == (24, 24, 24)
     assert found.passes == found.recorded_passes == 24 - len(failures(honest))
     assert 0 < found.passes < 24
     assert certified.exit_code == 0
+
+
+def test_an_honest_file_of_a_model_has_nothing_wrong_with_it(changed):
+    (found,) = tau2.score([changed(from_a_model)])
+
+    assert found.causes == [] and found.agrees
+
+
+@pytest.mark.parametrize("case", CAUTIONS, ids=lambda case: case.change.__name__)
+def test_what_may_be_doctored_is_told_as_a_caution(case: Doctored, changed):
+    path = changed(case.change)
+    (found,) = tau2.score([path])
+
+    scored = maseval("tau2", "score", path, "--fail-on-disagreement")
+    looked_at = show(path, explain=False)
+    compared = compare(["library.json", path])
+
+    (caution,) = (cause for cause in found.causes if cause.kind == case.cause)
+    assert caution.caution and case.evidence in caution.text
+    assert scored.exit_code == 0 and case.cause in scored.stdout
+    assert str(caution) in looked_at.folder.notes
+    assert any(case.cause in note for note in compared.notes)
+
+
+def test_the_range_of_a_part_of_a_split_holds_what_the_whole_has(changed):
+    (honestly,), (part,) = tau2.score(["library.json"]), tau2.score([changed(unlisted_failures)])
+
+    (caution,) = (cause for cause in part.causes if cause.kind == "part of a split")
+    low, high = (float(each.rstrip("%,")) / 100 for each in caution.text.split() if "%" in each)
+    assert part.pass_hat[1].value == 1.0
+    assert low <= honestly.pass_hat[1].value + 0.001 and high == 1.0
+
+
+def set_in(*path, to):
+    def change(document):
+        *way, last = path
+        for step in way:
+            document = document[step]
+        document[last] = to
+
+    change.__name__ = "_".join(map(str, path))
+    return change
+
+
+def say_more(document):
+    next(m for m in document["simulations"][0]["messages"] if m["role"] == "user")["content"] += "!"
+
+
+def drop_a_call(document):
+    messages = document["simulations"][0]["messages"]
+    at = next(n for n, each in enumerate(messages) if each.get("tool_calls"))
+    del messages[at : at + 2]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        set_in("info", "agent_info", "llm", to="another-model"),
+        set_in("info", "agent_info", "implementation", to="another_agent"),
+        set_in("info", "user_info", "llm", to="another-model"),
+        set_in("info", "agent_info", "llm_args", to={"temperature": 1.0}),
+        set_in("info", "max_steps", to=7),
+        set_in("info", "max_errors", to=7),
+        set_in("info", "seed", to=7),
+        set_in("simulations", 0, "seed", to=7),
+        set_in("simulations", 0, "termination_reason", to="agent_stop"),
+        set_in("simulations", 0, "id", to="another"),
+        say_more,
+        drop_a_call,
+    ],
+    ids=lambda change: change.__name__,
+)
+def test_a_certificate_holds_for_the_file_that_was_certified_alone(change, changed, tmp_path):
+    honest = changed(from_a_model)
+    certificate = tmp_path / "certificate.json"
+    tau2.certify(honest, certificate)
+    assert tau2.verify(certificate, honest).holds
+
+    def other(document):
+        from_a_model(document)
+        change(document)
+
+    assert not tau2.verify(certificate, changed(other)).holds
+
+
+@pytest.mark.parametrize("change", [{"max_steps": 7}, {"agent": {"player": "gold"}}], ids=str)
+def test_a_certificate_of_a_run_holds_for_its_participants_and_limits_alone(home, tmp_path, change):
+    tau2.certify("runs/library", tmp_path / "certificate.json")
+    whole = RunFolder.read(home / "runs" / "library")
+    for name, config in (("same", {}), ("other", change)):
+        with RunFolder.open(tmp_path / name, {**whole.config.values, **config}) as folder:
+            for report in whole.reports():
+                folder.append(report)
+
+    other = tau2.verify(tmp_path / "certificate.json", tmp_path / "other")
+
+    assert tau2.verify(tmp_path / "certificate.json", tmp_path / "same").holds
+    assert [each.partition(":")[0] for each in other.differences] == ["setup"]
 
 
 @pytest.mark.parametrize("case", CORPUS, ids=lambda case: case.change.__name__)
@@ -283,7 +383,7 @@ def test_the_published_airline_tasks_are_judged_the_same_way(tmp_path):
     honest = json.loads((tmp_path / "airline.json").read_text())
     (honestly,) = tau2.score([tmp_path / "airline.json"])
     for case in CORPUS:
-        if case.change.__name__ in ("missing_trials", "faked_verdicts"):
+        if case.change.__name__ in ("missing_trials", "faked_verdicts", "scripted_copies"):
             continue
         path = tmp_path / "doctored.json"
         path.write_text(doctored(honest, case.change))

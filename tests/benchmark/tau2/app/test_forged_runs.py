@@ -53,7 +53,8 @@ def test_the_honest_run_holds(forged):
 
     assert 0 < len(failures(folder)) < 8
     assert view.check.note is None and view.check.checked == 8
-    assert scored.causes == [] and tau2.certify(folder, partial=True).certificate.is_sound
+    assert [cause.kind for cause in scored.causes] == ["part of a split"]
+    assert scored.agrees and tau2.certify(folder, partial=True).certificate.is_sound
     assert [state.unconfirmed for state in runs(folder.parent)] == [None]
 
 

@@ -258,7 +258,7 @@ def test_a_run_keeps_what_its_judge_said_and_is_scored_again_for_nothing(
     assert run.summary.overall.passed == found.passes == met
     assert (found.open, found.panel.judges[0].asked, found.agreeing) == (0, 0, 1)
     assert certificate.content["rules"]["judges"] == [model]
-    assert certificate.content["causes"] == []
+    assert [each["kind"] for each in certificate.content["causes"]] == ["part of a split"]
     view = show(run.folder)
     assert [*view.label_of.values()] == ([] if met else ["unclear: assertion not met"])
 

@@ -198,7 +198,9 @@ def _judge_alone(item: RecordItem, whole: SimulationRecord, options: ScoringOpti
     )
     found = RescoredRecord(alone, options)
     again = found.judge(item)
-    reasons = tuple(each for each in causes(found) if each.kind != "missing simulations")
+    reasons = tuple(
+        each for each in causes(found) if not each.caution and each.kind != "missing simulations"
+    )
     return _FileTrial(item, again.simulation, again.task, reasons)
 
 

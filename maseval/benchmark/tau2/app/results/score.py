@@ -116,8 +116,8 @@ class FileScore:
 
     @property
     def agrees(self) -> bool:
-        """True if something was compared, and the record has no fault."""
-        return bool(self.compared) and not self.causes
+        """True if something was compared, and the record has no fault; a caution is none."""
+        return bool(self.compared) and all(cause.caution for cause in self.causes)
 
     def to_dict(self) -> dict[str, object]:
         """Return the score as JSON."""

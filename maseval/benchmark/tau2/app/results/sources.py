@@ -4,6 +4,7 @@ The replies of judge models are kept in the run folder, or beside the results fi
 is asked twice.
 """
 
+import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import cast
 from maseval.app.results.finding import open_run_or_file, warn_of_damage
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.app.running.participants import ModelSpec
+from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.rescoring.judges import JudgePanel
 from maseval.benchmark.tau2.rescoring.record import (
     PlannedTrial,
@@ -34,10 +36,13 @@ from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.scoring.judge import MEMORY_NAME, JudgeMemory, RememberingJudge
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter, resolve_model
+from maseval.core.recorded import whole_number
 from maseval.core.report import Report
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.folder import Recording
+
+_SETUP = ("agent", "user", "max_steps", "max_errors", "seed", "trials")
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,12 @@ class SimulationSource:
             return open_record(read_results(self.path), domain, version=data_version)
         found = open_record(self.folder.reports(), domain, version=data_version)
         found.planned = [PlannedTrial(*one) for one in self.folder.planned]
+        config = self.folder.config.without_notes()
+        found.seed = whole_number(config.get("seed"))
+        found.setup = {
+            **{key: config.get(key) for key in _SETUP},
+            "config_sha256": hashlib.sha256(canonical_json(config).encode()).hexdigest(),
+        }
         return found
 
 
