@@ -454,8 +454,12 @@ def _is_waiting(record: Mapping[str, Any], run: "Recording") -> bool:
     simulation = simulation_of(record)
     if simulation not in run.recorded:
         return simulation in run.planned
-    begun, before = record.get("started_at"), run.report(simulation).get("started_at")
-    return str(begun or "") > str(before or "")
+    recorded = run.report(simulation)
+    begun, before = str(record.get("started_at") or ""), str(recorded.get("started_at") or "")
+    # A conversation that was evaluated again keeps the time at which it began.
+    failed = TaskExecutionStatus.EVALUATION_FAILED.value
+    judged = begun == before and recorded["status"] == failed != record["status"]
+    return judged or begun > before
 
 
 def notes_on_folder(run: "Recording", stored: StoredConfig, *, torn: bool = False) -> list[str]:

@@ -102,6 +102,19 @@ def test_an_older_rescued_report_and_those_of_another_run_are_left_alone(tmp_pat
     assert list(RunFolder.read(other).reports()) == []
 
 
+def test_a_rescued_evaluation_of_a_recorded_conversation_is_taken_over(tmp_path, full_disk):
+    with RunFolder.open(tmp_path / "run", config("a")) as folder:
+        folder.append(report("a", status="evaluation_failed", eval=None))
+        rescue = Rescue(folder.log / "nowhere", folder.id)
+        rescue.keep(folder.whole_record(report("a")), OSError("full"))
+        rescue.close()
+
+    with RunFolder.open(tmp_path / "run", config("a")) as folder:
+        assert folder.adopt(rescue.paths[0]) == [Simulation("", "a", 0)]
+        assert folder.unevaluated() == folder.missing() == []
+        assert folder.adopt(rescue.paths[0]) == []
+
+
 def test_a_temporary_folder_of_somebody_else_is_not_believed(tmp_path, full_disk, monkeypatch):
     with RunFolder.open(tmp_path / "run", config("a")) as folder:
         rescue = Rescue(folder.log / "nowhere", folder.id)

@@ -7,10 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from maseval.app.comparing.gate import IncompleteRunError, inline, simulation_link
+from maseval.app.comparing.gate import (
+    IncompleteRunError,
+    TooFewComparableTasksError,
+    inline,
+    simulation_link,
+)
 from maseval.commands import gate, tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
+from maseval.runs import RunFolder
 from maseval.runs.config_file import LOG
 
 
@@ -67,6 +73,19 @@ def test_an_incomplete_run_is_refused_unless_it_is_wanted(
     with pytest.raises(IncompleteRunError, match="--allow-incomplete"):
         gate(part, runs["gold"])
     assert gate(part, runs["gold"], allow_incomplete=True).verdict == "not worse"
+
+
+def test_too_few_comparable_tasks_are_no_verdict(runs: dict[str, Path], tmp_path: Path) -> None:
+    ids = [one.task_id for one in RunFolder.read(runs["gold"]).planned][::2]
+    few = tau2.run(domain="library", agent="gold", task_id=ids[:4], output=tmp_path / "few").folder
+    most = tau2.run(domain="library", agent="gold", task_id=ids[:10], output=tmp_path / "m").folder
+
+    with pytest.raises(TooFewComparableTasksError, match="only 4 of 12 tasks are comparable, less"):
+        gate(few, runs["gold"])
+    assert gate(few, runs["gold"], min_comparable=0.3).main.tasks == 4
+    assert gate(most, runs["gold"]).main.tasks == 10
+    with pytest.raises(ConfigurationError, match="min_comparable is 80"):
+        gate(most, runs["gold"], min_comparable=80)
 
 
 def test_the_summary_has_the_verdict_the_numbers_and_links(runs: dict[str, Path]) -> None:

@@ -303,6 +303,7 @@ def test_a_judge_that_was_down_is_asked_again_about_the_recorded_conversation(co
     court[:] = [OverloadedError("try later", provider="acme", status=503)]
     down = run()
     before = {each["task_id"]: each for each in RunFolder.read(down.folder).reports()}
+    (meanwhile,) = tau2.score([down.folder])
     court[:] = [yes_to_all()]
     resumed = run()
     after = {each["task_id"]: each for each in RunFolder.read(down.folder).reports()}
@@ -313,6 +314,8 @@ def test_a_judge_that_was_down_is_asked_again_about_the_recorded_conversation(co
         **{"value": 1.0, "verdicts": 1, "planned": 2, "worst": 0.5, "best": 1.0},
         **{key: down.summary.overall.scores[1][key] for key in ("low", "high")},
     }
+    assert (meanwhile.passes, meanwhile.verdicts, meanwhile.open) == (1, 1, 1)
+    assert meanwhile.pass_hat[1].bounds == (0.5, 1.0)
     assert resumed.complete and (resumed.ran, resumed.summary.overall.passed) == (1, 2)
     assert after["16"]["traces"] == before["16"]["traces"]
     assert after["0"] == before["0"]
