@@ -65,9 +65,7 @@ class KnowledgeVariant(NamedTuple):
     def toolkit(self) -> type[ToolKitBase[Any]]:
         """The bank's tools with the search tools before them."""
         if not self.searches:
-            return type(
-                "KnowledgeToolsPlain", (KnowledgeTools,), {"__doc__": KnowledgeTools.__doc__}
-            )
+            return KnowledgeToolsPlain
         said = {"__doc__": _WITH_SEARCH, "search": self.search}
         return type("KnowledgeTools", (*self.searches, KnowledgeTools), said)
 
