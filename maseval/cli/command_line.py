@@ -58,6 +58,10 @@ class RootGroup(CommandGroup):
             raise typer.Exit(_code(exit_code(error), ctx)) from None
 
 
+class InterruptedRun(typer.Exit):
+    """A run was ended by a signal: whatever was to follow is not wanted either."""
+
+
 def print_error(error: Exception) -> None:
     """Print an error as one message."""
     words = f"[bold red]Error:[/] {inert(_message(error))}"
@@ -70,6 +74,8 @@ def invoke_words(context: typer.Context, words: Sequence[str]) -> int:
     try:
         with _context_of(context, words) as own:
             own.command.invoke(own)
+    except InterruptedRun:
+        raise
     except typer.Exit as done:
         return done.exit_code
     except (MASEvalError, OSError) as error:

@@ -12,7 +12,7 @@ from maseval.app.results.recording import human_sides
 from maseval.app.results.results import DomainScore, RunResult, RunSummary
 from maseval.app.results.task_names import TaskName
 from maseval.app.running.prices import unpriced_models
-from maseval.cli.command_line import FAILED, INCOMPLETE
+from maseval.cli.command_line import FAILED, INCOMPLETE, InterruptedRun
 from maseval.cli.console import (
     count,
     duration,
@@ -220,6 +220,8 @@ def finish(
         watching.stay(result.folder)
     if not result.resumable and not result.judged:
         raise typer.Exit(FAILED)
+    if result.interrupted:
+        raise InterruptedRun(INCOMPLETE)
     if not result.complete:
         raise typer.Exit(INCOMPLETE)
 

@@ -102,16 +102,10 @@ def _run_file(path: Path, context: typer.Context, *, as_json: bool) -> None:
         if each.name is not None:
             stderr().print(f"[bold]{inert(each.name)}[/bold]", highlight=False)
         codes.append(invoke_words(context, command_words(each, path)))
-        if codes[-1] >= _INTERRUPTED:
-            break
     if len(runs) > 1 and not as_json:
         folders = " ".join(shlex.quote(str(each.folder(path))) for each in runs)
         stdout().print(f"maseval compare {inert(folders)}", highlight=False, soft_wrap=True)
     raise typer.Exit(max(codes))
-
-
-# The shells' codes for programs that a signal ended.
-_INTERRUPTED = 128
 
 
 @contextmanager

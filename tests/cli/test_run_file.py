@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import tomllib
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from maseval.cli.command_line import read_env_file
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
-from tests.cli.commandline import last_json, maseval
+from tests.cli.commandline import ended, last_json, maseval, started, wait_for_some
 
 SET = """
 benchmark = "tau2"
@@ -165,3 +166,17 @@ def test_the_file_of_variables_may_be_named_anywhere(monkeypatch: pytest.MonkeyP
 
     config = RunFolder.read(Path("runs/one")).config.values
     assert config["agent"]["error_rate"] == 1.0
+
+
+def test_a_signal_ends_the_set_and_not_only_its_first_run(tmp_path: Path) -> None:
+    options = 'agent_data = {delay_seconds = 0.4}\nconcurrency = 1\n[[run]]\nname = "a"\n'
+    content = f'benchmark = "maseval.benchmark.booking:BookingBenchmark"\n{options}'
+    Path("slow.toml").write_text(f'{content}[[run]]\nname = "b"\n', "utf-8")
+
+    process = started("run", "slow.toml", folder=tmp_path)
+    wait_for_some(tmp_path / "runs" / "slow-a", 1)
+    process.send_signal(signal.SIGINT)
+    code, _, errors = ended(process)
+
+    assert code == 3, errors
+    assert not Path("runs/slow-b").exists()

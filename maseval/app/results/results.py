@@ -17,6 +17,8 @@ from maseval.runs import Simulation
 from maseval.stats import Estimate, GroupSummary, summarise
 from maseval.stats.intervals import LEVEL, OVER_TASKS
 
+INTERRUPTED = "interrupted"
+"""Why a run stopped early, if a signal ended it."""
 METHOD = (
     "pass^k: probability that k trials of a task all pass, mean over tasks; what has no verdict is "
     f"left out. {LEVEL:.0%} CI, {OVER_TASKS} (docs/statistics.md)."
@@ -133,6 +135,11 @@ class RunResult:
         """The number of simulations that running again would run, or evaluate again."""
         overall = self.summary.overall
         return overall.planned - overall.recorded + overall.failed
+
+    @property
+    def interrupted(self) -> bool:
+        """True if a signal ended the run, such as Ctrl-C."""
+        return (self.stopped or "").startswith(INTERRUPTED)
 
     @property
     def _known_cost(self) -> float | None:

@@ -14,7 +14,7 @@ from types import FrameType
 
 from maseval.app.benchmarks import BenchmarkSupport
 from maseval.app.results.recording import line_of, lines_of
-from maseval.app.results.results import RunResult, run_summary
+from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
 from maseval.app.running.limits import Budget, EqualFailures
 from maseval.app.running.progress import Display, RunProgress, Turn, publish_progress
 from maseval.core.benchmark import Benchmark
@@ -28,8 +28,6 @@ from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.live import note_event, note_finished
-
-INTERRUPTED = "interrupted"
 
 
 class RunWatch(BenchmarkCallback):
