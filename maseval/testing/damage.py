@@ -217,6 +217,12 @@ def _excuse_failures(report: dict[str, Any]) -> None:
         report.update(status="provider_error", eval=None)
 
 
+def _interrupt_failures(report: dict[str, Any]) -> None:
+    _excuse_failures(report)
+    if report["status"] != "success":
+        report["traces"]["environment"]["simulation"]["termination_reason"] = "connection_lost"
+
+
 def _forging(name: str, text: str, change: Callable[[dict[str, Any]], object]) -> Damage:
     return Damage(name, text, lambda folder: forge_run(folder, change))
 
@@ -227,6 +233,7 @@ _FORGED = (
     _forging("no-checks", "every evaluation says passed, and its checks are gone", _remove_checks),
     _forging("evaluator", "an evaluator is added that says passed", _add_evaluator),
     _forging("excused", "failures are called errors of a provider", _excuse_failures),
+    _forging("interrupted", "failures are called interrupted conversations", _interrupt_failures),
 )
 
 FORGERIES: dict[str, Damage] = {forgery.name: forgery for forgery in _FORGED}

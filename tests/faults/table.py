@@ -12,6 +12,7 @@ MODULES = (
     "faults.test_run_faults",
     "faults.test_folder_faults",
     "runs.test_kill",
+    "benchmark.tau2.app.test_forged_runs",
 )
 
 TestT = TypeVar("TestT", bound=Callable[..., object])

@@ -21,6 +21,7 @@ from maseval.benchmark.tau2.domains.releases import (
     release_named,
     release_of,
 )
+from maseval.benchmark.tau2.formats.message import Tau2Message, is_user_stop
 from maseval.benchmark.tau2.results import (
     Omitted,
     RecordedSimulation,
@@ -311,7 +312,10 @@ def _of_report(report: Report, domain: Domain | None, whole: SimulationRecord) -
     simulation = simulation_of(report)
     shown = ShownVerdict(str(report["status"]), parsed.kind, parsed.reward)
     if isinstance(simulation, Omitted):
-        named = {"task_id": simulation.task_id, "trial": simulation.trial, "messages": []}
+        # The user's stop shows that it was no accident, whatever the record calls it.
+        last = (cast("Tau2Message", each.raw) for each in parsed.simulation.messages[-1:])
+        stop = [each for each in last if each.get("role") == "user" and is_user_stop(each)]
+        named = {"task_id": simulation.task_id, "trial": simulation.trial, "messages": stop}
         problem = f"{simulation.status}: {simulation.reason.partition(':')[0]}"
         return RecordItem(
             named,

@@ -215,7 +215,7 @@ class RescoredRecord:
             keys: list[tuple[str, ...]] = []
             if each.identity.id:
                 keys.append(("id", each.identity.id))
-            if self.sampled and each.identity.talks:
+            if self.sampled and each.identity.talks and not each.problem:
                 keys.append(("content", each.slot.task_id, each.identity.fingerprint))
             for key in keys:
                 if originals.setdefault(key, each) is not each:

@@ -9,6 +9,12 @@ from maseval.commands import bundle, report, runs, show, tau2, unbundle
 from maseval.runs import RunFolder
 from maseval.testing import FORGERIES, forge_run
 from tests.cli.commandline import last_json, maseval
+from tests.faults.table import shows
+
+FOUND = (
+    "`maseval tau2 score` and `certify` name the cause; `show`, the report, the viewer and "
+    "`unbundle` mark every verdict that does not hold"
+)
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +64,10 @@ def test_the_honest_run_holds(forged):
     assert [state.unconfirmed for state in runs(folder.parent)] == [None]
 
 
+@shows(
+    "Forged runs: the log is written anew, and all its checksums are right",
+    *((each.text, FOUND) for each in FORGERIES.values()),
+)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forged_run_is_found_out(name, forged, honest):
     folder = forged(name)

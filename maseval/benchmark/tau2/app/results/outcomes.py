@@ -150,7 +150,7 @@ def verdict_checker(folder: Recording) -> VerdictChecker:
 
     def check(report: Report) -> str | None:
         (item,) = open_record([report]).items
-        return None if item.problem else scored.assess(item).simulation.misstatement
+        return scored.assess(item).simulation.misstatement
 
     return check
 
