@@ -1,10 +1,12 @@
 """What it costs to write and to read files: ``python -m benchmarks.storage``.
 
 Records of the size that a tau2 conversation has are appended to a file, with and without waiting
-for the disk; a tape and a results file of about 100 MB are opened and read.
+for the disk; a tape and a results file of about 100 MB are opened and read; a thousand runs are
+listed.
 """
 
 import json
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,14 @@ from typing import Any
 from benchmarks.table import best, seconds, show
 from maseval.benchmark.tau2.results.stream import JsonFile
 from maseval.core.storage.records import RecordWriter, read_records
+from maseval.runs import RunFolder, list_runs
 from maseval.server.tape import Exchange, Tape
 
 RECORDS = 200
 RECORD = {"messages": [{"role": "user", "content": "x" * 500}] * 40}
 EXCHANGES = 20_000
 SIMULATIONS = 5_000
+RUNS = 1_000
 
 
 def main() -> None:
@@ -27,6 +31,7 @@ def main() -> None:
             f"One record of {len(json.dumps(RECORD)) // 1000} kB", ("", "ms"), records(Path(folder))
         )
         show("A large file", ("", "MB", "s"), large_files(Path(folder)))
+        show(f"{RUNS:,} runs listed", ("", "s"), listed_runs(Path(folder)))
 
 
 def records(folder: Path) -> list[tuple[object, ...]]:
@@ -57,6 +62,19 @@ def large_files(folder: Path) -> list[tuple[object, ...]]:
     return [
         (name, f"{path.stat().st_size / 1e6:.0f}", f"{seconds(work):.2f}")
         for name, (path, work) in costs.items()
+    ]
+
+
+def listed_runs(folder: Path) -> list[tuple[object, ...]]:
+    """Rows: runs as they were closed, and copies, whose logs are checked line by line."""
+    config = {"tasks": {"shop": [str(number) for number in range(50)]}, "trials": 4}
+    closed, copied = folder / "runs", folder / "copies"
+    for number in range(RUNS):
+        RunFolder.open(closed / str(number), config).close()
+    shutil.copytree(closed, copied)
+    return [
+        ("as they were closed", f"{best(lambda: list_runs(closed), times=3):.2f}"),
+        ("copied", f"{best(lambda: list_runs(copied), times=3):.2f}"),
     ]
 
 

@@ -292,6 +292,7 @@ def recorded(tmp_path_factory):
     [
         "runs {folder}",
         "show {run}",
+        "show {run} 1",
         "report {run} --output {out}/page.html",
         "compare {run} {whole}",
         "gate {run} --baseline {whole}",

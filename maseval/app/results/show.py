@@ -11,6 +11,7 @@ from maseval.app.results.finding import (
     open_recording,
     trial_numbered,
     trials_named,
+    warn_of_damage,
 )
 from maseval.app.results.recording import line_of, lines_of, simulation_in
 from maseval.app.results.results import RunSummary, run_summary
@@ -102,6 +103,7 @@ def show(
     wanted = _Wanted(failed, domain, label)
     if task is None:
         return _run_view(folder, wanted, explain, on_progress)
+    warn_of_damage(folder)
     planned = [one for one in folder.planned if domain in (None, one.domain)]
     trials = trials_named(task, planned, folder.recorded, folder.path)
     if trial is None:
