@@ -184,6 +184,12 @@ def print_rehearsal(config: Mapping[str, object], console: Console) -> None:
         )
 
 
+def print_isolation(config: Mapping[str, object], console: Console) -> None:
+    """Print that the agent had no way to the reference solutions in memory, if so."""
+    if how := config.get("isolation"):
+        console.print(f"Isolation: the agent ran in a {inert(str(how))} of its own.")
+
+
 def print_human(config: Mapping[str, object], console: Console) -> None:
     """Print a warning if a person took part."""
     for who in human_sides(config):
@@ -235,6 +241,7 @@ def print_outcome(result: RunResult, console: Console, *, with_scores: bool = Tr
     facts = ", ".join(_facts(result))
     console.print(f"{facts}; in {inert(here(result.folder))}", soft_wrap=True)
     print_rehearsal(result.config, console)
+    print_isolation(result.config, console)
     print_human(result.config, console)
     print_warnings(result.config, console)
     for note in result.notes:

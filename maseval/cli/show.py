@@ -32,6 +32,7 @@ from maseval.cli.results import (
     print_conventions,
     print_errors,
     print_human,
+    print_isolation,
     print_rehearsal,
     print_warnings,
     scores,
@@ -115,6 +116,7 @@ def _print_run(view: "RunView", console: Console) -> None:
     for note in (*notes_on(view.folder), *filter(None, [view.unreadable_annotations])):
         console.print(f"[yellow]Note:[/yellow] {inert(note)}", highlight=False)
     print_rehearsal(view.folder.config.values, console)
+    print_isolation(view.folder.config.values, console)
     print_human(view.folder.config.values, console)
     print_warnings(view.folder.config.values, console)
     console.print(scores(view.summary, console.width))

@@ -169,6 +169,9 @@ class RunOptions(ConversationOptions, FolderRunOptions):
         str | None,
         Flag("Replace the model of your own agent by gold, noop or noisy", PARTICIPANTS),
     ] = None
+    isolate: Annotated[
+        bool, Flag("Run your own agent in a process of its own, away from the gold", PARTICIPANTS)
+    ] = False
     mode: Annotated[str, Flag("normal, solo or oracle-plan", PARTICIPANTS)] = "normal"
     patience: float | None = None
     human: Human | None = None

@@ -117,7 +117,10 @@ class PreparedRun(FolderRun):
         options = self.options
         if options.probe and self.missing():
             probe(self.setup.probes)
-        with ModelServer() if options.rehearse else nullcontext() as server:
+        with (
+            ModelServer() if options.rehearse else nullcontext() as server,
+            self.setup.agent_open(),
+        ):
             benchmark = RunBenchmark(self.setup, self.prices, server, self.start)
             # Domain by domain, because each has a task "1".
             result = self.run(
