@@ -147,8 +147,13 @@ def _cost(state: RunState) -> str:
 def _score(state: RunState) -> str:
     if state.pass_1 is None:
         return ""
-    value, low, high = (100 * state.pass_1[key] for key in ("value", "low", "high"))
-    return f"{value:.1f}% [dim]\\[{low:.1f}, {high:.1f}][/dim]"
+    score = state.pass_1
+    value, low, high = 100 * score["value"], 100 * score["low"], 100 * score["high"]
+    shown = f"{value:.1f}% [dim]\\[{low:.1f}, {high:.1f}][/dim]"
+    if "worst" not in score or "best" not in score:
+        return shown
+    verdicts = f"of {score.get('verdicts')}/{score.get('planned')} verdicts"
+    return f"{shown} {verdicts}, {100 * score['worst']:.1f} to {100 * score['best']:.1f}%"
 
 
 def _participant(given: object) -> str:

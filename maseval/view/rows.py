@@ -182,7 +182,7 @@ def live_of(run: ViewedRun) -> Live:
     now = read_live(path) if path.is_dir() else None
     cost, tokens = numbers["cost"] or 0.0, numbers["tokens"] or 0
     return {
-        "state": _state_of(run, numbers["done"]),
+        "state": _state_of(run),
         "done": numbers["done"],
         "failed": numbers["failed"],
         "planned": numbers["planned"],
@@ -196,11 +196,16 @@ def live_of(run: ViewedRun) -> Live:
     }
 
 
-def _state_of(run: ViewedRun, done: int) -> str:
-    """Return "running", "finished" or "interrupted"; a results file is finished."""
+def _state_of(run: ViewedRun) -> str:
+    """Return "running", "finished" or "interrupted"; a results file is finished.
+
+    A run is finished once every planned simulation has a verdict.
+    """
     path = run.source.path
     if not path.is_dir():
         return "finished"
     if holder_of(path / LOCK) is not None:
         return "running"
-    return "finished" if done >= len(run.source.planned) else "interrupted"
+    score, planned = run.scores().get(1), len(run.source.planned)
+    judged = 0 if score is None else score.get("verdicts", planned)
+    return "finished" if judged >= planned else "interrupted"

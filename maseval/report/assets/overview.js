@@ -3,7 +3,7 @@
 import { distributions, drawn, intervalBar } from "./charts.js";
 import { index, simulations } from "./data.js";
 import { add, folded, h, pairs, scrollable } from "./dom.js";
-import { count, counted, duration, money, percent } from "./text.js";
+import { count, counted, duration, money, percent, shortfall } from "./text.js";
 
 function measure(found) {
   if (found == null) return "–";
@@ -15,6 +15,7 @@ function measure(found) {
     h("span", { class: "value" }, percent(found.value)),
     interval && h("span", { class: "range" }, `${(found.low * 100).toFixed(1)} – ${(found.high * 100).toFixed(1)}`),
     intervalBar(found),
+    shortfall(found) && h("span", { class: "range" }, shortfall(found)),
   ];
 }
 

@@ -101,6 +101,13 @@ export function percent(share) {
   return `${(share * 100).toFixed(1)}\u2009%`;
 }
 
+/** What the simulations without a verdict can still make of a number; nothing if all have one. */
+export function shortfall({ verdicts, planned, worst, best }) {
+  if (worst == null || best == null) return null;
+  const counted = verdicts == null ? "" : `${verdicts} of ${planned} have a verdict; `;
+  return `${counted}${(worst * 100).toFixed(1)} to ${(best * 100).toFixed(1)} if all others fail or pass`;
+}
+
 export function money(cost) {
   return cost ? `$${cost.toFixed(cost < 1 ? 4 : 2)}` : "–";
 }

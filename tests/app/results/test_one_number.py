@@ -156,6 +156,9 @@ def test_every_text_says_how_many_have_a_verdict(case, whole, tmp_path):
     page = index_of(report(case, tmp_path / "page.html", explain=False))["results"]["notes"]
     numbers = re.sub(r" \(.*?\)", "", words)
 
+    finish(case)
+    listed = " ".join(maseval("runs", case.parent).stdout.split())
+    assert f"of {view.overall.verdicts}/12 verdicts, " in listed and "incomplete" in listed
     assert found.incomplete[0] == f"case: {words}"
     assert words.rstrip(".") in str(refused.value)
     assert any(words in note for note in page)
