@@ -72,9 +72,15 @@ def secrets_of(task):
 seen_by_agent = {"task": None, "looked": [], "found": []}
 
 
-def look(**roots):
+def look(said="", **roots):
+    """Search for secrets, but for those that the customer has said."""
+    secrets = [
+        one
+        for one in secrets_of(seen_by_agent["task"])
+        if not isinstance(one, str) or one not in said
+    ]
     with warnings.catch_warnings(action="ignore"):
-        seen_by_agent["found"] += paths_to(secrets_of(seen_by_agent["task"]), roots)
+        seen_by_agent["found"] += paths_to(secrets, roots)
     seen_by_agent["looked"] += roots
 
 
@@ -82,7 +88,7 @@ class Curious(AgentAdapter):
     """An agent that looks around whenever it is asked."""
 
     def _run_agent(self, query):
-        look(adapter=self, query=query)
+        look(adapter=self, said=query)
         return "Hm."
 
 
@@ -107,7 +113,7 @@ def test_an_own_agent_is_handed_nothing_that_leads_to_the_gold(tmp_path):
     [seen_by_agent["task"]] = prepared.tasks["library"]
     prepared.execute()
 
-    assert seen_by_agent["looked"] == ["brief", "model", "adapter", "query"]
+    assert seen_by_agent["looked"] == ["brief", "model", "adapter"]
     assert seen_by_agent["found"] == []
 
 
