@@ -67,7 +67,7 @@ RANKS = {
         providers messages tracing usage seeding system_info provider_errors
             call_policy throttle clock recorded words event_loop scoring_options
         storage
-        exceptions lazy entry_points
+        exceptions lazy
     """,
     "maseval.benchmark.tau2": """
         app
@@ -94,7 +94,7 @@ RANKS = {
         domains
         airline banking_knowledge library retail telecom registration faults
         domain
-        base permanence pattern records comparing copying arithmetic
+        base permanence records copying arithmetic
     """,
 }
 

@@ -29,7 +29,7 @@ LENGTHS = (60, 250, 1_000, 3_000)
 SECONDS = 0.02
 ANCHORED = {"match", "fullmatch"}
 NOT_FOREIGN = {
-    "app/running/limits.py": "reads an option of the command line",
+    "app/running/run_watch.py": "reads an option of the command line",
     "benchmark/tau2/texts/": "reads source files of a known hash, and limits their length",
     "benchmark/tau2/audit/": "reads the files of a benchmark, which its author checks",
 }

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from maseval.app.results.counting import ConventionScore
 from maseval.app.results.task_names import TaskName
-from maseval.core.entry_points import find_entry_points
 from maseval.core.exceptions import ConfigurationError, ResultFileError
+from maseval.core.lazy import find_entry_points
 from maseval.core.outcome import SimulationLine, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.report import Report

@@ -1,12 +1,16 @@
-"""Packages whose names are loaded when they are used, so that importing one of them stays light.
+"""What is loaded when it is used: the names of our packages, and what other packages offer.
 
-The names are listed once, in the ``__init__.pyi`` beside the package's ``__init__.py``: the type
-checker reads it as it is, and the package takes what it offers from there.
+So importing one of ours stays light. Its names are listed once, in the ``__init__.pyi`` beside the
+package's ``__init__.py``: the type checker reads it as it is, and the package takes what it offers
+from there. Other packages offer models, engines and benchmarks as entry points.
 """
 
+import os
 import os.path
 import sys
+from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 
 
@@ -74,3 +78,24 @@ def _homes(stub: str) -> dict[str, tuple[str, str]]:
         triples = zip(words, words[1:], words[2:], strict=False)
         homes |= {alias: (home, name) for name, mark, alias in triples if mark == "as"}
     return homes
+
+
+def find_entry_points(group: str) -> tuple[EntryPoint, ...]:
+    """Return the entry points of a group.
+
+    Finding them reads a file of every installed package. So what was found is remembered while the
+    folders on ``sys.path`` are the same and unchanged; installing a package changes one.
+    """
+    return _read(group, tuple((folder, _changed_at(folder)) for folder in sys.path))
+
+
+@cache
+def _read(group: str, folders: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=group))
+
+
+def _changed_at(folder: str) -> int:
+    try:
+        return os.stat(folder or ".").st_mtime_ns
+    except OSError:
+        return 0

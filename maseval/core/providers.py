@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from maseval.core.entry_points import find_entry_points
 from maseval.core.exceptions import ConfigurationError, HookResultError, UnknownModelError
+from maseval.core.lazy import find_entry_points
 
 MadeT = TypeVar("MadeT")
 

@@ -19,7 +19,7 @@ from maseval.benchmark.tau2 import DefaultTau2Agent, RetailTools, Tau2User, Tele
 from maseval.benchmark.tau2.domains.telecom.coupling import sync
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
-from maseval.benchmark.tau2.formats.chat import from_chat
+from maseval.benchmark.tau2.formats.message import from_chat
 from maseval.benchmark.tau2.texts.prompts import scenario_text
 from maseval.compat.message_utils import (
     count_tokens_estimate,

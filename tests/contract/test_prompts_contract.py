@@ -7,8 +7,13 @@ import pytest
 
 from maseval.benchmark.tau2.data_loader import load_guidelines, load_raw_task
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.formats.chat import messages_seen_by, to_chat
-from maseval.benchmark.tau2.formats.message import has_text, is_tool_call, is_user_stop
+from maseval.benchmark.tau2.formats.message import (
+    has_text,
+    is_tool_call,
+    is_user_stop,
+    messages_seen_by,
+    to_chat,
+)
 from maseval.benchmark.tau2.texts.prompts import resolution_steps, scenario_text, user_prompt
 from maseval.benchmark.tau2.user import flip_roles
 from maseval.benchmark.tau2.world.world import to_json_str

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -8,6 +9,7 @@ import pytest
 
 import maseval
 from maseval.core import lazy
+from maseval.core.lazy import find_entry_points
 
 ROOT = Path(maseval.__file__).parent
 STUBS = sorted(ROOT.rglob("__init__.pyi"))
@@ -97,3 +99,34 @@ def test_importing_a_package_with_a_stub_loads_none_of_its_modules(stub):
     # What makes the rest lazy is loaded with the outermost package.
     needed = ["maseval.compat", "maseval.core", "maseval.core.lazy"] if package == "maseval" else []
     assert (done.stderr, done.stdout) == ("", f"{needed}\n")
+
+
+GROUP = "maseval.fruits"
+
+
+def install(folder, name):
+    metadata = folder / f"{name}-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = {name}:MADE\n")
+
+
+def offered_names():
+    return {found.name for found in find_entry_points(GROUP)}
+
+
+def test_a_folder_that_is_added_to_the_path_brings_its_packages(tmp_path, monkeypatch):
+    install(tmp_path, "apple")
+    before = offered_names()
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert (before, offered_names()) == (set(), {"apple"})
+
+
+def test_a_package_that_is_installed_meanwhile_is_found(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    os.utime(tmp_path, (0, 0))
+    before = offered_names()
+    install(tmp_path, "pear")
+
+    assert (before, offered_names()) == (set(), {"pear"})

@@ -14,11 +14,10 @@ from pathlib import Path
 
 from maseval.app.benchmarks import support_by_name
 from maseval.app.results.results import RunResult
-from maseval.app.running.limits import Budget
 from maseval.app.running.prices import Prices
 from maseval.app.running.progress import Turn
 from maseval.app.running.run_options import FolderRunOptions
-from maseval.app.running.run_watch import RunWatch
+from maseval.app.running.run_watch import Budget, RunWatch
 from maseval.app.viewing.view import view_beside
 from maseval.core.benchmark import Benchmark
 from maseval.core.storage.redaction import Secrets

@@ -194,7 +194,6 @@ def publish_progress(
     finally:
         ended.set()
         thread.join()
-        withdraw(folder)
 
 
 class _LiveView:
@@ -206,11 +205,16 @@ class _LiveView:
         self._complaints = complaints.count
 
     def keep_up(self, ended: threading.Event) -> None:
-        pause = _EVERY
-        while not ended.wait(pause):
-            began = time.thread_time()
-            publish(self._folder, self._now())
-            pause = max(_EVERY, _REST * (time.thread_time() - began))
+        if ended.wait(_EVERY):
+            return
+        pause = 0.0
+        try:
+            while not ended.wait(pause):
+                began = time.thread_time()
+                publish(self._folder, self._now())
+                pause = max(_EVERY, _REST * (time.thread_time() - began))
+        finally:
+            withdraw(self._folder)
 
     def _now(self) -> LiveRun:
         return {

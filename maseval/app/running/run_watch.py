@@ -1,33 +1,127 @@
 """RunWatch: keeps count of a run while it is running, and stops it when there is a reason to.
 
-Reasons are Ctrl-C, SIGTERM, a closed terminal, the budget, a row of equal failures, or an error at
-which the benchmark wants to stop. What is running is finished all the same; Ctrl-C twice stops at
-once.
+Reasons are Ctrl-C, SIGTERM, a closed terminal, a ``Budget`` in money or tokens, a row of
+``EqualFailures``, or an error at which the benchmark wants to stop. What is running is finished all
+the same; Ctrl-C twice stops at once.
 """
 
+import re
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from types import FrameType
+from typing import Literal, NamedTuple
 
 from maseval.app.benchmarks import BenchmarkSupport
 from maseval.app.results.recording import line_of, lines_of
 from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
-from maseval.app.running.limits import Budget, EqualFailures
+from maseval.app.running.prices import without_list
 from maseval.app.running.progress import Display, RunProgress, Turn, publish_progress
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import Engine, SeveralNodes, WorkerEvent
 from maseval.core.engine.process import end_signals
-from maseval.core.exceptions import RunStoppedError
+from maseval.core.exceptions import ConfigurationError, RunStoppedError
 from maseval.core.outcome import SimulationLine
 from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.live import note_event, note_finished
+
+_AMOUNT = r"(?P<amount>\d[\d,_]*(?:\.\d+)?|\.\d+)\s*(?P<scale>[kmb]?)"
+_FORMS = (
+    (re.compile(rf"\$\s*{_AMOUNT}(\s*usd)?"), "usd"),
+    (re.compile(rf"{_AMOUNT}\s*(usd|dollars?|\$)"), "usd"),
+    (re.compile(rf"{_AMOUNT}\s*(tokens?|tok)"), "tokens"),
+)
+_SCALES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
+
+
+WAYS_OUT = (
+    "give it with --prices FILE (prices=...), in usd per million tokens, "
+    "or give a budget in tokens, like '2M tokens'"
+)
+
+
+class UnwatchableBudgetError(ConfigurationError):
+    """A budget in money for models whose prices are not known."""
+
+
+class Budget(NamedTuple):
+    """A limit in one unit; it holds for the whole run, earlier sessions included."""
+
+    amount: float
+    unit: Literal["usd", "tokens"]
+
+    @classmethod
+    def of(cls, text: str) -> "Budget":
+        """Read ``5usd``, ``$5``, ``500k tokens`` or ``2M tokens``."""
+        for form, unit in _FORMS:
+            if found := form.fullmatch(text.strip().lower()):
+                amount = float(re.sub("[,_]", "", found["amount"])) * _SCALES[found["scale"]]
+                if amount > 0:
+                    return cls(amount, "usd" if unit == "usd" else "tokens")
+        raise ConfigurationError(
+            f"budget is {text!r}; give money like 5usd or $5, or tokens like '2M tokens'"
+        )
+
+    def __str__(self) -> str:
+        return _dollars(self.amount) if self.unit == "usd" else f"{self.amount:,.0f} tokens"
+
+    def check_watchable(self, unpriced: Sequence[str]) -> None:
+        """Raise if the budget is in money, and the price of a model is not known."""
+        if self.unit == "usd" and unpriced:
+            raise UnwatchableBudgetError(
+                f"the budget of {self} cannot be watched, because the price of "
+                f"{' and '.join(map(repr, unpriced))} is not known{without_list()}; {WAYS_OUT}"
+            )
+
+    def objection(self, cost: float, tokens: int, *, priced: bool = False) -> str | None:
+        """Return why no more simulation should be started after so much was used, or None.
+
+        ``priced`` says that the prices are known, so that a cost of nothing is believed.
+        """
+        used = cost if self.unit == "usd" else tokens
+        if used >= self.amount:
+            spent = _dollars(cost) if self.unit == "usd" else f"{tokens:,} tokens"
+            return f"the budget of {self} is reached ({spent} used); give more to resume"
+        if self.unit == "usd" and tokens and not cost and not priced:
+            return (
+                f"the budget of {self} cannot be watched, because the models' prices are not "
+                f"known; {WAYS_OUT}"
+            )
+        return None
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:,.2f}" if amount >= 0.01 else f"${amount:.2g}"
+
+
+_ENOUGH = 5
+# What differs between two errors of one cause: names of tasks, numbers, addresses.
+_VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
+
+
+class EqualFailures:
+    """Notices if every simulation fails in the same way, ``earlier`` sessions included."""
+
+    def __init__(self, earlier: Iterable[SimulationLine] = ()) -> None:
+        self._seen: list[str] = []
+        self._worked = any(line.outcome != "error" for line in earlier)
+
+    def objection(self, line: SimulationLine) -> str | None:
+        """Return why no more simulation should be started after this one, or None."""
+        self._worked = self._worked or line.outcome != "error"
+        self._seen.append(f"{line.status} {_VARYING.sub('', line.error or '')}")
+        if self._worked or len(self._seen) < _ENOUGH or len(set(self._seen)) > 1:
+            return None
+        return (
+            f"the first {len(self._seen)} simulations all failed in the same way "
+            f"({line.status}): {line.error}; --no-retry-failed runs the others all the same"
+        )
 
 
 class RunWatch(BenchmarkCallback):

@@ -12,13 +12,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.formats.chat import calls_of, cost_and_usage, to_chat
 from maseval.benchmark.tau2.formats.message import (
     STOP,
     SpokenMessage,
     Tau2Message,
     assistant_message,
+    calls_of,
+    cost_and_usage,
     is_tool_call,
+    to_chat,
     user_message,
 )
 from maseval.benchmark.tau2.texts.original import Wording

@@ -24,8 +24,12 @@ from maseval.benchmark.tau2.domains.releases import (
 )
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
-from maseval.benchmark.tau2.formats.chat import messages_seen_by, to_history
-from maseval.benchmark.tau2.formats.message import assistant_message, user_message
+from maseval.benchmark.tau2.formats.message import (
+    assistant_message,
+    messages_seen_by,
+    to_history,
+    user_message,
+)
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.remote_state import DomainInUse, register_domains
 from maseval.benchmark.tau2.texts.original import ModelRole, Wording

@@ -18,13 +18,13 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, state_hash
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.domains.releases import release_of
-from maseval.benchmark.tau2.formats.chat import from_chat
 from maseval.benchmark.tau2.formats.message import (
     Requestor,
     Tau2Message,
     Tau2ToolCall,
     ToolMessage,
     assistant_message,
+    from_chat,
     user_message,
 )
 from maseval.benchmark.tau2.world.replay import ReplayError

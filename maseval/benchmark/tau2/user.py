@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from maseval.benchmark.tau2.data_loader import load_guidelines
-from maseval.benchmark.tau2.formats.chat import calls_of, cost_and_usage, to_history
 from maseval.benchmark.tau2.formats.message import (
     OUT_OF_SCOPE,
     STOP,
@@ -18,10 +17,13 @@ from maseval.benchmark.tau2.formats.message import (
     SpokenMessage,
     Tau2Message,
     assistant_message,
+    calls_of,
+    cost_and_usage,
     has_text,
     is_tool_call,
     is_user_stop,
     message_text,
+    to_history,
     user_message,
 )
 from maseval.benchmark.tau2.texts.original import Wording

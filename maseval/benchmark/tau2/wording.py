@@ -14,8 +14,7 @@ from typing import Any
 from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, Tau2DataError
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.releases import AnyVersion, release_named
-from maseval.benchmark.tau2.formats.chat import to_chat
-from maseval.benchmark.tau2.formats.message import Tau2Message
+from maseval.benchmark.tau2.formats.message import Tau2Message, to_chat
 from maseval.benchmark.tau2.texts.loading import kept_texts, load_texts
 from maseval.benchmark.tau2.texts.original import (
     Actions,

@@ -17,8 +17,8 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime
 
 from maseval.core.engine.process import switch_interval
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
-from maseval.core.entry_points import find_entry_points
 from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.lazy import find_entry_points
 from maseval.core.tracing import now
 
 RunRepetition = Callable[[Repetition], RepetitionResult]

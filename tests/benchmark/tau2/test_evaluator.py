@@ -6,7 +6,7 @@ from maseval.benchmark.tau2.conversation.recording import NoConversationError
 from maseval.benchmark.tau2.data_loader import load_tasks
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import RewardType, Tau2Evaluator, TerminationReason
-from maseval.benchmark.tau2.formats.chat import to_history
+from maseval.benchmark.tau2.formats.message import to_history
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError
 from maseval.core.scripted import ScriptedModelAdapter
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, task, todo_list

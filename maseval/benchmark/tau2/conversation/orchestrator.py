@@ -13,7 +13,6 @@ from typing import Literal
 from maseval.benchmark.tau2.agent import NobodyListensError
 from maseval.benchmark.tau2.conversation.participants import ConversationListener, Participant
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.formats.chat import messages_seen_by
 from maseval.benchmark.tau2.formats.message import (
     INITIAL_GREETING,
     SpokenMessage,
@@ -24,6 +23,7 @@ from maseval.benchmark.tau2.formats.message import (
     has_text,
     is_tool_call,
     is_user_stop,
+    messages_seen_by,
     tool_calls_of,
     user_message,
 )

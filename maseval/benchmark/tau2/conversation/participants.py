@@ -7,13 +7,13 @@ a framework calls the environment's tools while it works, and they record what i
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-from maseval.benchmark.tau2.formats.chat import to_chat
 from maseval.benchmark.tau2.formats.message import (
     STOP,
     SpokenMessage,
     Tau2Message,
     assistant_message,
     is_user_stop,
+    to_chat,
     user_message,
 )
 from maseval.core.event_loop import settle

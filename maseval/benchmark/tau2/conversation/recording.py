@@ -11,10 +11,10 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Protocol, cast, runtime_checkable
 
-from maseval.benchmark.tau2.formats.chat import from_chat
 from maseval.benchmark.tau2.formats.message import (
     Requestor,
     Tau2Message,
+    from_chat,
     is_tool_call,
     is_user_stop,
 )

@@ -13,8 +13,8 @@ from importlib.metadata import EntryPoint
 
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.faults import faults
-from maseval.core.entry_points import find_entry_points
 from maseval.core.exceptions import MASEvalError
+from maseval.core.lazy import find_entry_points
 
 GROUP = "maseval.domains"
 

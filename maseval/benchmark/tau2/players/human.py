@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.agent import MessageAgent, MessageAgentAdapter
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.formats.chat import messages_seen_by
 from maseval.benchmark.tau2.formats.message import (
     STOP,
     TRANSFER,
@@ -24,9 +23,10 @@ from maseval.benchmark.tau2.formats.message import (
     Tau2Message,
     Tau2ToolCall,
     assistant_message,
+    messages_seen_by,
     user_message,
 )
-from maseval.benchmark.tau2.players.scripts import make_call
+from maseval.benchmark.tau2.players.agent import make_call
 from maseval.benchmark.tau2.texts.prompts import scenario_text
 from maseval.benchmark.tau2.user import MessageUser
 from maseval.core.agent import HUMAN

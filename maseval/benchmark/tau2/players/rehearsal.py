@@ -9,8 +9,12 @@ from collections.abc import Iterator
 
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message, tool_calls_of
-from maseval.benchmark.tau2.players.agent import ScriptedAgent, make_agent
-from maseval.benchmark.tau2.players.scripts import DEFAULT_ERROR_RATE, Script
+from maseval.benchmark.tau2.players.agent import (
+    DEFAULT_ERROR_RATE,
+    Script,
+    ScriptedAgent,
+    make_agent,
+)
 from maseval.benchmark.tau2.world.trajectory import Trajectory
 from maseval.core import messages as chat
 from maseval.core.scripted import FixedReply, ScriptedModelAdapter, Tools

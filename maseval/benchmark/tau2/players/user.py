@@ -13,7 +13,7 @@ from maseval.benchmark.tau2.formats.message import (
     tool_calls_of,
     user_message,
 )
-from maseval.benchmark.tau2.players.scripts import GOODBYE, make_call, requests_in
+from maseval.benchmark.tau2.players.agent import GOODBYE, make_call, requests_in
 from maseval.benchmark.tau2.user import MessageUser
 from maseval.core.task import Task
 

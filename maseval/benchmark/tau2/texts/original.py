@@ -14,8 +14,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
-from maseval.benchmark.tau2.formats.chat import check_sendable
-from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, tool_calls_of
+from maseval.benchmark.tau2.formats.message import (
+    Tau2Message,
+    Tau2ToolCall,
+    check_sendable,
+    tool_calls_of,
+)
 from maseval.benchmark.tau2.texts.prompts import function_text
 from maseval.benchmark.tau2.texts.schemas import ToolSchema, describe_tools
 from maseval.benchmark.tau2.texts.texts import TextParts, Texts, ToolText, fill_parts

@@ -12,8 +12,7 @@ from typing import Any, Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from maseval.benchmark.tau2.domains.records import canonical_json
-from maseval.benchmark.tau2.formats.chat import from_chat
-from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message, Tau2ToolCall
+from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message, Tau2ToolCall, from_chat
 from maseval.core.exceptions import TaskFormatError
 from maseval.core.task import Task
 

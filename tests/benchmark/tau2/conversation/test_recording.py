@@ -7,7 +7,7 @@ from maseval.benchmark.tau2.conversation.recording import (
     ending_of,
     merge_conversation,
 )
-from maseval.benchmark.tau2.formats.chat import messages_seen_by, to_history
+from maseval.benchmark.tau2.formats.message import messages_seen_by, to_history
 
 GREETING = {"role": "assistant", "content": "Hi!"}
 

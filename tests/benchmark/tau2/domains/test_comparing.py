@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, field_serializer
 
-from maseval.benchmark.tau2.domains.base import DB
-from maseval.benchmark.tau2.domains.comparing import same_text
+from maseval.benchmark.tau2.domains.base import DB, same_text
 from maseval.benchmark.tau2.domains.records import Record, Table, canonical_json
 
 

@@ -21,7 +21,7 @@ from maseval.benchmark.tau2.conversation.continuation import beginning_until, ch
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.formats.message import Tau2Message
-from maseval.benchmark.tau2.players.scripts import PLAYERS
+from maseval.benchmark.tau2.players.agent import PLAYERS
 from maseval.benchmark.tau2.results import read_results
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.core.exceptions import ConfigurationError

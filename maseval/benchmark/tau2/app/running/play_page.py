@@ -21,7 +21,7 @@ from maseval.benchmark.tau2.app.running.tasks import tasks
 from maseval.benchmark.tau2.app.running.tool_forms import fields_of, read_form
 from maseval.benchmark.tau2.domains import domain_names
 from maseval.benchmark.tau2.formats.message import Tau2Message, tool_calls_of
-from maseval.benchmark.tau2.players.scripts import PLAYERS
+from maseval.benchmark.tau2.players.agent import PLAYERS
 from maseval.core.agent import HUMAN
 from maseval.core.exceptions import MASEvalError
 from maseval.view.api import Answers, Body, Query

@@ -115,8 +115,9 @@ class PreparedRun(FolderRun):
     def execute(self) -> RunResult:
         """Run the simulations that are missing in the folder."""
         options = self.options
-        if options.probe and self.missing():
-            probe(self.setup.probes)
+        probes = self.setup.probes
+        if options.probe and probes and self.missing():
+            probe(probes)
         with (
             ModelServer() if options.rehearse else nullcontext() as server,
             self.setup.agent_open(),

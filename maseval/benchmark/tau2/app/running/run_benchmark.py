@@ -155,8 +155,9 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         return {"player": agent, "error_rate": self.setup.error_rate}
 
     def keep_judgements_in(self, folder: Path) -> None:
-        """Keep the judge's replies in a run folder."""
-        self._judge_memory = JudgeMemory(memory_path(folder))
+        """Keep the judge's replies in a run folder, if there is a judge."""
+        if self.setup.judge is not None:
+            self._judge_memory = JudgeMemory(memory_path(folder))
 
     def notes(self) -> list[str]:
         """Return the notes on the finished run: on its rehearsal, and on its time limit."""
