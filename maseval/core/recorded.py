@@ -27,7 +27,8 @@ class Recorded:
     """A record of one form; ``raw`` is what was written. It is false if that is nothing."""
 
     def __init__(self, value: object) -> None:
-        self.raw: Shape = value if isinstance(value, MAPPINGS) else {}
+        given = value.raw if isinstance(value, Recorded) else value
+        self.raw: Shape = given if isinstance(given, MAPPINGS) else {}
 
     def __bool__(self) -> bool:
         return bool(self.raw)

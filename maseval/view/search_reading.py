@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from maseval.core.outcome import RecordedReport
-from maseval.core.report import Report
 from maseval.core.storage import strict_json
 from maseval.runs import Simulation
 from maseval.runs.config_file import LOG
@@ -22,9 +21,8 @@ _LABELLED_AT_ONCE = 20
 class LoggedReport(NamedTuple):
     """A report of a log, where it begins, and where the next line does."""
 
-    simulation: Simulation
     at: int
-    report: Report
+    report: RecordedReport
     end: int
 
 
@@ -76,9 +74,7 @@ def passages_at(library: Library, run: str, at: int) -> list[Passage]:
     if not path.is_dir():
         return list(passages_of(RecordedReport(library.run(run).source.report_at(at))))
     found = next(reports_from(path / LOG, at), None)
-    return (
-        [] if found is None or found.at != at else list(passages_of(RecordedReport(found.report)))
-    )
+    return [] if found is None or found.at != at else list(passages_of(found.report))
 
 
 def reports_from(log: Path, offset: int) -> Iterator[LoggedReport]:
@@ -89,21 +85,20 @@ def reports_from(log: Path, offset: int) -> Iterator[LoggedReport]:
             begin, offset = offset, offset + len(line)
             if not line.endswith(b"\n"):
                 return  # it is still being written
-            found = _report_in(line)
-            if found is not None:
-                yield LoggedReport(*found[:1], begin, found[1], offset)
+            if (report := _report_in(line)) is not None:
+                yield LoggedReport(begin, report, offset)
 
 
-def _report_in(line: bytes) -> tuple[Simulation, Report] | None:
+def _report_in(line: bytes) -> RecordedReport | None:
     try:
         record = strict_json.loads_object(line)
         if record["kind"] != "report":
             return None
-        simulation = simulation_of(record)
+        simulation_of(record)  # raises unless it is about one
         environment = RecordedReport(record).environment
         if "simulation" in environment:  # all that is said and done; the rest repeats it
             record["traces"] = {"environment": environment}
-        return simulation, report_of(record, {})
+        return RecordedReport(report_of(record, {}))
     except (ValueError, KeyError, IndexError, TypeError):
         return None
 
@@ -135,9 +130,7 @@ def _read_batch(index: SearchFile, run: str, log: Path) -> bool:
         index.note(run, Progress(file, begin))
         end = begin
         for found in reports_from(log, begin):
-            report = RecordedReport(found.report)
-            failed = report.kind in ("fail", "error")
-            index.add(run, found.simulation, found.at, passages_of(report), unlabelled=failed)
+            _add(index, run, found.at, found.report)
             end = found.end
             if end - begin > _BATCH:
                 break
@@ -155,9 +148,13 @@ def _read_results(library: Library, index: SearchFile, run: str, file: Path) -> 
         index.forget(run)
         index.note(run, Progress(now.st_ino, now.st_size))
         for at, report in enumerate(map(RecordedReport, reports)):
-            failed = report.kind in ("fail", "error")
-            index.add(run, Simulation(*report.key), at, passages_of(report), unlabelled=failed)
+            _add(index, run, at, report)
     return True
+
+
+def _add(index: SearchFile, run: str, at: int, report: RecordedReport) -> None:
+    failed = report.kind in ("fail", "error")
+    index.add(run, Simulation(*report.key), at, passages_of(report), unlabelled=failed)
 
 
 def _last_whole_line(log: Path, after: int) -> int:

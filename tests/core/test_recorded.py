@@ -54,6 +54,10 @@ def test_what_is_of_another_form_reads_as_nothing(wrong):
     assert not drawing.first
 
 
+def test_a_record_can_be_read_in_another_form():
+    assert Point(Drawing({"x": 1})).x == 1
+
+
 def test_a_part_is_read_when_it_is_first_asked_for_and_once():
     read = []
 

@@ -70,14 +70,6 @@ def _rate(value: object) -> float:
     return number(value) or 0.0
 
 
-class _SideCoverage(Recorded):
-    """The number of assertions of a side, of rows about them, and of those that decide nothing."""
-
-    assertions = Part(_whole)
-    rows = Part(_whole)
-    undecided = Part(_whole)
-
-
 class RecordedGoals(Recorded):
     """The verdict of a judge, as an evaluation has it."""
 
@@ -87,7 +79,7 @@ class RecordedGoals(Recorded):
     partial_gsr = Part(_rate, "overall_partial_gsr")
     rows = Part(list_of(mapping), "report")
     errors = Part(dict_of(text), "judge_errors")
-    coverage = Part(dict_of(_SideCoverage))
+    coverage = Part(dict_of(dict_of(_whole)))
 
     @classmethod
     def all_in(cls, report: RecordedReport) -> "list[RecordedGoals]":
@@ -163,10 +155,11 @@ def _problems(goals: RecordedGoals) -> Iterable[str]:
     for side, counts in goals.coverage.items():
         if side in goals.errors:
             continue
-        if counts.undecided:
-            yield f"{side} side: {counts.undecided} of {counts.rows} rows undecided"
-        if counts.rows < counts.assertions:
-            yield f"{side} side: {counts.rows} rows for {counts.assertions} assertions"
+        rows, asserted = counts.get("rows", 0), counts.get("assertions", 0)
+        if undecided := counts.get("undecided"):
+            yield f"{side} side: {undecided} of {rows} rows undecided"
+        if rows < asserted:
+            yield f"{side} side: {rows} rows for {asserted} assertions"
 
 
 def _means(scored: Sequence[RecordedReport]) -> dict[str, float]:
