@@ -10,7 +10,7 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.cli import completion
-from maseval.cli.command_line import FAILED
+from maseval.cli.command_line import FAILED, WRONG_USE
 from maseval.cli.completion import quietly
 from maseval.cli.console import counting, inert, money, print_json, stderr, stdout
 from maseval.cli.groups import examples
@@ -257,6 +257,10 @@ def gate(
     min_comparable: Annotated[
         float, typer.Option(help="Share of the tasks that must be comparable, in percent.")
     ] = 80.0,
+    allow_undecidable: Annotated[
+        bool,
+        typer.Option("--allow-undecidable", help="Pass where there are too few tasks to fail."),
+    ] = False,
     junit: Annotated[
         Path | None, typer.Option(help="Write JUnit XML to this file: a test for each task.")
     ] = None,
@@ -272,7 +276,7 @@ def gate(
     """Fail if a run is worse than its baseline beyond what chance explains.
 
     The exit code is 0 if it is not shown to be worse, 1 if it is, and 2 if the two cannot be
-    compared. Files are written in all but the last case.
+    compared, or are too small to show any loss. Files are written wherever they are compared.
     """
     from maseval.core.storage.files import write_bytes  # help must not load it
 
@@ -302,16 +306,22 @@ def gate(
     console.print(
         f"{main.name}: {main.first:.1%} before, {main.second:.1%} now, "
         f"[bold]{points(main.difference)}[/bold] percentage points{reach}, "
-        f"p {_p(main.test.p_value)}; {len(found.fell)} tasks fell, {len(found.rose)} rose",
+        f"p {_p(main.test.p_value)} (two-sided); {len(found.fell)} tasks fell, "
+        f"{len(found.rose)} rose",
         highlight=False,
         soft_wrap=True,
     )
-    worse = found.verdict == "worse"
-    console.print("[red]worse[/red]" if worse else "[green]not shown to be worse[/green]")
+    worse, undecided = found.verdict == "worse", found.objection is not None
+    if undecided:
+        console.print(f"[yellow]{inert(str(found.objection))}[/yellow]", soft_wrap=True)
+    else:
+        console.print("[red]worse[/red]" if worse else "[green]not shown to be worse[/green]")
     if as_json:
         print_json(found.to_dict())
     if worse:
         raise typer.Exit(FAILED)
+    if undecided and not allow_undecidable:
+        raise typer.Exit(WRONG_USE)
 
 
 def _p(value: float) -> str:

@@ -38,6 +38,18 @@ def test_the_exit_code_says_whether_a_run_is_worse(run: str, baseline: str, code
     assert maseval("gate", run, "--baseline", baseline).exit_code == code
 
 
+def test_too_few_tasks_to_fail_are_no_pass(tmp_path: Path) -> None:
+    for agent in ("gold", "noop"):
+        tau2.run(domain="library", agent=agent, num_tasks=3, output=tmp_path / agent)
+    words = ("gate", tmp_path / "noop", "--baseline", tmp_path / "gold")
+
+    refused = maseval(*words)
+    accepted = maseval(*words, "--allow-undecidable")
+
+    assert refused.exit_code == 2 and accepted.exit_code == 0
+    assert "cannot fail with fewer than" in refused.stdout
+
+
 @pytest.mark.parametrize("options", [("cut.json",), ("gold", "--junit", "runs")])
 def test_no_error_looks_like_a_verdict(folder: Path, options: tuple[str, ...]) -> None:
     (folder / "cut.json").write_text('{"simulations": [', "utf-8")

@@ -10,6 +10,8 @@ import os
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
 from typing import Literal
 from urllib.parse import quote
 
@@ -19,10 +21,12 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.stats import Comparison, Difference, Flip
+from maseval.stats.intervals import mean_interval
 from maseval.stats.planning import ALPHA, check_alpha
 from maseval.stats.trials import by_task
 
-GateVerdict = Literal["worse", "not worse"]
+GateVerdict = Literal["worse", "not worse", "undecidable"]
+"""``undecidable``: even if every task fell, so few could not show that the run is worse."""
 
 # A comment on GitHub holds 65,536 characters; a reader holds less.
 _MOST_TASKS = 20
@@ -63,11 +67,28 @@ class Gate:
 
     @property
     def verdict(self) -> GateVerdict:
-        """Return ``worse`` if both the test and the interval say so."""
+        """Return ``worse`` if both the test and the interval say so, where they could."""
         found = self.main
+        if found.tasks < self.fewest_tasks:
+            return "undecidable"
         lower = found.difference < 0 and found.test.p_value / 2 <= self.alpha
         beyond = found.interval is not None and found.interval.high < -self.margin
         return "worse" if lower and beyond else "not worse"
+
+    @cached_property
+    def fewest_tasks(self) -> int:
+        """The smallest number of tasks of which a loss of all is called worse."""
+        return next(number for number in count(2) if _shows_collapse(number, self))
+
+    @property
+    def objection(self) -> str | None:
+        """The reason why there is no verdict, in words; None if there is one."""
+        if self.verdict != "undecidable":
+            return None
+        return (
+            f"cannot fail with fewer than {self.fewest_tasks} tasks that differ, and there are "
+            f"{self.main.tasks}: run more tasks, or accept that with --allow-undecidable"
+        )
 
     @property
     def baseline(self) -> ComparedRun:
@@ -187,16 +208,27 @@ def gate(
     return Gate(found, found.two, margin, alpha)
 
 
+def _shows_collapse(tasks: int, gate: Gate) -> bool:
+    """Return whether a loss of every task would be called worse, if there were that many."""
+    span = mean_interval([-1.0] * tasks, 1 - 2 * gate.alpha, bounds=(-1.0, 1.0))
+    return 2.0**-tasks <= gate.alpha and span is not None and span.high < -gate.margin
+
+
+_HEADLINES: dict[GateVerdict, tuple[str, str]] = {
+    "worse": ("❌", "worse than"),
+    "not worse": ("✅", "not shown worse than"),
+    "undecidable": ("⚠️", "not judged against"),
+}
+
+
 def _headline(gate: Gate) -> str:
-    mark, words = (
-        ("❌", "worse than") if gate.verdict == "worse" else ("✅", "not shown worse than")
-    )
+    mark, words = _HEADLINES[gate.verdict]
     first, second = map(inline, gate.two.names)
     found = gate.main
     return (
         f"### {mark} {second} is {words} {first}\n\n"
         f"{found.name} {found.first:.1%} → **{found.second:.1%}**: {_difference(found)} percentage "
-        f"points on {found.tasks} tasks"
+        f"points on {found.tasks} tasks" + (f"\n\n{gate.objection}" if gate.objection else "")
     )
 
 
@@ -290,6 +322,8 @@ def _gate_case(gate: Gate) -> ET.Element:
     if gate.verdict == "worse":
         words = f"{found.first:.1%} before, {found.second:.1%} now, p = {found.test.p_value:.2g}"
         ET.SubElement(case, "failure", message=words)
+    elif gate.objection:
+        ET.SubElement(case, "skipped", message=gate.objection)
     return case
 
 

@@ -35,6 +35,34 @@ def test_a_run_that_fails_everything_is_worse(runs: dict[str, Path]) -> None:
     assert found.main.difference == -1 and len(found.fell) == 12 and not found.rose
 
 
+@pytest.mark.parametrize(
+    ("tasks", "verdict"), [(1, "undecidable"), (3, "undecidable"), (6, "worse")]
+)
+def test_a_collapse_that_could_not_be_shown_is_no_pass(
+    tmp_path: Path, tasks: int, verdict: str
+) -> None:
+    gold, noop = (
+        tau2.run(domain="library", agent=agent, num_tasks=tasks, output=tmp_path / agent).folder
+        for agent in ("gold", "noop")
+    )
+
+    found = gate(noop, gold)
+
+    assert found.verdict == verdict and found.fewest_tasks <= 6
+    assert not found.to_markdown().startswith("### ✅")
+    if verdict == "undecidable":
+        assert f"cannot fail with fewer than {found.fewest_tasks} tasks" in found.to_markdown()
+        assert b"<skipped" in found.to_junit()
+
+
+def test_the_fewest_tasks_depend_on_the_risk_and_the_margin(runs: dict[str, Path]) -> None:
+    strict, usual, wide = (
+        gate(runs["noop"], runs["gold"], **options).fewest_tasks
+        for options in ({"alpha": 0.001}, {}, {"margin": 0.5})
+    )
+    assert usual < strict and usual < wide
+
+
 def test_a_loss_within_chance_is_not_worse(runs: dict[str, Path]) -> None:
     found = gate(runs["noisy"], runs["gold"])
     assert found.main.difference < 0
@@ -68,7 +96,7 @@ def test_an_incomplete_run_is_refused_unless_it_is_wanted(
     part = tmp_path / "part"
     shutil.copytree(runs["gold"], part)
     lines = (part / LOG).read_bytes().splitlines(keepends=True)
-    (part / LOG).write_bytes(b"".join(lines[:12]))
+    (part / LOG).write_bytes(b"".join(lines[:18]))
     (part / "seal.json").unlink()  # as after a kill
     with pytest.raises(IncompleteRunError, match="--allow-incomplete"):
         gate(part, runs["gold"])
