@@ -1,5 +1,7 @@
 import hashlib
 import json
+import os
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -8,6 +10,7 @@ from maseval.benchmark.tau2.data_loader import (
     BASE_SPLIT_COUNTS,
     TASK_SPLITS,
     VALID_DOMAINS,
+    ChecksumError,
     MissingTasksError,
     UnknownSplitError,
     UnknownTaskError,
@@ -331,3 +334,17 @@ def test_another_model_id_is_refused_and_then_no_task_is_changed(taken, role):
 def test_a_frozen_task_is_not_changed():
     with pytest.raises(TaskFrozenError):
         configure_model_ids([Task("a").freeze()], user_model_id="u")
+
+
+@needs_data
+def test_tasks_that_were_edited_are_refused_though_size_and_time_were_kept(tau2_data, tmp_path):
+    shutil.copytree(tau2_data / "domains" / "airline", tmp_path / "domains" / "airline")
+    tasks = tmp_path / "domains" / "airline" / "tasks.json"
+    assert len(load_tasks("airline", data_dir=tmp_path)) == 50
+    state, content = tasks.stat(), tasks.read_text()
+    tasks.write_text(content.replace(" the ", " teh ", 1))
+    os.utime(tasks, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert (tasks.stat().st_size, tasks.stat().st_mtime_ns) == (state.st_size, state.st_mtime_ns)
+
+    with pytest.raises(ChecksumError, match=r"tasks\.json is not the file of the benchmark"):
+        load_tasks("airline", data_dir=tmp_path)

@@ -318,7 +318,7 @@ def unknown_endings(found: RescoredRecord) -> Iterator[Cause]:
             f"{share_of(stopped, found)} say they ended with {_endings_of(stopped)}, but their "
             "last message is the user's stop; they count as failures",
         )
-    relabelled = [each for each in found.simulations if each.relabelled]
+    relabelled = [each for each in found.simulations if each.is_relabelled]
     if relabelled:
         statuses = some_of({each.shown.status: None for each in relabelled if each.shown})
         yield Cause(
@@ -482,7 +482,7 @@ def unlisted_tasks(found: RescoredRecord) -> Iterator[Cause]:
 def alike_simulations(found: RescoredRecord) -> Iterator[Cause]:
     """Yield cautions for conversations that are too much alike, or texts that are too long."""
     identities = [each.identity for each in found.simulations]
-    pairs = list(near_copies(identities)) if found.sampled else []
+    pairs = list(near_copies(identities)) if found.has_model else []
     if pairs:
         named = (f"{copy.where} is like {original.where}" for original, copy in pairs)
         yield Cause(
@@ -503,7 +503,7 @@ def alike_simulations(found: RescoredRecord) -> Iterator[Cause]:
         )
     fingerprints = Counter((i.domain, i.task_id, i.fingerprint) for i in identities if i.talks)
     repeats = sum(fingerprints.values()) - len(fingerprints)
-    if found.record.name is not None and found.record.scripted and not found.sampled and repeats:
+    if found.record.name is not None and found.record.scripted and not found.has_model and repeats:
         yield Cause(
             "no language model",
             f"the file names no model on either side, and {repeats} of {len(identities)} "

@@ -198,7 +198,7 @@ class RescoredRecord:
         return [slot for slot in self.slots if slot not in self.by_slot]
 
     @cached_property
-    def sampled(self) -> bool:
+    def has_model(self) -> bool:
         """True if a language model took part, as the record says or as its messages show."""
         paid = any(each.identity.paid for each in self.simulations)
         return self.record.scripted is False or (self.record.scripted is True and paid)
@@ -215,7 +215,7 @@ class RescoredRecord:
             keys: list[tuple[str, ...]] = []
             if each.identity.id:
                 keys.append(("id", each.identity.id))
-            if self.sampled and each.identity.talks and not each.problem:
+            if self.has_model and each.identity.talks and not each.problem:
                 keys.append(("content", each.slot.task_id, each.identity.fingerprint))
             for key in keys:
                 if originals.setdefault(key, each) is not each:

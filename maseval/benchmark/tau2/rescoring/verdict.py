@@ -107,7 +107,7 @@ class RescoredSimulation:
         return stops and self.problem is None and not self.identity.stopped
 
     @property
-    def relabelled(self) -> bool:
+    def is_relabelled(self) -> bool:
         """True if a report calls it an accident, though the user ended the conversation."""
         return (
             self.shown is not None
@@ -121,7 +121,7 @@ class RescoredSimulation:
         """The difference between the recorded verdict and the recomputed one; None if it holds."""
         if self.contradiction:
             return self.contradiction
-        if self.relabelled and self.shown is not None:
+        if self.is_relabelled and self.shown is not None:
             return f"recorded as {self.shown.status}, but its last message is the user's stop"
         return self.differences[0] if self.differences else None
 
