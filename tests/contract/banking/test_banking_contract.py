@@ -118,12 +118,16 @@ def of_sequence(sequence: dict[str, Any], domain, folder) -> Iterator[str]:
     if sequence["agent_data"]:
         world.initialize({"agent_data": sequence["agent_data"]}, None)
     where = f"sequence {sequence['seq']} ({sequence['label']})"
-    if world.get_db_hash() != sequence["init_agent_db_hash"]:
+    state = world.tools.db.state()
+    digest = state_hash(state)
+    if digest != sequence["init_agent_db_hash"]:
         yield f"{where}: begins elsewhere"
     for step in sequence["steps"]:
         call = {"id": "", "name": step["tool"], "arguments": step["arguments"]}
         answer = world.respond({**call, "requestor": step["requestor"]})
-        found = (answer["content"], answer["error"], world.get_db_hash())
+        before, state = state, world.tools.db.state()
+        digest = digest if state == before else state_hash(state)
+        found = (answer["content"], answer["error"], digest)
         if found != (step["content"], step["error"], step["agent_db_hash"]):
             yield f"{where}, step {step['step']}: {step['tool']}({step['arguments']}) {found}"
         kit = world.tools if step["requestor"] == "assistant" else world.user_tools
