@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 from typer.main import get_command
@@ -37,9 +38,14 @@ COMMANDS = [
 ]
 
 
+@cache
+def help_of(*command):
+    return maseval(*command, "--help")
+
+
 @pytest.mark.parametrize("command", [(), *COMMANDS], ids=" ".join)
 def test_help_teaches_by_examples(command):
-    result = maseval(*command, "--help")
+    result = help_of(*command)
 
     _, examples = result.stdout.split("Examples")
     assert result.exit_code == 0
@@ -56,19 +62,19 @@ def test_help_teaches_by_examples(command):
     ],
 )
 def test_every_option_of_a_run_is_in_its_help(option):
-    assert option in maseval("tau2", "run", "--help").stdout
+    assert option in help_of("tau2", "run").stdout
 
 
 @pytest.mark.parametrize("alias", ["--num-trials", "--agent-llm ", "--save-to", "--task-ids"])
 def test_habits_of_tau2_bench_do_not_crowd_the_help(alias):
-    options = maseval("tau2", "run", "--help").stdout.split("Options")[1]
+    options = help_of("tau2", "run").stdout.split("Options")[1]
 
     assert alias not in options
 
 
 @pytest.mark.parametrize("command", [(), *COMMANDS], ids=" ".join)
 def test_a_flag_is_shown_as_a_flag(command):
-    shown = maseval(*command, "--help").stdout
+    shown = help_of(*command).stdout
 
     assert "<bool>" not in shown and "BOOLEAN" not in shown
 
@@ -104,7 +110,7 @@ def test_the_help_of_a_group_loads_none_of_its_commands(command):
 @pytest.mark.parametrize("group", [[], ["tau2"], ["macs"]], ids=str)
 def test_a_group_describes_its_commands_as_they_describe_themselves(group, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
-    listed = maseval(*group, "--help").stdout
+    listed = help_of(*group).stdout
 
     command = get_command(app)
     for name in group:
