@@ -29,7 +29,7 @@ from maseval.core.scoring_options import ScoringOptions
 from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.config_file import LOG
-from maseval.runs.folder import Recording
+from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import RunCheck, VerdictCheck, VerdictChecker
 from maseval.stats import Outcome, outcomes_of
 from maseval.stats.failure_labels import Label, Labelled, LabelSummary, summarise_labels

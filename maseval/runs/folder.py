@@ -8,11 +8,10 @@ is the end of the log when the last session closed, by which a log that was cut 
 
 import logging
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
 
 from maseval.core.outcome import Score
 from maseval.core.recorded import mapping
@@ -27,13 +26,11 @@ from maseval.core.storage.records import (
 )
 from maseval.core.storage.redaction import Secrets
 from maseval.core.tracing import now
-from maseval.core.words import excerpt
-from maseval.runs.chain import BEGINNING, LINK, Link, Seal, lines_of
+from maseval.runs.chain import BEGINNING, LINK, Link, Seal
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.config_file import (
     LOCK,
     LOG,
-    StoredConfig,
     check_same_run,
     check_usable,
     create,
@@ -47,18 +44,18 @@ from maseval.runs.exceptions import (
     check_regular,
     writing,
 )
-from maseval.runs.lock import FolderLock, holder_of
+from maseval.runs.lock import FolderLock
 from maseval.runs.log import (
     DamagedRecord,
     LogContents,
     SessionEnd,
     config_record,
     contents_of,
-    damage_in_words,
     report_in,
     shared_id,
 )
-from maseval.runs.report_line import check_report, report_record, simulation_of
+from maseval.runs.recording import is_waiting, notes_on_folder, rescued_reports
+from maseval.runs.report_line import report_record, simulation_of
 
 logger = logging.getLogger(__name__)
 
@@ -274,10 +271,10 @@ class RunFolder:
     def _adopt(self, path: Path) -> tuple[list[Simulation], bool]:
         """Add the reports of a file; return those added, and whether all could be read."""
         adopted, whole = [], True
-        for record in _rescued_reports(path):
+        for record in rescued_reports(path):
             if record is None:
                 whole = False
-            elif _is_waiting(record, self):
+            elif is_waiting(record, self):
                 simulation = simulation_of(record)
                 offset = self._append(self._open_writer(), record)
                 self._contents.place(simulation, offset, record["status"])
@@ -433,67 +430,3 @@ class RunFolder:
         for damage in self.damaged:
             message = "%s, %s; what is not intact counts as not finished"
             logger.warning(message, self.log, damage)
-
-
-def _rescued_reports(path: Path) -> Iterator[dict[str, Any] | None]:
-    """Yield the reports that were kept in a file; None, and a warning, for lines that are none."""
-    for line in lines_of(path):
-        try:
-            record = strict_json.loads_object(line.text)
-            check_report(record)
-        except (ValueError, KeyError, TypeError) as error:
-            message = "%s, line %d is not a report and stays there: %s"
-            logger.warning(message, path, line.row, excerpt(error))
-            yield None
-        else:
-            yield record
-
-
-def _is_waiting(record: Mapping[str, Any], run: "Recording") -> bool:
-    """Return True if a rescued report is the latest on a simulation of the run."""
-    simulation = simulation_of(record)
-    if simulation not in run.recorded:
-        return simulation in run.planned
-    recorded = run.report(simulation)
-    begun, before = str(record.get("started_at") or ""), str(recorded.get("started_at") or "")
-    # A conversation that was evaluated again keeps the time at which it began.
-    failed = TaskExecutionStatus.EVALUATION_FAILED.value
-    judged = begun == before and recorded["status"] == failed != record["status"]
-    return judged or begun > before
-
-
-def notes_on_folder(run: "Recording", stored: StoredConfig, *, torn: bool = False) -> list[str]:
-    """Return sentences on what is damaged, missing or waiting in a run folder."""
-    notes = [stored.problem] if stored.problem else []
-    if damage := damage_in_words(run.damaged):
-        count = sum(one in run.recorded for one in run.planned)
-        notes.append(
-            f"{damage}; {count} of {len(run.planned)} planned simulations are recorded, and "
-            "resuming the run makes the others"
-        )
-    elif torn and holder_of(run.path / LOCK) is None:
-        notes.append("the last line of its log is cut off, as after a kill, and does not count")
-    for path in rescued_files(run.path / LOG, stored.id):
-        found = [each for each in _rescued_reports(path) if each and _is_waiting(each, run)]
-        if found:
-            were = "report was" if len(found) == 1 else "reports were"
-            words = f"{len(found)} more {were} rescued to {path}"
-            notes.append(f"{words}; resuming the run takes over what is there")
-    return notes
-
-
-class Recording(Protocol):
-    """A run that can be read: a ``RunFolder``, or a results file that reads like one."""
-
-    @property
-    def path(self) -> Path: ...
-    @property
-    def config(self) -> RunConfig: ...
-    @property
-    def damaged(self) -> Sequence[DamagedRecord]: ...
-    @property
-    def planned(self) -> Collection[Simulation]: ...
-    @property
-    def recorded(self) -> Collection[Simulation]: ...
-    def reports(self) -> Iterator[Report]: ...
-    def report(self, simulation: Simulation) -> Report: ...

@@ -19,8 +19,8 @@ from maseval.runs import Simulation
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOG, read_config
 from maseval.runs.exceptions import RunFolderError
-from maseval.runs.folder import Recording, notes_on_folder
 from maseval.runs.log import DamagedRecord, ReportPlace, report_in
+from maseval.runs.recording import Recording, notes_on_folder
 from maseval.runs.verdict_check import UNCONFIRMED, RunCheck, VerdictCheck, VerdictChecker
 from maseval.stats.summary import summarise
 from maseval.view.exceptions import NothingThereError

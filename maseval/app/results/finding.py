@@ -10,7 +10,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder, Simulation, default_root, list_runs
 from maseval.runs.config_file import is_run_folder
-from maseval.runs.folder import Recording
+from maseval.runs.recording import Recording
 
 LAST = "last"
 # A report names its repetition at its start.

@@ -14,7 +14,7 @@ from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.files import write_bytes
 from maseval.interface.cairosvg import picture_of
 from maseval.report.results import well_formed
-from maseval.runs.folder import Recording
+from maseval.runs.recording import Recording
 from maseval.stats import Outcome, label_bars, pass_curves, summarise, trial_map
 from maseval.stats.failure_labels import LabelSummary
 from maseval.stats.plots.svg import in_plain_colours

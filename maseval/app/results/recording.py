@@ -8,7 +8,7 @@ from maseval.core.outcome import RecordedReport, SimulationLine
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.runs import Simulation
-from maseval.runs.folder import Recording
+from maseval.runs.recording import Recording
 
 
 def lines_of(folder: Recording) -> list[SimulationLine]:

@@ -30,7 +30,7 @@ from maseval.core.outcome import RecordedReport, TaskKey
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.report import write_report
 from maseval.runs import Simulation
-from maseval.runs.folder import Recording
+from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import UNCONFIRMED, VerdictCheck
 
 

@@ -24,8 +24,8 @@ from maseval.report.checks import shown_verdicts, state_changes
 from maseval.report.conversation import conversation
 from maseval.runs import Annotations, Simulation
 from maseval.runs.annotations import annotations_or_problem
-from maseval.runs.folder import Recording
 from maseval.runs.live import WorkerHistory
+from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictCheck
 from maseval.stats.failure_labels import LabelSummary
 

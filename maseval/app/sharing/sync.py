@@ -29,7 +29,7 @@ from maseval.interface.trackers.tracked_run import (
     tasks_of,
 )
 from maseval.runs import RunFolder
-from maseval.runs.folder import Recording
+from maseval.runs.recording import Recording
 from maseval.stats import Estimate
 
 _NOT_PARAMETERS = ("tasks", "data")

@@ -19,7 +19,7 @@ from maseval.runs import (
     change_tags,
     read_annotations,
 )
-from maseval.runs.folder import Recording
+from maseval.runs.recording import Recording
 from maseval.view.api import Answers, Body, Query, required_parts
 from maseval.view.exceptions import BadRequestError, NothingThereError
 from maseval.view.library import Library

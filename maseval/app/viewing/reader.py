@@ -14,7 +14,7 @@ from maseval.core.recorded import Shape
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.index import Entry, TaskFindings
-from maseval.runs.folder import Recording
+from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictChecker
 from maseval.view.viewed import Overview, RunReader
 

@@ -29,7 +29,7 @@ from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder
-from maseval.runs.folder import Recording
+from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictChecker
 
 

@@ -40,7 +40,7 @@ from maseval.core.recorded import whole_number
 from maseval.core.report import Report
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.config_file import is_run_folder
-from maseval.runs.folder import Recording
+from maseval.runs.recording import Recording
 
 _SETUP = ("agent", "user", "max_steps", "max_errors", "seed", "trials")
 

@@ -38,7 +38,7 @@ from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
-from maseval.runs.folder import Recording
+from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictChecker
 
 # The severities of audit findings that may change the meaning of a verdict.

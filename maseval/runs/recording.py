@@ -1,0 +1,83 @@
+"""Recorded runs as readers see them, and what is damaged, missing or waiting in their folders."""
+
+import logging
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.storage import strict_json
+from maseval.core.storage.records import rescued_files
+from maseval.core.words import excerpt
+from maseval.runs.chain import lines_of
+from maseval.runs.config import RunConfig, Simulation
+from maseval.runs.config_file import LOCK, LOG, StoredConfig
+from maseval.runs.lock import holder_of
+from maseval.runs.log import DamagedRecord, damage_in_words
+from maseval.runs.report_line import check_report, simulation_of
+
+logger = logging.getLogger(__name__)
+
+
+class Recording(Protocol):
+    """A run that can be read: a ``RunFolder``, or a results file that reads like one."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def config(self) -> RunConfig: ...
+    @property
+    def damaged(self) -> Sequence[DamagedRecord]: ...
+    @property
+    def planned(self) -> Collection[Simulation]: ...
+    @property
+    def recorded(self) -> Collection[Simulation]: ...
+    def reports(self) -> Iterator[Report]: ...
+    def report(self, simulation: Simulation) -> Report: ...
+
+
+def rescued_reports(path: Path) -> Iterator[dict[str, Any] | None]:
+    """Yield the reports that were kept in a file; None, and a warning, for lines that are none."""
+    for line in lines_of(path):
+        try:
+            record = strict_json.loads_object(line.text)
+            check_report(record)
+        except (ValueError, KeyError, TypeError) as error:
+            message = "%s, line %d is not a report and stays there: %s"
+            logger.warning(message, path, line.row, excerpt(error))
+            yield None
+        else:
+            yield record
+
+
+def is_waiting(record: Mapping[str, Any], run: Recording) -> bool:
+    """Return True if a rescued report is the latest on a simulation of the run."""
+    simulation = simulation_of(record)
+    if simulation not in run.recorded:
+        return simulation in run.planned
+    recorded = run.report(simulation)
+    begun, before = str(record.get("started_at") or ""), str(recorded.get("started_at") or "")
+    # A conversation that was evaluated again keeps the time at which it began.
+    failed = TaskExecutionStatus.EVALUATION_FAILED.value
+    judged = begun == before and recorded["status"] == failed != record["status"]
+    return judged or begun > before
+
+
+def notes_on_folder(run: Recording, stored: StoredConfig, *, torn: bool = False) -> list[str]:
+    """Return sentences on what is damaged, missing or waiting in a run folder."""
+    notes = [stored.problem] if stored.problem else []
+    if damage := damage_in_words(run.damaged):
+        count = sum(one in run.recorded for one in run.planned)
+        notes.append(
+            f"{damage}; {count} of {len(run.planned)} planned simulations are recorded, and "
+            "resuming the run makes the others"
+        )
+    elif torn and holder_of(run.path / LOCK) is None:
+        notes.append("the last line of its log is cut off, as after a kill, and does not count")
+    for path in rescued_files(run.path / LOG, stored.id):
+        found = [each for each in rescued_reports(path) if each and is_waiting(each, run)]
+        if found:
+            were = "report was" if len(found) == 1 else "reports were"
+            words = f"{len(found)} more {were} rescued to {path}"
+            notes.append(f"{words}; resuming the run takes over what is there")
+    return notes
