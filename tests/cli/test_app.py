@@ -110,7 +110,7 @@ def test_the_help_of_a_group_loads_none_of_its_commands(command):
 @pytest.mark.parametrize("group", [[], ["tau2"], ["macs"]], ids=str)
 def test_a_group_describes_its_commands_as_they_describe_themselves(group, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
-    listed = help_of(*group).stdout
+    listed = maseval(*group, "--help").stdout
 
     command = get_command(app)
     for name in group:
