@@ -160,3 +160,15 @@ def test_the_viewer_marks_a_forged_run_in_the_background(forged, honest):
     assert "recorded verdicts do not hold" in index["results"]["notes"][0]
     marked = ["record: verdict does not hold" in each["labels"] for each in index["simulations"]]
     assert sum(marked) == len(failures(honest))
+
+
+def test_simulations_of_another_run_are_found_by_their_seeds(tmp_path):
+    options = {"domain": "library", "agent": "noisy", "num_tasks": 1, "trials": 2}
+    run = tau2.run(**options, seed=5, output=tmp_path / "runs" / "run")
+    (honest,) = tau2.score([run.folder])
+    forge_run(run.folder, lambda report: report.update(seed=6))
+    (swapped,) = tau2.score([run.folder])
+
+    assert "foreign seeds" not in {cause.kind for cause in honest.causes}
+    assert "foreign seeds" in {cause.kind for cause in swapped.causes}
+    assert not swapped.agrees
