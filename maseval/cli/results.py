@@ -130,7 +130,7 @@ def stacked_estimate(value: Estimate | None) -> str:
 
 def _counts(score: DomainScore, between: str = " ") -> str:
     text = f"{score.verdicts}/{score.planned}"
-    return f"{text}{between}[red]({score.failed} failed)[/red]" if score.failed else text
+    return f"{text}{between}[red]({score.failed} unfinished)[/red]" if score.failed else text
 
 
 def consumption_of(summary: RunSummary, config: Mapping[str, object]) -> str:

@@ -107,7 +107,7 @@ def _print_below_each_other(found: Sequence[RunState], console: Console) -> None
 
 def _facts(state: RunState) -> dict[str, str]:
     colour, config = _COLOURS[state.state], state.config or {}
-    failed = f" [red]({state.failed} failed)[/red]" if state.failed else ""
+    failed = f" [red]({state.failed} unfinished)[/red]" if state.failed else ""
     facts = (
         f"[{colour}]{inert(_state(state))}[/{colour}]",
         f"{state.done}/{state.planned}{failed}",

@@ -61,7 +61,7 @@ def test_no_number_is_ever_cut(trials, width):
     for k in {1, 2, 4, min(8, trials), trials}:
         assert shown.count(f"{1 / k:.1%}") >= 4
         assert len(re.findall(rf"\b{50 / k:.1f}(-|, )100\.0\b", shown)) >= 4
-    assert shown.count("11120/11120") == 4 and shown.count("(3 failed)") == 4
+    assert shown.count("11120/11120") == 4 and shown.count("(3 unfinished)") == 4
 
 
 def test_what_is_not_shown_is_announced():
@@ -73,7 +73,7 @@ def test_what_is_not_shown_is_announced():
 
 
 def test_failed_simulations_are_shown_apart():
-    assert "(3 failed)" in drawn(scores(summary("retail", failed=3), 150), 150)
+    assert "(3 unfinished)" in drawn(scores(summary("retail", failed=3), 150), 150)
 
 
 def test_a_price_that_is_not_known_is_not_zero():

@@ -166,7 +166,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         ended = f"{self._timeouts} simulations were ended by the limit of {self.timeout:g} s"
         return [
             *self.rehearsal.notes(),
-            f"{ended}, and count as not passed; --timeout 0 sets no limit, as tau2-bench does",
+            f"{ended}, and have no verdict; --timeout 0 sets no limit, as tau2-bench does",
         ]
 
     def turn(self, simulation: Simulation) -> tuple[str, float] | None:
