@@ -164,7 +164,7 @@ def test_every_text_says_how_many_have_a_verdict(case, whole, tmp_path):
     assert any(words in note for note in page)
     assert re.sub(r" \(.*?\)", "", score.shortfall) == numbers
     assert numbers in tau2.certify(case, partial=True).certificate.text()
-    assert gate(case, whole, allow_incomplete=True).verdict == "not worse"
+    assert gate(case, whole, allow_incomplete=True).verdict != "worse"
     assert maseval("gate", case, "--baseline", whole).exit_code == 2
 
 
