@@ -1,4 +1,4 @@
-"""What is loaded when it is used: the names of our packages, and what other packages offer.
+"""Names of our packages, and what other packages offer, are loaded when they are used.
 
 So importing one of ours stays light. Its names are listed once, in the ``__init__.pyi`` beside the
 package's ``__init__.py``: the type checker reads it as it is, and the package takes what it offers

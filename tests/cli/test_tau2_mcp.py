@@ -275,7 +275,7 @@ def test_after_an_interruption_the_same_command_plays_it_again(number, tmp_path)
     _, errors = process.communicate(timeout=300)
 
     assert process.returncode == 3
-    assert "Incomplete (interrupted): 1 of 1 simulations have no result" in errors
+    assert "Incomplete (interrupted): 1 of 1 simulations have no verdict" in errors
     assert report_in("run")["status"] == "unknown_execution_error"
 
     (_, closing), _ = played(solve)

@@ -88,17 +88,23 @@ def test_the_next_start_takes_over_what_a_full_disk_sent_to_the_temporary_folder
     assert os.listdir(tmp_path / "scratch") == []
 
 
-def test_an_older_rescued_report_and_those_of_another_run_are_left_alone(tmp_path, full_disk):
+def test_an_older_rescued_report_and_those_of_another_run_are_left_alone(tmp_path):
     one, other = (tmp_path / name for name in ("run", "other"))
-    with RunFolder.open(one, config("a")) as folder:
-        rescue = Rescue(folder.log / "nowhere", folder.id)
+    for path in (one, other):
+        RunFolder.open(path, config("a", "b")).close()
+    with RunFolder.open(one, config("a", "b")) as folder:
         folder.append(report("a", started_at="2025-01-02T00:00:00", final_answer="later"))
-        rescue.keep(folder.whole_record(report("a")), OSError("full"))
+        older, new = report("a", started_at="2025-01-01T00:00:00"), report("b")
+        rescue = Rescue(folder.log, folder.id)
+        for each in (older, new):
+            rescue.keep(folder.whole_record(each), OSError("full"))
         rescue.close()
 
     for path in (one, other):
-        assert RunFolder.open(path, config("a")).close() is None
-    assert [each["final_answer"] for each in RunFolder.read(one).reports()] == ["later"]
+        RunFolder.open(path, config("a", "b")).close()
+
+    found = {each["task_id"]: each["final_answer"] for each in RunFolder.read(one).reports()}
+    assert found == {"a": "later", "b": new["final_answer"]}
     assert list(RunFolder.read(other).reports()) == []
 
 

@@ -414,7 +414,7 @@ def test_a_report_carries_what_is_needed_to_compute_it_again(room):
     rules = report["config"]["benchmark"]["tau2"]
     assert rules["rules"] == "tau2-bench v0.2.0"
     assert (rules["mode"], rules["max_steps"]) == ("normal", 200)
-    assert set(rules["data"]["room"]) == {"db.json", "user_db.json", "tasks.json", "policy"}
+    assert set(rules["data"]["room"]) == {"db.json", "user_db.json", "tasks", "policy"}
     assert report["seed"] == 3
     seeds = report["config"]["seeding"]["seed_generator"]["seeds"]
     models = report["config"]["models"]

@@ -106,7 +106,7 @@ def _splits(
     }
 
 
-class ShownVerdict(NamedTuple):
+class PrintedVerdict(NamedTuple):
     """The verdict of a report as ``show`` and the viewer print it, whatever its checks say."""
 
     status: str
@@ -132,7 +132,7 @@ class RecordItem(NamedTuple):
     problem: str | None = None
     version: str | None = None
     wording: str | None = None
-    shown: ShownVerdict | None = None
+    shown: PrintedVerdict | None = None
 
 
 @dataclass
@@ -310,7 +310,7 @@ def _of_report(report: Report, domain: Domain | None, whole: SimulationRecord) -
     whole.version_from = BY_RUN if whole.version_from == BY_DEFAULT else whole.version_from
     version = parsed.release.name
     simulation = simulation_of(report)
-    shown = ShownVerdict(str(report["status"]), parsed.kind, parsed.reward)
+    shown = PrintedVerdict(str(report["status"]), parsed.kind, parsed.reward)
     if isinstance(simulation, Omitted):
         # The user's stop shows that it was no accident, whatever the record calls it.
         last = (cast("Tau2Message", each.raw) for each in parsed.simulation.messages[-1:])
@@ -338,7 +338,7 @@ def _of_report(report: Report, domain: Domain | None, whole: SimulationRecord) -
     )
 
 
-def _shown_reward(shown: ShownVerdict) -> Mapping[str, Any] | None:
+def _shown_reward(shown: PrintedVerdict) -> Mapping[str, Any] | None:
     """Return the verdict of a report whose checks are not there: it is compared all the same."""
     if shown.kind not in ("pass", "fail"):
         return None

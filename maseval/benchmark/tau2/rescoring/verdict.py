@@ -9,7 +9,7 @@ from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains.releases import release_named, release_of
 from maseval.benchmark.tau2.explain.findings import ReplayFault, replay_fault
 from maseval.benchmark.tau2.formats.simulation import RewardInfo, TerminationReason
-from maseval.benchmark.tau2.rescoring.record import PlannedTrial, RecordItem, ShownVerdict
+from maseval.benchmark.tau2.rescoring.record import PlannedTrial, PrintedVerdict, RecordItem
 from maseval.benchmark.tau2.rescoring.suspicion import SimulationIdentity
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
@@ -62,7 +62,7 @@ class RescoredSimulation:
     version: str | None = None
     asks_judge: bool = False
     unread_reply: str | None = None
-    shown: ShownVerdict | None = None
+    shown: PrintedVerdict | None = None
 
     @property
     def passed(self) -> bool:
@@ -232,7 +232,7 @@ def compare_verdicts(item: RecordItem, new: NewVerdict) -> dict[str, Any]:
     }
 
 
-def _shown_differences(shown: ShownVerdict | None, found: RewardInfo | None) -> Iterator[str]:
+def _shown_differences(shown: PrintedVerdict | None, found: RewardInfo | None) -> Iterator[str]:
     """Yield the difference between what a report shows and the new verdict."""
     if shown is None or found is None or shown.kind not in ("pass", "fail"):
         return

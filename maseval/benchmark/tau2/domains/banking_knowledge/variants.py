@@ -51,7 +51,7 @@ class NotReadyError(MASEvalError, RuntimeError):
 
 
 class KnowledgeToolsPlain(KnowledgeTools):
-    """What the bank's assistant may do; it cannot search."""
+    """The tools of a bank's assistant that cannot search."""
 
 
 class KnowledgeVariant(NamedTuple):
