@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from maseval.core.exceptions import MASEvalError
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import SUFFIX, json_bytes, sync_folder, write_bytes
 from maseval.core.tracing import now
@@ -80,7 +81,7 @@ def read_config(folder: Path) -> StoredConfig:
     return of_log._replace(problem=problem)
 
 
-class _LostConfigError(Exception):
+class _LostConfigError(MASEvalError):
     """The file is missing, damaged or edited."""
 
     def __init__(self, problem: str, refusal: str) -> None:

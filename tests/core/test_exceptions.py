@@ -69,6 +69,7 @@ def test_every_error_carries_message_component_and_details(name):
 
 OUTSIDE_THE_TREE = {
     "maseval.interface.agents.camel_library.Escape": "CAMEL would catch any Exception",
+    "maseval.cli.command_line.InterruptedRun": "how a command ends, with its exit code",
 }
 
 
