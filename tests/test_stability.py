@@ -34,7 +34,7 @@ def stable_modules() -> set[str]:
 
 def documented_on(page: Path) -> set[str]:
     """Return the modules that a page of the API reference describes, and their packages."""
-    modules = set(re.findall(r"^::: (maseval[\w.]*)", page.read_text(encoding="utf-8"), re.M))
+    modules = set(re.findall(r"^::: (maseval\.core[\w.]*)", page.read_text(encoding="utf-8"), re.M))
     return modules | {name.rpartition(".")[0] for name in modules if name.count(".") > 2}
 
 

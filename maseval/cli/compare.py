@@ -231,7 +231,7 @@ def _print_rest(number: int, console: Console) -> None:
 
 GATE_EXAMPLES = examples(
     ("maseval gate last --baseline runs/main", "exit code 1 if the run is worse beyond chance"),
-    ("maseval gate last --baseline main.json --margin 2", "a loss of two points is put up with"),
+    ("maseval gate last --baseline main.json --margin 2", "a loss of two points is tolerated"),
     ("maseval gate last --baseline main --junit gate.xml --markdown gate.md", "for a CI service"),
 )
 
@@ -248,9 +248,11 @@ def gate(
     ],
     k: Annotated[int, typer.Option("-k", help="The pass^k that decides.")] = 1,
     margin: Annotated[
-        float, typer.Option(help="Loss that is put up with, in percentage points.")
+        float, typer.Option(help="Loss that is tolerated, in percentage points.")
     ] = 0.0,
-    alpha: Annotated[float, typer.Option(help="Chance to call a run worse that is not.")] = 0.05,
+    alpha: Annotated[
+        float, typer.Option(help="Accepted risk of calling a run worse when it is not.")
+    ] = 0.05,
     allow_incomplete: Annotated[
         bool, typer.Option("--allow-incomplete", help="Judge what has a verdict.")
     ] = False,

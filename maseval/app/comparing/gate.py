@@ -177,7 +177,7 @@ def gate(
 ) -> Gate:
     """Compare ``run`` with ``baseline``, each a run folder or a results file, paired by task.
 
-    ``margin`` is a loss of pass^k that is put up with, as a share: 0.02 is two percentage points.
+    ``margin`` is the loss of pass^k that is tolerated, as a share: 0.02 is two percentage points.
     ``alpha`` is the chance that a run which is as good as its baseline is called worse.
     ``allow_incomplete`` judges what has a verdict. ``min_comparable`` is the share of the tasks of
     both runs that both must have, with the same content; with less there is no verdict.
