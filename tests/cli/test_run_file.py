@@ -157,12 +157,11 @@ def test_a_line_that_is_no_variable_is_refused_without_its_text() -> None:
 
 
 def test_the_file_of_variables_may_be_named_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MASEVAL_AGENT_ARGS", raising=False)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
     Path("my.env").write_text("MASEVAL_AGENT_ARGS=error_rate=1.0\n", "utf-8")
     typed = ["--domain", "library", "--agent", "noisy", "-n", "1", "--output", "runs/one"]
 
     assert maseval("tau2", "run", *typed, "--env-file", "my.env").exit_code == 0
-    monkeypatch.delenv("MASEVAL_AGENT_ARGS")
 
     config = RunFolder.read(Path("runs/one")).config.values
     assert config["agent"]["error_rate"] == 1.0

@@ -96,7 +96,9 @@ def _metrics(reports: Sequence[RecordedReport]) -> MACSMetrics:
     statuses = Counter(report.status or "unknown" for report in reports)
     scored = [report for report in reports if report.status in SCORED]
     successful = sum(
-        any(goals.overall_gsr == 1.0 for goals in RecordedGoals.all_in(report)) for report in scored
+        # The original compares whatever stands there: True is 1 as well.
+        any(goals.raw.get("overall_gsr") == 1.0 for goals in RecordedGoals.all_in(report))
+        for report in scored
     )
     return {
         "total_tasks": len(reports),
