@@ -100,9 +100,13 @@ def _splits(
     domain: Domain, data_dir: Path | None, version: str | None
 ) -> Mapping[str, Sequence[str]]:
     """Return the ids of the tasks of each split; reading the files takes a moment."""
+    release = release_of(domain, version)
+    source = release.tasks.domain(domain)
+    # Tasks of another release have its splits too, and do not lie in the folder of this one.
+    folder = data_dir if source is release.domain(domain) else None
     return {
         name: [str(raw["id"]) for raw in load_raw_tasks(domain, name, data_dir, version=version)]
-        for name in split_names(domain, data_dir)
+        for name in split_names(source, folder)
     }
 
 
