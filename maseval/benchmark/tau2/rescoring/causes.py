@@ -1,15 +1,21 @@
 """Causes why a record is not what the benchmark would have written, each with its evidence."""
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
-from dataclasses import asdict, dataclass
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from maseval.benchmark.tau2.data.files import default_data_dir
 from maseval.benchmark.tau2.domains.releases import RELEASES
-from maseval.benchmark.tau2.rescoring.record import BY_FORM, MALFORMED, smallest_split
+from maseval.benchmark.tau2.rescoring.cause import Cause, count_of, share_of, some_of
+from maseval.benchmark.tau2.rescoring.completeness import (
+    alike_simulations,
+    foreign_seeds,
+    lost_simulations,
+    missing_simulations,
+    repeated_simulations,
+    unlisted_tasks,
+)
+from maseval.benchmark.tau2.rescoring.record import BY_FORM
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
-from maseval.benchmark.tau2.rescoring.suspicion import near_copies
 from maseval.benchmark.tau2.rescoring.tasks import (
     REMOVED,
     KnownTasks,
@@ -19,50 +25,11 @@ from maseval.benchmark.tau2.rescoring.tasks import (
 )
 from maseval.benchmark.tau2.rescoring.verdict import (
     FOREIGN_TASK,
-    NEEDS_JUDGE,
     RescoredSimulation,
 )
-from maseval.benchmark.tau2.texts.original import trial_seed
-from maseval.stats import summarise
 
-_LISTED = 5
 _MANY = 0.25
 """From this share of a file on, answers that differ are not a matter of single edits."""
-
-
-@dataclass(frozen=True)
-class Cause:
-    """One reason in a sentence; ``remedy`` says what to try.
-
-    ``fatal`` if numbers of such a record cannot be certified. A ``caution`` is a sign that deserves
-    a look, and no fault.
-    """
-
-    kind: str
-    text: str
-    remedy: str | None = None
-    fatal: bool = True
-    caution: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.text}" + (f"; {self.remedy}" if self.remedy else "")
-
-    def to_dict(self) -> dict[str, object]:
-        return asdict(self)
-
-
-def share_of(several: Sequence[RescoredSimulation], found: RescoredRecord) -> str:
-    return f"{len(several)} of {len(found.simulations)} simulations"
-
-
-def count_of(several: Sized, what: str) -> str:
-    return f"{len(several)} {what}{'' if len(several) == 1 else 's'}"
-
-
-def some_of(names: Iterable[str]) -> str:
-    every = list(names)
-    more = f" and {len(every) - _LISTED} more" if len(every) > _LISTED else ""
-    return ", ".join(every[:_LISTED]) + more
 
 
 def other_setting(found: RescoredRecord) -> Iterator[Cause]:
@@ -353,165 +320,6 @@ def _other_version(found: RescoredRecord, several: Sequence[RescoredSimulation])
 
 def _endings_of(several: Iterable[RescoredSimulation]) -> str:
     return some_of(dict.fromkeys(repr(each.ending) for each in several))
-
-
-def missing_simulations(found: RescoredRecord) -> Iterator[Cause]:
-    """Yield causes for planned simulations, and tasks of the split, that are missing."""
-    left_out = set(found.tasks_left_out)
-    missing = [slot for slot in found.missing if slot.task_id not in left_out]
-    if missing:
-        tasks = dict.fromkeys(slot.task_id for slot in missing)
-        yield Cause(
-            "missing simulations",
-            f"{len(missing)} of {len(found.slots)} planned simulations are not there "
-            f"({count_of(tasks, 'task')}: {some_of(tasks)}); they have no verdict",
-        )
-    if left_out and found.split is not None:
-        name, ids = found.split
-        yield Cause(
-            "missing tasks",
-            f"{len(left_out)} of the {len(ids)} tasks of the {name} split are not there: "
-            f"{some_of(found.tasks_left_out)}; their simulations have no verdict",
-            "--partial certifies the listed tasks alone",
-        )
-
-
-def repeated_simulations(found: RescoredRecord) -> Iterator[Cause]:
-    """Yield causes for copies of simulations, and for trials recorded more than once."""
-    twice = [slot for slot, several in found.by_slot.items() if len(several) > 1]
-    copies = [(each, copied) for each in found.simulations if (copied := found.copy_of(each))]
-    if copies:
-        copy, original = copies[0]
-        yield Cause(
-            "duplicated simulations",
-            f"{len(copies)} of {len(found.simulations)} simulations are copies (the first: "
-            f"{copy.identity.where} is {original.identity.where} again); a copy counts as a "
-            "failure",
-        )
-    if twice:
-        yield Cause(
-            "repeated trials",
-            f"{count_of(twice, 'trial')} more than once in the file ({some_of(map(str, twice))}); "
-            "each passes only if all its simulations do",
-        )
-
-
-def lost_simulations(found: RescoredRecord) -> Iterator[Cause]:
-    """Yield causes for parts of the file that cannot be read, and for runs that broke off."""
-    lines = found.record.malformed
-    if lines:
-        yield Cause(
-            "unreadable simulations",
-            f"{count_of(lines, 'part')} of the file {MALFORMED} (the first: {lines[0]}); what "
-            "is lost has no verdict",
-        )
-    for problem, number in found.problems.items():
-        if problem not in (MALFORMED, FOREIGN_TASK, NEEDS_JUDGE):
-            yield Cause(
-                "unfinished simulations",
-                f"{number} of {len(found.slots)} simulations did not finish ({problem})",
-                fatal=False,
-            )
-
-
-def foreign_seeds(found: RescoredRecord) -> Iterator[Cause]:
-    """Yield a cause if seeds of trials do not follow from the seed of the run."""
-    known = [each for each in found.simulations if each.identity.seed is not None]
-    seed = found.record.seed
-    if seed is None:
-        by_trial: dict[int, Counter[int | None]] = defaultdict(Counter)
-        for each in known:
-            by_trial[each.slot.trial][each.identity.seed] += 1
-        mixed = [trial for trial, seeds in by_trial.items() if len(seeds) > 1]
-        if mixed and found.record.has_plan:
-            yield Cause(
-                "mixed seeds",
-                f"simulations of trial {some_of(map(str, mixed))} have different seeds, though "
-                "all tasks of a trial share one: they may come from several runs",
-                fatal=False,
-                caution=True,
-            )
-        return
-    foreign = [each for each in known if each.identity.seed != _seed(seed, each.slot.trial)]
-    if foreign:
-        first = foreign[0]
-        yield Cause(
-            "foreign seeds",
-            f"{share_of(foreign, found)} have a seed that does not follow from the run's {seed} "
-            f"(the first: {first.slot} has {first.identity.seed}, not "
-            f"{_seed(seed, first.slot.trial)}): they may come from another run",
-            # The seeds of later releases were not compared with files of the original.
-            fatal=found.record.version_from != BY_FORM,
-            caution=found.record.version_from == BY_FORM,
-        )
-
-
-_seed = lru_cache(maxsize=4096)(trial_seed)
-
-
-def unlisted_tasks(found: RescoredRecord) -> Iterator[Cause]:
-    """Yield a caution with the range of the number if the record is about a part of a split."""
-    if found.split is not None or not found.record.has_plan:
-        return
-    for name, domain in found.domains.items():
-        known = found.known_tasks(domain)
-        listed = {slot.task_id for slot in found.slots if slot.domain == name}
-        ours = [task_id for task_id in listed if known.raw(task_id) is not None]
-        split = smallest_split(domain, ours, version=known.version) if ours else None
-        absent = [] if split is None else [each for each in split[1] if each not in listed]
-        if split is None or not absent:
-            continue
-        outcomes = [each for each in found.outcomes if each.group == name]
-        value, whole = summarise(outcomes).overall.estimate("pass^k", 1).value, len(split[1])
-        words = ""
-        if value is not None:
-            low, high = (value * len(ours) / whole, (value * len(ours) + len(absent)) / whole)
-            words = (
-                f"; over the whole split, pass^1 is {low:.1%} if all of them fail, {high:.1%} if "
-                "all pass"
-            )
-        yield Cause(
-            "part of a split",
-            f"{len(absent)} of the {whole} tasks of {name}'s {split[0]} split are not there: "
-            f"{some_of(absent)}{words}",
-            fatal=False,
-            caution=True,
-        )
-
-
-def alike_simulations(found: RescoredRecord) -> Iterator[Cause]:
-    """Yield cautions for conversations that are too much alike, or texts that are too long."""
-    identities = [each.identity for each in found.simulations]
-    pairs = list(near_copies(identities)) if found.has_model else []
-    if pairs:
-        named = (f"{copy.where} is like {original.where}" for original, copy in pairs)
-        yield Cause(
-            "nearly identical simulations",
-            f"{len(pairs)} of {len(identities)} simulations make the same calls and say nearly the "
-            f"same as another trial of their task ({some_of(named)}); a model that is sampled "
-            "seldom does, an edited copy always",
-            fatal=False,
-            caution=True,
-        )
-    if overlong := [each for each in found.simulations if each.identity.overlong]:
-        yield Cause(
-            "texts longer than their tokens",
-            f"in {share_of(overlong, found)} a message has more text than its model wrote (the "
-            f"first: {overlong[0].slot}: {overlong[0].identity.overlong})",
-            fatal=False,
-            caution=True,
-        )
-    fingerprints = Counter((i.domain, i.task_id, i.fingerprint) for i in identities if i.talks)
-    repeats = sum(fingerprints.values()) - len(fingerprints)
-    if found.record.name is not None and found.record.scripted and not found.has_model and repeats:
-        yield Cause(
-            "no language model",
-            f"the file names no model on either side, and {repeats} of {len(identities)} "
-            "simulations repeat another trial of their task word for word: scripted players do "
-            "that, and these numbers are about no model",
-            fatal=False,
-            caution=True,
-        )
 
 
 _CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Cause]]] = (

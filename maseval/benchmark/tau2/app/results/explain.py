@@ -24,7 +24,8 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.explain import CheckSummary, Explanation, WrongField
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.labels import Label, explain_and_label
-from maseval.benchmark.tau2.rescoring.causes import Cause, causes
+from maseval.benchmark.tau2.rescoring.cause import Cause
+from maseval.benchmark.tau2.rescoring.causes import causes
 from maseval.benchmark.tau2.rescoring.record import RecordItem, SimulationRecord
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation

@@ -29,7 +29,8 @@ from maseval.benchmark.tau2.app.results.sources import (
 )
 from maseval.benchmark.tau2.domains.releases import RELEASES, release_named
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.rescoring.causes import Cause, causes
+from maseval.benchmark.tau2.rescoring.cause import Cause
+from maseval.benchmark.tau2.rescoring.causes import causes
 from maseval.benchmark.tau2.rescoring.releases import ReleaseTotals, ScoredUnder
 from maseval.benchmark.tau2.rescoring.releases import score_under as score_one_under
 from maseval.benchmark.tau2.rescoring.remote import score_with_engine

@@ -30,10 +30,10 @@ from maseval.benchmark.tau2.app.running.isolation import (
     IsolatedAgent,
     IsolatedAgentAdapter,
     IsolatedSimulation,
-    register_model,
 )
 from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_errors
 from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent, SeatedHuman
+from maseval.benchmark.tau2.app.running.served_agent import register_model
 from maseval.benchmark.tau2.app.running.setup import RunSetup
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import Continuation

@@ -1,0 +1,44 @@
+"""A cause why a record is not what the benchmark would have written, and its words."""
+
+from collections.abc import Iterable, Sequence, Sized
+from dataclasses import asdict, dataclass
+
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
+
+_LISTED = 5
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One reason in a sentence; ``remedy`` says what to try.
+
+    ``fatal`` if numbers of such a record cannot be certified. A ``caution`` is a sign that deserves
+    a look, and no fault.
+    """
+
+    kind: str
+    text: str
+    remedy: str | None = None
+    fatal: bool = True
+    caution: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}" + (f"; {self.remedy}" if self.remedy else "")
+
+    def to_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def share_of(several: Sequence[RescoredSimulation], found: RescoredRecord) -> str:
+    return f"{len(several)} of {len(found.simulations)} simulations"
+
+
+def count_of(several: Sized, what: str) -> str:
+    return f"{len(several)} {what}{'' if len(several) == 1 else 's'}"
+
+
+def some_of(names: Iterable[str]) -> str:
+    every = list(names)
+    more = f" and {len(every) - _LISTED} more" if len(every) > _LISTED else ""
+    return ", ".join(every[:_LISTED]) + more
