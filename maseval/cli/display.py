@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from functools import partial
 
 from rich.console import Console, Group, RenderableType
@@ -11,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from maseval.app.results.task_names import TaskName
-from maseval.app.running.progress import Display, RunningSimulation, RunProgress, RunStatus
+from maseval.app.running.progress import Display, Pause, RunningSimulation, RunProgress, RunStatus
 from maseval.cli.console import duration, inert, shorten_line
 from maseval.cli.results import consumption, estimate
 
@@ -80,6 +81,7 @@ def frame(now: RunStatus) -> RenderableType:
     parts: list[RenderableType] = [bar, _facts(now, failed="[red]{} failed[/red]")]
     if now.stopping is not None:
         parts.append(f"[yellow]{inert(_stopping(now))}[/yellow]")
+    parts += [f"[yellow]{inert(_pause(each))}[/yellow]" for each in now.pauses]
     if now.nodes:
         parts.append(f"[dim]{inert(_nodes(now.nodes))}[/dim]")
     for incident in now.incidents[-_LATEST:]:
@@ -93,6 +95,8 @@ def line(now: RunStatus) -> str:
     """The same in one line."""
     left = "" if now.left is None or not now.running else f" | {duration(now.left)} left"
     text = f"{duration(now.elapsed)} | {now.done}/{now.planned} done, {_facts(now)}{left}"
+    for each in now.pauses:
+        text += f" | {inert(_pause(each))}"
     if now.nodes:
         text += f" | {inert(_nodes(now.nodes))}"
     if now.running:
@@ -106,6 +110,16 @@ def _facts(now: RunStatus, failed: str = "{} failed") -> str:
     facts += [f"pass^1 {estimate(now.pass_1)}"] if now.pass_1 else []
     facts += [consumption(now.cost, now.tokens)] if now.tokens or now.cost else []
     return ", ".join(facts)
+
+
+def _pause(pause: Pause) -> str:
+    """Say what is waited for, and until when."""
+    calls = "1 call waits" if pause.calls == 1 else f"{pause.calls} calls wait"
+    due = (datetime.now() + timedelta(seconds=pause.seconds)).strftime("%H:%M:%S")
+    return (
+        f"{pause.model}: {calls} after {pause.error}; next attempt in {duration(pause.seconds)}, "
+        f"at {due}"
+    )
 
 
 def _nodes(nodes: Mapping[str, int]) -> str:

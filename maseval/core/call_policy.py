@@ -117,13 +117,17 @@ class CallAttempt(NamedTuple):
 class Wait(NamedTuple):
     """A wait of a call in progress: for a free slot, an answer or the next attempt.
 
-    ``since`` is a time of ``time.monotonic()``; ``simulation`` is the task's id and repetition.
+    ``since`` is a time of ``time.monotonic()``; ``simulation`` is the task's id and repetition. A
+    call that is repeated has the ``error`` that its last attempt ended with, and ``until`` when it
+    waits.
     """
 
     component: str
     since: float
     reason: str
     simulation: tuple[str, int] | None
+    error: str | None = None
+    until: float | None = None
 
 
 class _Call(Generic[T]):
@@ -147,6 +151,7 @@ class _Call(Generic[T]):
         self._rested = 0
         self._idle_since = self._since = time.monotonic()
         self._reason = _FREE_SLOT
+        self._pause: tuple[str | None, float | None] = (None, None)
 
     def result(self) -> T:
         while True:
@@ -157,7 +162,8 @@ class _Call(Generic[T]):
             self._back_off(answer)
 
     def now(self) -> Wait:
-        return Wait(self._model_id, self._since, self._reason, self._clock.simulation)
+        simulation = self._clock.simulation
+        return Wait(self._model_id, self._since, self._reason, simulation, *self._pause)
 
     def _try_once(self) -> T | ProviderError:
         slot = self._throttle.enter(self._clock, rested=self._rested)
@@ -193,7 +199,9 @@ class _Call(Generic[T]):
         self._waits_for(f"{following} in {delay:.1f} s, after {type(error).__name__}")
         logger.info("%s: %s (%s)", self._model_id, self._reason, error)
         self._idle_since = self._since
+        self._pause = (type(error).__name__, self._since + delay)
         self._sleep(delay, error)
+        self._pause = (None, None)
         self._waits_for(_FREE_SLOT)
 
     def _or_too_long(self, error: ProviderError) -> ProviderError:

@@ -1,12 +1,13 @@
 """What is shown during a run."""
 
 import io
+import re
 from datetime import datetime
 
 import pytest
 from rich.console import Console
 
-from maseval.app.running.progress import RunningSimulation, RunStatus
+from maseval.app.running.progress import Pause, RunningSimulation, RunStatus
 from maseval.cli.console import age, count, duration, inert, money, shorten_line, visible
 from maseval.cli.display import display, frame, line
 from maseval.runs import Simulation
@@ -43,6 +44,16 @@ def test_the_display_tells_how_far_it_is_and_what_the_slowest_wait_for():
         assert part in shown
     assert "1:40, 5:00 left" in shown
     assert "[mobile]a|b" in shown and "telecom, trial 2" in shown and "agent for 3 s" in shown
+
+
+def test_what_calls_wait_for_is_said_with_the_time_at_which_they_go_on():
+    now = moment(pauses=[Pause("openai/gpt-4.1", 4, "RateLimitError", 84.0)])
+
+    for shown in (drawn(frame(now)), drawn(line(now))):
+        assert re.search(
+            r"openai/gpt-4\.1: 4 calls wait after RateLimitError; next attempt in 1:24, at \d\d:",
+            " ".join(shown.split()),
+        )
 
 
 def test_only_the_slowest_are_named():

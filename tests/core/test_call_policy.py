@@ -326,6 +326,8 @@ def test_what_a_call_waits_for_can_be_looked_up():
         "an answer",
     ]
     assert {one.simulation for one in seen} == {("task", 2)}
+    assert (seen[0].error, seen[-1].error, seen[-1].until) == ("RateLimitError", None, None)
+    assert seen[0].until == pytest.approx(seen[0].since + 0.5)
     assert seen[0].since < seen[-1].since <= time.monotonic()
     assert not [one for one in waiting() if one.component == model.model_id]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from maseval.app.results.recording import simulation_in
+from maseval.core.call_policy import waiting
 from maseval.core.context import Said
 from maseval.core.outcome import SimulationLine
 from maseval.core.report import NO_VERDICT_STATUSES
@@ -49,6 +50,28 @@ class RunningSimulation(NamedTuple):
     waiting: float
 
 
+class Pause(NamedTuple):
+    """Calls of one model that wait to be repeated: how many, why, and how soon the first is."""
+
+    model: str
+    calls: int
+    error: str
+    seconds: float
+
+
+def pauses() -> list[Pause]:
+    """Return the models of this process whose calls wait to be repeated."""
+    waits: dict[tuple[str, str], list[float]] = {}
+    for each in waiting():
+        if each.error is not None and each.until is not None:
+            waits.setdefault((each.component, each.error), []).append(each.until)
+    moment = time.monotonic()
+    return [
+        Pause(model, len(ends), error, max(0.0, min(ends) - moment))
+        for (model, error), ends in waits.items()
+    ]
+
+
 @dataclass(frozen=True)
 class RunStatus:
     """A run at one moment; counts include what earlier sessions finished.
@@ -73,6 +96,8 @@ class RunStatus:
     """How many simulations each machine has, where they are not threads of this process."""
     incidents: Sequence[str] = ()
     """What became of worker processes, the latest last."""
+    pauses: Sequence["Pause"] = ()
+    """The models whose calls wait to be repeated."""
 
     @property
     def grace(self) -> float | None:
@@ -147,6 +172,7 @@ class RunProgress:
             time_limit=self.time_limit,
             nodes=self.nodes(),
             incidents=tuple(self.incidents),
+            pauses=pauses(),
         )
 
     def running(self) -> list[RunningSimulation]:
