@@ -73,19 +73,36 @@ def compare(
 
 
 def _print_comparison(found: "RunComparison", console: Console) -> None:
-    """Print notes on the records first, then two runs in detail or several as a table."""
+    """Print first what else may explain a difference, then two runs or a table of several."""
     if found.texts is not None:
         console.print(f"[yellow]{inert(found.texts)}[/yellow]", highlight=False)
     _print_list("[yellow]Note:[/yellow] ", found.notes, console)
+    _print_list("[yellow]Note:[/yellow] ", found.cautions, console)
     if found.two is None:
         _print_many(found.table, console)
     else:
         _print_two(found.two, console)
     _print_list("Left out: ", found.dropped, console)
-    _print_list("[yellow]Note:[/yellow] ", found.cautions, console)
+
+
+def headline(main: "Difference", first: str, second: str, level: float = 0.05) -> str:
+    """Say in words which run is better, by how much, and whether that may be chance."""
+    if not main.difference:
+        return f"{second} and {first} are equally good: {main.name} {main.first:.1%}"
+    size, span = 100 * abs(main.difference), main.interval
+    reach = ""
+    if span is not None and span.low * span.high > 0:
+        near, far = sorted((100 * abs(span.low), 100 * abs(span.high)))
+        reach = f" ({near:.0f} to {far:.0f})"
+    elif span is not None:
+        reach = f" ({-100 * span.low:.0f} worse to {100 * span.high:.0f} better)"
+    sure = "sure" if main.test.p_value <= level else "this may be chance"
+    which = "better" if main.difference > 0 else "worse"
+    return f"{second} is {size:.0f} points {which} than {first}{reach}: {sure}"
 
 
 def _print_two(found: "Comparison", console: Console) -> None:
+    console.print(f"[bold]{inert(headline(found.main, *found.names))}[/bold]", highlight=False)
     console.print(_differences(found))
     main, (first, second) = found.main, found.names
     console.print(

@@ -103,7 +103,13 @@ def _record_difference(
             found.other_data[path[-1]] = f"different data ({one!r} and {other!r})"
     elif path[-1] in conditions and not one_sided:
         found.refused.append(change)
-    elif path[-1] in conditions or any(word in part for part in path for word in _SURROUNDINGS):
+    elif path[-1] in conditions:
         found.cautions.append(change)
+    elif any(word in part for part in path for word in _SURROUNDINGS):
+        what = " ".join(path).replace("_", " ")
+        found.cautions.append(
+            f"the {what} differs too ({one!r} and {other!r}): the difference is not the agent's "
+            "alone"
+        )
     else:
         found.differing.append(change)

@@ -8,9 +8,10 @@ from rich.console import Console
 
 from maseval.app.results.results import DomainScore, RunSummary
 from maseval.benchmark.tau2.labels import Label, Labelled, summarise_labels
+from maseval.cli.compare import headline
 from maseval.cli.results import consumption, scores
 from maseval.cli.show import print_labels
-from maseval.stats import Estimate, Interval
+from maseval.stats import Difference, Estimate, FlipTest, Interval
 
 
 def summary(*names, failed=0):
@@ -99,3 +100,25 @@ def test_failures_of_others_are_shown_apart_beside_the_official_number(capsys):
     assert re.search(r"all: the official number +│ +│ +50\.0%", shown)
     assert re.search(r"without user failures +│ +1 │ +75\.0%", shown)
     assert "without task" not in shown
+
+
+@pytest.mark.parametrize(
+    ("difference", "span", "p", "words"),
+    [
+        (-0.09, (-0.14, -0.04), 0.01, "b is 9 points worse than a (4 to 14): sure"),
+        (0.09, (0.04, 0.14), 0.01, "b is 9 points better than a (4 to 14): sure"),
+        (
+            *(-0.09, (-0.2, 0.05), 0.3),
+            "b is 9 points worse than a (20 worse to 5 better): this may be chance",
+        ),
+        (0.0, (-0.1, 0.1), 1.0, "b and a are equally good: pass^1 50.0%"),
+    ],
+)
+def test_a_comparison_begins_with_a_sentence(difference, span, p, words):
+    interval = Interval(*span, 0.95, "over tasks")
+    found = Difference(
+        *(None, 12, "pass^k", 1, 0.5, 0.5 + difference, difference, interval),
+        *(FlipTest(p, "exact", 3), None),
+    )
+
+    assert headline(found, "a", "b") == words

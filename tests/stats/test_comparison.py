@@ -204,7 +204,9 @@ def test_different_rules_are_refused_and_different_data_left_out():
 
     assert table.pairs == compare_all(RUNS).pairs
     assert table.dropped == ["domain 'air': different data ('x' and 'z')"]
-    assert table.cautions == ["user_model: 'u' and 'v'"]
+    assert table.cautions == [
+        "the user model differs too ('u' and 'v'): the difference is not the agent's alone"
+    ]
     with pytest.raises(IncomparableRunsError, match="b and c"):
         compare_all({"b": RUNS["b"], "c": RUNS["c"]}, configs={**configs, "c": {"rules": "2"}})
 

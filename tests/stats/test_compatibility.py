@@ -56,7 +56,9 @@ def test_other_data_concern_the_domain_that_both_have():
 def test_another_user_is_a_caution():
     found = compatibility(CONFIG, {**CONFIG, "user": {"model": "v"}})
 
-    assert found.cautions == ["user.model: 'u' and 'v'"]
+    assert found.cautions == [
+        "the user model differs too ('u' and 'v'): the difference is not the agent's alone"
+    ]
 
 
 def test_the_refusal_names_runs_reasons_and_the_way_out():
