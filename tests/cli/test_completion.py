@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("maseval tau2 run --domain l", ["library"]),
+        ("maseval tau2 run --domain lib", ["library"]),
         ("maseval tau2 tasks --domain ret", ["retail"]),
         ("maseval tau2 show tools --domain telecom-", ["telecom-workflow"]),
         ("maseval show ", ["mine", "last", "theirs.json", "runs/", "sent/"]),
