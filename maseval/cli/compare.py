@@ -190,9 +190,9 @@ def _print_many(found: "ComparisonTable", console: Console) -> None:
             pair.main.name,
             f"{points(pair.main.difference)}[dim]{_interval(pair.main)}[/dim]",
             p_value(pair.main.test.p_value),
-            f"[bold]{pair.adjusted:.3f}[/bold]"
+            f"[bold]{p_value(pair.adjusted)}[/bold]"
             if pair.adjusted <= 0.05
-            else f"{pair.adjusted:.3f}",
+            else p_value(pair.adjusted),
         )
     console.print(table)
     for note in found.notes:

@@ -251,7 +251,8 @@ def print_outcome(result: RunResult, console: Console, *, with_scores: bool = Tr
 
 
 def _facts(result: RunResult) -> Iterator[str]:
-    yield f"{result.ran} simulations in {duration(result.seconds)}"
+    ran = "1 simulation" if result.ran == 1 else f"{result.ran} simulations"
+    yield f"{ran} in {duration(result.seconds)}"
     earlier = result.summary.overall.recorded - result.ran
     if earlier > 0:
         yield f"{earlier} from before"
