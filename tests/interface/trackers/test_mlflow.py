@@ -99,7 +99,7 @@ def test_a_run_is_one_run_with_everything_also_when_it_is_resumed(server, bookin
     assert files == {"report.html", "tasks.json"}
     path = client.download_artifacts(run.info.run_id, "tasks.json")
     table = json.loads(Path(path).read_text(encoding="utf-8"))
-    assert table["columns"][:4] == ["domain", "task_id", "trials", "passed"]
+    assert table["columns"][:5] == ["domain", "task_id", "trials", "verdicts", "passed"]
     assert [row[2] for row in table["data"]] == [3, 3, 3]
 
     (again,) = commands.sync("mine", [f"mlflow={server}"])

@@ -70,7 +70,7 @@ def test_a_run_is_written_with_everything_and_resumed_under_its_id(booking, tmp_
     assert (logged["pass_hat_1_low"], logged["pass_hat_1_high"]) == (found.low, found.high)
     (table,) = (second / "files" / "media" / "table").glob("tasks_*.json")
     rows = json.loads(table.read_text())
-    assert rows["columns"][:4] == ["domain", "task_id", "trials", "passed"]
+    assert rows["columns"][:5] == ["domain", "task_id", "trials", "verdicts", "passed"]
     assert [row[2] for row in rows["data"]] == [3, 3, 3]
     artefacts = [
         entry.path
