@@ -155,6 +155,7 @@ class RayEngine:
         self.processes = processes
         self._limits = most_deaths, start_seconds, variables
         self._connection: ExitStack | None = None
+        self._entered = 0
         self._workers: RayWorkers | None = None
 
     def workers(self, job: Job) -> RayWorkers:
@@ -188,13 +189,16 @@ class RayEngine:
 
     def __getstate__(self) -> dict[str, object]:
         # The options of a run hold it, and are sent to the workers with its benchmark.
-        return {**vars(self), "_connection": None, "_workers": None}
+        return {**vars(self), "_connection": None, "_entered": 0, "_workers": None}
 
     def __enter__(self) -> "RayEngine":
-        self._connection = ExitStack()
+        # A command enters the engine that it is given, which its caller may have entered before.
+        self._entered += 1
+        self._connection = self._connection or ExitStack()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
+        self._entered -= 1
+        if self._entered == 0 and self._connection is not None:
+            connection, self._connection = self._connection, None
             connection.close()
