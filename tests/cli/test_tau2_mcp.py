@@ -84,7 +84,12 @@ def played(work, **options):
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
-    done = connected(address.result(60), work)
+    try:
+        done = connected(address.result(60), work)
+    except Exception:
+        # A server that refuses to play may be gone before the client has reached it.
+        result.result(60)
+        raise
     thread.join(60)
     return done, result.result(0)
 
