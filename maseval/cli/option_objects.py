@@ -37,7 +37,7 @@ def command_with(
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         def command(**given: Any) -> None:
             values = {each.name: _value_of(each, given) for each in listed}
-            if file and _saved(listed, values, given):
+            if file and _save_if_asked(listed, values, given):
                 return
             function(values, **given)
 
@@ -53,7 +53,9 @@ def command_with(
     return decorate
 
 
-def _saved(options: list[OptionSpec], values: dict[str, Any], given: dict[str, Any]) -> bool:
+def _save_if_asked(
+    options: list[OptionSpec], values: dict[str, Any], given: dict[str, Any]
+) -> bool:
     """Write the options to the file that was named, if one was; what is as usual is left out."""
     path, _ = given.pop("save_config"), given.pop("config")
     if path is None:

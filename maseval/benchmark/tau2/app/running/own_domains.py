@@ -79,7 +79,7 @@ def _state_file() -> Path:
     return platformdirs.user_state_path("maseval") / "domains.json"
 
 
-def _remembered() -> dict[str, str]:
+def _known_places() -> dict[str, str]:
     """Return the place of each domain; nothing if the file is not there or not ours."""
     try:
         found = json.loads(_state_file().read_text(encoding="utf-8"))
@@ -89,7 +89,7 @@ def _remembered() -> dict[str, str]:
 
 
 def _remember(name: str, place: str) -> None:
-    known = _remembered()
+    known = _known_places()
     if known.get(name) != place:
         # A home that cannot be written to costs the convenience, not the run.
         with suppress(OSError):
@@ -98,7 +98,7 @@ def _remember(name: str, place: str) -> None:
 
 def find_remembered(name: str) -> Domain | None:
     """Load the domain of that name from the file in which it was last; None if there is none."""
-    place = _remembered().get(name)
+    place = _known_places().get(name)
     if place is None:
         return None
     file = Path(place.rpartition(":")[0])
