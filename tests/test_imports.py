@@ -77,6 +77,7 @@ RANKS = {
         rescoring
         labels audit timeline
         explain
+        compliance
         results evaluator
         scoring metrics remote_state
         conversation
@@ -87,6 +88,7 @@ RANKS = {
         texts run_metrics
         versions
         data
+        words
         formats agent_brief
     """,
     "maseval.benchmark.tau2.domains": """
@@ -94,7 +96,8 @@ RANKS = {
         domains
         airline banking_knowledge library retail telecom registration faults
         domain
-        base permanence records copying arithmetic
+        confirming
+        base permanence records copying arithmetic rules
     """,
 }
 

@@ -38,7 +38,7 @@ MADE_WHILE_RUNNING = {
     "benchmark/tau2/domains/banking_knowledge/documents.py": "given by the agent, as a tool's rule",
     "benchmark/tau2/labels/unclear_faults.py": "words of the package, with gaps of 40 characters",
     "benchmark/tau2/labels/user_faults.py": "an escaped value",
-    "benchmark/tau2/labels/words.py": "words of the package and escaped values",
+    "benchmark/tau2/words.py": "words of the package and escaped values",
     "core/user.py": "an escaped word",
 }
 SAMPLES = {

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
 from maseval.benchmark.tau2.domains.permanence import PermanenceRule
+from maseval.benchmark.tau2.domains.rules import Rule
 from maseval.benchmark.tau2.texts.prompts import template
 
 Policy = Callable[[Path, bool], str]
@@ -89,6 +90,7 @@ class Domain:
     retrieval_options: Mapping[str, object] = field(default_factory=dict)
     preconditions: Mapping[str, Precondition] = field(default_factory=dict)
     spoken_conditions: Mapping[str, SpokenCondition] = field(default_factory=dict)
+    rules: Sequence[Rule] = ()
     permanence: Sequence[PermanenceRule] = ()
     documents: Callable[[Path], Sequence[DomainDocument]] = lambda folder: ()
     described_in: Callable[[Path, Mapping[str, Any]], Sequence[str]] = lambda folder, call: ()

@@ -2,13 +2,13 @@
 
 from itertools import product, takewhile
 
+from maseval.benchmark.tau2 import words
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import TRANSFER, Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.labels import words
 from maseval.benchmark.tau2.labels.failure import Failure, differences, is_error
 from maseval.benchmark.tau2.labels.user_faults import TRANSFER_TOOL, transferred_at
-from maseval.benchmark.tau2.labels.words import (
+from maseval.benchmark.tau2.words import (
     mentions,
     proposes,
     record,

@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.formats.message import (
     spoken_text,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.labels.words import (
+from maseval.benchmark.tau2.words import (
     agrees,
     asks,
     declines,

@@ -4,14 +4,14 @@ import json
 import re
 from collections.abc import Iterator
 
+from maseval.benchmark.tau2 import words
 from maseval.benchmark.tau2.domains.records import Table
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
-from maseval.benchmark.tau2.labels import words
 from maseval.benchmark.tau2.labels.failure import Failure, is_error
 from maseval.benchmark.tau2.labels.user_faults import TRANSFER_TOOL
-from maseval.benchmark.tau2.labels.words import OWNERS, id_like, speaks_of, telling_values
 from maseval.benchmark.tau2.versions import FIRST_ENDINGS
+from maseval.benchmark.tau2.words import OWNERS, id_like, speaks_of, telling_values
 from maseval.benchmark.tau2.world.policy import forbidden_steps, unspoken_reasons
 from maseval.benchmark.tau2.world.reference import gold_state, shortfall
 from maseval.benchmark.tau2.world.tasks import Action

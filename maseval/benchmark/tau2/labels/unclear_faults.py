@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from maseval.benchmark.tau2 import words
 from maseval.benchmark.tau2.domains.permanence import ABSENT
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.explain.tracing import WrongField
 from maseval.benchmark.tau2.formats.message import OUT_OF_SCOPE
-from maseval.benchmark.tau2.labels import words
 from maseval.benchmark.tau2.labels.failure import Failure, is_error
 from maseval.benchmark.tau2.labels.user_faults import made_up, transferred_at, turned_down
-from maseval.benchmark.tau2.labels.words import id_like, mentions, said_as, telling_values
+from maseval.benchmark.tau2.words import id_like, mentions, said_as, telling_values
 from maseval.stats.failure_labels import Label
 
 _CLAIMS = r"\b(?:turned|switched|set|enabled|disabled|granted|is|are|both|already|made sure)\b"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain
 
+from maseval.benchmark.tau2 import words
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import (
     OUT_OF_SCOPE,
@@ -19,9 +20,8 @@ from maseval.benchmark.tau2.formats.message import (
     spoken_text,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.labels import words
 from maseval.benchmark.tau2.labels.failure import Failure, is_error
-from maseval.benchmark.tau2.labels.words import (
+from maseval.benchmark.tau2.words import (
     id_like,
     means,
     mentions,

@@ -42,8 +42,11 @@ class GoldState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _CacheKey:
-    """A key of the caches; it holds the domain, so no other can have the same id."""
+class GoldKey:
+    """A key of caches about reference solutions.
+
+    It holds the domain, so that no other can have the same id.
+    """
 
     key: Hashable
     setting: Setting = field(compare=False)
@@ -54,17 +57,18 @@ def gold_state(setting: Setting, files: FileVersions | None = None) -> GoldState
 
     ``files`` are those of the stage, if it is there already.
     """
-    return _gold_state(_cache_key(setting, setting.task.gold_key, files))
+    return _gold_state(gold_key(setting, setting.task.gold_key, files))
 
 
-def _cache_key(setting: Setting, task: str, files: FileVersions | None = None) -> _CacheKey:
+def gold_key(setting: Setting, task: str, files: FileVersions | None = None) -> GoldKey:
+    """Return the key of what depends on a task, which ``task`` tells from others, and its data."""
     domain, folder = setting.domain, setting.folder
     versions = files or file_versions(domain, folder)
-    return _CacheKey((id(domain), folder, versions, setting.rules.replay, task), setting)
+    return GoldKey((id(domain), folder, versions, setting.rules.replay, task), setting)
 
 
 @once(maxsize=_KEPT)
-def _gold_state(key: _CacheKey) -> GoldState:
+def _gold_state(key: GoldKey) -> GoldState:
     world = evaluator_world(key.setting)
     errors = []
     for action in key.setting.task.actions:
@@ -118,11 +122,11 @@ class Shortfall(NamedTuple):
 
 def shortfall(setting: Setting) -> Shortfall:
     """Return the checks that the reference solution fails, whether they count or not."""
-    return _shortfall(_cache_key(setting, setting.task.model_dump_json()))
+    return _shortfall(gold_key(setting, setting.task.model_dump_json()))
 
 
 @once(maxsize=_KEPT)
-def _shortfall(key: _CacheKey) -> Shortfall:
+def _shortfall(key: GoldKey) -> Shortfall:
     setting, criteria = key.setting, key.setting.task.evaluation_criteria
     if criteria is None or not criteria.look_at_the_world:
         return Shortfall()

@@ -1,0 +1,182 @@
+"""The rules of a policy, asked about a recorded conversation or a reference solution.
+
+The conversation is played once in a fresh world, and before each call of the agent the rules about
+its tool are asked. A rule that raises is reported and keeps no other from being asked.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from maseval.benchmark.tau2.compliance.finding import Breach, Compliance, Doubt, RuleFault
+from maseval.benchmark.tau2.domains.copying import once
+from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.domains.rules import Answer, Broken, Kind, Moment, Rule, Talk
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall
+from maseval.benchmark.tau2.scoring.case import Case
+from maseval.benchmark.tau2.words import record
+from maseval.benchmark.tau2.world.reference import GoldKey, gold_key
+from maseval.benchmark.tau2.world.replay import ReplayError
+from maseval.benchmark.tau2.world.setting import Setting
+
+NOT_ENGLISH = "the conversation is not in English"
+
+GoldBreach = tuple[str, str, str]
+"""A rule that a reference solution breaks, the tool, and the record or the arguments."""
+
+
+class _Findings:
+    """The answers of rules, sorted by what they are."""
+
+    def __init__(self, demanded: frozenset[GoldBreach] = frozenset()) -> None:
+        self.demanded = demanded
+        self.asked: dict[str, None] = {}
+        self.breaches: list[Breach] = []
+        self.doubts: list[Doubt] = []
+        self.faults: list[RuleFault] = []
+
+    def ask(self, rule: Rule, moment: Moment) -> None:
+        """Ask a rule about a call."""
+        check = rule.check
+        if check is not None:
+            self._note(rule, lambda: check(moment), moment)
+
+    def ask_about_talk(self, rule: Rule, talk: Talk) -> None:
+        """Ask a rule about the whole conversation."""
+        check = rule.check_talk
+        if check is not None:
+            self._note(rule, lambda: check(talk))
+
+    def doubt(self, rule: Rule, reason: str) -> None:
+        """Note that a rule could not be asked."""
+        self.asked[rule.id] = None
+        self.doubts.append(Doubt(rule.id, rule.kind, reason))
+
+    def result(self) -> Compliance:
+        """Return all that was found."""
+        return Compliance(
+            tuple(self.asked), tuple(self.breaches), tuple(self.doubts), tuple(self.faults)
+        )
+
+    def _note(
+        self, rule: Rule, answers: Callable[[], Iterable[Answer]], moment: Moment | None = None
+    ) -> None:
+        self.asked[rule.id] = None
+        at, call = (moment.message_index, moment.call) if moment else (None, None)
+        try:
+            for answer in answers():
+                if isinstance(answer, Broken):
+                    self.breaches.append(self._breach(rule, answer, moment))
+                else:
+                    self.doubts.append(Doubt(rule.id, rule.kind, answer.reason, at, call))
+        except Exception as error:  # a rule of anybody's: what others found must stay
+            text = f"{type(error).__name__}: {error}"
+            self.faults.append(RuleFault(rule.id, rule.kind, text, at, call))
+
+    def _breach(self, rule: Rule, broken: Broken, moment: Moment | None) -> Breach:
+        found = Breach(rule.id, rule.kind, broken.text, broken.message_index, None, broken.values)
+        if moment is None:
+            return found
+        at = moment.message_index if broken.message_index is None else broken.message_index
+        demanded = (rule.id, *_subject(moment.call)) in self.demanded
+        return Breach(
+            *(rule.id, rule.kind, broken.text, at, moment.call, broken.values),
+            done=not moment.failed,
+            demanded=demanded,
+        )
+
+
+def check_case(case: Case) -> Compliance:
+    """Ask every rule of the domain's policy about a recorded conversation."""
+    book = _rule_book(case.setting.domain)
+    if not book.rules:
+        return Compliance(unreadable=f"the domain {case.setting.domain.name} has no rules")
+    findings = _Findings(gold_breaches(case.setting, scenario_text(case.raw_task)))
+    talk = Talk(case.recording.messages)
+    read = case.setting.solo or talk.is_english
+    try:
+        _play(case.setting, talk, book, findings, words=read)
+    except ReplayError as error:
+        return Compliance(unreadable=str(error).partition("\n")[0])
+    for rule in book.rules:
+        if rule.reads_words and not read:
+            findings.doubt(rule, NOT_ENGLISH)
+        elif not case.setting.solo:
+            findings.ask_about_talk(rule, talk)
+    return findings.result()
+
+
+def _play(
+    setting: Setting, talk: Talk, book: "_RuleBook", findings: _Findings, *, words: bool
+) -> None:
+    """Make the calls again, and ask before each of the agent's."""
+    world = setting.world()
+    for made in talk.calls:
+        call = made.call
+        if call["requestor"] == "assistant":
+            tools = world.tools, world.user_tools
+            moment = Moment(call, made.message_index, *tools, talk, made.answer)
+            for rule in book.by_tool.get(call["name"], ()):
+                if not rule.reads_words or (words and not setting.solo):
+                    findings.ask(rule, moment)
+        if setting.may_write(call):
+            world.respond(call)
+
+
+def check_gold(setting: Setting, told: str) -> Compliance:
+    """Ask the rules of state about the reference solution of a task.
+
+    ``told`` is what the task lets the user say; nobody else speaks.
+    """
+    book, findings, world = _rule_book(setting.domain), _Findings(), setting.world()
+    talk = Talk([{"role": "user", "content": told}])
+    for number, action in enumerate(setting.task.actions):
+        call = action.call()
+        if call["requestor"] == "assistant":
+            moment = Moment(call, number + 1, world.tools, world.user_tools, talk)
+            for rule in book.by_tool.get(call["name"], ()):
+                if rule.kind is Kind.STATE:
+                    findings.ask(rule, moment)
+        world.respond(call)
+    return findings.result()
+
+
+def gold_breaches(setting: Setting, told: str) -> frozenset[GoldBreach]:
+    """Return the rules that the reference solution of a task breaks, and with which calls."""
+    if not _rule_book(setting.domain).by_tool:
+        return frozenset()
+    return _gold_breaches(gold_key(setting, f"{setting.task.gold_key}\n{told}"), told)
+
+
+@once(maxsize=4096)
+def _gold_breaches(key: GoldKey, told: str) -> frozenset[GoldBreach]:
+    found = check_gold(key.setting, told).breaches
+    return frozenset((each.rule, *_subject(each.call)) for each in found if each.call is not None)
+
+
+def _subject(call: Tau2ToolCall) -> tuple[str, str]:
+    """Return what a call is about: its tool, and the record or, without one, all arguments."""
+    return call["name"], record(call) or json.dumps(call["arguments"], sort_keys=True, default=str)
+
+
+def scenario_text(raw_task: Mapping[str, Any]) -> str:
+    """Return all that a task gives the user, or the agent that works alone."""
+    told = (raw_task.get("user_scenario"), raw_task.get("ticket"), raw_task.get("initial_state"))
+    return json.dumps(told, default=str, ensure_ascii=False)
+
+
+class _RuleBook:
+    """The rules of a domain, and by the tools that they are about."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.rules = [rule for rule in domain.rules if rule.holds_in(domain.version)]
+        self.by_tool: dict[str, list[Rule]] = {}
+        for rule in self.rules:
+            for tool in rule.tools:
+                self.by_tool.setdefault(tool, []).append(rule)
+
+
+@lru_cache(maxsize=64)
+def _rule_book(domain: Domain) -> _RuleBook:
+    return _RuleBook(domain)

@@ -1,0 +1,259 @@
+"""The rules of a policy as functions: what one is asked, and what it may answer.
+
+A rule looks at one call of the agent, with the world just before it and the whole conversation, or
+once at the conversation alone. It yields ``Broken`` for what is against the policy, ``CannotTell``
+where the record does not decide it, and nothing where the policy is kept or does not apply.
+"""
+
+import inspect
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from maseval.benchmark.tau2.formats.message import (
+    Tau2Message,
+    Tau2ToolCall,
+    complete_call,
+    spoken_text,
+    tool_calls_of,
+)
+from maseval.benchmark.tau2.words import plain
+
+_WORD = re.compile(r"[^\W\d_]+")
+# The most frequent words of English that are rare in other languages written in Latin letters.
+_ENGLISH = frozenset(
+    {
+        *("the", "to", "you", "i", "is", "it", "my", "and", "of", "for", "that", "would", "like"),
+        *("your", "have", "please", "can", "with", "this", "not", "on", "do", "be", "yes", "are"),
+        *("thank", "thanks", "me", "we", "was", "what", "want", "which", "need", "will", "at"),
+        *("from", "there", "any", "order", "flight", "no", "ok"),
+    }
+)
+_LEAST_WORDS = 12
+_LEAST_SHARE = 0.2
+
+
+class Kind(StrEnum):
+    """What a rule goes by; ``FORM`` is how a call is made, and no breach of substance."""
+
+    STATE = "state"
+    DATA_FLOW = "data flow"
+    PROTOCOL = "protocol"
+    FORM = "form"
+
+
+class Broken(NamedTuple):
+    """A breach: what is wrong in a sentence, with the values that show it.
+
+    ``message_index`` is for a breach that lies elsewhere than in the call.
+    """
+
+    text: str
+    values: Mapping[str, object] = {}
+    message_index: int | None = None
+
+
+class CannotTell(NamedTuple):
+    """The record does not decide whether the rule was kept."""
+
+    reason: str
+
+
+Answer = Broken | CannotTell
+
+
+class Said(NamedTuple):
+    """A text of one side, and the index of its message."""
+
+    message_index: int
+    text: str
+
+
+class CallMade(NamedTuple):
+    """A call of either side with its message, the index of its answer, and what was answered."""
+
+    message_index: int
+    call: Tau2ToolCall
+    answer_index: int
+    answer: str
+
+    @property
+    def failed(self) -> bool:
+        return self.answer.startswith("Error")
+
+
+class Talk:
+    """A conversation as rules read it: who said what when, and what the tools answered."""
+
+    def __init__(self, messages: Sequence[Tau2Message]) -> None:
+        self.messages = messages
+
+    @cached_property
+    def user(self) -> list[Said]:
+        """The user's texts, in order."""
+        return self._said_by("user")
+
+    @cached_property
+    def agent(self) -> list[Said]:
+        """The agent's texts, in order, also those beside a call."""
+        return self._said_by("assistant")
+
+    def _said_by(self, role: str) -> list[Said]:
+        texts = (
+            (at, spoken_text(each)) for at, each in enumerate(self.messages) if each["role"] == role
+        )
+        return [Said(at, plain(text)) for at, text in texts if text]
+
+    @cached_property
+    def calls(self) -> list[CallMade]:
+        """Every answered call of both sides, in order."""
+        return list(_answered_calls(self.messages))
+
+    def user_before(self, at: int) -> list[Said]:
+        """Return what the user said before a message."""
+        return self.user[: _until(self.user, at)]
+
+    def agent_before(self, at: int) -> list[Said]:
+        """Return what the agent said before a message."""
+        return self.agent[: _until(self.agent, at)]
+
+    def calls_before(self, at: int) -> list[CallMade]:
+        """Return the calls whose message stands before a message."""
+        return self.calls[: _until(self.calls, at)]
+
+    def question_and_reply(self, at: int) -> tuple[Said | None, Said | None]:
+        """Return the user's last text before a message, and the agent's text that it answers."""
+        replies = self.user_before(at)
+        if not replies:
+            return None, None
+        questions = self.agent_before(replies[-1].message_index)
+        return (questions[-1] if questions else None), replies[-1]
+
+    def known_before(self, at: int) -> str:
+        """Return all that the user said and the tools answered before a message."""
+        said = [each.text for each in self.user_before(at)]
+        return "\n".join([*said, *(each.answer for each in self.calls_before(at))])
+
+    @cached_property
+    def is_english(self) -> bool:
+        """True if the words of both sides are English, or too few to tell."""
+        said = [each.text for each in (*self.user, *self.agent)]
+        found = _WORD.findall(" ".join(said).lower())
+        if len(found) < _LEAST_WORDS:
+            return True
+        return sum(word in _ENGLISH for word in found) >= _LEAST_SHARE * len(found)
+
+
+def _until(entries: Sequence[Said | CallMade], at: int) -> int:
+    return bisect_left(entries, at, key=lambda each: each.message_index)
+
+
+def _answered_calls(messages: Sequence[Tau2Message]) -> Iterator[CallMade]:
+    """Yield the calls in order; the answers to a message's calls follow it in the same order."""
+    for index, message in enumerate(messages):
+        for number, call in enumerate(tool_calls_of(message) or ()):
+            at = index + 1 + number
+            if at < len(messages) and messages[at]["role"] == "tool":
+                answer = messages[at].get("content") or ""
+                yield CallMade(index, complete_call(call), at, answer)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A call of the agent that is about to be made, in the world as it is just then.
+
+    ``tools`` is the agent's toolkit, ``user_tools`` the customer's if there is one: they may be
+    read, and not changed. ``talk`` is the whole conversation, what comes later included.
+    """
+
+    call: Tau2ToolCall
+    message_index: int
+    tools: Any
+    user_tools: Any
+    talk: Talk
+    answer: str = ""
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        return self.call["arguments"]
+
+    @property
+    def failed(self) -> bool:
+        """True if the tool refused the call."""
+        return self.answer.startswith("Error")
+
+    @property
+    def user_said(self) -> str:
+        """All that the user had said by then."""
+        return "\n".join(each.text for each in self.talk.user_before(self.message_index))
+
+
+Check = Callable[[Moment], Iterable[Answer]]
+TalkCheck = Callable[[Talk], Iterable[Answer]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One demand of a policy.
+
+    ``place`` is the heading of the policy under which it stands, and what it is there. ``tools``
+    are those of the agent about whose calls it is asked. ``releases`` are those of the benchmark
+    whose policy has it; without any it holds for all. A rule that ``reads_words`` is not asked
+    about a conversation that is not in English.
+    """
+
+    id: str
+    kind: Kind
+    text: str
+    place: str
+    tools: Collection[str] = frozenset()
+    check: Check | None = None
+    check_talk: TalkCheck | None = None
+    releases: Collection[str] = frozenset()
+    reads_words: bool = False
+
+    def holds_in(self, release: str) -> bool:
+        return not self.releases or release in self.releases
+
+
+def rule(
+    name: str,
+    kind: Kind,
+    *,
+    place: str,
+    tools: Collection[str],
+    releases: Collection[str] = (),
+    reads_words: bool | None = None,
+) -> Callable[[Check], Rule]:
+    """Make a rule of a function that looks at a call; the function's docstring is its text.
+
+    Rules of the protocol read words unless they say that they do not.
+    """
+    words = kind is Kind.PROTOCOL if reads_words is None else reads_words
+
+    def made(check: Check) -> Rule:
+        text = _first_sentence(check)
+        return Rule(name, kind, text, place, frozenset(tools), check, None, releases, words)
+
+    return made
+
+
+def talk_rule(
+    name: str, kind: Kind, *, place: str, releases: Collection[str] = (), reads_words: bool = True
+) -> Callable[[TalkCheck], Rule]:
+    """Make a rule of a function that looks at the whole conversation once."""
+
+    def made(check: TalkCheck) -> Rule:
+        text = _first_sentence(check)
+        return Rule(name, kind, text, place, frozenset(), None, check, releases, reads_words)
+
+    return made
+
+
+def _first_sentence(function: Callable[..., object]) -> str:
+    text = inspect.getdoc(function) or function.__name__.replace("_", " ")
+    return " ".join(text.partition("\n\n")[0].split())
