@@ -41,25 +41,30 @@ def create_image_file_content(
     return create_image_url_content(_data_url(file.read_bytes(), _mime_type(file)), detail)
 
 
-def create_image_from_pil(image: Any, detail: str = "auto", format: str = "PNG") -> ContentPart:
+def create_image_from_pil(img: Any, detail: str = "auto", format: str = "PNG") -> ContentPart:
     """Return a part that is an image of Pillow's, or anything else with its ``save``."""
     content = BytesIO()
-    image.save(content, format=format)
+    img.save(content, format=format)
     return create_image_url_content(
         _data_url(content.getvalue(), f"image/{format.lower()}"), detail
     )
 
 
-def create_image_from_numpy(array: Any, detail: str = "auto") -> ContentPart:
+def create_image_from_numpy(arr: Any, detail: str = "auto", format: str = "PNG") -> ContentPart:
     """Return a part that is an image of NumPy's: bytes of one, three or four channels."""
-    height, width, *channels = array.shape
-    kind = {(): 0, (1,): 0, (3,): 2, (4,): 6}.get(tuple(channels))
-    if kind is None or str(array.dtype) != "uint8":
+    if format.upper() != "PNG":
         raise ConfigurationError(
-            f"the array has shape {array.shape} and type {array.dtype}; give uint8 of shape "
+            f"format is {format!r}, and an array is written as PNG only; "
+            "give Image.fromarray(arr) of Pillow to create_image_from_pil for other formats"
+        )
+    height, width, *channels = arr.shape
+    kind = {(): 0, (1,): 0, (3,): 2, (4,): 6}.get(tuple(channels))
+    if kind is None or str(arr.dtype) != "uint8":
+        raise ConfigurationError(
+            f"the array has shape {arr.shape} and type {arr.dtype}; give uint8 of shape "
             "(height, width), (height, width, 3) or (height, width, 4)"
         )
-    rows = b"".join(b"\0" + row.tobytes() for row in array)
+    rows = b"".join(b"\0" + row.tobytes() for row in arr)
     header = pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)
     chunks = [(b"IHDR", header), (b"IDAT", compress(rows)), (b"IEND", b"")]
     content = b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*chunk) for chunk in chunks)
@@ -96,24 +101,24 @@ def create_tool_call(
     return tool_call(tool_name, arguments, id=call_id or f"call_{uuid4().hex[:24]}")
 
 
-def extract_text_content(message: Message) -> str:
+def extract_text_content(msg: Message) -> str:
     """Return the text of a message, without its other parts."""
-    content: object = message.get("content") or ""
+    content: object = msg.get("content") or ""
     if not isinstance(content, list):
         return str(content)
     return " ".join(str(part["text"]) for part in content if part.get("type") == "text")
 
 
-def has_images(message: Mapping[str, Any]) -> bool:
+def has_images(msg: Mapping[str, Any]) -> bool:
     """Return whether a part of the message is an image."""
-    content = message.get("content")
+    content = msg.get("content")
     parts = content if isinstance(content, list) else []
     return any(isinstance(part, Mapping) and part.get("type") == "image_url" for part in parts)
 
 
-def has_tool_calls(message: Mapping[str, Any]) -> bool:
+def has_tool_calls(msg: Mapping[str, Any]) -> bool:
     """Return whether the message calls tools."""
-    return bool(message.get("tool_calls"))
+    return bool(msg.get("tool_calls"))
 
 
 def count_tokens_estimate(messages: Iterable[Message]) -> int:

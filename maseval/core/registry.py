@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
-from typing import TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import ConfigurationError, DuplicateComponentError
@@ -124,9 +124,11 @@ class ComponentRegistry:
         return component
 
     def include(self, category: str, component: object) -> None:
-        """Report what gathers traces of its own by its class's name, unless it is registered."""
-        if _gathers(component):
-            self._included.append((category, component))
+        """Report by its class's name what gathers traces of its own or a configuration.
+
+        A component that is registered as well keeps the name it is registered under.
+        """
+        self._included.append((category, component))
 
     def include_all_of(self, other: "ComponentRegistry", category: str) -> None:
         """Register the components of another registry's category, under the same names."""
@@ -139,10 +141,11 @@ class ComponentRegistry:
         known = tuple(self._components.items())
         return [component for (category, _), component in known if category in categories]
 
-    def _everything(self) -> dict[Key, object]:
-        everything = {} if self._shared is None else self._shared._everything()
+    def _everything(self, gathers: Callable[[object], bool]) -> dict[Key, object]:
+        """Return all components; of those that are only included, the ones that gather it."""
+        everything = {} if self._shared is None else self._shared._everything(gathers)
         everything |= self._components
-        for category, component in self._included:
+        for category, component in filter(lambda one: gathers(one[1]), self._included):
             if not any(component is known for known in everything.values()):
                 everything[_free_key(category, component, everything)] = component
         return everything
@@ -163,7 +166,7 @@ class ComponentRegistry:
         return _collect(
             "traces",
             TraceableMixin,
-            self._everything(),
+            self._everything(_gathers_traces),
             lambda one, key: {"name": key[1], **one.gather_traces()},
         )
 
@@ -171,8 +174,8 @@ class ComponentRegistry:
         """Return the configuration of each component, and of the machine under ``benchmark``."""
         configs = _collect(
             "config",
-            ConfigurableMixin,
-            self._everything(),
+            _Configurable,  # type: ignore[type-abstract]  # only asked for its instances
+            self._everything(_gathers_config),
             lambda one, key: {"name": key[1], **one.gather_config()},
         )
         return {**configs, "benchmark": self._benchmark_config}
@@ -235,7 +238,18 @@ def _free_key(category: str, component: object, taken: Mapping[Key, object]) -> 
     return next((category, name) for name in names if (category, name) not in taken)
 
 
-def _gathers(component: object) -> bool:
+@runtime_checkable
+class _Configurable(Protocol):
+    """A component with a configuration; a callback need not derive from ``ConfigurableMixin``."""
+
+    def gather_config(self) -> JsonObject: ...
+
+
+def _gathers_config(component: object) -> bool:
+    return isinstance(component, _Configurable)
+
+
+def _gathers_traces(component: object) -> bool:
     """Return whether a component has traces beyond those that every component has."""
     own = getattr(type(component), "gather_traces", TraceableMixin.gather_traces)
     return isinstance(component, TraceableMixin) and own is not TraceableMixin.gather_traces

@@ -8,6 +8,7 @@ import pytest
 from maseval import (
     AgentAdapter,
     AgentCallback,
+    BenchmarkCallback,
     ChatResponse,
     EnvironmentCallback,
     LLMUser,
@@ -39,6 +40,7 @@ from maseval.core.callbacks import (
     FileResultLogger,
     MessageTracingCallback,
     ProgressBarCallback,
+    ResultLogger,
     read_reports,
 )
 from maseval.core.exceptions import ConfigurationError
@@ -102,6 +104,71 @@ def test_a_progress_bar_with_the_hooks_of_maseval_is_drawn():
         "2: 2/2 Successful",
         "closed",
     ]
+
+
+class Counter(OldBar):
+    def update_metrics(self, report):
+        return {"seen": str(len(self._custom_metrics))}
+
+    def _update_metrics(self):
+        self.drawn.append(dict(self._custom_metrics))
+
+
+def test_a_progress_bar_may_read_its_metrics_by_their_former_name():
+    bar = Counter()
+    BookingBenchmark(callbacks=[bar]).run(load_tasks()[:2])
+
+    assert [each for each in bar.drawn if isinstance(each, dict)] == [{"seen": "0"}, {"seen": "1"}]
+
+
+class OldLogger(ResultLogger):
+    def log_iteration(self, report):
+        self.left = len(self._expected_iterations - self._logged_iterations)
+
+    def finalize(self):
+        self.planned = (self._n_tasks, self._n_repeats)
+
+    def validate(self):
+        return self._expected_iterations == self._logged_iterations
+
+
+def test_a_result_logger_may_read_its_progress_by_the_former_names(caplog):
+    logger = OldLogger()
+    BookingBenchmark(callbacks=[logger], n_task_repeats=2, progress_bar=False).run(load_tasks()[:2])
+
+    assert (logger.left, logger.planned) == (1, (2, 2))
+    assert logger.validate() and not caplog.records
+
+
+@pytest.mark.parametrize("make", [OldBar, OldLogger])
+def test_callbacks_take_a_benchmark_whose_tasks_are_a_plain_list(make):
+    benchmark = BookingBenchmark(n_task_repeats=3, progress_bar=False)
+    benchmark.tasks = list(load_tasks()[:2])
+    callback = make()
+    callback.on_run_start(benchmark)
+    callback.on_run_end(benchmark, [])
+
+    planned = callback.total if make is OldBar else len(callback._expected_iterations)
+    assert planned == 6
+
+
+class Configured(BenchmarkCallback):
+    def __init__(self, level):
+        self.level = level
+
+    def gather_config(self):
+        return {"level": self.level}
+
+
+def test_a_callback_that_has_a_configuration_is_in_the_report():
+    benchmark = BookingBenchmark(callbacks=[Configured(1), Configured(2)], progress_bar=False)
+    [report] = benchmark.run(load_tasks()[:1])
+
+    assert report["config"]["callbacks"] == {
+        "Configured": {"name": "Configured", "level": 1},
+        "Configured_2": {"name": "Configured_2", "level": 2},
+    }
+    assert "Configured" not in report["traces"]["callbacks"]
 
 
 class Impatient(LLMUser):
@@ -250,6 +317,8 @@ def test_an_array_becomes_a_png():
     assert content.startswith(b"\\x89PNG") or content[1:4] == b"PNG"
     with pytest.raises(ConfigurationError, match="give uint8"):
         create_image_from_numpy(_Array([b"12345"], (5,)))
+    with pytest.raises(ConfigurationError, match=r"format is 'JPEG'.*create_image_from_pil"):
+        create_image_from_numpy(arr=_Array([b"12"]), format="JPEG")
 
 
 def test_tokens_are_estimated_by_the_length_of_texts_and_calls():

@@ -41,6 +41,13 @@ MODULES = {
         "ProgressBarCallback TqdmProgressBarCallback RichProgressBarCallback",
         "",
     ),
+    "interface.agents.smolagents_optional": ("", ""),
+    "interface.logging": ("", ""),
+    "benchmark.macs.macs": (
+        "",
+        "MACSBenchmark MACSEnvironment MACSEvaluator MACSGenericTool MACSUser "
+        "compute_benchmark_metrics",
+    ),
     "benchmark.tau2.tau2": (
         "Tau2Benchmark Tau2User INITIAL_GREETING DefaultTau2Agent DefaultTau2AgentAdapter "
         "DefaultAgentTau2Benchmark",

@@ -97,7 +97,7 @@ def load_tasks(domain: str, data_dir: AnyPath | None = None, limit: int | None =
     """
     check_domain(domain)
     if limit is not None and limit < 0:
-        raise ConfigurationError(f"limit is {limit}; give 0 or more, or None for all tasks")
+        raise ConfigurationError(f"limit is {limit}; give a number of tasks, or None or 0 for all")
     raw = _read_restructured(domain, data_dir, "tasks")
     if raw is None:
         raw = _tasks(domain, data_dir)

@@ -7,7 +7,7 @@ from typing import Any, cast
 from maseval.benchmark.macs.data.formats import ActionSpec, AgentSpec
 from maseval.benchmark.macs.tool import MACSGenericTool
 from maseval.benchmark.macs.trajectories import TrajectoryLog
-from maseval.core.environment import Environment, EnvironmentObserver
+from maseval.core.environment import Environment, EnvironmentObserver, only_one
 from maseval.core.model import ModelAdapter
 from maseval.core.recorded import entries, mapping
 from maseval.core.tracing import JsonObject
@@ -40,8 +40,13 @@ class MACSEnvironment(Environment):
         """For agents that record what they say and do in the original's form."""
         super().__init__(environment_data, callbacks)
 
-    def setup_state(self, task_data: dict[str, Any]) -> JsonObject:
-        return {"tool_specs": task_data.get("tools") or []}
+    def setup_state(
+        self,
+        task_data: dict[str, Any] | None = None,
+        *,
+        environment_data: dict[str, Any] | None = None,
+    ) -> JsonObject:
+        return {"tool_specs": only_one(task_data, environment_data).get("tools") or []}
 
     def create_tools(self) -> dict[str, MACSGenericTool]:
         actions: dict[str, ActionSpec] = {}

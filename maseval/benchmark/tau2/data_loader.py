@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar, cast
 
 from maseval.benchmark.tau2.data.domain_files import (
     MissingTasksError,
@@ -35,7 +35,7 @@ from maseval.benchmark.tau2.data.files import (
     published_files,
     verified_root,
 )
-from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains import DOMAINS, Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import (
     AnyVersion,
     Release,
@@ -100,8 +100,8 @@ class DomainConfig(TypedDict):
 
 
 def ensure_data_exists(
-    data_dir: AnyPath | None = None,
-    domain: str | Domain | None = None,
+    data_dir: AnyPath | Domain | None = None,
+    domain: AnyPath | Domain | None = None,
     force_download: bool = False,
     verbose: int = 1,
     version: str = DEFAULT_VERSION,
@@ -110,7 +110,10 @@ def ensure_data_exists(
 
     What is missing is fetched into ``data_dir``, or into the cache folder if none is given (or if
     ``data_dir`` is an archive). Returns the folder that holds ``domains`` and ``user_simulator``.
+    The first two may be given in either order: the name of a domain is never taken for a folder,
+    which is ``./NAME`` if it has that name.
     """
+    data_dir, domain = _folder_and_domain(data_dir, domain)
     manifest = manifest_of(version)
     if domain is None:
         files = list(manifest.files.values())
@@ -123,13 +126,29 @@ def ensure_data_exists(
     return fetch_files(files, data_dir, manifest, force=force_download, verbose=verbose)
 
 
+def _folder_and_domain(
+    first: AnyPath | Domain | None, second: AnyPath | Domain | None
+) -> tuple[AnyPath | None, str | Domain | None]:
+    """Return a folder and a domain that were given in either order."""
+
+    def is_domain(given: AnyPath | Domain | None) -> bool:
+        return isinstance(given, Domain) or (isinstance(given, str) and given in DOMAINS)
+
+    swapped = is_domain(first) and not is_domain(second)
+    folder, domain = (second, first) if swapped else (first, second)
+    return cast("AnyPath | None", folder), cast("str | Domain | None", domain)
+
+
 def download_domain_data(
-    data_dir: AnyPath | None = None,
-    domain: str | Domain | None = None,
+    data_dir: AnyPath | Domain | None = None,
+    domain: AnyPath | Domain | None = None,
     version: str = DEFAULT_VERSION,
     verbose: int = 1,
 ) -> Path:
-    """Fetch the data anew even if it is there; each file is replaced once the new one is right."""
+    """Fetch the data anew even if it is there; each file is replaced once the new one is right.
+
+    The arguments are those of ``ensure_data_exists``, in either order.
+    """
     return ensure_data_exists(
         data_dir, domain, force_download=True, verbose=verbose, version=version
     )
@@ -229,7 +248,7 @@ def load_tasks(
     Missing files are fetched, but not into a ``data_dir`` of your own.
     """
     if limit is not None and limit < 0:
-        raise ConfigurationError(f"limit is {limit}; give 0 or more, or None for all tasks")
+        raise ConfigurationError(f"limit is {limit}; give a number of tasks, or None or 0 for all")
     release = release_of(domain, version)
     chosen = release.domain(domain)
     raw_tasks = tasks_of_split(*_task_source(release, domain, data_dir), split)

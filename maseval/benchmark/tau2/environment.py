@@ -65,8 +65,14 @@ class Tau2Environment(Environment):
         """True if the user ended the simulation in the midst of the agent's turn."""
         super().__init__(task_data, callbacks, environment_data=environment_data)
 
-    def setup_state(self, task_data: dict[str, Any]) -> dict[str, object]:
+    def setup_state(
+        self,
+        task_data: dict[str, Any] | None = None,
+        *,
+        environment_data: dict[str, Any] | None = None,
+    ) -> dict[str, object]:
         """Build the world and bring it to where the task begins."""
+        task_data = only_one(task_data, environment_data)
         named = task_data.get("domain", "retail")
         self.release = release_of(named, task_data.get("version"))
         domain = self.release.domain(named)

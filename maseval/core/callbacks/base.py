@@ -7,17 +7,45 @@ of a benchmark callback from the one thread that called ``run()``: no observer n
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.environment import Environment
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.task import AdaptiveTaskQueue, Task
+from maseval.core.task import AdaptiveTaskQueue, BaseTaskQueue, SequentialTaskQueue, Task
+from maseval.core.task.task import RepetitionKey
 from maseval.core.tracing import TraceableMixin
 
 if TYPE_CHECKING:
     from maseval.core.benchmark import Benchmark
+
+
+class FormerName:
+    """Another name of an attribute, for subclasses that were written for MASEval."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, owner: object, kind: type | None = None) -> Any:
+        return self if owner is None else getattr(owner, self._name)
+
+    def __set__(self, owner: object, value: object) -> None:
+        setattr(owner, self._name, value)
+
+
+def planned_repetitions(benchmark: Benchmark) -> list[RepetitionKey]:
+    """Return the repetitions that a run is going to have; ``tasks`` may be any list of tasks.
+
+    It is read as a list, because going through an adaptive queue would use it up.
+    """
+    tasks: BaseTaskQueue | Sequence[Task] = benchmark.tasks
+    queue = tasks if isinstance(tasks, BaseTaskQueue) else SequentialTaskQueue(tasks)
+    return [
+        (str(task.id), repeat)
+        for task in queue.to_list()
+        for repeat in queue.repetitions_of(task, benchmark.n_task_repeats)
+    ]
 
 
 class BenchmarkCallback(TraceableMixin, ABC):

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Never
 
-from maseval.core.callbacks.base import BenchmarkCallback
+from maseval.core.callbacks.base import BenchmarkCallback, FormerName, planned_repetitions
 from maseval.core.exceptions import ConfigurationError
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ class ProgressBarCallback(BenchmarkCallback):
     ``open_bar``, ``draw`` and ``close_bar``, or the hooks with an underscore that MASEval has.
     """
 
+    _custom_metrics = FormerName("metrics")
+
     def __init__(self, desc: str | None = None, show_status: bool = True) -> None:
         self.desc = desc
         self.show_status = show_status
@@ -75,9 +77,7 @@ class ProgressBarCallback(BenchmarkCallback):
 
     def on_run_start(self, benchmark: Benchmark) -> None:
         self._close()
-        queue, repeats = benchmark.tasks, benchmark.n_task_repeats
-        # By the list, as going through an adaptive queue would use it up.
-        self.total = sum(len(queue.repetitions_of(task, repeats)) for task in queue.to_list())
+        self.total = len(planned_repetitions(benchmark))
         self.current = self.successful = 0
         self.metrics = {}
         self.open_bar(self.desc or f"Running {type(benchmark).__name__}")

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from maseval.core.callbacks.base import BenchmarkCallback
+from maseval.core.callbacks.base import BenchmarkCallback, FormerName, planned_repetitions
 from maseval.core.exceptions import ResultFileError
 from maseval.core.storage.files import write_json
 from maseval.core.storage.records import RecordWriter, Rescue, iter_records, new_record_file
@@ -42,6 +42,9 @@ class ResultLogger(BenchmarkCallback):
     tasks, every one that was started. ``logged`` holds what was passed on. If ``validate`` finds
     that something is missing, a warning is logged.
     """
+
+    _n_tasks, _n_repeats = FormerName("n_tasks"), FormerName("n_repeats")
+    _expected_iterations, _logged_iterations = FormerName("expected"), FormerName("logged")
 
     def __init__(
         self,
@@ -81,11 +84,7 @@ class ResultLogger(BenchmarkCallback):
         self.logged = set()
         self.expected = set()
         if not isinstance(benchmark.tasks, AdaptiveTaskQueue):
-            self.expected.update(
-                (str(task.id), repeat)
-                for task in benchmark.tasks.to_list()
-                for repeat in benchmark.tasks.repetitions_of(task, self.n_repeats)
-            )
+            self.expected.update(planned_repetitions(benchmark))
 
     def on_task_repeat_start(self, benchmark: Benchmark, task: Task, repeat_idx: int) -> None:
         self.expected.add((str(task.id), repeat_idx))
@@ -218,7 +217,7 @@ class FileResultLogger(ResultLogger):
 
     def _metadata(self, writer: RecordWriter) -> dict[str, object]:
         return {
-            "output_file": str(writer.path),
+            "output_file": writer.path.name,  # beside this file, wherever both are moved
             "timestamp": now(),
             "n_tasks": self.n_tasks,
             "n_repeats": self.n_repeats,

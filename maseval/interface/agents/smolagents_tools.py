@@ -11,7 +11,7 @@ from collections.abc import Callable, ItemsView
 from functools import cache
 from typing import Any
 
-from maseval.core.user import LLMUser
+from maseval.core.user import LLMUser, User
 from maseval.interface import extras
 from maseval.interface.agents.tools import Tool, Tools, as_text, describe_tools
 from maseval.interface.inference.chat_completions import JsonSchema
@@ -138,13 +138,22 @@ class SmolAgentLLMUser(LLMUser):
 
 
 @cache
-def _user_tool_class(base: type) -> Callable[[LLMUser], object]:
-    class AskUserTool(base):  # type: ignore[misc]
-        def __init__(self, user: LLMUser) -> None:
+def _user_tool_class(base: type) -> Any:
+    class SmolAgentUserSimulationInputTool(base):  # type: ignore[misc]
+        """smolagents' tool ``user_input``, answered by a user."""
+
+        def __init__(self, user: User) -> None:
             super().__init__()
-            self.user: LLMUser = user
+            self.user: User = user
 
         def forward(self, question: str) -> str:
             return self.user.respond(question)
 
-    return AskUserTool
+    return SmolAgentUserSimulationInputTool
+
+
+def __getattr__(name: str) -> Any:
+    """Load the class of the user's tool, which is derived from one of smolagents."""
+    if name == "SmolAgentUserSimulationInputTool":
+        return _user_tool_class(extras.load("smolagents", extra=EXTRA).UserInputTool)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

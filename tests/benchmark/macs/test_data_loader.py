@@ -188,7 +188,7 @@ def test_an_unknown_domain_is_refused_with_the_known_ones(call):
         call("bank")
     with pytest.raises(ValueError, match="Unknown domain: 'bank'"):
         download_original_data(domain="bank")
-    with pytest.raises(ValueError, match="limit is -1"):
+    with pytest.raises(ValueError, match=r"limit is -1; .* None or 0 for all"):
         load_tasks("travel", limit=-1)
 
 

@@ -261,7 +261,7 @@ def test_tasks_can_be_named_and_come_in_the_order_of_the_file(shop):
 
 
 def test_a_negative_limit_is_refused(shop):
-    with pytest.raises(ConfigurationError, match="limit is -1"):
+    with pytest.raises(ConfigurationError, match=r"limit is -1; .* None or 0 for all"):
         load_tasks(shop([]), limit=-1)
 
 

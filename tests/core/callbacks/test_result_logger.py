@@ -155,7 +155,7 @@ def test_metadata_tells_what_was_meant_to_be_in_the_file(tmp_path, rehearsal):
     metadata = json.loads((tmp_path / "r.meta.json").read_text())
     assert metadata.pop("timestamp")
     assert metadata == {
-        "output_file": str(tmp_path / "r.jsonl"),
+        "output_file": "r.jsonl",
         "n_tasks": 2,
         "n_repeats": 3,
         "total_iterations": 6,

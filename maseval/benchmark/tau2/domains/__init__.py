@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from maseval.benchmark.tau2.domains.airline import AIRLINE
+from maseval.benchmark.tau2.domains.airline import AIRLINE, AirlineDB, AirlineTools
 from maseval.benchmark.tau2.domains.banking_knowledge import BANKING_DOMAINS
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType, is_tool
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.library import LIBRARY
 from maseval.benchmark.tau2.domains.registration import (
@@ -15,8 +16,13 @@ from maseval.benchmark.tau2.domains.registration import (
     InvalidDomainError,
     UnknownDomainError,
 )
-from maseval.benchmark.tau2.domains.retail import RETAIL
-from maseval.benchmark.tau2.domains.telecom import TELECOM, TELECOM_WORKFLOW
+from maseval.benchmark.tau2.domains.retail import RETAIL, RetailDB, RetailTools
+from maseval.benchmark.tau2.domains.telecom import (
+    TELECOM,
+    TELECOM_WORKFLOW,
+    TelecomDB,
+    TelecomTools,
+)
 
 DOMAINS: Mapping[str, Domain] = MappingProxyType(
     {
@@ -53,14 +59,24 @@ def register_domain(domain: Domain, *, replace: bool = False) -> Domain:
 
 
 __all__ = [
+    "DB",
     "DOMAINS",
+    "AirlineDB",
+    "AirlineTools",
     "BrokenDomainError",
     "Domain",
     "DuplicateDomainError",
     "InvalidDomainError",
+    "RetailDB",
+    "RetailTools",
+    "TelecomDB",
+    "TelecomTools",
+    "ToolKitBase",
+    "ToolType",
     "UnknownDomainError",
     "domain_named",
     "domain_names",
     "find_domains_with",
+    "is_tool",
     "register_domain",
 ]

@@ -74,6 +74,16 @@ def test_one_domain_is_fetched_with_the_guidelines_of_the_customer(cache):
     assert data_files_in(cache) == RETAIL | GUIDELINES
 
 
+@pytest.mark.parametrize("call", [ensure_data_exists, download_domain_data])
+def test_domain_and_folder_may_be_given_in_either_order(cache, tmp_path, monkeypatch, call):
+    monkeypatch.chdir(tmp_path)
+    own = tmp_path / "own"
+    assert call("retail", own, verbose=0) == call(own, "retail", verbose=0) == own
+    assert call("retail", verbose=0) == cache
+    assert data_files_in(own) == data_files_in(cache) == RETAIL | GUIDELINES
+    assert not (tmp_path / "retail").exists()
+
+
 def test_without_a_domain_everything_is_fetched(cache):
     ensure_data_exists(verbose=0)
     assert data_files_in(cache) == set(MANIFEST.files)

@@ -3,6 +3,7 @@
 After tau2-bench v0.2.0, src/tau2/domains/airline/ (MIT, Sierra Research).
 """
 
+from maseval.benchmark.tau2.domains.airline.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.airline.models import AirlineDB
 from maseval.benchmark.tau2.domains.airline.permanence import PERMANENCE
 from maseval.benchmark.tau2.domains.airline.preconditions import (
@@ -21,3 +22,5 @@ AIRLINE = Domain(
     spoken_conditions=SPOKEN_CONDITIONS,
     permanence=PERMANENCE,
 )
+
+__all__ = ["AIRLINE", "AirlineDB", "AirlineTools"]

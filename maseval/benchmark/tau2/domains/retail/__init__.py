@@ -6,6 +6,7 @@ After tau2-bench v0.2.0, src/tau2/domains/retail/ (MIT, Sierra Research).
 from dataclasses import replace
 
 from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.domains.retail.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.retail.models import RetailDB
 from maseval.benchmark.tau2.domains.retail.permanence import PERMANENCE
 from maseval.benchmark.tau2.domains.retail.preconditions import PRECONDITIONS

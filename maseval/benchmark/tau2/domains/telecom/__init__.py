@@ -11,10 +11,12 @@ from pathlib import Path
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.domain import Domain, Policy
 from maseval.benchmark.tau2.domains.telecom.coupling import sync
+from maseval.benchmark.tau2.domains.telecom.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB
 from maseval.benchmark.tau2.domains.telecom.permanence import PERMANENCE
 from maseval.benchmark.tau2.domains.telecom.preconditions import PRECONDITIONS
 from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
+from maseval.benchmark.tau2.domains.telecom.user_models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
 
@@ -59,4 +61,11 @@ TELECOM_WORKFLOW = _telecom(
     "telecom-workflow", _policy("tech_support_workflow.md", "tech_support_workflow_solo.md")
 )
 
-__all__ = ["TELECOM", "TELECOM_WORKFLOW"]
+__all__ = [
+    "TELECOM",
+    "TELECOM_WORKFLOW",
+    "TelecomDB",
+    "TelecomTools",
+    "TelecomUserDB",
+    "TelecomUserTools",
+]
