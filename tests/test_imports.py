@@ -97,6 +97,7 @@ RANKS = {
         airline banking_knowledge library retail telecom registration faults
         domain
         confirming
+        consent
         base permanence records copying arithmetic rules
     """,
 }

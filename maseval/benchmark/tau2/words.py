@@ -303,8 +303,12 @@ def record(call: Tau2ToolCall) -> str | None:
 
 
 def _topic(call: Tau2ToolCall) -> list[str]:
-    words = [word for word in call["name"].split("_") if word not in _COMMON]
-    return [rf"\b(?:{said_as(word)})" for word in words]
+    return [rf"\b(?:{said_as(word)})" for word in topic_words(call["name"])]
+
+
+def topic_words(tool: str) -> list[str]:
+    """Return the words of a tool's name that say what it does."""
+    return [word for word in tool.split("_") if word not in _COMMON]
 
 
 def said_as(word: str) -> str:

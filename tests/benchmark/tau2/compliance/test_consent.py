@@ -1,0 +1,178 @@
+"""A reply is a yes, a no, or neither; and it is one to a call that was described."""
+
+import pytest
+
+from maseval.benchmark.tau2.domains.confirming import explicit_yes, spell_amount, spell_date
+from maseval.benchmark.tau2.domains.consent import Meaning, find_consent, read_reply
+from maseval.benchmark.tau2.domains.rules import Broken, CannotTell, Moment, Talk
+
+CANCEL = {"name": "cancel_reservation", "arguments": {"reservation_id": "EHGLP3"}}
+BAGS = {
+    "name": "update_reservation_baggages",
+    "arguments": {"reservation_id": "EHGLP3", "total_baggages": 2, "nonfree_baggages": 0},
+}
+RULE = explicit_yes("airline", "top", ["cancel_reservation", "update_reservation_baggages"])
+PROPOSAL = "I will cancel reservation EHGLP3 and refund $120. Do you confirm (yes/no)?"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Yes", "yes, please.", "Yep!", "Sure, go ahead.", "Go ahead", "That works for me.", "Ok"),
+        *(
+            "Please do.",
+            "Correct.",
+            "Sounds good, thanks!",
+            "Confirmed.",
+            "Absolutely",
+            "Do it now.",
+        ),
+        *(
+            "That's right, please proceed.",
+            "Everything looks correct.",
+            "Oui, merci!",
+            "I confirm.",
+        ),
+        *(
+            "Fine, just put it back.",
+            "I'm happy with that.",
+            "No further changes. Please go ahead.",
+        ),
+        "Yes, please cancel it. I don't want to keep it.",
+        "Yes, go ahead. How long will the refund take?",
+        "I don't need insurance, so yes, please book it.",
+        "Yes, but use my other card ending in 1234.",
+        "Yes, I'll wait for your confirmation.",
+        "Yes, that is fine. I'd rather not say why.",
+    ],
+)
+def test_a_yes_in_many_words(text):
+    assert read_reply(text, CANCEL) is Meaning.YES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("No", "No, thank you.", "Wait, how much is that?", "Hold on.", "Not yet.", "Never mind."),
+        *("Please don't cancel it.", "I changed my mind.", "I'd rather not cancel it."),
+        *("Yes... actually, no.", "Yes. Wait, don't do that yet!", "I do not want to proceed."),
+        "Before you proceed, tell me the refund.",
+        "Let me think about it.",
+        "That price is too high, leave it as it is.",
+    ],
+)
+def test_a_no_in_many_words(text):
+    assert read_reply(text, CANCEL) is Meaning.NO
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("Cancel EHGLP3.", Meaning.REQUEST),
+        ("I'd like to cancel that reservation.", Meaning.REQUEST),
+        ("Yes, but only if I get all my money back.", Meaning.CONDITION),
+        ("Yes, as long as it is free.", Meaning.CONDITION),
+        ("How much will I get back?", Meaning.QUESTION),
+        ("Is that correct?", Meaning.QUESTION),
+        ("Can you confirm the refund?", Meaning.QUESTION),
+        ("My user id is mia_li_3668.", Meaning.UNCLEAR),
+        ("I'm not sure.", Meaning.UNCLEAR),
+        ("I want to make sure that I get the money.", Meaning.UNCLEAR),
+    ],
+)
+def test_a_reply_that_is_neither(text, meaning):
+    assert read_reply(text, CANCEL) is meaning
+
+
+def conversation(*texts, before=()):
+    """Texts of user and agent in turn, and a moment after them; ``before`` are answered calls."""
+    messages = [
+        {"role": "assistant" if number % 2 else "user", "content": text}
+        for number, text in enumerate(texts)
+    ]
+    for call, answer in before:
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        messages.append({"role": "tool", "id": "", "content": answer})
+    return messages
+
+
+def answers(messages, call=CANCEL):
+    moment = Moment(call, len(messages), None, None, Talk(messages), "")
+    return list(RULE.check(moment))
+
+
+def test_a_yes_to_a_proposal_is_enough():
+    assert answers(conversation("Cancel EHGLP3", PROPOSAL, "yes")) == []
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [],
+        ["Please cancel my reservation EHGLP3 because I am ill, my id is mia_li_3668."],
+        ["Cancel EHGLP3", "Could you tell me your user id?", "mia_li_3668"],
+        ["Cancel EHGLP3", PROPOSAL, "No, keep it."],
+        ["Cancel EHGLP3", PROPOSAL, "What would I get back?"],
+        ["Cancel EHGLP3", "Shall I add two bags to your trip?", "Yes, please."],
+    ],
+)
+def test_acting_without_a_yes_is_a_breach(texts):
+    [found] = answers(conversation(*texts))
+
+    assert isinstance(found, Broken)
+
+
+def test_a_yes_about_another_record_is_none():
+    seen = [({"name": "get_reservation_details", "arguments": {}}, '{"reservation_id": "AAAAA1"}')]
+    texts = conversation("Cancel AAAAA1", before=seen)
+    texts += [
+        {"role": "assistant", "content": PROPOSAL.replace("EHGLP3", "AAAAA1")},
+        {"role": "user", "content": "yes"},
+    ]
+
+    [found] = answers(texts)
+
+    assert found.text == "the user's last words before the call are about something else"
+
+
+def test_one_yes_covers_the_actions_it_was_asked_for_and_no_other():
+    both = "I will cancel reservation EHGLP3 and then add a bag to VAAOXJ. Shall I proceed?"
+    done = [(CANCEL, '{"reservation_id": "EHGLP3", "status": "cancelled"}')]
+    bags = {**BAGS, "arguments": {**BAGS["arguments"], "reservation_id": "VAAOXJ"}}
+
+    assert answers(conversation("Hello", both, "yes", before=done), bags) == []
+    assert answers(conversation("Hello", PROPOSAL, "yes", before=done), BAGS) != []
+
+
+def test_a_refused_call_may_be_repaired_and_a_done_one_is_not_repeated():
+    texts = ["Cancel EHGLP3", PROPOSAL, "yes", "One moment please.", "Thank you, I am here."]
+    refused = [(CANCEL, "Error: busy")]
+
+    assert answers(conversation(*texts, before=refused)) == []
+    assert answers(conversation(*texts, before=[(CANCEL, "{}")])) != []
+
+
+def test_an_older_yes_ends_with_a_no():
+    texts = ["Hi", PROPOSAL, "yes", PROPOSAL, "No, stop.", "Anything else?", "What is the weather?"]
+
+    [found] = answers(conversation(*texts))
+
+    assert isinstance(found, Broken)
+
+
+def test_a_condition_leaves_it_open():
+    [found] = answers(conversation("Hi", PROPOSAL, "Yes, if that is free of charge."))
+
+    assert isinstance(found, CannotTell)
+
+
+def test_a_yes_counts_beside_a_token_that_ends_the_conversation():
+    talk = Talk(conversation("Hi", PROPOSAL, "Yes, please. ###STOP###"))
+
+    assert find_consent(Moment(CANCEL, 3, None, None, talk)).given
+
+
+def test_values_are_spelled_as_people_do():
+    assert {"may 20", "may 20th", "20 may", "2024-05-20", "05/20"} <= set(spell_date("2024-05-20"))
+    assert {"1,234.50", "1234.5"} <= set(spell_amount(1234.5))
+    assert {"1,234", "1234.00"} <= set(spell_amount(1234))
