@@ -18,11 +18,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from maseval.app.results.clean import PolicyCheck, RunCompliance, run_compliance
 from maseval.app.results.counting import ConventionScore
 from maseval.app.results.task_names import TaskName
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.lazy import find_entry_points
-from maseval.core.outcome import SimulationLine, TaskKey
+from maseval.core.outcome import RecordedReport, SimulationLine, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
@@ -140,6 +141,24 @@ class BenchmarkSupport:
     def explanation_obstacle(self, folder: Recording) -> str | None:
         """Return why the failures of a run cannot be explained here; None if they can."""
         return None
+
+    def policy_check(self, report: Report) -> PolicyCheck | None:
+        """Return which rules of the policy a simulation broke; None if there are no such rules."""
+        return None
+
+    def compliance(self, folder: Recording, on_progress: OnProgress | None) -> RunCompliance | None:
+        """Return the policy check of every simulation, or None if this benchmark has none."""
+        if type(self).policy_check is BenchmarkSupport.policy_check:
+            return None
+        lines, found = [], {}
+        for number, report in enumerate(folder.reports(), 1):
+            lines.append(RecordedReport(report).line)
+            check = self.policy_check(report)
+            if check is not None:
+                found[Simulation.of(report)] = check
+            if on_progress is not None:
+                on_progress(number, len(folder.recorded))
+        return run_compliance(lines, folder.planned, found) if found else None
 
     def timeline(self, report: Report) -> WorldTimeline | None:
         """Return the state of the world after each message; None if there is no such world."""

@@ -5,6 +5,8 @@ from maseval.benchmark.tau2.app.results import data as data
 from maseval.benchmark.tau2.app.results.audit import audit as audit
 from maseval.benchmark.tau2.app.results.certify import certify as certify
 from maseval.benchmark.tau2.app.results.certify import verify as verify
+from maseval.benchmark.tau2.app.results.comply import comply as comply
+from maseval.benchmark.tau2.app.results.comply import rule_book as rule_book
 from maseval.benchmark.tau2.app.results.explain import explain as explain
 from maseval.benchmark.tau2.app.results.score import score as score
 from maseval.benchmark.tau2.app.results.score import score_under as score_under

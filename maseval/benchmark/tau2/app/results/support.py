@@ -9,9 +9,11 @@ from maseval.app.benchmarks import (
     OnScored,
     RecordedOutcomes,
 )
+from maseval.app.results.clean import PolicyCheck
 from maseval.app.results.counting import ConventionScore
 from maseval.benchmark.tau2.app.results.audit import audit
 from maseval.benchmark.tau2.app.results.certify import certify, verify
+from maseval.benchmark.tau2.app.results.comply import check_report
 from maseval.benchmark.tau2.app.results.explain import FailureDiagnosis, diagnose
 from maseval.benchmark.tau2.app.results.outcomes import (
     data_digest,
@@ -76,6 +78,9 @@ class Tau2Support(BenchmarkSupport):
                     f"name its file: --domain {own.get(name) or 'FILE.py:NAME'}"
                 )
         return None
+
+    def policy_check(self, report: Report) -> PolicyCheck | None:
+        return check_report(report)
 
     def timeline(self, report: Report) -> Timeline | None:
         return report_timeline(report)

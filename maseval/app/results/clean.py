@@ -1,0 +1,221 @@
+"""Clean passes: simulations that passed and in which no rule of the policy was found broken.
+
+A benchmark that has its policy as rules checks a simulation against them (``PolicyCheck``). The
+number of clean passes stands beside the official one and never replaces it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from maseval.core.outcome import Outcome, SimulationLine
+from maseval.core.words import excerpt
+from maseval.runs import Simulation
+from maseval.stats import Estimate, summarise
+
+What = Literal["broken", "tried", "demanded", "form", "cannot tell", "rule failed"]
+"""``tried``: the tool refused the call. ``demanded``: the reference solution does the same."""
+
+MEANINGS: Mapping[What, str] = {
+    "broken": "broken",
+    "tried": "tried, and refused by the tool",
+    "demanded": "broken as the reference solution demands",
+    "form": "a matter of form",
+    "cannot tell": "cannot be told",
+    "rule failed": "not checked, because the rule failed",
+}
+
+_LONGEST_CALL = 120
+
+
+@dataclass(frozen=True)
+class PolicyFinding:
+    """An answer of one rule about one simulation."""
+
+    rule: str
+    kind: str
+    what: What
+    text: str
+    message_index: int | None = None
+    call: str | None = None
+    values: Mapping[str, object] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        where = "" if self.message_index is None else f"message {self.message_index}: "
+        about = "" if self.call is None else f"; {excerpt(self.call, _LONGEST_CALL)}"
+        how = "" if self.what == "broken" else f" ({MEANINGS[self.what]})"
+        return f"{where}{self.text}{how}{about} [{self.rule}]"
+
+
+@dataclass(frozen=True)
+class PolicyCheck:
+    """The answers of all rules about one simulation.
+
+    ``clean`` is False if one of substance was broken, and None if that cannot be told.
+    ``obstacle`` says why no rule could be asked.
+    """
+
+    clean: bool | None
+    findings: tuple[PolicyFinding, ...] = ()
+    obstacle: str | None = None
+
+    def lines(self) -> list[str]:
+        """Return what was found in sentences, breaches first."""
+        order = list(MEANINGS)
+        ranked = sorted(self.findings, key=lambda each: order.index(each.what))
+        return [*filter(None, [self.obstacle]), *map(str, ranked)]
+
+    @property
+    def title(self) -> str:
+        """The result in a few words."""
+        if self.clean is None:
+            return "Policy: cannot be told"
+        return "Policy: kept" if self.clean else "Policy: broken"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check as JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class CleanScore:
+    """The passes of a domain, or of all, sorted by whether the policy was kept.
+
+    ``pass_hat`` is the official number, ``clean`` counts only passes in which nothing was found
+    broken, and ``surely_clean`` only those of them about which every rule could be answered.
+    """
+
+    name: str
+    passed: int
+    clean_passes: int
+    broken_passes: int
+    untold_passes: int
+    pass_hat: Mapping[int, Estimate]
+    clean: Mapping[int, Estimate]
+    surely_clean: Mapping[int, Estimate]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as JSON values."""
+        counts = ("name", "passed", "clean_passes", "broken_passes", "untold_passes")
+        numbers = {
+            "pass^{}": self.pass_hat,
+            "clean pass^{}": self.clean,
+            "surely clean pass^{}": self.surely_clean,
+        }
+        return {
+            **{name: getattr(self, name) for name in counts},
+            **{
+                name.format(k): each.in_brief()
+                for name, found in numbers.items()
+                for k, each in found.items()
+            },
+        }
+
+    @property
+    def counts(self) -> str:
+        """How many of the passes are clean, in words."""
+        told = f"passed {self.passed}: clean {self.clean_passes}, broken {self.broken_passes}"
+        return f"{told}, cannot be told {self.untold_passes}" if self.untold_passes else told
+
+
+@dataclass(frozen=True)
+class RuleCount:
+    """How often a rule came to an answer of one kind: in passes, and in all simulations."""
+
+    rule: str
+    kind: str
+    what: What
+    passes: int
+    simulations: int
+
+
+@dataclass(frozen=True)
+class RunCompliance:
+    """The policy check of every simulation of a run, and the numbers that follow from it."""
+
+    found: Mapping[Simulation, PolicyCheck]
+    scores: Sequence[CleanScore]
+    rules: Sequence[RuleCount]
+
+    @property
+    def obstacles(self) -> list[str]:
+        """The reasons why simulations could not be checked, each once."""
+        return [*dict.fromkeys(each.obstacle for each in self.found.values() if each.obstacle)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON values."""
+        return {
+            "scores": [each.to_dict() for each in self.scores],
+            "rules": [asdict(each) for each in self.rules],
+            "simulations": [
+                {**one._asdict(), **each.to_dict()} for one, each in self.found.items()
+            ],
+        }
+
+
+def run_compliance(
+    lines: Sequence[SimulationLine],
+    planned: Iterable[Simulation],
+    found: Mapping[Simulation, PolicyCheck],
+) -> RunCompliance:
+    """Count clean passes, from every simulation's line and check."""
+    planned = list(planned)
+    passes = {Simulation(*line[:3]) for line in lines if line.passed}
+    clean = [_judge(line, found, untold=True) for line in lines]
+    surely = [_judge(line, found, untold=False) for line in lines]
+    official = [line.to_outcome() for line in lines]
+    groups = zip(
+        *(summarise(each, planned=planned).groups for each in (official, clean, surely)),
+        strict=True,
+    )
+    scores = []
+    for all_of, clean_of, surely_of in groups:
+        mine = [one for one in passes if all_of.group in (None, one.domain)]
+        told = Counter(found[one].clean if one in found else None for one in mine)
+        estimates = (
+            {each.k: each for each in group.estimates if each.measure == "pass^k"}
+            for group in (all_of, clean_of, surely_of)
+        )
+        scores.append(
+            CleanScore(
+                all_of.group or "all", len(mine), told[True], told[False], told[None], *estimates
+            )
+        )
+    return RunCompliance(found, scores, _count_rules(found, passes))
+
+
+def clean_outcome(outcome: Outcome, clean: bool | None, *, untold: bool = True) -> Outcome:
+    """Return an outcome in which a pass counts only if it is clean.
+
+    ``untold`` is what a pass counts as if that cannot be told.
+    """
+    if not outcome.passed:
+        return outcome
+    return Outcome(
+        *(outcome.group, outcome.task, outcome.trial),
+        untold if clean is None else clean,
+        outcome.cost,
+    )
+
+
+def _judge(
+    line: SimulationLine, found: Mapping[Simulation, PolicyCheck], *, untold: bool
+) -> Outcome:
+    check = found.get(Simulation(*line[:3]))
+    return clean_outcome(line.to_outcome(), check.clean if check else None, untold=untold)
+
+
+def _count_rules(
+    found: Mapping[Simulation, PolicyCheck], passes: set[Simulation]
+) -> list[RuleCount]:
+    """Count each simulation once for a rule, however often it broke it."""
+    every: Counter[tuple[str, str, What]] = Counter()
+    passing: Counter[tuple[str, str, What]] = Counter()
+    for one, check in found.items():
+        keys = {(each.rule, each.kind, each.what) for each in check.findings}
+        every.update(keys)
+        passing.update(keys if one in passes else ())
+    order = list(MEANINGS)
+    ranked = sorted(every, key=lambda key: (order.index(key[2]), -every[key], key[0]))
+    return [RuleCount(*key, passing[key], every[key]) for key in ranked]

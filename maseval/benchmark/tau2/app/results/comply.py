@@ -1,0 +1,229 @@
+"""``maseval tau2 comply``: which rules of the policy recorded conversations broke."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack
+
+from maseval.app.benchmarks import begin_check
+from maseval.app.results.clean import PolicyCheck, PolicyFinding, RunCompliance, run_compliance
+from maseval.app.results.finding import open_recording, warn_of_damage
+from maseval.app.results.recording import line_of
+from maseval.benchmark.tau2.app.results.score import Files, UnreadableFile
+from maseval.benchmark.tau2.app.results.sources import files_below, read_report
+from maseval.benchmark.tau2.compliance import Breach, Compliance, check_case
+from maseval.benchmark.tau2.data_loader import UnknownTaskError
+from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains.rules import Kind, Rule
+from maseval.benchmark.tau2.explain.explanation import render_call
+from maseval.benchmark.tau2.results import Omitted
+from maseval.benchmark.tau2.scoring.case import open_case
+from maseval.core.exceptions import MASEvalError
+from maseval.core.report import Report
+from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
+from maseval.runs import Simulation
+from maseval.runs.recording import Recording
+from maseval.runs.verdict_check import VerdictCheck
+
+STATEMENTS = "statements.json"
+
+
+@dataclass(frozen=True)
+class CompliedRun:
+    """A run or results file, and which of its simulations kept the policy.
+
+    ``without_rules`` names the domains that have no rules, whose passes cannot be told apart.
+    ``check`` compares the recorded verdicts with recomputed ones.
+    """
+
+    path: Path
+    compliance: RunCompliance
+    without_rules: Sequence[str] = ()
+    check: VerdictCheck | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return all findings as JSON values."""
+        return {
+            "path": str(self.path),
+            "without_rules": list(self.without_rules),
+            "verdicts": None if self.check is None else self.check.note,
+            **self.compliance.to_dict(),
+        }
+
+
+class CompliedRuns(list[CompliedRun]):
+    """The runs and files that were checked, and in ``unreadable`` those that could not be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unreadable: list[UnreadableFile] = []
+
+
+def comply(
+    files: Files,
+    *,
+    on_progress: Callable[[int, int], object] | None = None,
+    **scoring: Unpack[ScoringKeywords],
+) -> CompliedRuns:
+    """Check the simulations of runs and results files against the rules of their policy.
+
+    A file that cannot be read does not stop the others; if none can, the first error is raised.
+    ``scoring`` are the fields of ``ScoringOptions``.
+    """
+    found = CompliedRuns()
+    for file in (each for name in files for each in files_below(name)):
+        try:
+            folder = open_recording(file, ScoringOptions(**scoring))
+            warn_of_damage(folder)
+            found.append(_comply(folder, on_progress))
+        except (MASEvalError, OSError) as error:
+            found.unreadable.append(UnreadableFile(Path(file), error))
+    if found.unreadable and not found:
+        raise found.unreadable[0].error
+    return found
+
+
+def _comply(folder: Recording, on_progress: Callable[[int, int], object] | None) -> CompliedRun:
+    lines, found, checking = [], {}, begin_check(folder)
+    for number, report in enumerate(folder.reports(), 1):
+        lines.append(line_of(report))
+        check = check_report(report)
+        if check is not None:
+            found[Simulation.of(report)] = check
+        if checking is not None:
+            checking.add(report)
+        if on_progress is not None:
+            on_progress(number, len(folder.recorded))
+    domains = dict.fromkeys(one.domain for one in folder.planned)
+    return CompliedRun(
+        folder.path,
+        run_compliance(lines, folder.planned, found),
+        [name for name in domains if not domain_named(name).rules],
+        None if checking is None else checking.finish(),
+    )
+
+
+def check_report(report: Report) -> PolicyCheck | None:
+    """Check one simulation; None if its domain has no rules, or nothing of it was recorded."""
+    found = read_report(report)
+    if isinstance(found, Omitted):
+        return None
+    recorded, parsed = found
+    if not parsed.world.rules:
+        return None
+    try:
+        case = open_case(
+            recorded.simulation,
+            parsed.world,
+            parsed.judged_by,
+            solo=recorded.solo,
+            version=recorded.version,
+            graded=True,
+        )
+    except UnknownTaskError as error:
+        return PolicyCheck(None, obstacle=str(error))
+    return policy_check(check_case(case))
+
+
+def policy_check(found: Compliance) -> PolicyCheck:
+    """Return what the rules found, in the form for commands and pages."""
+    findings = [_of_breach(each) for each in found.breaches]
+    findings += [
+        PolicyFinding(
+            *(each.rule, each.kind.value, "cannot tell", each.reason, each.message_index),
+            None if each.call is None else render_call(each.call),
+        )
+        for each in found.doubts
+    ]
+    findings += [
+        PolicyFinding(
+            *(each.rule, each.kind.value, "rule failed", each.error, each.message_index),
+            None if each.call is None else render_call(each.call),
+        )
+        for each in found.faults
+    ]
+    return PolicyCheck(found.clean, tuple(findings), found.unreadable)
+
+
+def _of_breach(breach: Breach) -> PolicyFinding:
+    call = None if breach.call is None else render_call(breach.call)
+    return PolicyFinding(
+        breach.rule,
+        breach.kind.value,
+        "form"
+        if breach.kind is Kind.FORM
+        else "tried"
+        if not breach.done
+        else "demanded"
+        if breach.demanded
+        else "broken",
+        breach.text,
+        breach.message_index,
+        call,
+        breach.values,
+    )
+
+
+class PolicyStatement(NamedTuple):
+    """A statement of a policy, in our words, with its rules or the reason why it has none."""
+
+    id: str
+    heading: str
+    pointer: str
+    statement: str
+    decidable: str
+    rules: Sequence[str] = ()
+    reason: str | None = None
+    releases: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class RuleBook:
+    """The rules of a domain, and the statements of its policy that they come from."""
+
+    domain: str
+    rules: Sequence[Rule]
+    statements: Sequence[PolicyStatement]
+
+    @property
+    def coverage(self) -> dict[str, tuple[int, int]]:
+        """How many statements have a rule, of how many, by what decides them."""
+        return {
+            kind: (sum(bool(each.rules) for each in mine), len(mine))
+            for kind in ("records", "words", "no")
+            if (mine := [each for each in self.statements if each.decidable == kind])
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return rules and statements as JSON values."""
+        kept = ("id", "text", "place")
+        return {
+            "domain": self.domain,
+            "rules": [
+                {
+                    **{name: getattr(each, name) for name in kept},
+                    "kind": each.kind.value,
+                    "tools": sorted(each.tools),
+                    "releases": sorted(each.releases),
+                }
+                for each in self.rules
+            ],
+            "statements": [each._asdict() for each in self.statements],
+        }
+
+
+def rule_book(domain: str | Domain) -> RuleBook:
+    """Return the rules of a domain's policy."""
+    found = domain_named(domain)
+    return RuleBook(found.name, list(found.rules), _statements(found.folder_name))
+
+
+@cache
+def _statements(name: str) -> Sequence[PolicyStatement]:
+    place = resources.files("maseval.benchmark.tau2.domains") / name / STATEMENTS
+    if not place.is_file():
+        return ()
+    return [PolicyStatement(**each) for each in json.loads(place.read_text(encoding="utf-8"))]

@@ -1,0 +1,163 @@
+"""``maseval tau2 comply``."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Unpack
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from maseval import commands
+from maseval.app.results.task_names import TaskName
+from maseval.cli import completion
+from maseval.cli.command_line import FAILED
+from maseval.cli.completion import quietly
+from maseval.cli.console import counting, here, inert, print_json, stderr, stdout
+from maseval.cli.groups import examples
+from maseval.cli.options import AsJson, with_scoring_options
+from maseval.cli.results import estimate, some_k
+from maseval.cli.show import print_check
+from maseval.core.scoring_options import ScoringKeywords
+
+if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.app.results.clean import CleanScore, RunCompliance
+    from maseval.benchmark.tau2.app.results.comply import CompliedRun, RuleBook
+
+EXAMPLES = examples(
+    ("maseval tau2 comply last", "clean pass^k beside pass^k, and which rules were broken"),
+    ("maseval tau2 comply theirs.json", "a results file of tau2-bench, or several"),
+    ("maseval tau2 comply last --all", "every conversation in which something was found"),
+    ("maseval tau2 comply --rules airline", "the rules of a domain, and what they do not cover"),
+    ("maseval tau2 comply last --json", "for scripts"),
+)
+
+_SHOWN = 12
+
+
+@with_scoring_options()
+def comply(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Runs, results files, or folders of them.",
+            metavar="RUN_OR_FILE",
+            autocompletion=quietly(completion.runs_or_files),
+        ),
+    ] = None,
+    every: Annotated[
+        bool,
+        typer.Option("--all", help="List failed conversations and what cannot be told, too."),
+    ] = False,
+    rules: Annotated[
+        str | None, typer.Option(help="Show the rules of a domain instead.", metavar="DOMAIN")
+    ] = None,
+    as_json: AsJson = False,
+    **scoring: Unpack[ScoringKeywords],
+) -> None:
+    """Check conversations against the rules of the policy, and count the clean passes.
+
+    A pass says that the database ended right. A clean pass also kept the policy on the way.
+    """
+    if rules is not None:
+        book = commands.tau2.rule_book(rules)
+        if as_json:
+            print_json(book.to_dict())
+        else:
+            _print_rules(book, stdout())
+        return
+    if not files:
+        raise typer.BadParameter("name a run or a results file, such as `last`, or --rules DOMAIN")
+    with counting("checked") as count:
+        found = commands.tau2.comply(files, on_progress=count, **scoring)
+    console = stderr() if as_json else stdout()
+    for each in found:
+        _print_run(each, console, every=every)
+    for file in found.unreadable:
+        words = f"[bold red]Error:[/] {inert(str(file.path))}: {inert(str(file.error))}"
+        stderr().print(words, highlight=False, soft_wrap=True)
+    if as_json:
+        readable = [each.to_dict() for each in found]
+        print_json({"files": [*readable, *(each.to_dict() for each in found.unreadable)]})
+    if found.unreadable:
+        raise typer.Exit(FAILED)
+
+
+def _print_run(run: "CompliedRun", console: Console, *, every: bool) -> None:
+    console.print(f"[bold]{inert(here(run.path))}[/bold]", soft_wrap=True)
+    print_check(run.check, console)
+    for name in run.without_rules:
+        console.print(
+            f"[yellow]Note:[/yellow] the domain {inert(name)} has no rules: its passes cannot be "
+            "checked",
+            highlight=False,
+        )
+    if not run.compliance.found:
+        return
+    print_clean_scores(run.compliance.scores, console)
+    _print_counts(run.compliance, console)
+    _print_findings(run.compliance, console, every=every)
+
+
+def print_clean_scores(scores: Sequence["CleanScore"], console: Console) -> None:
+    """Print pass^k with clean pass^k below it, and what they count."""
+    ks = some_k(sorted(next(iter(scores)).pass_hat))
+    table = Table()
+    table.add_column("domain")
+    table.add_column("counted")
+    for k in ks:
+        table.add_column(f"k = {k}", justify="right", no_wrap=True)
+    for score in scores:
+        rows = {"pass^k, the official number": score.pass_hat, "clean pass^k": score.clean}
+        if score.untold_passes:
+            rows["clean pass^k, if all that cannot be told is broken"] = score.surely_clean
+        for number, (name, values) in enumerate(rows.items()):
+            shown = (estimate(values.get(k)) for k in ks)
+            table.add_row("" if number else inert(score.name), name, *shown)
+        table.add_section()
+    console.print(table)
+    for score in scores:
+        console.print(f"{inert(score.name)}: {score.counts}", highlight=False)
+
+
+def _print_counts(found: "RunCompliance", console: Console) -> None:
+    if not found.rules:
+        console.print("No rule found anything.")
+        return
+    table = Table("rule", "found", "passes", "all")
+    for each in found.rules:
+        table.add_row(inert(each.rule), each.what, str(each.passes), str(each.simulations))
+    console.print(table)
+
+
+def _print_findings(found: "RunCompliance", console: Console, *, every: bool) -> None:
+    """Print the conversations in which the policy was broken, or all that was found."""
+    shown = [
+        (one, check)
+        for one, check in found.found.items()
+        if check.clean is False or (every and (check.findings or check.obstacle))
+    ]
+    for one, check in shown if every else shown[:_SHOWN]:
+        name = f"{TaskName(one.domain, one.task_id)}, trial {one.trial}"
+        console.print(f"[bold]{inert(name)}[/bold]: {check.title}", highlight=False)
+        lines = check.lines() if every else [str(e) for e in check.findings if e.what == "broken"]
+        for line in lines:
+            console.print(f"  {inert(line)}", highlight=False, soft_wrap=True)
+    if len(shown) > _SHOWN and not every:
+        console.print(f"and {len(shown) - _SHOWN} more; --all lists them")
+
+
+def _print_rules(book: "RuleBook", console: Console) -> None:
+    if not book.rules:
+        console.print(f"The domain {inert(book.domain)} has no rules.")
+        return
+    table = Table("rule", "kind", "what it demands", "place in the policy")
+    for each in book.rules:
+        table.add_row(each.id, each.kind.value, inert(each.text), inert(each.place))
+    console.print(table)
+    names = {"records": "by the records", "words": "by words", "no": "by neither"}
+    for kind, (covered, total) in book.coverage.items():
+        console.print(f"{total} statements decidable {names[kind]}: {covered} with a rule")
+    for one in book.statements:
+        if not one.rules:
+            words = f"{inert(one.statement)}: {inert(one.reason or '')}"
+            console.print(f"  [dim]{inert(one.id)}[/dim] {words}", highlight=False)
