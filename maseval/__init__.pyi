@@ -45,6 +45,8 @@ from maseval.core.simulator import UserLLMSimulator as UserLLMSimulator
 from maseval.core.simulator import UserSimulatorError as UserSimulatorError
 from maseval.core.task import AdaptiveTaskQueue as AdaptiveTaskQueue
 from maseval.core.task import BaseTaskQueue as BaseTaskQueue
+from maseval.core.task import DISCOQueue as DISCOQueue
+from maseval.core.task import InformativeSubsetQueue as InformativeSubsetQueue
 from maseval.core.task import PriorityTaskQueue as PriorityTaskQueue
 from maseval.core.task import SequentialTaskQueue as SequentialTaskQueue
 from maseval.core.task import Task as Task

@@ -47,7 +47,9 @@ class Evaluation:
         low, high = found.interval.low, found.interval.high
         within = f"[{low:.1%}, {high:.1%}] ({found.interval.level:.0%} interval)"
         counted = f"{overall.passed} of {overall.recorded} simulations, tasks: {overall.tasks}"
-        score = f"pass^1 {found.value:.1%} {within}, {counted}"
+        subset = self.result.summary.subset
+        name = "pass^1" if subset is None else f"{subset}: pass^1"
+        score = f"{name} {found.value:.1%} {within}, {counted}"
         if not found.at_least:
             return score
         advice = f"; {found.advice}" if found.advice else ""

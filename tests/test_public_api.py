@@ -13,7 +13,8 @@ CONTRACT = (
     "Evaluator MessageHistory ToolInvocationHistory TraceableMixin Usage TokenUsage "
     "UsageTrackableMixin CostCalculator StaticPricingCalculator UsageReporter ComponentRegistry "
     "TaskContext BaseTaskQueue TaskQueue SequentialTaskQueue PriorityTaskQueue "
-    "AdaptiveTaskQueue ModelAdapter ChatResponse ModelScorer MASEvalError AgentError "
+    "InformativeSubsetQueue DISCOQueue AdaptiveTaskQueue "
+    "ModelAdapter ChatResponse ModelScorer MASEvalError AgentError "
     "EnvironmentError UserError UserExhaustedError TaskFrozenError TaskTimeoutError "
     "validate_argument_type validate_required_arguments validate_no_extra_arguments "
     "validate_arguments_from_schema "
@@ -34,7 +35,7 @@ HEAVY = (
 
 
 def test_all_names_are_those_of_the_contract_and_our_additions():
-    assert len(CONTRACT.split()) == 55
+    assert len(CONTRACT.split()) == 57
     assert sorted(maseval.__all__) == sorted((CONTRACT + ADDED).split())
 
 

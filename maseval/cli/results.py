@@ -75,7 +75,7 @@ def first_fitting(width: int, *forms: Callable[[], Table]) -> Table:
 def _across(
     summary: RunSummary, ks: Sequence[int], shown: Callable[[Estimate | None], str]
 ) -> Table:
-    table = Table(caption=_left_out(summary, ks))
+    table = Table(title=_title(summary), caption=_left_out(summary, ks))
     table.add_column("domain")
     for name in ("tasks", "verdicts", *(f"pass^{k}" for k in ks)):
         table.add_column(name, justify="right", no_wrap=True)
@@ -95,7 +95,7 @@ def _vertical_table(
     summary: RunSummary, ks: Sequence[int], shown: Callable[[Estimate | None], str]
 ) -> Table:
     """Make a row for each number, for a console that is narrow."""
-    table = Table(caption=_left_out(summary, ks), show_header=False)
+    table = Table(title=_title(summary), caption=_left_out(summary, ks), show_header=False)
     table.add_column("domain", overflow="fold")
     table.add_column("measure", no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
@@ -107,6 +107,11 @@ def _vertical_table(
             if k in score.pass_hat:
                 table.add_row("", f"pass^{k}", shown(score.pass_hat[k]))
     return table
+
+
+def _title(summary: RunSummary) -> str | None:
+    """Return the title of the numbers of chosen tasks; those of a whole run need none."""
+    return None if summary.subset is None else str(summary.subset).capitalize()
 
 
 def _left_out(summary: RunSummary, ks: Sequence[int]) -> str | None:

@@ -36,6 +36,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.recorded import mapping
 from maseval.runs import RunState, change_note, default_root
 from maseval.runs.annotations import AnnotationError
+from maseval.runs.config import subset_of
 
 RUNS_EXAMPLES = examples(
     ("maseval runs", "the runs below ./runs, the latest first"),
@@ -150,6 +151,8 @@ def _score(state: RunState) -> str:
     score = state.pass_1
     value, low, high = 100 * score["value"], 100 * score["low"], 100 * score["high"]
     shown = f"{value:.1f}% [dim]\\[{low:.1f}, {high:.1f}][/dim]"
+    if subset := subset_of(state.config or {}):
+        shown += f", {subset}"
     if "worst" not in score or "best" not in score:
         return shown
     verdicts = f"of {score.get('verdicts')}/{score.get('planned')} verdicts"
@@ -177,6 +180,7 @@ def _record(state: RunState) -> dict[str, object]:
         "started": state.started,
         "updated": state.updated,
         "pass^1": state.pass_1,
+        "estimate": None if (subset := subset_of(state.config or {})) is None else str(subset),
         "cost": state.cost,
         "tokens": state.tokens,
         "problem": state.problem,

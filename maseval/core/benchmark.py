@@ -27,6 +27,7 @@ from maseval.core.seeding import DefaultSeedGenerator, SeedGenerator
 from maseval.core.system_info import gather_benchmark_config
 from maseval.core.task import BaseTaskQueue, SequentialTaskQueue, Task
 from maseval.core.task.queues import (
+    SUBSET,
     AgentData,
     TasksToRun,
     agent_data_for,
@@ -296,13 +297,19 @@ class Benchmark(ABC):
             benchmark=self,
             run_id=uuid4().hex,
             seeds=self._seed_generator,
-            config=self.benchmark_level_config,
+            config=self._config_of_run(),
             totals=self._totals,
             shared=shared,
             prices=self._prices,
             stopping=lambda: self._stopping,
             conversations=self._conversations,
         )
+
+    def _config_of_run(self) -> JsonObject:
+        """Return the configuration that reports share; that of chosen tasks says so."""
+        subset = self.tasks.subset
+        mark = {} if subset is None else {SUBSET: subset.to_dict()}
+        return {**self.benchmark_level_config, **mark} if mark else self.benchmark_level_config
 
     # For engines whose workers are other processes.
 

@@ -6,13 +6,15 @@
     ├── AgentError, EnvironmentError, UserError      whose fault a failed repetition was
     ├── UserExhaustedError, TaskFrozenError, TaskTimeoutError
     ├── ConfigurationError (ValueError)
-    │   ├── AgentDataError
+    │   ├── AgentDataError, AnchorPointsError
     │   └── DuplicateTaskError
     ├── TaskFormatError, HookResultError (TypeError)
     ├── DuplicateComponentError, UnknownModelError, ResultFileError (ValueError)
     ├── NestedTooDeeplyError, UnreadableAnswerError (ValueError)
     ├── NoRepetitionError, NotRunError, RunStoppedError, ScriptExhaustedError,
     │   TraceCollectionError, WorkerDiedError (RuntimeError)
+    ├── TaskIndexError (IndexError)
+    ├── AnchorPointsNotFoundError (FileNotFoundError)
     └── OutputExistsError (FileExistsError)
 """
 
@@ -106,6 +108,18 @@ class AgentDataError(ConfigurationError):
 
 class DuplicateTaskError(ConfigurationError):
     """Two tasks share an id."""
+
+
+class AnchorPointsError(ConfigurationError):
+    """A file of anchor points has another form than a JSON list of positions."""
+
+
+class AnchorPointsNotFoundError(MASEvalError, FileNotFoundError):
+    """There is no file of anchor points at the path given."""
+
+
+class TaskIndexError(MASEvalError, IndexError):
+    """A task was chosen by a position that the list does not have."""
 
 
 class TaskFormatError(MASEvalError, TypeError):

@@ -58,6 +58,7 @@ RUNS = TableForm(
         Column("pass_1_high", "number", "upper end of its 95% CI"),
         Column("pass_1_worst", "number", "pass^1 if all that have no verdict fail"),
         Column("pass_1_best", "number", "pass^1 if all that have no verdict pass"),
+        Column("estimate", "text", "set if the tasks were chosen, so that pass^1 is no score"),
         Column("cost", "number", "US dollars, of all simulations"),
         Column("tokens", "integer", "input and output tokens of all simulations"),
         Column("started_at", "time", "when the first simulation began"),

@@ -13,10 +13,13 @@ from maseval.app.results.finding import (
     open_run,
     run_path,
 )
+from maseval.core.callbacks.result_logger import shared_config
 from maseval.core.outcome import parse_report
+from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.records import iter_records
+from maseval.core.task.queues import SUBSET
 from maseval.runs import Simulation, default_root, list_runs
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.log import DamagedRecord
@@ -49,7 +52,9 @@ class FrameSource:
         """Open the source; its reports are read one at a time."""
         match self.form:
             case "reports":
-                return OpenedSource({}, None, (), _read_reports(self.path))
+                mark = mapping(shared_config(self.path), SUBSET)
+                config = {SUBSET: mark} if mark else {}
+                return OpenedSource(config, None, (), _read_reports(self.path))
             case "folder":
                 folder = open_run(self.path)
                 planned = list(folder.planned)

@@ -26,6 +26,7 @@ from maseval.frames.frame import Frame
 from maseval.frames.report_rows import check_rows, message_rows, simulation_rows, tool_call_rows
 from maseval.frames.sources import AnyRun, FrameSource, OpenedSource, sources_of
 from maseval.runs.annotations import annotations_or_problem
+from maseval.runs.config import subset_of
 
 Rows = Iterator[Mapping[str, object]]
 RowsOf = Callable[[RecordedReport, OpenedSource], Iterator[dict[str, object]]]
@@ -126,6 +127,7 @@ def run_row(source: FrameSource) -> dict[str, object]:
         "errors": kinds["error"],
         "unjudged": kinds["unjudged"],
         **_score(summary),
+        "estimate": None if (subset := subset_of(config)) is None else str(subset),
         **_cost_and_tokens(summary, config),
         "started_at": min(started, default=None),
         "tags": ", ".join(annotations.tags) or None,

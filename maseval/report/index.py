@@ -21,6 +21,7 @@ from maseval.core.outcome import (
 )
 from maseval.core.recorded import Shape
 from maseval.core.storage.redaction import redact_text
+from maseval.core.task import ChosenSubset
 from maseval.core.words import text
 from maseval.report.results import (
     ComparedTask,
@@ -123,16 +124,18 @@ def index_of(
     """
     known = [entry for trials in tasks.values() for _, entry in trials]
     runs = _runs(known)
+    shared = list(benchmarks)
     if summary is None:
         # Numbered anew: what is put on a page may have the same trial twice.
-        summary = success_rates([entry.to_outcome(at) for at, entry in enumerate(known)])
+        outcomes = [entry.to_outcome(at) for at, entry in enumerate(known)]
+        summary = success_rates(outcomes, next(filter(None, map(ChosenSubset.read, shared)), None))
     return {
         "title": title,
         "facts": run_facts(
             (entry.started for entry in known),
             facts,
             (entry.facts for entry in known),
-            benchmarks,
+            shared,
         ),
         "results": summary_table(summary),
         "plots": [drawing(plot) for plot in plots],

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.recorded import Part, Recorded, Shape, list_of, mapping
+from maseval.core.task import ChosenSubset
 from maseval.stats.intervals import LEVEL, OVER_TASKS
 from maseval.stats.summary import summarise
 
@@ -20,15 +21,20 @@ _NOTES = (
 )
 
 
-def success_rates(outcomes: Sequence[Outcome]) -> dict[str, object]:
-    """Return the results of a run that comes without a summary: each domain's, and those of all."""
+def success_rates(
+    outcomes: Sequence[Outcome], subset: ChosenSubset | None = None
+) -> dict[str, object]:
+    """Return the results of a run that comes without a summary: each domain's, and those of all.
+
+    Those of a ``subset`` are named an estimate.
+    """
     if not outcomes:
         return {"rows": [], "notes": list(_NOTES)}
     found = summarise(outcomes)
     domains = found.domains if len(found.groups) > 1 else []
     rows = [
         {
-            "name": name,
+            "name": f"{name}, {subset}" if subset else name,
             "tasks": group.tasks,
             "simulations": group.planned,
             "verdicts": group.done,
@@ -36,7 +42,8 @@ def success_rates(outcomes: Sequence[Outcome]) -> dict[str, object]:
         }
         for name, group in [*((each.group, each) for each in domains), ("all", found.overall)]
     ]
-    return {"rows": rows, "notes": [*_NOTES, *filter(None, [found.overall.shortfall])]}
+    notes = [subset and subset.note, *_NOTES, found.overall.shortfall]
+    return {"rows": rows, "notes": list(filter(None, notes))}
 
 
 _COUNTS = ("tasks", "simulations", "verdicts")

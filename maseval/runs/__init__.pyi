@@ -3,6 +3,7 @@ from maseval.runs.annotations import change_note as change_note
 from maseval.runs.annotations import change_tags as change_tags
 from maseval.runs.annotations import read_annotations as read_annotations
 from maseval.runs.config import Simulation as Simulation
+from maseval.runs.config import subset_config as subset_config
 from maseval.runs.config import task_ids as task_ids
 from maseval.runs.exceptions import RunConfigError as RunConfigError
 from maseval.runs.exceptions import RunFolderError as RunFolderError

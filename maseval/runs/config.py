@@ -2,7 +2,8 @@
 
 Two keys say what to run: ``tasks`` (the task ids of each domain) and ``trials``. ``prices`` notes
 what the models cost when the run was started, ``command`` how it was started. All other keys are
-settings, which the simulations of the run share.
+settings, which the simulations of the run share; ``subset`` among them marks a run of chosen tasks,
+whose numbers are estimates.
 """
 
 import hashlib
@@ -16,7 +17,8 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.storage.redaction import redact
-from maseval.core.task import Task
+from maseval.core.task import BaseTaskQueue, ChosenSubset, Task
+from maseval.core.task.queues import SUBSET
 
 # Keyed or filled by names of domains and tasks, among which nothing is a secret.
 _NAMES = frozenset({"tasks", "domains", "data"})
@@ -52,6 +54,33 @@ def task_ids(tasks: Iterable[Task]) -> dict[str, list[str]]:
     for task in tasks:
         ids.setdefault(_domain(task.metadata), []).append(str(task.id))
     return ids
+
+
+def subset_config(subset: ChosenSubset | None) -> dict[str, object]:
+    """Return the ``subset`` of a run's configuration; nothing for a run of all tasks.
+
+    The number of chosen tasks is that of ``tasks``, to which some may be added.
+    """
+    if subset is None:
+        return {}
+    return {SUBSET: {key: value for key, value in subset.to_dict().items() if key != "chosen"}}
+
+
+def subset_of(config: Mapping[str, object]) -> ChosenSubset | None:
+    """Return the mark of a run of chosen tasks, from its configuration."""
+    tasks = config.get("tasks")
+    chosen = sum(map(len, tasks.values())) if isinstance(tasks, dict) else None
+    return ChosenSubset.read(config, chosen)
+
+
+def check_subset(queue: BaseTaskQueue, config: "RunConfig") -> None:
+    """Raise if results of chosen tasks would be recorded as those of all."""
+    if queue.subset is not None and config.subset is None:
+        raise ConfigurationError(
+            f"the queue has {queue.subset.chosen} chosen tasks of {queue.subset.total}, and the "
+            "run's configuration does not say so; open the folder with "
+            "{**config, **subset_config(queue.subset)}"
+        )
 
 
 def _domain(metadata: Mapping[str, object]) -> str:
@@ -101,6 +130,11 @@ class RunConfig:
             for trial in range(self.values["trials"])
         }
 
+    @property
+    def subset(self) -> ChosenSubset | None:
+        """The mark of a run of chosen tasks, whose numbers are estimates; else None."""
+        return subset_of(self.values)
+
     def extends(self, other: "RunConfig") -> bool:
         """Return whether this plans all that ``other`` plans, under the same settings."""
         return self.same_settings(other) and self.planned.keys() >= other.planned.keys()
@@ -145,6 +179,11 @@ def _check_plan(values: Mapping[str, object]) -> None:
         )
     if not isinstance(trials, int) or isinstance(trials, bool) or trials < 1:
         raise ConfigurationError(f"the configuration's 'trials' is {trials!r}; give at least 1")
+    if SUBSET in values and subset_of(values) is None:
+        raise ConfigurationError(
+            f"the configuration's {SUBSET!r} is {_brief(values[SUBSET])}; give what "
+            "subset_config(queue.subset) returns"
+        )
 
 
 def _is_ids(ids: object) -> bool:

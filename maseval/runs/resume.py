@@ -11,7 +11,7 @@ from maseval.core.report import Report
 from maseval.core.storage.records import Rescue
 from maseval.core.task import AdaptiveTaskQueue, BaseTaskQueue, Task
 from maseval.core.task.queues import AgentData, SelectedRepetitions, TasksToRun, task_queue
-from maseval.runs.config import Simulation
+from maseval.runs.config import Simulation, check_subset
 from maseval.runs.exceptions import RunFolderError, RunWriteError
 from maseval.runs.folder import RunFolder
 
@@ -127,6 +127,7 @@ def _check_fit(folder: RunFolder, queue: BaseTaskQueue, only: Collection[Simulat
             f"{type(queue).__name__} chooses tasks by the results of this process alone, so its "
             "run cannot be resumed; give a list of tasks or another queue"
         )
+    check_subset(queue, folder.config)
     asked = [*(Simulation.of_task(task, 0) for task in queue.to_list()), *only]
     for simulation in asked:
         if simulation not in folder.planned:

@@ -13,6 +13,7 @@ from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.runs import RunState
 from maseval.runs.annotations import annotations_or_problem
+from maseval.runs.config import subset_of
 from maseval.runs.config_file import LOCK
 from maseval.runs.live import InFlight, read_live
 from maseval.runs.lock import holder_of
@@ -23,9 +24,13 @@ _NAMES = ("function", "model", "model_id", "player")
 
 
 class Numbers(TypedDict):
-    """The progress and the score of a run; costs are in usd."""
+    """The progress and the score of a run; costs are in usd.
+
+    ``estimate`` is set if the tasks were chosen, and says of how many.
+    """
 
     pass_1: Score | None
+    estimate: str | None
     done: int
     failed: int
     planned: int
@@ -35,6 +40,7 @@ class Numbers(TypedDict):
 
 _NO_NUMBERS: Numbers = {
     "pass_1": None,
+    "estimate": None,
     "done": 0,
     "failed": 0,
     "planned": 0,
@@ -66,6 +72,7 @@ def row_of_folder(name: str, state: RunState) -> RunRow:
         "kind": "run",
         "state": _STATES.get(state.state, state.state),
         "pass_1": state.pass_1,
+        "estimate": _estimate(config),
         "done": state.done,
         "failed": state.failed,
         "planned": state.planned,
@@ -127,12 +134,18 @@ def numbers_of(run: ViewedRun) -> Numbers:
     failed = sum(entry.status in NO_VERDICT_STATUSES for entry in known)
     return {
         "pass_1": run.scores().get(1),
+        "estimate": _estimate(run.source.config.values),
         "done": len(known) - failed,
         "failed": failed,
         "planned": len(run.source.planned),
         "cost": sum(entry.cost or 0.0 for entry in known),
         "tokens": sum(entry.tokens for entry in known),
     }
+
+
+def _estimate(config: Mapping[str, object]) -> str | None:
+    subset = subset_of(config)
+    return None if subset is None else str(subset)
 
 
 def changed_at(path: Path) -> str:
@@ -169,6 +182,7 @@ class Live(TypedDict):
     failed: int
     planned: int
     pass_k: dict[str, Score]
+    estimate: str | None
     cost: float
     tokens: int
     rate_limits: int
@@ -187,6 +201,7 @@ def live_of(run: ViewedRun) -> Live:
         "failed": numbers["failed"],
         "planned": numbers["planned"],
         "pass_k": {str(k): score for k, score in run.scores().items()},
+        "estimate": numbers["estimate"],
         # What is in flight was paid for as well, which only the run itself knows.
         "cost": max(cost, now["cost"]) if now else cost,
         "tokens": max(tokens, now["tokens"]) if now else tokens,

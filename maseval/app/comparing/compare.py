@@ -19,6 +19,7 @@ from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.results import ComparedTask, ComparedTrial, compared_tasks
 from maseval.runs import RunFolder
+from maseval.runs.config import subset_of
 from maseval.stats import (
     Comparison,
     ComparisonTable,
@@ -144,7 +145,8 @@ def compare(
         drawn.append(write_plot(cost_and_score(table.runs, k), plot_cost))
     incomplete = _missing_verdicts(whole)
     cautions = [*_participant_cautions(loaded), *incomplete, *(two or table).cautions]
-    notes = [f"{name}: {note}" for name, run in loaded.items() for note in run.notes]
+    notes = [*_estimates(loaded)]
+    notes += [f"{name}: {note}" for name, run in loaded.items() for note in run.notes]
     return RunComparison(
         loaded,
         table,
@@ -157,6 +159,12 @@ def compare(
         incomplete,
         len({each.key for run in whole.values() for each in run.outcomes}),
     )
+
+
+def _estimates(runs: Mapping[str, ComparedRun]) -> list[str]:
+    """Say which runs are of chosen tasks, so that no number of theirs is a score."""
+    marks = {name: subset_of(run.config) for name, run in runs.items()}
+    return [f"{name}: {mark.note}" for name, mark in marks.items() if mark]
 
 
 def _missing_verdicts(runs: Mapping[str, ComparedRun]) -> list[str]:

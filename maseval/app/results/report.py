@@ -125,7 +125,7 @@ def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
     folder, found = source.folder, source.found
     lines = lines_of(folder)
     conventions = support_for(folder).conventions(folder, lines)
-    summary = run_summary(lines, folder.planned, conventions).for_report()
+    summary = run_summary(lines, folder.planned, conventions, folder.config.subset).for_report()
     checked = [source.check.note] if source.check and source.check.note else []
     summary["notes"] = [*checked, *notes_on(folder), *summary["notes"]]
     summary["notes"] += [f"Note: {source.unexplained}"] if source.unexplained else []

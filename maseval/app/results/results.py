@@ -13,6 +13,7 @@ from maseval.app.results.counting import (
 from maseval.app.running.prices import unpriced_models
 from maseval.core.outcome import UNJUDGED, Score, SimulationLine
 from maseval.core.report import NO_VERDICT_STATUSES
+from maseval.core.task import ChosenSubset
 from maseval.runs import Simulation
 from maseval.stats import Estimate, GroupSummary, summarise
 from maseval.stats.intervals import LEVEL, OVER_TASKS
@@ -67,7 +68,10 @@ class DomainScore:
 
 @dataclass(frozen=True)
 class RunSummary:
-    """A run in numbers: each domain, all of them, and what they took, with every attempt."""
+    """A run in numbers: each domain, all of them, and what they took, with every attempt.
+
+    With a ``subset`` they are an estimate of what a run of all tasks would have.
+    """
 
     domains: Sequence[DomainScore]
     overall: DomainScore
@@ -75,6 +79,7 @@ class RunSummary:
     tokens: int
     method: str
     conventions: Sequence[ConventionScore] = ()
+    subset: ChosenSubset | None = None
 
     @property
     def unjudged(self) -> int:
@@ -90,7 +95,7 @@ class RunSummary:
         """Return rows and notes in the form that the HTML report takes."""
         rows = [
             {
-                "name": score.name,
+                "name": f"{score.name}, {self.subset}" if self.subset else score.name,
                 "tasks": score.tasks,
                 "simulations": score.planned,
                 "verdicts": score.verdicts,
@@ -160,6 +165,7 @@ class RunResult:
             "tokens": summary.tokens,
             "prices": self.config.get("prices"),
             "notes": list(self.notes),
+            **({} if summary.subset is None else {"estimate": summary.subset.to_dict()}),
             "overall": summary.overall.to_dict(),
             "domains": {score.name: score.to_dict() for score in summary.domains},
             **({"conventions": conventions} if conventions else {}),
@@ -171,6 +177,7 @@ def run_summary(
     lines: Sequence[SimulationLine],
     planned: Iterable[Simulation],
     conventions: Sequence[ConventionScore] = (),
+    subset: ChosenSubset | None = None,
 ) -> RunSummary:
     """Return the numbers of a run, as far as it has come.
 
@@ -190,8 +197,11 @@ def run_summary(
         _score(overall, lines, "all"),
         cost=sum(line.cost for line in lines),
         tokens=sum(line.tokens for line in lines),
-        method=" ".join(filter(None, (METHOD, overall.without_value, overall.shortfall))),
+        method=" ".join(
+            filter(None, (subset and subset.note, METHOD, overall.without_value, overall.shortfall))
+        ),
         conventions=conventions,
+        subset=subset,
     )
 
 

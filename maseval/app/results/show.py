@@ -154,7 +154,9 @@ def _run_view(
     named = {} if found is None else {one: each.name for one, each in found.found.items() if each}
     return RunView(
         folder,
-        run_summary(lines, folder.planned, support.conventions(folder, lines)),
+        run_summary(
+            lines, folder.planned, support.conventions(folder, lines), folder.config.subset
+        ),
         lines,
         [line for line in lines if wanted.includes(line, named.get(simulation_in(line), ""))],
         None if found is None else found.labels,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from maseval.app.results.task_names import TaskName, list_names, tasks_called, why_not_one
 from maseval.app.running.options import ExtraArguments
@@ -33,7 +33,14 @@ from maseval.app.running.run_options import AnyBenchmark, BenchmarkRunOptions
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import ProgressBarCallback
 from maseval.core.exceptions import ConfigurationError, MASEvalError
-from maseval.core.task import AdaptiveTaskQueue, BaseTaskQueue, SequentialTaskQueue, Task
+from maseval.core.task import (
+    AdaptiveTaskQueue,
+    BaseTaskQueue,
+    ChosenSubset,
+    DISCOQueue,
+    SequentialTaskQueue,
+    Task,
+)
 from maseval.core.task.queues import task_queue
 
 Maker = Callable[..., Benchmark]
@@ -187,16 +194,36 @@ class UnknownTaskNameError(ConfigurationError):
     """The benchmark has no task of that name."""
 
 
-def tasks_to_run(own: OwnBenchmark, options: BenchmarkRunOptions) -> list[Task]:
+class TasksOfRun(NamedTuple):
+    """The tasks of a run; ``subset`` marks those that were chosen to estimate the whole."""
+
+    tasks: list[Task]
+    subset: ChosenSubset | None = None
+
+
+def tasks_to_run(own: OwnBenchmark, options: BenchmarkRunOptions) -> TasksOfRun:
     """Return the tasks that the options choose, with the timeout of the options if there is one."""
-    tasks = _task_list(_task_source(own, options))
+    source = _task_source(own, options)
+    tasks = _task_list(source)
     if not tasks:
         raise ConfigurationError(f"{own.name} has no tasks")
+    subset = source.subset if isinstance(source, BaseTaskQueue) else None
+    if options.anchor_points is not None:
+        queue = queue_of_anchor_points(tasks, options.anchor_points)
+        tasks, subset = queue.to_list(), queue.subset or subset
     if options.task_id:
         wanted = _wanted_names(tasks, options.task_id)
         tasks = [task for task in tasks if name_of(task) in wanted]
     chosen = [task for part in by_domain(tasks) for task in part[: options.num_tasks]]
-    return [_with_timeout(task, options.timeout) for task in chosen]
+    return TasksOfRun([_with_timeout(task, options.timeout) for task in chosen], subset)
+
+
+def queue_of_anchor_points(tasks: Iterable[Task], path: str | os.PathLike[str]) -> DISCOQueue:
+    """Return the tasks at the positions that a file lists; raise if it lists none."""
+    queue = DISCOQueue(tasks, anchor_points_path=path)
+    if not len(queue):
+        raise ConfigurationError(f"{path} lists no position, so there is no task to run")
+    return queue
 
 
 def by_domain(tasks: Iterable[Task]) -> list[list[Task]]:

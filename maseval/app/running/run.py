@@ -13,8 +13,8 @@ from maseval.app.running.prices import AgentPrices, Prices
 from maseval.app.running.run_options import BenchmarkRunOptions
 from maseval.core.benchmark import Benchmark
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.task import Task
-from maseval.runs import task_ids
+from maseval.core.task import ChosenSubset, Task
+from maseval.runs import subset_config, task_ids
 
 AGENT_DATA = "AGENT_DATA"
 
@@ -38,6 +38,7 @@ class PreparedBenchmarkRun(FolderRun):
     options: BenchmarkRunOptions
     own: OwnBenchmark
     tasks: list[Task]
+    subset: ChosenSubset | None
     agent_data: ExtraArguments | None
 
     @classmethod
@@ -51,7 +52,7 @@ class PreparedBenchmarkRun(FolderRun):
             Prices.of(options.prices),
             path_of(options, as_file_name(own.name.replace(".py:", "-"))),
             own,
-            tasks_to_run(own, options),
+            *tasks_to_run(own, options),
             _agent_data(own, options),
         )
 
@@ -72,6 +73,7 @@ class PreparedBenchmarkRun(FolderRun):
         return {
             **self.own.to_config(),
             "tasks": task_ids(self.tasks),
+            **subset_config(self.subset),
             "data": fingerprints(self.tasks),
             "set": dict(self.options.set or {}),
             "agent": None if self.agent_data is None else dict(self.agent_data),

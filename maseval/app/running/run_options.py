@@ -50,6 +50,14 @@ class FolderRunOptions(OutputOptions):
     num_tasks: Annotated[
         int | None, Flag("Maximum tasks per domain", TASKS, short="-n", alias="limit")
     ] = None
+    anchor_points: Annotated[
+        str | os.PathLike[str] | None,
+        Flag(
+            "JSON list of the positions of chosen tasks; their results are named an estimate",
+            TASKS,
+            typed=Path,
+        ),
+    ] = None
     trials: Annotated[
         int, Flag("Trials per task", TASKS, short="-k", alias="num_trials", recorded=True)
     ] = 1
@@ -125,6 +133,10 @@ class FolderRunOptions(OutputOptions):
             raise ConfigurationError(f"concurrency is {self.concurrency}; give at least 1")
         if self.num_tasks is not None and self.num_tasks < 1:
             raise ConfigurationError(f"num_tasks is {self.num_tasks}; give at least 1")
+        if self.anchor_points is not None and (self.task_id or self.num_tasks is not None):
+            raise ConfigurationError(
+                "anchor_points are positions among all tasks; leave out task_id and num_tasks"
+            )
         if self.view:
             from maseval.app.viewing import check_viewer  # help must be quick
 

@@ -188,7 +188,7 @@ class RunWatch(BenchmarkCallback):
         """Note the score in the folder, and return all numbers."""
         lines = self._recorded_lines()
         conventions = self.support.conventions(self.folder, lines)
-        summary = run_summary(lines, self.folder.planned, conventions)
+        summary = run_summary(lines, self.folder.planned, conventions, self.folder.config.subset)
         self.folder.note_use(self.progress.cost, self.progress.tokens)
         self.folder.note_score(summary.overall.pass_1, summary.overall.verdicts)
         return RunResult(

@@ -57,7 +57,8 @@ def bundle(
         )
     folder = _finished_run(path)
     warn_of_damage(folder)
-    made, notes = {REPORT: _page(folder, path.resolve().name)}, []
+    made = {REPORT: _page(folder, path.resolve().name)}
+    notes = [] if folder.config.subset is None else [folder.config.subset.note]
     try:
         certificate = support_for(folder).certificate(folder)
     except MASEvalError as error:

@@ -137,6 +137,8 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
         scores |= {each.name: dict(each.pass_hat) for each in summary.domains}
     config = recording.config.values
     settings = {key: value for key, value in config.items() if key not in _NOT_PARAMETERS}
+    if subset := recording.config.subset:
+        settings["estimate"] = str(subset)
     with tempfile.TemporaryDirectory(prefix="maseval-") as folder:
         page = Path(folder) / "report.html"
         yield TrackedRun(

@@ -38,7 +38,9 @@ class BenchmarkReader(RunReader):
         if not known:
             return Overview()
         support, lines = support_for(run), list(map(_line, known))
-        summary = run_summary(lines, run.planned, support.conventions(run, lines)).for_report()
+        summary = run_summary(
+            lines, run.planned, support.conventions(run, lines), run.config.subset
+        ).for_report()
         unexplained = support.explanation_obstacle(run)
         summary["notes"] = [
             *notes_on(run),

@@ -42,6 +42,8 @@ def rates(run: RunName, as_json: AsJson = False) -> None:
 
 def _print_rates(found: "RunRates", console: Console) -> None:
     console.print(f"[bold]{inert(here(found.path))}[/bold]", soft_wrap=True)
+    if found.estimate:
+        console.print(f"[yellow]{inert(found.estimate)}[/yellow]", soft_wrap=True)
     table = Table()
     table.add_column("domain")
     for name in ("tasks", "scored", *_NAMES.values()):

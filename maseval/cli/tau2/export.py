@@ -31,6 +31,8 @@ def export(
     """Write a run as results files of tau2-bench v0.2.0, which it loads and shows."""
     for written in commands.tau2.export(run, output, overwrite=overwrite):
         typer.echo(written.path)
+        if written.subset:
+            stderr().print(f"[yellow]{inert(written.subset.note)}[/yellow]", soft_wrap=True)
         if written.omitted:
             stderr().print(
                 f"[yellow]{len(written.omitted)} simulations of {inert(written.domain)} ended in a "

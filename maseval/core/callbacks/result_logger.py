@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from maseval.core.callbacks.base import BenchmarkCallback, FormerName, planned_repetitions
 from maseval.core.exceptions import ResultFileError
+from maseval.core.recorded import mapping
 from maseval.core.storage.files import write_json
 from maseval.core.storage.records import RecordWriter, Rescue, iter_records, new_record_file
 from maseval.core.task import AdaptiveTaskQueue, Task
@@ -264,6 +265,12 @@ def read_reports(path: str | os.PathLike[str]) -> list[Report]:
         for config in bare:
             config["benchmark"] = shared
     return cast("list[Report]", records)
+
+
+def shared_config(path: str | os.PathLike[str]) -> Mapping[str, object]:
+    """Return ``["config"]["benchmark"]`` of the reports of a file, as far as it is kept beside."""
+    companion = _companion(Path(path), "run")
+    return mapping(_read_shared(companion)) if companion.is_file() else {}
 
 
 def _read_shared(path: Path) -> object:

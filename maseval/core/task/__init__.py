@@ -3,16 +3,21 @@
 from maseval.core.task.adaptive import AdaptiveTaskQueue
 from maseval.core.task.queues import (
     BaseTaskQueue,
+    ChosenSubset,
     PriorityTaskQueue,
     SequentialTaskQueue,
     TaskQueue,
 )
+from maseval.core.task.subset import DISCOQueue, InformativeSubsetQueue
 from maseval.core.task.task import FrozenDict, Task, TaskProtocol, TimeoutAction
 
 __all__ = [
     "AdaptiveTaskQueue",
     "BaseTaskQueue",
+    "ChosenSubset",
+    "DISCOQueue",
     "FrozenDict",
+    "InformativeSubsetQueue",
     "PriorityTaskQueue",
     "SequentialTaskQueue",
     "Task",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import Any, NamedTuple, Self, overload
 
 from maseval.core.exceptions import (
     AgentDataError,
@@ -15,8 +15,46 @@ from maseval.core.exceptions import (
     DuplicateTaskError,
     TaskFormatError,
 )
+from maseval.core.recorded import mapping, whole_number
 from maseval.core.task.task import Task
 from maseval.core.tracing import JsonObject
+
+SUBSET = "subset"
+"""The key under which a run's configuration, and that of a report, has the mark."""
+
+
+class ChosenSubset(NamedTuple):
+    """The mark of results that are an estimate: ``chosen`` tasks of ``total``, chosen ``by``."""
+
+    chosen: int
+    total: int
+    by: str
+
+    def __str__(self) -> str:
+        tasks = "task" if self.chosen == 1 else "tasks"
+        return f"estimate from {self.chosen} chosen {tasks} of {self.total}"
+
+    @property
+    def note(self) -> str:
+        """A sentence that accompanies the numbers."""
+        return (
+            f"An {self} ({self.by}), not the score of the benchmark: the tasks are not a random "
+            "sample, and intervals are over these tasks alone."
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the mark as a configuration holds it."""
+        return {"of": self.total, "by": self.by, "chosen": self.chosen}
+
+    @classmethod
+    def read(cls, config: object, chosen: int | None = None) -> "ChosenSubset | None":
+        """Return the mark in a configuration, with the number of tasks that it has now."""
+        noted = mapping(config, SUBSET)
+        total = whole_number(noted.get("of"))
+        count = whole_number(noted.get("chosen")) if chosen is None else chosen
+        if total is None or count is None:
+            return None
+        return cls(count, total, str(noted.get("by") or "chosen"))
 
 
 class BaseTaskQueue(ABC, Sequence[Task]):
@@ -41,6 +79,11 @@ class BaseTaskQueue(ABC, Sequence[Task]):
     def __getitem__(self, index: slice) -> Self: ...
     def __getitem__(self, index: int | slice) -> Task | Self:
         return self._of(self._tasks[index]) if isinstance(index, slice) else self._tasks[index]
+
+    @property
+    def subset(self) -> ChosenSubset | None:
+        """The mark of a queue whose results are an estimate of those of all tasks."""
+        return None
 
     def repetitions_of(self, task: Task, repeats: int) -> Sequence[int]:
         """Return the repetitions of a task in a run with ``repeats`` repetitions per task."""
@@ -185,6 +228,10 @@ class SelectedRepetitions(BaseTaskQueue):
 
     def __iter__(self) -> Iterator[Task]:
         return (task for task in self._queue if self.repetitions_of(task, 1))
+
+    @property
+    def subset(self) -> ChosenSubset | None:
+        return self._queue.subset
 
     def repetitions_of(self, task: Task, repeats: int) -> Sequence[int]:
         """Return the repetitions selected for ``task``; ``repeats`` is ignored."""

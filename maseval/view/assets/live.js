@@ -57,7 +57,7 @@ export function liveStrip() {
   const strip = h("section", { class: "card live", "aria-label": "Progress", hidden: true });
   const show = (live) => {
     strip.hidden = live.state !== "running" && live.done >= live.planned;
-    const inside = h("div", {}, progress(live), measures(live.pass_k), live.state === "running" && flights(live.in_flight));
+    const inside = h("div", {}, progress(live), measures(live.pass_k), live.estimate && h("p", { class: "totals" }, live.estimate), live.state === "running" && flights(live.in_flight));
     strip.replaceChildren(...inside.childNodes);
   };
   return { strip, show };

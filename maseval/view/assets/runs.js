@@ -18,7 +18,7 @@ const STATES = ["running", "finished", "interrupted", "damaged"];
 const RUN_COLUMNS = [
   ["Run", ({ name }) => name.toLowerCase(), ({ name, problem }) => [h("a", { href: pathTo(name) }, name), problem && h("small", { class: "problem" }, problem)]],
   ["State", ({ state }) => STATES.indexOf(state), ({ state, done, failed, planned }) => [stateChip(state), h("small", {}, ` ${count.format(done)}/${count.format(planned)}`), failed > 0 && h("small", { class: "problem" }, ` ${counted(failed, "error")}`)]],
-  ["pass^1", ({ pass_1 }) => pass_1?.value ?? -1, ({ pass_1 }) => passRate(pass_1)],
+  ["pass^1", ({ pass_1 }) => pass_1?.value ?? -1, ({ pass_1, estimate }) => [passRate(pass_1), pass_1 && estimate && h("div", {}, h("small", { class: "estimate" }, estimate))]],
   ["Cost", ({ cost }) => cost ?? -1, ({ cost }) => money(cost)],
   ["Tokens", ({ tokens }) => tokens ?? -1, ({ tokens }) => (tokens ? count.format(tokens) : "–")],
   ["Models", ({ models }) => models.join(), ({ models }) => stacked(models)],

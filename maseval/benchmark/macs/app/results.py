@@ -55,6 +55,8 @@ class RunRates(Result):
     path: Path
     domains: list[GoalRates]
     problems: list[JudgeProblem]
+    estimate: str | None = None
+    """Set for a run of chosen tasks, whose rates are not those of the benchmark."""
 
 
 def rates(run: str | os.PathLike[str]) -> RunRates:
@@ -63,7 +65,9 @@ def rates(run: str | os.PathLike[str]) -> RunRates:
     reports = list(folder.reports())
     if not reports:
         raise NotRunError(f"{folder.path} has no finished simulation yet")
-    return RunRates(folder.path, goal_rates(reports), judge_problems(reports))
+    subset = folder.config.subset
+    estimate = None if subset is None else subset.note
+    return RunRates(folder.path, goal_rates(reports), judge_problems(reports), estimate)
 
 
 SCENARIOS = 30

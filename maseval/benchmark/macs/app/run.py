@@ -57,7 +57,7 @@ class PreparedMACSRun(PreparedBenchmarkRun):
             Prices.of(general.prices),
             path,
             own,
-            tasks_to_run(own, general),
+            *tasks_to_run(own, general),
             dict(general.agent_data or {}),
             options,
         )

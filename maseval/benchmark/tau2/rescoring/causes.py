@@ -322,7 +322,14 @@ def _endings_of(several: Iterable[RescoredSimulation]) -> str:
     return some_of(dict.fromkeys(repr(each.ending) for each in several))
 
 
+def chosen_tasks(found: RescoredRecord) -> Iterator[Cause]:
+    """Say that the number is an estimate."""
+    if (subset := found.record.subset) is not None:
+        yield Cause("estimate", subset.note, fatal=False, caution=True)
+
+
 _CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Cause]]] = (
+    chosen_tasks,
     other_setting,
     shuffled_task_ids,
     edited_rewards,

@@ -38,6 +38,7 @@ from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.outcome import OutcomeKind
 from maseval.core.recorded import mapping, whole_number
 from maseval.core.report import Report
+from maseval.core.task import ChosenSubset
 from maseval.core.words import excerpt, text_or_none
 from maseval.data.store import AnyPath
 
@@ -147,7 +148,8 @@ class SimulationRecord:
     took part, and None if that is not known. ``malformed`` lists what could not be read.
     ``version`` is the release of all simulations, if there is one, and ``version_from`` says who
     chose it. ``seed`` is that of the run, from which those of its trials follow. ``setup`` has the
-    participants and limits, and ``models`` those that reports name.
+    participants and limits, and ``models`` those that reports name. ``subset`` is set if the tasks
+    were chosen to estimate the score of all.
     """
 
     items: Iterator[RecordItem]
@@ -163,6 +165,7 @@ class SimulationRecord:
     version_from: str = BY_DEFAULT
     seed: int | None = None
     setup: Mapping[str, Any] = field(default_factory=dict)
+    subset: ChosenSubset | None = None
     models: set[str] = field(default_factory=set)
 
     @property

@@ -27,6 +27,7 @@ from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.report import Report
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_file, write_json
+from maseval.core.task import ChosenSubset
 from maseval.core.tracing import now
 from maseval.data.store import AnyPath
 
@@ -40,13 +41,17 @@ _AGENTS = {"normal": "llm_agent", "solo": "llm_agent_solo", "oracle-plan": "llm_
 
 
 class ExportSummary(NamedTuple):
-    """The written file; what v0.2.0's form cannot hold is in ``omitted`` and ``omitted_path``."""
+    """The written file; what v0.2.0's form cannot hold is in ``omitted`` and ``omitted_path``.
+
+    ``subset`` is set for a run of chosen tasks; the file lists these and has no place to say so.
+    """
 
     path: Path
     domain: str
     written: int
     omitted: list[Omitted]
     omitted_path: Path | None
+    subset: ChosenSubset | None = None
 
 
 def export_results(

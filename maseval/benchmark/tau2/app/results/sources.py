@@ -65,6 +65,7 @@ class SimulationSource:
         found = open_record(self.folder.reports(), domain, version=data_version)
         found.planned = [PlannedTrial(*one) for one in self.folder.planned]
         config = self.folder.config.without_notes()
+        found.subset = self.folder.config.subset
         found.seed = whole_number(config.get("seed"))
         found.setup = {
             **{key: config.get(key) for key in _SETUP},

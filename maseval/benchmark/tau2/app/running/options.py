@@ -320,6 +320,7 @@ class BranchOptions(RunOptions):
     data_version: str = ""
     task_id: Sequence[str] = ()
     num_tasks: int | None = None
+    anchor_points: None = None
     trials: int = 1
     max_steps: int = MAX_STEPS
     max_errors: int = MAX_ERRORS

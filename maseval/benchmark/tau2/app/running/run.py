@@ -23,11 +23,12 @@ from maseval.benchmark.tau2.app.running.own_domains import domain_name, own_doma
 from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent, SeatedHuman
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart, RunBenchmark
 from maseval.benchmark.tau2.app.running.setup import RunSetup
-from maseval.benchmark.tau2.app.running.tasks import TasksByDomain, select_tasks
+from maseval.benchmark.tau2.app.running.tasks import TasksByDomain, chosen_tasks, select_tasks
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.core.agent import HUMAN
 from maseval.core.exceptions import MASEvalError
-from maseval.runs import task_ids
+from maseval.core.task import ChosenSubset
+from maseval.runs import subset_config, task_ids
 from maseval.server import ModelServer
 
 
@@ -56,6 +57,7 @@ class PreparedRun(FolderRun):
     priced: PriceTable
     start: RecordedStart | None = None
     origin: Mapping[str, object] | None = None
+    subset: ChosenSubset | None = None
 
     @classmethod
     def of(cls, options: RunOptions) -> Self:
@@ -71,11 +73,14 @@ class PreparedRun(FolderRun):
             timeout=setup.deadline,
             data_version=options.data_version,
         )
+        subset = None
+        if options.anchor_points is not None:
+            tasks, subset = chosen_tasks(tasks, options.anchor_points)
         for each in tasks.values():
             setup.assign_models(each)
         priced = PriceTable.of(prices, [(m.model_id, m.options) for m in setup.paid_models])
         path = path_of(options, "+".join(options.domains), as_file_name(_title(setup)))
-        return cls(options, budget, prices, path, setup, tasks, priced)
+        return cls(options, budget, prices, path, setup, tasks, priced, subset=subset)
 
     @cached_property
     def config(self) -> dict[str, object]:
@@ -83,6 +88,7 @@ class PreparedRun(FolderRun):
         own = own_domain_origins(self.tasks)
         return {
             "tasks": task_ids(task for each in self.tasks.values() for task in each),
+            **subset_config(self.subset),
             "data": {
                 domain: data_fingerprint(domain, version=self.options.data_version)
                 for domain in self.tasks

@@ -1,15 +1,17 @@
 """``maseval tau2 tasks``, and the tasks that a run is made of."""
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from maseval.app.results.task_names import TaskName, list_names, tasks_called, why_not_one
+from maseval.app.running.own_benchmarks import queue_of_anchor_points
 from maseval.benchmark.tau2.app.running.own_domains import domain_name
 from maseval.benchmark.tau2.data_loader import UnknownTaskError, load_raw_tasks, load_tasks
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.task import Task
+from maseval.core.task import ChosenSubset, Task
 
 BASE_DOMAINS = ("airline", "retail", "telecom")
 
@@ -94,6 +96,20 @@ def select_tasks(
             for name, tasks in selected.items()
         }
     return {name: tasks[:num_tasks] for name, tasks in selected.items() if tasks}
+
+
+def chosen_tasks(
+    tasks: TasksByDomain, anchor_points: str | os.PathLike[str]
+) -> tuple[TasksByDomain, ChosenSubset | None]:
+    """Return the tasks at these positions of all domains' tasks, and that they were chosen."""
+    of_domain = [(name, task) for name, each in tasks.items() for task in each]
+    queue = queue_of_anchor_points((task for _, task in of_domain), anchor_points)
+    chosen = {id(task) for task in queue}
+    found: TasksByDomain = {}
+    for name, task in of_domain:
+        if id(task) in chosen:
+            found.setdefault(name, []).append(task)
+    return found, queue.subset
 
 
 def _resolve_task_names(

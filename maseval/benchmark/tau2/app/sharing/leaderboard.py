@@ -127,6 +127,9 @@ def broken_rules(
     """Yield every rule that the details, a run, or all of them together break."""
     yield from _check_details(options)
     for entry in entries:
+        if subset := entry.folder.config.subset:
+            what = f"{entry.where} is an {subset}, not a score"
+            yield BrokenRule("estimate", what, "run all tasks, without --anchor-points")
         yield from _check_release(entry)
         if _is_comparable(entry):
             yield from _check_tasks(entry)

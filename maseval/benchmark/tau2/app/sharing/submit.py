@@ -46,7 +46,7 @@ def export(
             _file(target or folder.path, domain, alone=target is not None and len(domains) == 1),
             domain=domain,
             overwrite=overwrite,
-        )
+        )._replace(subset=folder.config.subset)
         for domain in domains
     ]
 

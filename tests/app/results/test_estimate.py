@@ -1,0 +1,173 @@
+"""A run of chosen tasks is named an estimate wherever a number of it is shown."""
+
+import json
+
+import pytest
+
+from maseval import frames
+from maseval.app.results.finding import open_recording
+from maseval.app.sharing.sync import _tracked_run
+from maseval.app.viewing.reader import BenchmarkReader
+from maseval.benchmark.booking import BookingBenchmark, load_tasks
+from maseval.benchmark.tau2.app.sharing.leaderboard import SubmissionRefusedError
+from maseval.commands import bundle, compare, report, run, runs, show, tau2
+from maseval.core.callbacks import FileResultLogger
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.task import DISCOQueue
+from maseval.runs import RunConfigError, RunFolder
+from tests.cli.commandline import maseval
+from tests.report.reading import index_of
+from tests.view.builders import viewer
+
+TASKS = load_tasks().to_list()
+WORDS = "estimate from 3 chosen tasks of 12"
+LIBRARY = {"domain": "library", "agent": "noisy", "agent_args": {"error_rate": 0.3}}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """A run of three chosen tasks of tau2, and one of all twelve."""
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "points.json").write_text("[0, 4, 7]")
+    points = folder / "points.json"
+    tau2.run(**LIBRARY, anchor_points=points, output=folder / "runs" / "chosen")
+    tau2.run(**LIBRARY, output=folder / "runs" / "whole")
+    return folder
+
+
+@pytest.fixture
+def chosen(folders):
+    return folders / "runs" / "chosen"
+
+
+@pytest.fixture
+def whole(folders):
+    return folders / "runs" / "whole"
+
+
+def printed(*command):
+    done = maseval(*command)
+    return " ".join((done.stdout + done.stderr).split())
+
+
+def test_the_configuration_has_the_mark(chosen, whole):
+    assert str(RunFolder.read(chosen).config.subset) == WORDS
+    assert RunFolder.read(whole).config.subset is None
+
+
+def test_the_commands_of_one_run_say_so(chosen, whole, tmp_path):
+    title = WORDS.capitalize()
+    assert title in printed("show", chosen) and title not in printed("show", whole)
+    assert "not the score of the benchmark" in printed("show", chosen)
+    assert show(chosen, explain=False).summary.subset.chosen == 3
+    listed = printed("runs", chosen.parent)
+    assert listed.count(WORDS) == 1
+    records = json.loads(maseval("runs", chosen.parent, "--json").stdout)
+    assert {each["estimate"] for each in records} == {WORDS, None}
+    page = index_of(report(chosen, tmp_path / "page.html", explain=False))["results"]
+    assert page["rows"][0]["name"] == f"library, {WORDS}" and WORDS in page["notes"][0]
+    assert {each["estimate"] for each in frames.runs(chosen, whole)} == {WORDS, None}
+
+
+def test_the_viewer_says_so(chosen):
+    view = viewer(chosen.parent, reader=BenchmarkReader())
+
+    rows = {each["name"]: each["estimate"] for each in view.get("/api/runs").json()["runs"]}
+
+    assert rows == {"chosen": WORDS, "whole": None}
+    assert view.get("/api/run/live?run=chosen").json()["estimate"] == WORDS
+    page = view.get("/api/run/index?run=chosen").json()
+    assert WORDS in json.dumps(page)
+
+
+def test_what_is_compared_or_sent_says_so(chosen, whole, tmp_path):
+    found = compare([whole, chosen])
+    with _tracked_run(open_recording(chosen), explain=False) as sent:
+        parameters = sent.parameters
+
+    assert any(note.startswith(f"chosen: An {WORDS}") for note in found.notes)
+    assert found.two.main.tasks == 3
+    assert WORDS in printed("compare", whole, chosen)
+    assert WORDS in printed("gate", chosen, "--baseline", whole, "--min-comparable", 0.1)
+    assert parameters["estimate"] == WORDS
+    assert any(WORDS in note for note in bundle(chosen, tmp_path / "b.zip").manifest["notes"])
+
+
+def test_what_is_scored_certified_or_exported_says_so(chosen, whole, tmp_path):
+    assert WORDS in printed("tau2", "score", chosen)
+    assert WORDS not in printed("tau2", "score", whole)
+    certified = tau2.certify(chosen, partial=True).certificate
+    assert WORDS in certified.text() and certified.content["causes"][0]["kind"] == "estimate"
+    assert WORDS in printed("tau2", "export", chosen, "--output", tmp_path / "results.json")
+    assert "no verdict" in tau2.certify(tmp_path / "results.json").certificate.text()
+
+
+def test_it_is_not_submitted(chosen, tmp_path):
+    with pytest.raises(SubmissionRefusedError, match=rf"estimate: .* is an {WORDS}, not a score"):
+        tau2.submit(runs=[chosen], output=tmp_path / "submission")
+
+
+def test_the_mark_neither_comes_nor_goes_in_a_folder(folders, chosen, whole):
+    with pytest.raises(RunConfigError, match="subset"):
+        tau2.run(**LIBRARY, output=chosen)
+    with pytest.raises(RunConfigError, match="subset"):
+        tau2.run(**LIBRARY, anchor_points=folders / "points.json", output=whole)
+
+
+def test_a_run_of_any_benchmark_takes_a_queue_or_a_file(tmp_path):
+    (tmp_path / "points.json").write_text("[4, 1]")
+    options = {"benchmark": BookingBenchmark}
+
+    first = run(**options, tasks=DISCOQueue(TASKS, [4, 1]), output=tmp_path / "runs" / "a")
+    second = run(
+        **options,
+        tasks=TASKS,
+        anchor_points=tmp_path / "points.json",
+        output=tmp_path / "runs" / "b",
+    )
+
+    for each in (first, second):
+        assert str(each.summary.subset) == "estimate from 2 chosen tasks of 12"
+        assert each.to_dict()["estimate"] == {"of": 12, "by": "DISCOQueue", "chosen": 2}
+    assert len(runs(tmp_path / "runs")) == 2
+    more = run(**options, tasks=DISCOQueue(TASKS, [4, 1, 5]), output=tmp_path / "runs" / "a")
+    assert str(more.summary.subset) == "estimate from 3 chosen tasks of 12" and more.ran == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "words"),
+    [
+        ("[]", (), "lists no position"),
+        ("[99]", (), "index 99 is out of range"),
+        ("[0]", ("-n", 1), "leave out task_id and num_tasks"),
+    ],
+)
+def test_anchor_points_that_make_no_run_are_refused(tmp_path, content, options, words):
+    (tmp_path / "points.json").write_text(content)
+    points = ("--anchor-points", tmp_path / "points.json", *options)
+
+    for command in (("tau2", "run", "--domain", "library", "--agent", "gold"), ("run", BOOKING)):
+        done = maseval(*command, *points, "--output", tmp_path / "run")
+        assert done.exit_code == 2 and words in " ".join(done.stderr.split())
+    assert not (tmp_path / "run").exists()
+
+
+BOOKING = "maseval.benchmark.booking:BookingBenchmark"
+
+
+def test_the_page_of_saved_reports_says_so(tmp_path):
+    logger = FileResultLogger(output_dir=tmp_path, filename_pattern="chosen.jsonl")
+    benchmark = BookingBenchmark(progress_bar=False, callbacks=[logger])
+    benchmark.run(DISCOQueue(TASKS, [4, 1, 5]))
+
+    page = index_of(report(tmp_path / "chosen.jsonl", tmp_path / "page.html"))["results"]
+    (row,) = frames.runs(tmp_path / "chosen.jsonl")
+
+    assert WORDS in page["notes"][0] and page["rows"][0]["name"] == f"all, {WORDS}"
+    assert row["estimate"] == WORDS
+
+
+def test_a_mark_of_no_meaning_is_refused(tmp_path):
+    plan = {"tasks": {"": ["1"]}, "trials": 1}
+    with pytest.raises(ConfigurationError, match="'subset' is 3"):
+        RunFolder.open(tmp_path / "odd", {**plan, "subset": 3})
