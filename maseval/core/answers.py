@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import cast
 
 from maseval.core.exceptions import UnreadableAnswerError
-from maseval.core.messages import ChatResponse, ChatUsage, ToolCall
+from maseval.core.messages import ChatResponse, ChatUsage, Reasoning, ToolCall
 from maseval.core.recorded import mapping
 from maseval.core.words import excerpt
 
@@ -38,6 +38,7 @@ def checked_answer(answer: ChatResponse) -> ChatResponse:
         usage=_checked_usage(answer.usage),
         model=None if answer.model is None else str(answer.model),
         stop_reason=None if answer.stop_reason is None else str(answer.stop_reason),
+        reasoning=_checked_reasoning(answer.reasoning),
     )
 
 
@@ -45,7 +46,8 @@ def size_of(answer: ChatResponse) -> int:
     """Return the number of characters in an answer, for its limit."""
     calls = (call["function"] for call in answer.tool_calls or ())
     written = sum(len(call["name"]) + len(call["arguments"]) for call in calls)
-    return len(answer.content or "") + written
+    thought = (answer.reasoning or {}).get("text", "")
+    return len(answer.content or "") + written + len(thought)
 
 
 def tokens(value: object) -> int:
@@ -90,6 +92,19 @@ def _text_or_none(name: str, value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise UnreadableAnswerError(f"the {name} is a {type(value).__name__}: {excerpt(value)}")
+
+
+def _checked_reasoning(reasoning: object) -> Reasoning | None:
+    """Return the thoughts; what is no text, or nothing, is left out: nobody waits for it."""
+    given = mapping(reasoning)
+    kept: dict[str, object] = {
+        name: given[name]
+        for name in ("model", "text", "key")
+        if isinstance(given.get(name), str) and given[name]
+    }
+    if details := mapping(given, "details"):
+        kept["details"] = dict(details)
+    return cast(Reasoning, kept) if {"text", "details"} & kept.keys() else None
 
 
 def _checked_calls(calls: object) -> list[ToolCall] | None:

@@ -10,7 +10,7 @@
     │   └── DuplicateTaskError
     ├── TaskFormatError, HookResultError (TypeError)
     ├── DuplicateComponentError, UnknownModelError, ResultFileError (ValueError)
-    ├── NestedTooDeeplyError, UnreadableAnswerError (ValueError)
+    ├── NestedTooDeeplyError, UnreadableAnswerError, InvalidAnswerError (ValueError)
     ├── NoRepetitionError, NotRunError, RunStoppedError, ScriptExhaustedError,
     │   TraceCollectionError, WorkerDiedError (RuntimeError)
     ├── TaskIndexError (IndexError)
@@ -156,6 +156,10 @@ class NestedTooDeeplyError(MASEvalError, ValueError):
 
 class UnreadableAnswerError(MASEvalError, ValueError):
     """A model's answer has no readable message."""
+
+
+class InvalidAnswerError(MASEvalError, ValueError):
+    """A model's answer is not of the form that was asked for, however often it was asked."""
 
 
 class NoRepetitionError(MASEvalError, RuntimeError):

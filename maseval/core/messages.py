@@ -29,14 +29,31 @@ class ToolCall(TypedDict):
     function: FunctionCall
 
 
+class Reasoning(TypedDict, total=False):
+    """The thinking before an answer; only the model that wrote it is ever sent it again."""
+
+    model: str
+    """The id of that model."""
+    text: str
+    """As much of it as the provider shows."""
+    key: str
+    """The key of the message under which a server of OpenAI's protocol sent the text."""
+    details: dict[str, object]
+    """What else the provider wants back: signatures, encrypted thoughts."""
+
+
 class Message(TypedDict, total=False):
-    """One message in OpenAI's form; a history adds ``timestamp`` and perhaps ``metadata``."""
+    """One message in OpenAI's form; a history adds ``timestamp`` and perhaps ``metadata``.
+
+    ``reasoning`` is maseval's own: a model decides by its policy what of it is sent.
+    """
 
     role: Required[str]
     content: Content | None
     name: str
     tool_calls: list[ToolCall]
     tool_call_id: str
+    reasoning: Reasoning
     timestamp: str
     metadata: dict[str, object]
 
@@ -144,7 +161,11 @@ def chat_usage(
 
 @dataclass
 class ChatResponse:
-    """A model's response: text, tool calls, or both."""
+    """A model's response: text, tool calls, or both.
+
+    ``reasoning`` is what the model thought before; ``parsed`` is the text as an object of the
+    ``response_model`` that was asked for.
+    """
 
     content: str | None = None
     tool_calls: list[ToolCall] | None = None
@@ -152,6 +173,8 @@ class ChatResponse:
     usage: ChatUsage | None = None
     model: str | None = None
     stop_reason: str | None = None
+    reasoning: Reasoning | None = None
+    parsed: object = None
 
     def to_message(self) -> Message:
         """Return the response as the next message of the conversation."""
@@ -160,6 +183,8 @@ class ChatResponse:
             message["content"] = self.content
         if self.tool_calls:
             message["tool_calls"] = self.tool_calls
+        if self.reasoning:
+            message["reasoning"] = self.reasoning
         return message
 
 

@@ -5,19 +5,36 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, ClassVar, TypeAlias, TypedDict, overload
+
+from pydantic import BaseModel
 
 from maseval.core.answers import MOST_PARTS, TOO_MANY_PARTS, checked_answer, size_of
 from maseval.core.call_policy import CallAttempt, CallPolicy, default_policy
 from maseval.core.exceptions import HookResultError, UnreadableAnswerError
-from maseval.core.messages import ChatResponse, Message, MessageForm, MessageHistory
+from maseval.core.messages import (
+    ChatResponse,
+    Message,
+    MessageForm,
+    MessageHistory,
+    openai_form,
+)
 from maseval.core.provider_errors import (
     AnswerTooLargeError,
+    MalformedRequestError,
     MalformedResponseError,
     ProviderError,
 )
 from maseval.core.providers import Providers
+from maseval.core.reasoning import ReasoningMemory, ReasoningPolicy, reasoning_of
 from maseval.core.storage.redaction import redact, redact_text
+from maseval.core.structured import (
+    ANSWER_ATTEMPTS,
+    AnswerForm,
+    ModelT,
+    add_usage,
+    correction,
+)
 from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, call_counts, now
 from maseval.core.usage import CostCalculator, TokenUsage, UsageTrackableMixin
 
@@ -41,6 +58,9 @@ class ModelCallRecord(TypedDict, total=False):
     response_type: str
     response_length: int
     tool_calls_count: int
+    reasoning_length: int
+    response_model: str
+    is_valid: bool
     input_tokens: int
     output_tokens: int
     error: str
@@ -60,6 +80,11 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         policy: When to ask again after a failure; by default that of the process.
     """
 
+    default_reasoning_policy: ClassVar[ReasoningPolicy] = ReasoningPolicy.DROP
+    """Which of its thoughts a model is sent again, unless another policy is set."""
+    auto_with_every_call: ClassVar[bool] = False
+    """Whether ``auto`` means the thoughts of all tool calls, or those since the last user."""
+
     def __init__(
         self,
         seed: int | None = None,
@@ -75,6 +100,10 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         """For a benchmark whose requests must have exactly the form it gives them."""
         self.max_answer_mb = MAX_ANSWER_MB
         """The largest answer that is read, decompressed, in millions of bytes."""
+        self.reasoning_policy = self.default_reasoning_policy
+        """Which of its earlier thoughts the model is sent again."""
+        self._thoughts = ReasoningMemory()
+        self._refuses_formats = False
         self._usage_records: list[TokenUsage] = []
         self.logs: list[ModelCallRecord] = []
 
@@ -98,44 +127,107 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
     ) -> ChatResponse:
         """Ask the model once; messages, tools and tool choice are in OpenAI's form."""
 
+    def _answer_format(
+        self, form: AnswerForm[Any], params: Params, *, has_tools: bool
+    ) -> Params | None:
+        """Return the parameters by which the provider itself holds an answer to a form.
+
+        ``params`` are those of the request. None if it cannot: then the model is asked in words.
+        """
+        return None
+
     def chat(
         self,
         messages: Sequence[Message],
         generation_params: Params | None = None,
         tools: Sequence[JsonObject] | None = None,
         tool_choice: str | dict[str, object] | None = None,
+        *,
+        response_model: type[BaseModel] | None = None,
         **kwargs: object,
     ) -> ChatResponse:
         """Send the conversation and return the model's answer.
 
         A failure that may pass is met with another attempt, as the policy says. Each attempt is
         logged; what the last one raised is passed on.
+
+        With ``response_model``, a pydantic model, an answer without tool calls is an object of it,
+        in ``parsed``. The model is told what is wrong with an answer that is not valid, and asked
+        again; in the end an ``InvalidAnswerError`` is raised. Every attempt counts in the usage.
         """
         if isinstance(messages, MessageHistory):
-            messages = messages.to_openai_format()
+            messages = [_sent(message) for message in messages]
+        request = {"tools": tools, "tool_choice": tool_choice, **kwargs}
+        if response_model is None:
+            return self._chat_once(messages, generation_params, None, request)
+        form = AnswerForm(response_model)
+        return self._chat_until_valid(messages, generation_params or {}, form, request)
+
+    def _chat_until_valid(
+        self,
+        messages: Sequence[Message],
+        params: Params,
+        form: AnswerForm[Any],
+        request: dict[str, Any],
+    ) -> ChatResponse:
+        said, usage, attempts = list(messages), None, 0
+        while True:
+            own = None
+            if not self._refuses_formats:
+                own = self._answer_format(form, params, has_tools=bool(request["tools"]))
+            asked = form.ask_in_words(said) if own is None else said
+            try:
+                response = self._chat_once(asked, {**params, **(own or {})}, form, request)
+            except MalformedRequestError:
+                if own is None:
+                    raise
+                self._refuses_formats = True  # many servers have no such parameter
+                continue
+            attempts += 1
+            usage = add_usage(usage, response.usage)
+            problem = form.read(response)
+            if problem is None:
+                return replace(response, usage=usage)
+            if attempts >= ANSWER_ATTEMPTS:
+                raise form.error(response, problem, model_id=self.model_id, attempts=attempts)
+            said += correction(response, problem)
+
+    def _chat_once(
+        self,
+        messages: Sequence[Message],
+        generation_params: Params | None,
+        form: AnswerForm[Any] | None,
+        request: dict[str, Any],
+    ) -> ChatResponse:
+        kwargs = {key: request[key] for key in request if key not in ("tools", "tool_choice")}
         asked: ModelCallRecord = {
             "message_count": len(messages),
             "generation_params": redact(generation_params or {}),
-            "tools_provided": len(tools or ()),
+            "tools_provided": len(request["tools"] or ()),
             "kwargs": {key: str(value) for key, value in redact(kwargs).items()},
         }
+        if form is not None:
+            asked["response_model"] = form.name
+        sent = self._thoughts.select(
+            messages,
+            ReasoningPolicy.of(self.reasoning_policy),
+            model_id=self.model_id,
+            auto_with_every_call=self.auto_with_every_call,
+        )
 
         def ask(attempt: CallAttempt) -> ChatResponse:
             with self._log_attempt(asked, attempt) as entry:
-                answer = self._chat_impl(
-                    list(messages),
-                    generation_params=generation_params,
-                    tools=tools,
-                    tool_choice=tool_choice,
-                    **kwargs,
-                )
+                answer = self._chat_impl(list(sent), generation_params=generation_params, **request)
                 response = self._checked_answer(answer)
                 entry |= _success(response)
+                if form is not None:
+                    entry["is_valid"] = form.read(response) is None
             return response
 
         policy = self.policy or default_policy()
         response = policy.call(ask, model_id=self.model_id, endpoint=self.endpoint)
         self._account_for(response)
+        self._thoughts.note(response)
         return response
 
     @contextmanager
@@ -167,10 +259,36 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         """Compute costs with ``calculator``, unless the model was made with one."""
         self._cost_calculator = self._cost_calculator or calculator
 
-    def generate(self, prompt: str, generation_params: Params | None = None, **kwargs: Any) -> str:
-        """Return the text answered to a single user message, ``""`` if there was none."""
+    @overload
+    def generate(
+        self,
+        prompt: str,
+        generation_params: Params | None = None,
+        *,
+        response_model: type[ModelT],
+        **kwargs: Any,
+    ) -> ModelT: ...
+    @overload
+    def generate(
+        self, prompt: str, generation_params: Params | None = None, **kwargs: Any
+    ) -> str: ...
+    def generate(
+        self,
+        prompt: str,
+        generation_params: Params | None = None,
+        *,
+        response_model: type[BaseModel] | None = None,
+        **kwargs: Any,
+    ) -> object:
+        """Return the text answered to a single user message, ``""`` if there was none.
+
+        With ``response_model`` it is the object that the text says; see :meth:`chat`.
+        """
         message: Message = {"role": "user", "content": prompt}
-        return self.chat([message], generation_params=generation_params, **kwargs).content or ""
+        if response_model is None:
+            return self.chat([message], generation_params, **kwargs).content or ""
+        answer = self.chat([message], generation_params, response_model=response_model, **kwargs)
+        return answer.parsed
 
     def gather_usage(self) -> TokenUsage:
         if not self._usage_records:
@@ -196,6 +314,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             "model_id": self.model_id,
             "adapter_type": type(self).__name__,
             "seed": self.seed,
+            "reasoning_policy": ReasoningPolicy.of(self.reasoning_policy).value,
             "call_policy": (self.policy or default_policy()).to_dict(),
         }
         if self._cost_calculator is not None:
@@ -212,6 +331,8 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         if len(response.tool_calls or ()) > MOST_PARTS:
             raise self._error(AnswerTooLargeError, TOO_MANY_PARTS)
         answer = checked_answer(response)
+        if answer.reasoning is not None:
+            answer.reasoning["model"] = self.model_id
         if (size := size_of(answer)) > self.max_answer_mb * 1e6:
             raise self._error(
                 AnswerTooLargeError, f"{size} characters, at most {self.max_answer_mb:g} MB"
@@ -232,6 +353,12 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self._usage_records.append(usage)
 
 
+def _sent(message: Message) -> Message:
+    """Return a message of a history as a model takes it."""
+    thought = reasoning_of(message)
+    return {**openai_form(message), "reasoning": thought} if thought else openai_form(message)
+
+
 def _success(response: ChatResponse) -> ModelCallRecord:
     record: ModelCallRecord = {
         "status": "success",
@@ -239,6 +366,8 @@ def _success(response: ChatResponse) -> ModelCallRecord:
         "response_length": len(response.content or ""),
         "tool_calls_count": len(response.tool_calls or ()),
     }
+    if thought := response.reasoning:
+        record["reasoning_length"] = len(thought.get("text", ""))
     if response.usage:
         record["input_tokens"] = response.usage.get("input_tokens") or 0
         record["output_tokens"] = response.usage.get("output_tokens") or 0
@@ -273,16 +402,23 @@ def register_model(prefix: str, factory: ModelFactory) -> None:
 
 
 def resolve_model(
-    model_id: str, *, policy: CallPolicy | None = None, **options: object
+    model_id: str,
+    *,
+    policy: CallPolicy | None = None,
+    reasoning_policy: ReasoningPolicy | str | None = None,
+    **options: object,
 ) -> ModelAdapter:
     """Return the adapter for an id such as ``openai/gpt-4o``; a bare ``gpt-4o`` means the same.
 
     Providers come from :func:`register_model`, from the library itself (``scripted/…``) and from
     installed packages that have an entry point in the group ``maseval.models``, named after the
-    prefix. ``options`` go to the provider's factory; ``policy`` says how to deal with its failures.
+    prefix. ``options`` go to the provider's factory; ``policy`` says how to deal with its failures,
+    and ``reasoning_policy`` which of its earlier thoughts the model is sent again.
     """
     adapter = MODELS.resolve(model_id, **options)
     adapter.policy = adapter.policy if policy is None else policy
+    if reasoning_policy is not None:
+        adapter.reasoning_policy = ReasoningPolicy.of(reasoning_policy)
     # One provider may have many addresses, each with its own rate limits.
     prefix, _ = MODELS.split(model_id)
     adapter.endpoint = adapter.endpoint or f"{prefix}@{options.get('base_url') or 'default'}"

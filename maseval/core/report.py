@@ -29,6 +29,7 @@ from uuid import UUID
 from maseval.core.exceptions import (
     AgentError,
     EnvironmentError,
+    InvalidAnswerError,
     TaskTimeoutError,
     UserError,
     WorkerDiedError,
@@ -189,7 +190,15 @@ def failure_status(exception: BaseException, stage: RepetitionStage) -> TaskExec
             return TaskExecutionStatus.USER_ERROR
         case "execution", ProviderError():
             return _provider_status(exception)
+        case "execution", InvalidAnswerError():
+            return _STATUS_OF_MODELS.get(exception.component, TaskExecutionStatus.AGENT_ERROR)
     return TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR
+
+
+_STATUS_OF_MODELS: dict[str | None, TaskExecutionStatus] = {
+    "user": TaskExecutionStatus.USER_ERROR,
+    "tool": TaskExecutionStatus.ENVIRONMENT_ERROR,
+}
 
 
 def _provider_status(error: ProviderError) -> TaskExecutionStatus:
@@ -203,6 +212,10 @@ def _provider_status(error: ProviderError) -> TaskExecutionStatus:
     return TaskExecutionStatus.PROVIDER_ERROR
 
 
+# The errors whose component and details belong in a report.
+_ATTRIBUTED = AgentError | EnvironmentError | UserError | ProviderError | InvalidAnswerError
+
+
 def error_record(exception: BaseException) -> dict[str, object]:
     """Turn an exception into the ``error`` of a report, without keys and passwords."""
     record: dict[str, object] = {
@@ -212,7 +225,7 @@ def error_record(exception: BaseException) -> dict[str, object]:
     }
     if isinstance(exception, TaskTimeoutError):
         record |= {"elapsed": exception.elapsed, "timeout": exception.timeout}
-    elif isinstance(exception, AgentError | EnvironmentError | UserError | ProviderError):
+    elif isinstance(exception, _ATTRIBUTED):
         record |= {"component": exception.component, "details": exception.details}
     return record
 

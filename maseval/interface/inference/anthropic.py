@@ -9,10 +9,19 @@ from typing import Any
 from maseval.core import provider_errors as errors
 from maseval.core.answers import call_arguments, call_id, tokens, tool_name
 from maseval.core.exceptions import UnreadableAnswerError
-from maseval.core.messages import ChatResponse, ChatUsage, Message, ToolCall, chat_usage
+from maseval.core.messages import (
+    ChatResponse,
+    ChatUsage,
+    Message,
+    Reasoning,
+    ToolCall,
+    chat_usage,
+)
 from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
+from maseval.core.reasoning import ReasoningPolicy, reasoning_of
 from maseval.core.seeding import SeedingError
+from maseval.core.structured import AnswerForm
 from maseval.core.usage import CostCalculator
 from maseval.core.words import excerpt
 from maseval.interface import extras
@@ -24,6 +33,7 @@ from maseval.interface.inference.chat_completions import (
     function_call,
     get,
     reading,
+    strict_schema,
     text_of,
 )
 from maseval.interface.inference.provider import (
@@ -44,6 +54,7 @@ AnthropicBlock = dict[str, object]
 AnthropicTurn = dict[str, Any]
 """A turn of the conversation in Anthropic's form: its ``role``, and ``content`` in blocks."""
 
+_BLOCKS = "thinking_blocks"
 _TOOL_CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 # The API refuses conversations that the assistant starts, and benchmarks start with a greeting.
 _OPENING = {"role": "user", "content": "(The conversation begins.)"}
@@ -57,6 +68,10 @@ class AnthropicModelAdapter(ClientModelAdapter):
     """
 
     provider = "anthropic"
+    # The thinking that led to a call must be sent back with it; of earlier turns, the API itself
+    # takes what it uses.
+    default_reasoning_policy = ReasoningPolicy.AUTO
+    auto_with_every_call = True
     sdk_client = ("anthropic", "Anthropic")
 
     def __init__(
@@ -75,12 +90,19 @@ class AnthropicModelAdapter(ClientModelAdapter):
             )
         super().__init__(client, model_id, default_generation_params, None, cost_calculator)
         self._max_tokens = max_tokens
-        # The thinking that led to a call must be sent back with it, and a conversation in OpenAI's
-        # form has no place for it. The key is the id of the answer's first call.
-        self._thoughts: dict[str, list[AnthropicBlock]] = {}
 
     def gather_config(self) -> dict[str, Any]:
         return {**super().gather_config(), "max_tokens": self._max_tokens}
+
+    def _answer_format(
+        self, form: AnswerForm[Any], params: Params, *, has_tools: bool
+    ) -> Params | None:
+        schema = strict_schema(form.schema)
+        if schema is None:
+            return None
+        name = "output_config"
+        given = as_object(params.get(name, self._default_generation_params.get(name)))
+        return {name: {**given, "format": {"type": "json_schema", "schema": schema}}}
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request
@@ -127,7 +149,7 @@ class AnthropicModelAdapter(ClientModelAdapter):
         if message["role"] != "assistant":
             return blocks
         calls = message.get("tool_calls") or []
-        thoughts = self._thoughts.get(calls[0].get("id"), []) if calls else []
+        thoughts = _thoughts_of(message) if blocks or calls else []
         return [*thoughts, *blocks, *(_tool_use(call) for call in calls)]
 
     def _read(self, answer: object) -> ChatResponse:
@@ -143,8 +165,6 @@ class AnthropicModelAdapter(ClientModelAdapter):
         calls = [_tool_call(block) for block in blocks if get(block, "type") == "tool_use"]
         if reason == "tool_use" and not calls:
             raise UnreadableAnswerError("it ends because of tool calls, and there are none")
-        if calls and (thoughts := _thoughts(blocks)):
-            self._thoughts[calls[0]["id"]] = thoughts
         texts = [get(block, "text") for block in blocks if get(block, "type") == "text"]
         return ChatResponse(
             content="".join(texts) if texts else None,
@@ -152,6 +172,7 @@ class AnthropicModelAdapter(ClientModelAdapter):
             usage=_usage(get(answer, "usage")),
             model=get(answer, "model"),
             stop_reason=reason,
+            reasoning=_reasoning(blocks),
         )
 
     def _secrets(self) -> Sequence[object]:
@@ -240,13 +261,22 @@ def _tool_call(block: object) -> ToolCall:
     return function_call(call_id(get(block, "id")), tool_name(get(block, "name")), arguments)
 
 
-def _thoughts(blocks: Iterable[object]) -> list[AnthropicBlock]:
+def _reasoning(blocks: Iterable[object]) -> Reasoning | None:
     keys = {"thinking": ("thinking", "signature"), "redacted_thinking": ("data",)}
-    return [
+    thoughts: list[AnthropicBlock] = [
         {"type": kind, **{key: get(block, key) for key in keys[kind]}}
         for block in blocks
         if (kind := get(block, "type")) in keys
     ]
+    texts = [str(block["thinking"]) for block in thoughts if block.get("thinking")]
+    found: Reasoning = {"text": "\n".join(texts), "details": {_BLOCKS: thoughts}}
+    return found if thoughts else None
+
+
+def _thoughts_of(message: Message) -> list[AnthropicBlock]:
+    thought = reasoning_of(message) or {}
+    found = (thought.get("details") or {}).get(_BLOCKS)
+    return found if isinstance(found, list) else []
 
 
 def _usage(usage: object) -> ChatUsage | None:

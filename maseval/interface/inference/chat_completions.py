@@ -18,10 +18,13 @@ from maseval.core.messages import (
     ChatUsage,
     Message,
     MessageForm,
+    Reasoning,
     ToolCall,
     chat_usage,
 )
+from maseval.core.reasoning import reasoning_of, without_reasoning
 from maseval.core.storage import strict_json
+from maseval.core.structured import AnswerForm
 from maseval.core.words import excerpt
 
 JsonSchema: TypeAlias = dict[str, Any]
@@ -53,6 +56,10 @@ NO_PARAMETERS: JsonSchema = {"type": "object", "properties": {}}
 _KEYS = {"tool": ("content", "tool_call_id")}
 _OTHER_KEYS = ("content", "name")
 
+# Where servers and LiteLLM put what a model thought: its text, and what they want back with it.
+_THOUGHTS = ("reasoning_content", "reasoning")
+_THOUGHT_DETAILS = ("reasoning_details", "thinking_blocks")
+
 
 class FilteredAnswerError(MASEvalError):
     """The answer was withheld by a content filter."""
@@ -61,15 +68,35 @@ class FilteredAnswerError(MASEvalError):
 def request_messages(
     messages: Iterable[Message], form: MessageForm = MessageForm.PLAIN
 ) -> list[Message]:
-    """Return the messages in a form; the plain one lacks keys that strict servers refuse."""
+    """Return the messages in a form; the plain one lacks keys that strict servers refuse.
+
+    Thoughts that are to be sent back get the keys under which they came.
+    """
+    return [
+        cast(Message, {**_in_form(without_reasoning(message), form), **_thought_keys(message)})
+        for message in messages
+    ]
+
+
+def _in_form(message: Message, form: MessageForm) -> Message:
     match form:
         case MessageForm.PLAIN:
-            return [_request_message(message) for message in messages]
+            return _request_message(message)
         case MessageForm.NULLS:
-            return list(messages)
+            return message
         case MessageForm.NO_NULLS:
-            kept = [{k: v for k, v in message.items() if v is not None} for message in messages]
-            return cast("list[Message]", kept)
+            return cast(Message, {k: v for k, v in message.items() if v is not None})
+
+
+def _thought_keys(message: Message) -> dict[str, object]:
+    thought = reasoning_of(message) or {}
+    details = {
+        key: value
+        for key, value in (thought.get("details") or {}).items()
+        if key in _THOUGHT_DETAILS
+    }
+    key = thought.get("key")
+    return {key: thought.get("text", ""), **details} if key in _THOUGHTS else details
 
 
 def _request_message(message: Message) -> Message:
@@ -118,6 +145,53 @@ def as_object(arguments: object) -> dict[str, object]:
         except ValueError:
             return {}
     return sendable(dict(arguments)) if isinstance(arguments, Mapping) else {}
+
+
+def response_format(form: AnswerForm[Any]) -> dict[str, object] | None:
+    """Return the protocol's parameter for a form; None for one that is not an object."""
+    if form.schema.get("type") != "object":
+        return None
+    strict = strict_schema(form.schema)
+    schema = {"name": form.name, "schema": strict or form.schema, "strict": strict is not None}
+    return {"type": "json_schema", "json_schema": schema}
+
+
+class _FreeFormError(MASEvalError):  # a signal, never seen
+    """A schema allows keys that it does not name."""
+
+
+def strict_schema(schema: JsonSchema) -> JsonSchema | None:
+    """Return a schema in the strict form, in which objects have all their keys and no other.
+
+    Providers follow it to the letter. None if it allows any keys, as a ``dict`` does.
+    """
+    try:
+        return cast(JsonSchema, _strict(schema))
+    except _FreeFormError:
+        return None
+
+
+def _strict(schema: object) -> object:
+    if isinstance(schema, list):
+        return [_strict(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    if "$ref" in schema:
+        return {"$ref": schema["$ref"]}
+    strict: JsonSchema = {
+        "anyOf" if key == "oneOf" else key: value
+        if key in ("const", "enum")
+        else {name: _strict(each) for name, each in value.items()}
+        if key in ("properties", "$defs")
+        else _strict(value)
+        for key, value in schema.items()
+        if key not in ("default", "discriminator")
+    }
+    if schema.get("type") == "object":
+        if "properties" not in schema or schema.get("additionalProperties"):
+            raise _FreeFormError("any keys")
+        strict |= {"additionalProperties": False, "required": list(schema["properties"])}
+    return strict
 
 
 def sendable(thing: Any) -> Any:
@@ -204,7 +278,22 @@ def _chat_response(answer: object, earlier_calls: int) -> ChatResponse:
         usage=usage_of(get(answer, "usage")),
         model=get(answer, "model"),
         stop_reason=reason,
+        reasoning=_reasoning(message),
     )
+
+
+def _reasoning(message: object) -> Reasoning | None:
+    found: Reasoning = {}
+    for key in reversed(_THOUGHTS):
+        if isinstance(text := get(message, key), str) and text:
+            found |= {"text": text, "key": key}
+    details = {key: list(value) for key in _THOUGHT_DETAILS if (value := _list(message, key))}
+    return {**found, "details": dict(details)} if details else found or None
+
+
+def _list(message: object, key: str) -> list[object]:
+    value = get(message, key)
+    return value if isinstance(value, list) else []
 
 
 def _check_silence(message: object, reason: object) -> None:
@@ -259,19 +348,29 @@ def _tool_call(call: object, own_id: str) -> ToolCall:
 
 
 def usage_of(usage: object) -> ChatUsage | None:
-    """Return the tokens and, if reported, the cost; parts of a sum only if they are not 0."""
+    """Return the tokens and, if reported, the cost; parts of a sum only if they are not 0.
+
+    Reasoning is a part of the output; a server whose sum shows that it counts it apart is adjusted.
+    """
     if usage is None:
         return None
     of_prompt = get(usage, "prompt_tokens_details")
     of_answer = get(usage, "completion_tokens_details")
     audio = tokens(get(of_prompt, "audio_tokens")) + tokens(get(of_answer, "audio_tokens"))
-    return chat_usage(
-        tokens(get(usage, "prompt_tokens")),
-        tokens(get(usage, "completion_tokens")),
+    asked, answered = tokens(get(usage, "prompt_tokens")), tokens(get(usage, "completion_tokens"))
+    total, thought = (
         tokens(get(usage, "total_tokens")),
+        tokens(get(of_answer, "reasoning_tokens")),
+    )
+    if thought and total == asked + answered + thought:
+        answered += thought
+    return chat_usage(
+        asked,
+        answered,
+        total,
         cached_input_tokens=tokens(get(of_prompt, "cached_tokens")),
         cache_creation_input_tokens=tokens(get(of_prompt, "cache_creation_tokens")),
-        reasoning_tokens=tokens(get(of_answer, "reasoning_tokens")),
+        reasoning_tokens=thought,
         audio_tokens=audio,
         cost=amount(get(usage, "cost")),
     )

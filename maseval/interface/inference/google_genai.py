@@ -2,8 +2,8 @@
 
 import os
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from maseval.core import provider_errors as errors
@@ -13,10 +13,14 @@ from maseval.core.messages import (
     ChatResponse,
     ChatUsage,
     Message,
+    Reasoning,
     ToolCall,
     chat_usage,
 )
+from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
+from maseval.core.reasoning import ReasoningPolicy, reasoning_of
+from maseval.core.structured import AnswerForm
 from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
@@ -45,6 +49,7 @@ GeminiPart = dict[str, object]
 GeminiContent = dict[str, Any]
 """A turn of the conversation in Google's form: its ``role`` and its ``parts``."""
 
+_SIGNATURES = "thought_signatures"
 _UNREAD = frozenset({"ValidationError", "TypeError", "AttributeError", "KeyError", "IndexError"})
 _MODES = {"none": "NONE", "auto": "AUTO", "required": "ANY"}
 _OWN_NAMES = {"max_tokens": "max_output_tokens", "stop": "stop_sequences"}
@@ -68,15 +73,14 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
     """A model behind a ``google.genai.Client``."""
 
     provider = "google"
+    # A call must be sent back with its signature.
+    default_reasoning_policy = ReasoningPolicy.AUTO
+    auto_with_every_call = True
 
-    @cached_property
-    def _signatures(self) -> dict[str, bytes]:
-        """The thought signatures of calls, by the call's id.
-
-        A call must be sent back with its signature, and a conversation in OpenAI's form has no
-        place for that.
-        """
-        return {}
+    def _answer_format(
+        self, form: AnswerForm[Any], params: Params, *, has_tools: bool
+    ) -> Params | None:
+        return {"response_mime_type": "application/json", "response_json_schema": form.schema}
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request
@@ -140,20 +144,9 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
             case "assistant":
                 said: list[GeminiPart] = [{"text": text}] if text else []
                 calls = message.get("tool_calls") or ()
-                return "model", [*said, *(self._call_part(call) for call in calls)]
+                signatures = _signatures_of(message)
+                return "model", [*said, *(_call_part(call, signatures) for call in calls)]
         return "user", [{"text": text}] if text else []
-
-    def _call_part(self, call: ToolCall) -> GeminiPart:
-        function = call["function"]
-        part: GeminiPart = {
-            "function_call": {
-                "name": function["name"],
-                "args": as_object(function.get("arguments")),
-            }
-        }
-        if signature := self._signatures.get(call.get("id") or ""):
-            part["thought_signature"] = signature
-        return part
 
     def _read(self, answer: object, earlier_calls: int) -> ChatResponse:
         blocked = get(get(answer, "prompt_feedback"), "block_reason")
@@ -175,27 +168,15 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
         if (content is None and reason != "MAX_TOKENS") or any(map(_is_blank, parts)):
             raise UnreadableAnswerError(f"no content in the answer {excerpt(answer)}")
         texts = [part.text for part in parts if get(part, "text") and not get(part, "thought")]
+        calls = _calls(parts, earlier_calls)
         return ChatResponse(
             content="".join(texts) if texts else None,
-            tool_calls=self._calls(parts, earlier_calls) or None,
+            tool_calls=[call for call, _ in calls] or None,
             usage=_usage(get(answer, "usage_metadata")),
             model=get(answer, "model_version") or self.model_id,
             stop_reason=reason.lower() if reason else None,
+            reasoning=_reasoning(parts, calls),
         )
-
-    def _calls(self, parts: Iterable[object], earlier: int) -> list[ToolCall]:
-        calls: list[ToolCall] = []
-        for part in parts:
-            called = get(part, "function_call")
-            if called is None:
-                continue
-            # The API rarely assigns ids and takes none back: order and name identify calls.
-            call_id = f"call_{earlier + len(calls)}_{get(called, 'name')}"
-            if signature := get(part, "thought_signature"):
-                self._signatures[call_id] = signature
-            name = tool_name(get(called, "name"))
-            calls.append(function_call(call_id, name, get(called, "args")))
-        return calls
 
     def _secrets(self) -> Sequence[object]:
         return (get(get(self._client, "_api_client"), "api_key"),)
@@ -229,6 +210,48 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
         # Without a key the library reads the environment, each time.
         client = shared_client(_client, endpoint=endpoint) if key else _client(endpoint)
         return cls(client, name, **settings)
+
+
+def _calls(parts: Iterable[object], earlier: int) -> list[tuple[ToolCall, bytes | None]]:
+    """Return the calls, each with the signature of the thought that led to it."""
+    calls: list[tuple[ToolCall, bytes | None]] = []
+    for part in parts:
+        called = get(part, "function_call")
+        if called is None:
+            continue
+        # The API rarely assigns ids and takes none back: order and name identify calls.
+        call_id = f"call_{earlier + len(calls)}_{get(called, 'name')}"
+        call = function_call(call_id, tool_name(get(called, "name")), get(called, "args"))
+        calls.append((call, get(part, "thought_signature")))
+    return calls
+
+
+def _reasoning(
+    parts: Iterable[object], calls: Iterable[tuple[ToolCall, bytes | None]]
+) -> Reasoning | None:
+    thoughts = [str(get(part, "text") or "") for part in parts if get(part, "thought")]
+    signed = {call["id"]: b64encode(mark).decode() for call, mark in calls if mark}
+    found: Reasoning = {"text": "\n".join(thoughts)} if thoughts else {}
+    return {**found, "details": {_SIGNATURES: signed}} if signed else found or None
+
+
+def _signatures_of(message: Message) -> Mapping[str, object]:
+    thought = reasoning_of(message) or {}
+    found = (thought.get("details") or {}).get(_SIGNATURES)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _call_part(call: ToolCall, signatures: Mapping[str, object]) -> GeminiPart:
+    function = call["function"]
+    part: GeminiPart = {
+        "function_call": {
+            "name": function["name"],
+            "args": as_object(function.get("arguments")),
+        }
+    }
+    if signature := signatures.get(call.get("id") or ""):
+        part["thought_signature"] = b64decode(str(signature))
+    return part
 
 
 def _is_blank(part: object) -> bool:

@@ -10,6 +10,7 @@ from maseval.core.messages import ChatResponse, MessageForm
 from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
 from maseval.core.storage.redaction import environment_secrets
+from maseval.core.structured import AnswerForm
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
@@ -18,6 +19,7 @@ from maseval.interface.inference.chat_completions import (
     chat_response,
     get,
     request_messages,
+    response_format,
 )
 from maseval.interface.inference.http import connection_error
 from maseval.interface.inference.provider import (
@@ -63,6 +65,14 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
             }
         return config
 
+    def _answer_format(
+        self, form: AnswerForm[Any], params: Params, *, has_tools: bool
+    ) -> Params | None:
+        wanted = response_format(form)
+        if wanted is None or not _library().supports_response_schema(model=self.model_id):
+            return None
+        return {"response_format": wanted}
+
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request
         body = {"max_retries": 0, **params}
@@ -75,7 +85,7 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
         body |= {name: value for name, value in optional.items() if value is not None}
         # Anything but the plain form is handed over as it is: LiteLLM decides about null.
         plain = self.message_form is MessageForm.PLAIN
-        sent = request_messages(messages) if plain else messages
+        sent = request_messages(messages, MessageForm.PLAIN if plain else MessageForm.NULLS)
         answer = _completion(model=self.model_id, messages=sent, **body)
         response = chat_response(answer, earlier_calls=calls_so_far(messages))
         cost = (get(answer, "_hidden_params") or {}).get("response_cost")

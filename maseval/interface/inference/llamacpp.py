@@ -21,6 +21,7 @@ from maseval.core import provider_errors as errors
 from maseval.core.messages import ChatResponse, Message, ToolCall
 from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
+from maseval.core.structured import AnswerForm
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
@@ -73,6 +74,12 @@ class LlamaCppModelAdapter(ProviderModelAdapter):
     ) -> None:
         super().__init__(model_id, default_generation_params, seed, cost_calculator)
         self._server = server
+
+    def _answer_format(
+        self, form: AnswerForm[Any], params: Params, *, has_tools: bool
+    ) -> Params | None:
+        # With tools, another grammar says what an answer may be.
+        return None if has_tools else {"grammar": _grammar(form.schema)}
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request

@@ -9,7 +9,9 @@ from typing import Any
 from maseval.core import provider_errors as errors
 from maseval.core.exceptions import MASEvalError
 from maseval.core.messages import ChatResponse
+from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
+from maseval.core.structured import AnswerForm
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
     FilteredAnswerError,
@@ -17,6 +19,7 @@ from maseval.interface.inference.chat_completions import (
     chat_response,
     get,
     request_messages,
+    response_format,
 )
 from maseval.interface.inference.provider import (
     NO_KEY,
@@ -53,6 +56,14 @@ class OpenAIModelAdapter(ClientModelAdapter):
         if settings := _settings(self._client):
             config["client_config"] = settings
         return config
+
+    def _answer_format(
+        self, form: AnswerForm[Any], params: Params, *, has_tools: bool
+    ) -> Params | None:
+        if _completions(self._client) is None:  # somebody's own function may take no parameters
+            return None
+        wanted = response_format(form)
+        return None if wanted is None else {"response_format": wanted}
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request
@@ -92,7 +103,7 @@ class OpenAIModelAdapter(ClientModelAdapter):
 
 def _method_of(client: object, request: dict[str, object]) -> Callable[[], object]:
     """Return the request, bound to the method of the client that takes it."""
-    completions = getattr(getattr(client, "chat", None), "completions", None)
+    completions = _completions(client)
     if completions is not None:
         return partial(completions.create, **with_extra_body(completions.create, request))
     without_model = {key: value for key, value in request.items() if key != "model"}
@@ -105,6 +116,10 @@ def _method_of(client: object, request: dict[str, object]) -> Callable[[], objec
         f"{client!r} cannot be called as a client: pass an openai.OpenAI client, or an object with "
         f"one of the methods {', '.join(_METHODS)}, or a function, that takes {sorted(request)}"
     )
+
+
+def _completions(client: object) -> Any:
+    return getattr(getattr(client, "chat", None), "completions", None)
 
 
 def _settings(client: object) -> dict[str, object]:

@@ -228,3 +228,23 @@ def test_a_wish_for_json_is_not_sent_since_there_is_no_switch_for_it(model, serv
     model.chat(HI, {"response_format": {"type": "json_object"}})
 
     assert "response_format" not in server.requests[0].body
+
+
+@pytest.mark.parametrize(("policy", "sent"), [("auto", 1), ("keep", 2), ("drop", 0)])
+def test_a_policy_says_which_thoughts_are_sent_back(model, server, policy, sent):
+    thought = {"type": "thinking", "thinking": "hm", "signature": "signed"}
+    call = {"type": "tool_use", "id": "a", "name": "look", "input": {}}
+    server.will(
+        message([thought, call], "tool_use"),
+        message([thought, {"type": "text", "text": "Well."}], "end_turn"),
+        AnthropicProtocol.text("ok"),
+    )
+    model.reasoning_policy = policy
+    said = [*HI, model.chat(HI, tools=TOOLS).to_message()]
+    said.append({"role": "tool", "tool_call_id": "a", "content": "seen"})
+    said += [model.chat(said, tools=TOOLS).to_message(), *HI]
+
+    model.chat(said, tools=TOOLS)
+
+    assert json.dumps(server.requests[2].body).count("signed") == sent
+    assert [m["reasoning"]["text"] for m in said if "reasoning" in m] == ["hm", "hm"]

@@ -1,13 +1,17 @@
+import json
 from importlib import import_module
 from types import SimpleNamespace
+from typing import Literal
 
 import pytest
+from pydantic import BaseModel, Field
 
 from maseval.core.messages import MessageForm, tool_call
 from maseval.core.model import resolve_model
 from maseval.core.provider_errors import MalformedResponseError
+from maseval.interface.inference.chat_completions import strict_schema
 from maseval.interface.inference.openai import OpenAIModelAdapter, UnusableClientError
-from maseval.testing.provider_server import OpenAIProtocol
+from maseval.testing.provider_server import OpenAIProtocol, completion
 from tests.interface.libraries import needing
 
 pytestmark = needing("openai")
@@ -213,3 +217,104 @@ def test_an_error_inside_the_client_stays_what_it_is():
 def test_an_error_in_a_good_answer_is_malformed():
     with pytest.raises(MalformedResponseError, match="boom"):
         OpenAIModelAdapter(lambda **request: {"error": "boom"}, "m").generate("hi")
+
+
+def thinking(**thought):
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    return completion(
+        {"role": "assistant", "content": None, "tool_calls": [call], **thought}, "tool_calls"
+    )
+
+
+DETAILS = [{"type": "reasoning.encrypted", "data": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("thought", "text"),
+    [
+        ({"reasoning_content": "hm"}, "hm"),  # DeepSeek, Kimi, Qwen, SGLang, earlier vLLM
+        ({"reasoning": "hm"}, "hm"),  # vLLM, Ollama
+        ({"reasoning": "hm", "reasoning_details": DETAILS}, "hm"),  # OpenRouter
+    ],
+)
+@pytest.mark.parametrize("form", MessageForm)
+def test_thoughts_are_sent_back_as_they_came_within_a_turn(server, thought, text, form):
+    server.will(thinking(**thought), *[OpenAIProtocol.text("ok")] * 2)
+    model = resolve_model("openai/m", base_url=server.url, reasoning_policy="auto")
+    model.message_form = form
+    turn = [*HI, model.chat(HI).to_message(), {"role": "tool", "tool_call_id": "c1", "content": ""}]
+
+    model.chat(turn)
+    model.chat([*turn, *HI])
+
+    assert turn[1]["reasoning"]["text"] == text
+    within, later = (request.body["messages"][1] for request in server.requests[1:])
+    assert {key: within.get(key) for key in thought} == thought
+    assert not thought.keys() & later.keys()
+    # What is maseval's own stays here.
+    assert '"key"' not in json.dumps(within) and '"model"' not in json.dumps(within)
+
+
+@pytest.mark.parametrize("form", MessageForm)
+def test_by_default_thoughts_are_kept_and_not_sent(server, form):
+    server.will(thinking(reasoning_content="hm"), OpenAIProtocol.text("ok"))
+    model = resolve_model("openai/m", base_url=server.url)
+    model.message_form = form
+
+    answer = model.chat(HI)
+    model.chat([*HI, answer.to_message()])
+
+    assert answer.reasoning == {"text": "hm", "key": "reasoning_content", "model": "m"}
+    assert "hm" not in json.dumps(server.requests[1].body)
+
+
+# A part of the output, as OpenAI counts; apart from it, as xAI does.
+@pytest.mark.parametrize("answered", [70, 20])
+def test_reasoning_counts_once_as_output(server, answered):
+    counts = {"prompt_tokens": 100, "completion_tokens": answered, "total_tokens": 170}
+    details = {"completion_tokens_details": {"reasoning_tokens": 50}}
+    server.will({**OpenAIProtocol.text("ok"), "usage": {**counts, **details}})
+
+    usage = resolve_model("openai/m", base_url=server.url).chat(HI).usage
+
+    assert usage == {
+        "input_tokens": 100,
+        "output_tokens": 70,
+        "total_tokens": 170,
+        "reasoning_tokens": 50,
+    }
+
+
+class Thing(BaseModel):
+    """A model with everything that a strict schema cannot have as it is."""
+
+    class Part(BaseModel):
+        """What an optional field refers to."""
+
+        default: str = "x"
+
+    kind: Literal["a", "b"] = "a"
+    part: Part | None = Field(None, description="a part")
+
+
+def test_a_strict_schema_names_all_keys_and_forbids_others():
+    schema = strict_schema(Thing.model_json_schema())
+
+    part = schema["$defs"]["Part"]
+    assert part["properties"].keys() == {"default"} and part["required"] == ["default"]
+    assert schema["required"] == ["kind", "part"] and schema["additionalProperties"] is False
+    assert "default" not in schema["properties"]["kind"]
+
+
+def test_a_free_form_is_sent_as_it_is(server):
+    class Free(BaseModel):
+        """A model with keys that nobody knows."""
+
+        counts: dict[str, int]
+
+    server.will(OpenAIProtocol.text('{"counts": {"a": 1}}'))
+
+    model = resolve_model("openai/m", base_url=server.url)
+
+    assert model.generate("hi", response_model=Free).counts == {"a": 1}
+    assert server.requests[0].body["response_format"]["json_schema"]["strict"] is False

@@ -237,7 +237,7 @@ class RememberingJudge(ModelAdapter):
         generation_params: Params | None = None,
         tools: Sequence[JsonObject] | None = None,
         tool_choice: str | dict[str, object] | None = None,
-        **kwargs: object,
+        **kwargs: Any,
     ) -> ChatResponse:
         request = _digest(self.model_id, messages, generation_params)
         known = self.memory.reply(request)
