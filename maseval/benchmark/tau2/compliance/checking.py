@@ -92,11 +92,12 @@ def check_case(case: Case) -> Compliance:
     book = _rule_book(case.setting.domain)
     if not book.rules:
         return Compliance(unreadable=f"the domain {case.setting.domain.name} has no rules")
-    findings = _Findings(gold_breaches(case.setting, scenario_text(case.raw_task)))
+    ticket = case.raw_task.get("ticket") if case.setting.solo else None
+    findings = _Findings(gold_breaches(case.setting, scenario_text(case.raw_task), ticket))
     talk = Talk(case.recording.messages)
     read = case.setting.solo or talk.is_english
     try:
-        _play(case.setting, talk, book, findings, words=read)
+        _play(case.setting, talk, book, findings, words=read, ticket=ticket)
     except ReplayError as error:
         return Compliance(unreadable=str(error).partition("\n")[0])
     for rule in book.rules:
@@ -108,7 +109,13 @@ def check_case(case: Case) -> Compliance:
 
 
 def _play(
-    setting: Setting, talk: Talk, book: "_RuleBook", findings: _Findings, *, words: bool
+    setting: Setting,
+    talk: Talk,
+    book: "_RuleBook",
+    findings: _Findings,
+    *,
+    words: bool,
+    ticket: str | None,
 ) -> None:
     """Make the calls again, and ask before each of the agent's."""
     world = setting.world()
@@ -116,7 +123,7 @@ def _play(
         call = made.call
         if call["requestor"] == "assistant":
             tools = world.tools, world.user_tools
-            moment = Moment(call, made.message_index, *tools, talk, made.answer)
+            moment = Moment(call, made.message_index, *tools, talk, made.answer, ticket)
             for rule in book.by_tool.get(call["name"], ()):
                 if not rule.reads_words or (words and not setting.solo):
                     findings.ask(rule, moment)
@@ -124,17 +131,19 @@ def _play(
             world.respond(call)
 
 
-def check_gold(setting: Setting, told: str) -> Compliance:
+def check_gold(setting: Setting, told: str, ticket: str | None = None) -> Compliance:
     """Ask the rules of state about the reference solution of a task.
 
-    ``told`` is what the task lets the user say; nobody else speaks.
+    ``told`` is what the task lets the user say; nobody else speaks. ``ticket`` is what an agent
+    that works alone is given.
     """
     book, findings, world = _rule_book(setting.domain), _Findings(), setting.world()
     talk = Talk([{"role": "user", "content": told}])
     for number, action in enumerate(setting.task.actions):
         call = action.call()
         if call["requestor"] == "assistant":
-            moment = Moment(call, number + 1, world.tools, world.user_tools, talk)
+            tools = world.tools, world.user_tools
+            moment = Moment(call, number + 1, *tools, talk, ticket=ticket)
             for rule in book.by_tool.get(call["name"], ()):
                 if rule.kind is Kind.STATE:
                     findings.ask(rule, moment)
@@ -142,16 +151,17 @@ def check_gold(setting: Setting, told: str) -> Compliance:
     return findings.result()
 
 
-def gold_breaches(setting: Setting, told: str) -> frozenset[GoldBreach]:
+def gold_breaches(setting: Setting, told: str, ticket: str | None = None) -> frozenset[GoldBreach]:
     """Return the rules that the reference solution of a task breaks, and with which calls."""
     if not _rule_book(setting.domain).by_tool:
         return frozenset()
-    return _gold_breaches(gold_key(setting, f"{setting.task.gold_key}\n{told}"), told)
+    key = gold_key(setting, f"{setting.task.gold_key}\n{told}")
+    return _gold_breaches(key, told, ticket)
 
 
 @once(maxsize=4096)
-def _gold_breaches(key: GoldKey, told: str) -> frozenset[GoldBreach]:
-    found = check_gold(key.setting, told).breaches
+def _gold_breaches(key: GoldKey, told: str, ticket: str | None) -> frozenset[GoldBreach]:
+    found = check_gold(key.setting, told, ticket).breaches
     return frozenset((each.rule, *_subject(each.call)) for each in found if each.call is not None)
 
 

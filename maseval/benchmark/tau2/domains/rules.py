@@ -168,6 +168,7 @@ class Moment:
 
     ``tools`` is the agent's toolkit, ``user_tools`` the customer's if there is one: they may be
     read, and not changed. ``talk`` is the whole conversation, what comes later included.
+    ``ticket`` is what an agent that works alone was given; None where there is a user.
     """
 
     call: Tau2ToolCall
@@ -176,6 +177,7 @@ class Moment:
     user_tools: Any
     talk: Talk
     answer: str = ""
+    ticket: str | None = None
 
     @property
     def arguments(self) -> Mapping[str, Any]:
