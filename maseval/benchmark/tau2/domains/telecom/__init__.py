@@ -10,11 +10,13 @@ from pathlib import Path
 
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.domain import Domain, Policy
+from maseval.benchmark.tau2.domains.rules import Rule
 from maseval.benchmark.tau2.domains.telecom.coupling import sync
 from maseval.benchmark.tau2.domains.telecom.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB
 from maseval.benchmark.tau2.domains.telecom.permanence import PERMANENCE
 from maseval.benchmark.tau2.domains.telecom.preconditions import PRECONDITIONS
+from maseval.benchmark.tau2.domains.telecom.rules import RULES, WORKFLOW_RULES
 from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
 from maseval.benchmark.tau2.domains.telecom.user_models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
@@ -33,7 +35,7 @@ def _policy(support: str, solo_support: str) -> Policy:
     return compose
 
 
-def _telecom(name: str, policy: Policy) -> Domain:
+def _telecom(name: str, policy: Policy, rules: tuple[Rule, ...]) -> Domain:
     return Domain(
         name=name,
         folder_name="telecom",
@@ -52,13 +54,16 @@ def _telecom(name: str, policy: Policy) -> Domain:
             "full": "tasks_full.json",
         },
         preconditions=PRECONDITIONS,
+        rules=rules,
         permanence=PERMANENCE,
     )
 
 
-TELECOM = _telecom("telecom", _policy("tech_support_manual.md", "tech_support_manual.md"))
+TELECOM = _telecom("telecom", _policy("tech_support_manual.md", "tech_support_manual.md"), RULES)
 TELECOM_WORKFLOW = _telecom(
-    "telecom-workflow", _policy("tech_support_workflow.md", "tech_support_workflow_solo.md")
+    "telecom-workflow",
+    _policy("tech_support_workflow.md", "tech_support_workflow_solo.md"),
+    WORKFLOW_RULES,
 )
 
 __all__ = [

@@ -1,0 +1,394 @@
+"""Where the values of a call come from: read in a record, said by the customer, agreed to."""
+
+import re
+from collections.abc import Iterator
+
+from maseval.benchmark.tau2.domains.rules import (
+    Answer,
+    Broken,
+    CallMade,
+    CannotTell,
+    Kind,
+    Moment,
+    Said,
+    Talk,
+    rule,
+    talk_rule,
+)
+from maseval.benchmark.tau2.domains.telecom.records import (
+    amount_of,
+    customer_of,
+    line_of,
+    plan_of,
+)
+from maseval.benchmark.tau2.words import agrees, mentions, sentences, spellings
+
+LOOKUPS = frozenset({"get_customer_by_phone", "get_customer_by_id", "get_customer_by_name"})
+LINE_WRITES = frozenset(
+    {"suspend_line", "resume_line", "enable_roaming", "disable_roaming", "refuel_data"}
+)
+WRITES = LINE_WRITES | {"send_payment_request"}
+_MOST_NAMED = 5.0
+_NUMBER = re.compile(r"\+?\d[\d\s().-]{5,}\d")
+_NUMERALS = {"one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "a": 1.0, "half": 0.5}
+_GB = re.compile(
+    r"(?<![\w.$])(\d+(?:\.\d+)?|one|two|three|four|five|half|a)[ -]*"
+    r"(?:(?:more|additional|extra|full|whole|a) )?(?:gb|gigs?|gigabytes?)\b",
+    re.IGNORECASE,
+)
+_ALL_OF_IT = re.compile(
+    r"\b(?:max(?:imum)?|full amount|as much as|most (?:you|i|that)|both)\b", re.I
+)
+_DATA = re.compile(
+    r"\brefuel|\btop[ -]?up|\bmore data|\badd\w* (?:\S+ )*?(?:data|gb|gigs?)\b", re.I
+)
+_PRICE = re.compile(r"(?:\$|usd ?)(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?) ?(?:dollars|usd)\b", re.I)
+_PER_MONTH = re.compile(r"^\W{0,3}(?:/ ?|per |a |each )?month", re.I)
+_OF_DATA = re.compile(
+    r"refuel|top[ -]?up|gb\b|gig|\bdata\b|cost|charge|total|price|rate\b|fee\b", re.I
+)
+_OF_A_BILL = re.compile(
+    r"overdue|outstanding|past due|bill (?:of|for|amount|total)|amount due", re.I
+)
+TRAVELS = re.compile(
+    r"abroad|travel|\btrip\b|overseas|outside|foreign|vacation|holiday|roam|visiting|france|"
+    r"(?:another|different|other) country|international|airport|cruise",
+    re.I,
+)
+_AT_HOME = re.compile(r"\bat home\b|\bhome (?:network|area|country)\b|\bnot (?:\w+ )?travel", re.I)
+_PAID = re.compile(
+    r"\b(?:payment|bill|balance)\b[^.?!\n]{0,60}\b(?:has|have|is|was)\b "
+    r"(?:now |been |successfully |fully |both )*"
+    r"(?:received|paid|processed|completed|settled|successful|confirmed|posted)\b",
+    re.I,
+)
+_NOT_YET = re.compile(
+    r"\b(?:once|when|after|if|until|unless|before|as soon as|whether|not|n't|will|verify|need)\b",
+    re.I,
+)
+_REQUESTED = re.compile(r"\bpay|\bbill\b", re.I)
+
+
+def gigabytes(text: str) -> list[float]:
+    """Return the amounts of data that a text names, without repetition."""
+    found = (_NUMERALS.get(each.lower()) or float(each) for each in _GB.findall(text))
+    return list(dict.fromkeys(found))
+
+
+def given(moment: Moment) -> str:
+    """Return all that the user had said by then, or what the ticket says."""
+    return moment.user_said if moment.ticket is None else moment.ticket
+
+
+def asked_for_data_first(moment: Moment) -> bool:
+    """Tell whether the user spoke of adding data before the agent did."""
+    if moment.ticket is not None:
+        return False
+    at = moment.message_index
+    asked = next((each for each in moment.talk.user_before(at) if _DATA.search(each.text)), None)
+    if asked is None:
+        return False
+    return not any(_DATA.search(each.text) for each in moment.talk.agent_before(asked[0]))
+
+
+def says_travelling(moment: Moment) -> bool:
+    """Tell whether the user, or the ticket, speaks of a journey."""
+    return any(
+        TRAVELS.search(each) and not _AT_HOME.search(each) for each in sentences(given(moment))
+    )
+
+
+def found_customers(calls: list[CallMade]) -> list[CallMade]:
+    """Return the look-ups that found a customer."""
+    return [each for each in calls if _finds_a_customer(each)]
+
+
+def _finds_a_customer(made: CallMade) -> bool:
+    name, record = made.call["name"], made.call["arguments"].get("id")
+    asks = name in LOOKUPS or (name == "get_details_by_id" and str(record).startswith("C"))
+    return asks and '"customer_id"' in made.answer
+
+
+@rule(
+    "telecom.identity.given",
+    Kind.DATA_FLOW,
+    place="Customer Lookup",
+    tools=LOOKUPS,
+)
+def given_values(moment: Moment) -> Iterator[Answer]:
+    """A customer is looked up by what the user gave: a number, an id, or name and birth date."""
+    if moment.failed or '"customer_id"' not in moment.answer:
+        return
+    known = moment.talk.known_before(moment.message_index) + (moment.ticket or "")
+    for name, value in moment.arguments.items():
+        if isinstance(value, str) and not _is_known(name, value, known):
+            text = f"nobody gave the {name.replace('_', ' ')} {value}"
+            yield Broken(text, {name: value})
+
+
+def _is_known(name: str, value: str, known: str) -> bool:
+    lower = known.lower()
+    if name == "phone_number":
+        return _digits(value) in _phone_numbers(known)
+    if name == "full_name":
+        return all(part in lower for part in value.lower().split())
+    if name == "dob":
+        year, _, day = (*value.split("-"), "", "")[:3]
+        parts = year in lower and re.search(rf"\b0?{day.lstrip('0')}(?:st|nd|rd|th)?\b", lower)
+        return any(each in lower for each in spellings(value)) or bool(parts)
+    return mentions(known, value)
+
+
+def _digits(text: str) -> str:
+    return re.sub(r"\D", "", text)[-10:]
+
+
+def _phone_numbers(text: str) -> set[str]:
+    return {_digits(each) for each in _NUMBER.findall(text)}
+
+
+@rule(
+    "telecom.customer.found",
+    Kind.DATA_FLOW,
+    place="Customer Lookup; Technical Support",
+    tools=WRITES,
+)
+def customer_found(moment: Moment) -> Iterator[Answer]:
+    """A write is made for a customer who was looked up before."""
+    customer = customer_of(moment)
+    found = found_customers(moment.talk.calls_before(moment.message_index))
+    if customer is None or any(f'"{customer.customer_id}"' in each.answer for each in found):
+        return
+    text = f"customer {customer.customer_id} was not looked up before"
+    yield Broken(text, {"customer": customer.customer_id})
+
+
+@rule(
+    "telecom.record.known",
+    Kind.DATA_FLOW,
+    place="introduction, 2nd paragraph",
+    tools=WRITES,
+)
+def known_record(moment: Moment) -> Iterator[Answer]:
+    """The line or bill of a write was read or named before."""
+    known = moment.talk.known_before(moment.message_index) + (moment.ticket or "")
+    for name in ("line_id", "bill_id"):
+        value = moment.arguments.get(name)
+        if isinstance(value, str) and not mentions(known, value):
+            yield Broken(f"{value} stands in nothing that was read or said", {name: value})
+
+
+@rule(
+    "telecom.line.asked",
+    Kind.DATA_FLOW,
+    place="Data Refueling and Data Roaming: the line of the number that the user gave",
+    tools=LINE_WRITES,
+)
+def line_asked_for(moment: Moment) -> Iterator[Answer]:
+    """A write goes to the line of the phone number that the user gave."""
+    line, customer = line_of(moment), customer_of(moment)
+    if line is None or customer is None or line.line_id not in customer.line_ids:
+        return
+    told = given(moment)
+    lines = [each for each in moment.tools.db.lines if each.line_id in customer.line_ids]
+    numbers = _phone_numbers(told)
+    named = [
+        each.line_id
+        for each in lines
+        if _digits(each.phone_number) in numbers or mentions(told, each.line_id)
+    ]
+    if line.line_id in named or len(lines) == 1 or _agreed_upon(moment, line.phone_number):
+        return
+    values = {"asked": named, "changed": line.line_id, "number": line.phone_number}
+    if named:
+        text = f"the user spoke of line {', '.join(named)}, and {line.line_id} is changed"
+        yield Broken(text, values)
+    else:
+        yield CannotTell("the user named no line, and the customer has several")
+
+
+def _agreed_upon(moment: Moment, number: str) -> bool:
+    """Tell whether the user said yes to a text that names a line by its number."""
+    replies = moment.talk.user_before(moment.message_index)
+    for reply in replies:
+        asked = moment.talk.agent_before(reply.message_index)[-1:]
+        if asked and number in asked[0].text and agrees(reply.text):
+            return True
+    return False
+
+
+@rule(
+    "telecom.payment.checked",
+    Kind.DATA_FLOW,
+    place="Overdue Bill Payment: steps 1 and 2, last remark",
+    tools={"send_payment_request"},
+)
+def bill_checked(moment: Moment) -> Iterator[Answer]:
+    """A bill's status and amount are looked up before payment is requested."""
+    bill = moment.arguments.get("bill_id")
+    read = f'"bill_id": "{bill}"'
+    if not any(read in each.answer for each in moment.talk.calls_before(moment.message_index)):
+        yield Broken(f"bill {bill} was not looked up before", {"bill": bill})
+
+
+@rule(
+    "telecom.roaming.checked",
+    Kind.DATA_FLOW,
+    place="Data Roaming: last two sentences",
+    tools={"enable_roaming"},
+)
+def roaming_checked(moment: Moment) -> Iterator[Answer]:
+    """A line is looked up before roaming is enabled on it."""
+    line = moment.arguments.get("line_id")
+    read = f'"line_id": "{line}"'
+    before = moment.talk.calls_before(moment.message_index)
+    if not any(read in each.answer and '"roaming_enabled"' in each.answer for each in before):
+        yield Broken(f"line {line} was not looked up before", {"line": line})
+
+
+@rule(
+    "telecom.refuel.amount",
+    Kind.DATA_FLOW,
+    place="Data Refueling: 1st step",
+    tools={"refuel_data"},
+    reads_words=True,
+)
+def amount_agreed(moment: Moment) -> Iterator[Answer]:
+    """The data added is as much as the user wanted."""
+    amount = amount_of(moment)
+    if amount is None:
+        return
+    said = moment.talk.user_before(moment.message_index)
+    named = [(each, gigabytes(each.text)) for each in said]
+    wanted = [(each, gb) for each, all_of in named if (gb := _small(all_of))]
+    if wanted and amount in wanted[-1][1]:
+        return
+    question, reply = moment.talk.question_and_reply(moment.message_index)
+    offered = [] if question is None else gigabytes(question.text)
+    if reply is not None and (amount in offered or _ALL_OF_IT.search(reply.text)):
+        if agrees(reply.text) or _ALL_OF_IT.search(reply.text):
+            return
+        yield CannotTell("the reply to the offer names no amount")
+    elif wanted:
+        text = f"the user said {wanted[-1][1][0]:g} GB, and {amount:g} GB are added"
+        yield Broken(text, {"said": wanted[-1][1], "booked": amount})
+    else:
+        yield Broken(f"{amount:g} GB are added, and no amount was agreed", {"booked": amount})
+
+
+def _small(amounts: list[float]) -> list[float]:
+    """Leave out what can only be the use or the limit of a plan."""
+    return [each for each in amounts if each <= _MOST_NAMED]
+
+
+@rule(
+    "telecom.refuel.price",
+    Kind.DATA_FLOW,
+    place="Data Refueling: 2nd step",
+    tools={"refuel_data"},
+    reads_words=True,
+)
+def price_told(moment: Moment) -> Iterator[Answer]:
+    """The user is told what the data costs before agreeing to it."""
+    line, amount = line_of(moment), amount_of(moment)
+    plan = None if line is None else plan_of(moment, line)
+    replies = moment.talk.user_before(moment.message_index)
+    if plan is None or amount is None or not replies:
+        return
+    unit = plan.data_refueling_price_per_gb
+    right = (unit, unit * amount)
+    told = [
+        prices
+        for each in moment.talk.agent_before(replies[-1].message_index)
+        if (prices := list(_data_prices(each.text, unit)))
+    ]
+    if not told:
+        text = f"no price was told before {amount:g} GB were added"
+        yield Broken(text, {"booked": unit * amount})
+        return
+    wrong = [price for price, offers in told[-1] if not _is_one_of(price, (*right, *offers))]
+    if wrong:
+        text = f"the price told was ${wrong[0]:.2f}, and ${unit * amount:.2f} are charged"
+        yield Broken(text, {"said": wrong[0], "booked": unit * amount, "per_gb": unit})
+
+
+def _data_prices(text: str, unit: float) -> Iterator[tuple[float, list[float]]]:
+    """Yield the prices of data that a text names, each with those of the amounts named beside."""
+    for sentence in sentences(text):
+        if not _OF_DATA.search(sentence) or (
+            _OF_A_BILL.search(sentence) and not _DATA.search(sentence)
+        ):
+            continue
+        offers = [unit * each for each in gigabytes(sentence)]
+        for found in _PRICE.finditer(sentence):
+            if not _PER_MONTH.search(sentence[found.end() : found.end() + 12]):
+                yield float(found[1] or found[2]), offers
+
+
+def _is_one_of(price: float, prices: tuple[float, ...]) -> bool:
+    return any(abs(price - each) < 0.005 for each in prices)
+
+
+@talk_rule(
+    "telecom.payment.verified",
+    Kind.DATA_FLOW,
+    place="Overdue Bill Payment: last step",
+)
+def paid_verified(talk: Talk) -> Iterator[Answer]:
+    """A bill is said to be paid only after its record says so."""
+    requests = [each for each in _made(talk, "send_payment_request") if not each.failed]
+    for number, request in enumerate(requests):
+        bill = request.call["arguments"].get("bill_id")
+        until = requests[number + 1].message_index if requests[number + 1 :] else None
+        said = _claims_payment(talk, request.message_index, until)
+        if said is None:
+            continue
+        read = f'"bill_id": "{bill}"'
+        seen = (
+            each
+            for each in talk.calls_before(said.message_index)
+            if each.message_index > request.message_index and read in each.answer
+        )
+        if not any(_says_paid(each.answer, read) for each in seen):
+            text = f"bill {bill} is said to be paid, and its record was not looked up"
+            yield Broken(text, {"bill": bill, "said": said.text}, said.message_index)
+
+
+def _claims_payment(talk: Talk, after: int, until: int | None) -> Said | None:
+    """Return the agent's first text that says that a payment was made."""
+    for said in talk.agent:
+        if said.message_index > after and (until is None or said.message_index < until):
+            for sentence in sentences(said.text):
+                if _PAID.search(sentence) and not _NOT_YET.search(sentence):
+                    return said
+    return None
+
+
+def _says_paid(answer: str, record: str) -> bool:
+    """Tell whether an answer has a bill's record with the status Paid."""
+    entry = answer[answer.index(record) :]
+    return '"status": "Paid"' in entry.partition('"bill_id"')[2].partition('"bill_id"')[0]
+
+
+def _made(talk: Talk, name: str) -> list[CallMade]:
+    return [each for each in talk.calls if each.call["name"] == name]
+
+
+@talk_rule(
+    "telecom.payment.announced",
+    Kind.PROTOCOL,
+    place="Overdue Bill Payment: step 4",
+)
+def request_announced(talk: Talk) -> Iterator[Answer]:
+    """The user is told that a payment request was sent."""
+    for made in _made(talk, "send_payment_request"):
+        said = [each for each in talk.agent if each.message_index >= made.message_index]
+        if not made.failed and said and not any(_REQUESTED.search(each.text) for each in said[:2]):
+            bill = made.call["arguments"].get("bill_id")
+            yield Broken("the user is not told of the payment request", {"bill": bill})
+
+
+FLOW_RULES = (
+    *(given_values, customer_found, known_record, line_asked_for, bill_checked, roaming_checked),
+    *(amount_agreed, price_told, paid_verified, request_announced),
+)
