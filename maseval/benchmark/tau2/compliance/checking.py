@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.rules import Answer, Broken, Kind, Moment, Rule, Talk
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.scoring.case import Case
-from maseval.benchmark.tau2.words import record
+from maseval.benchmark.tau2.words import OWNERS, record
 from maseval.benchmark.tau2.world.reference import GoldKey, gold_key
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.setting import Setting
@@ -167,7 +167,10 @@ def _gold_breaches(key: GoldKey, told: str, ticket: str | None) -> frozenset[Gol
 
 def _subject(call: Tau2ToolCall) -> tuple[str, str]:
     """Return what a call is about: its tool, and the record or, without one, all arguments."""
-    return call["name"], record(call) or json.dumps(call["arguments"], sort_keys=True, default=str)
+    arguments = call["arguments"]
+    ids = [v for k, v in arguments.items() if k.endswith("_id") and k not in OWNERS]
+    about = record(call) or next((each for each in ids if isinstance(each, str)), None)
+    return call["name"], about or json.dumps(arguments, sort_keys=True, default=str)
 
 
 def scenario_text(raw_task: Mapping[str, Any]) -> str:

@@ -51,8 +51,8 @@ _OF_A_BILL = re.compile(
     r"overdue|outstanding|past due|bill (?:of|for|amount|total)|amount due", re.I
 )
 TRAVELS = re.compile(
-    r"abroad|travel|\btrip\b|overseas|outside|foreign|vacation|holiday|roam|visiting|france|"
-    r"(?:another|different|other) country|international|airport|cruise",
+    r"abroad|travel|\btrip\b|overseas|outside|foreign|vacation|holiday|visiting|france|"
+    r"(?:another|different|other) country|airport|cruise",
     re.I,
 )
 _AT_HOME = re.compile(r"\bat home\b|\bhome (?:network|area|country)\b|\bnot (?:\w+ )?travel", re.I)

@@ -6,7 +6,12 @@ is dealt with in ``service_rules``.
 
 from collections.abc import Callable, Iterator
 
-from maseval.benchmark.tau2.domains.confirming import no_text_beside_a_call, one_call_at_a_time
+from maseval.benchmark.tau2.domains.confirming import (
+    no_text_beside_a_call,
+    nothing_after_a_transfer,
+    one_call_at_a_time,
+    transfer_is_announced,
+)
 from maseval.benchmark.tau2.domains.rules import Answer, Broken, CannotTell, Kind, Moment, rule
 from maseval.benchmark.tau2.domains.telecom.flow_rules import (
     FLOW_RULES,
@@ -275,8 +280,11 @@ _STATE_RULES = (
     *(roaming_missing, switch, setting),
 )
 _FORM = "introduction, 3rd paragraph"
+_TRANSFER = "introduction, 5th paragraph"
 WORKFLOW_RULES = (
     *(*_STATE_RULES, *FLOW_RULES, *SERVICE_RULES),
     *(one_call_at_a_time("telecom", _FORM), no_text_beside_a_call("telecom", _FORM)),
+    transfer_is_announced("telecom", _TRANSFER),
+    nothing_after_a_transfer("telecom", _TRANSFER, WRITES),
 )
 RULES = (*WORKFLOW_RULES, *SUPPORT_RULES)

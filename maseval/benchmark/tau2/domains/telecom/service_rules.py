@@ -35,7 +35,10 @@ _WISHES = re.compile(
     r"confirm)\b",
     re.I,
 )
-_A_PLACE = re.compile(r"\b(?:in|to|from|at) (?:the )?[A-Z][a-z]{2,}")
+_A_PLACE = re.compile(
+    r"\b(?:[Ii]'m|[Ii] am|[Ww]e're|[Ww]e are|now|currently|here|staying|flew|going|arrived) "
+    r"(?:\w+ ){0,2}(?:in|to) (?:the )?(?!United|US|America)[A-Z][a-z]{2,}"
+)
 _RESTART = re.compile(
     r"re-?boot|re-?start|power[ -]cycl|turn(?:ing)? (?:\w+ )*off and|power (?:\w+ )*(?:off|down)",
     re.I,
@@ -49,7 +52,7 @@ _NEGATED = re.compile(r"\b(?:not|n't|never|avoid|no need|without|instead of|unab
 _ELSEWHERE = re.compile(
     r"factory reset|reset (?:\w+ )?network settings|clear(?:ing)? (?:\w+ ){0,3}cache|safe mode|"
     r"(?:software|system|firmware|ios|android|carrier settings) updates?\b|"
-    r"(?:different|another) (?:phone|device|sim)\b|uninstall|re-?install|"
+    r"(?:different|another) (?:phone|device|sim)\b(?! num)|uninstall|re-?install|"
     r"contact (?:\w+ ){0,2}(?:manufacturer|apple|samsung)|visit (?:\w+ ){0,3}store",
     re.I,
 )
@@ -246,6 +249,7 @@ def advice(talk: Talk) -> Iterator[Answer]:
             if found and not _NEGATED.search(sentence):
                 text = f"{found[0]!r} is no step of the manual"
                 yield Broken(text, {"said": sentence}, said.message_index)
+                return
 
 
 @talk_rule(
@@ -291,8 +295,11 @@ def exhausted(moment: Moment) -> Iterator[Answer]:
         return
     if not left:
         return
-    if not moment.talk.is_english or wants_a_human(moment.user_said):
-        yield CannotTell("whether the user asked for a human cannot be told")
+    if not moment.talk.is_english:
+        yield CannotTell("what the user was asked to try cannot be read")
+        return
+    if _asked_for_a_human(moment):
+        yield CannotTell("the user asked for a human agent")
         return
     said = "\n".join(each.text for each in moment.talk.agent_before(moment.message_index))
     untried = [each.name for each in left if not each.words.search(said)]
@@ -301,6 +308,17 @@ def exhausted(moment: Moment) -> Iterator[Answer]:
     else:
         open_ones = "; ".join(each.name for each in left)
         yield CannotTell(f"spoken of, and not done: {open_ones}")
+
+
+def _asked_for_a_human(moment: Moment) -> bool:
+    """Tell whether the user spoke of a human agent before the agent did."""
+    at = moment.message_index
+    asked = (each for each in moment.talk.user_before(at) if wants_a_human(each.text))
+    first = next(asked, None)
+    if first is None:
+        return False
+    before = moment.talk.agent_before(first.message_index)
+    return not any(wants_a_human(each.text) for each in before)
 
 
 def _concern(moment: Moment) -> str:
