@@ -45,6 +45,29 @@ def test_without_a_model_nobody_reads_any_texts():
     assert "texts" not in RunFolder.read("gold").config.values
 
 
+NO_MODEL = """\
+from maseval import AgentAdapter
+
+class Greeter(AgentAdapter):
+    def _run_agent(self, query):
+        return "Hello."
+
+def agent(brief):
+    return Greeter(None, "greeter")
+"""
+
+
+def test_an_own_agent_without_a_model_and_a_scripted_user_read_no_texts(tmp_path):
+    (tmp_path / "mine.py").write_text(NO_MODEL)
+    own = ("--agent", "mine.py:agent", "--user", "scripted", "--output", "own")
+    printed = maseval("tau2", "run", "--domain", "library", "-n", "1", *own)
+
+    assert printed.exit_code == 0
+    assert NOT_COMPARABLE not in printed.stdout + printed.stderr
+    assert NOT_COMPARABLE not in maseval("show", "own").stdout
+    assert texts_of("own")["name"] == "ours"  # a comparison with a model's run names them
+
+
 def test_texts_that_are_asked_for_and_cannot_be_had_end_the_run_before_it_begins(tmp_path):
     refused = maseval(*RUN, "--texts", "original", "--output", "r")
 

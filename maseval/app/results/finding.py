@@ -7,6 +7,7 @@ from pathlib import Path
 from maseval.app.benchmarks import read_results, warn_once
 from maseval.app.results.task_names import TaskName, tasks_called, why_not_one
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import RecordedReport
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder, Simulation, default_root, list_runs
 from maseval.runs.config_file import is_run_folder
@@ -19,6 +20,10 @@ _LONGEST_HEAD = 1 << 20
 
 class UnknownRunError(ConfigurationError):
     """There is no run of that name."""
+
+
+class OtherBenchmarkError(ConfigurationError):
+    """The command is for the runs of another benchmark."""
 
 
 class UnknownSimulationError(ConfigurationError):
@@ -44,11 +49,28 @@ def run_path(run: str | os.PathLike[str]) -> Path:
     raise UnknownRunError(f"no run at {path}; {listed}, and `maseval runs` lists all")
 
 
-def open_run(run: str | os.PathLike[str]) -> RunFolder:
-    """Open a run for reading; log what is wrong with its folder."""
+def open_run(run: str | os.PathLike[str], benchmark: str | None = None) -> RunFolder:
+    """Open a run for reading; log what is wrong with its folder.
+
+    With ``benchmark``, a run of another one raises ``OtherBenchmarkError``.
+    """
     folder = RunFolder.read(run_path(run))
+    if benchmark is not None:
+        check_benchmark(folder, benchmark)
     warn_of_damage(folder)
     return folder
+
+
+def check_benchmark(folder: RunFolder, name: str) -> None:
+    """Raise unless a run is of the benchmark of that name, or of one that is built on it."""
+    recorded = folder.config.values.get("benchmark", name)
+    if recorded == name:
+        return
+    if not any(name in RecordedReport(report).benchmark for report in folder.reports()):
+        raise OtherBenchmarkError(
+            f"{folder.path} is a run of {recorded}, and this is a command for runs of {name}; "
+            f"`maseval show {folder.path}` shows it, with a task's id also why that task failed"
+        )
 
 
 def warn_of_damage(recording: Recording) -> None:

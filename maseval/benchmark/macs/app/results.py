@@ -61,7 +61,7 @@ class RunRates(Result):
 
 def rates(run: str | os.PathLike[str]) -> RunRates:
     """Return overall and partial goal success rate of a run, and those of its two sides."""
-    folder = open_run(run)
+    folder = open_run(run, "macs")
     reports = list(folder.reports())
     if not reports:
         raise NotRunError(f"{folder.path} has no finished simulation yet")
@@ -93,7 +93,7 @@ def export(
 
     Each has ``conversation_<i>.json`` for the scenario i, and ``results.json``.
     """
-    folder = open_run(run)
+    folder = open_run(run, "macs")
     target = folder.path / "macs" if output is None else Path(output)
     domains = list(dict.fromkeys(each.domain for each in folder.recorded if each.trial == trial))
     if not domains:

@@ -281,14 +281,6 @@ def test_what_cannot_be_continued_is_refused(noop, tmp_path):
     assert not (tmp_path / "branch").exists()
 
 
-def test_a_run_of_another_benchmark_is_refused(tmp_path):
-    other = "maseval.benchmark.booking:BookingBenchmark"
-    folder = commands.run(benchmark=other, output=tmp_path / "booking").folder
-
-    with pytest.raises(ConfigurationError, match="booking is a run of another benchmark"):
-        tau2.branch(run=folder, task="0", at=1, agent="gold")
-
-
 @pytest.mark.needs(library="openai")
 def test_the_reference_agent_continues_with_another_model_or_prompt(noop, tmp_path):
     pytest.importorskip("openai")

@@ -82,7 +82,6 @@ class RecordedSetup:
     rules: str | None = None
     texts: str | None = None
     trials: int = 1
-    benchmark: str = TAU2
     limits: Mapping[str, Any] = field(default_factory=dict)
     tasks: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -100,7 +99,6 @@ class RecordedSetup:
             rules=text_or_none(config.get("rules")),
             texts=text_or_none(mapping(config, "texts").get("name")),
             trials=whole_number(config.get("trials")) or 1,
-            benchmark=str(config.get("benchmark", TAU2)),
             limits={key: config[key] for key in _LIMITS if key in config},
             tasks=mapping(config, "tasks"),
             data=mapping(config, "data"),

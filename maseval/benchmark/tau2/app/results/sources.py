@@ -11,8 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from maseval.app.results.finding import open_run_or_file, warn_of_damage
-from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
+from maseval.app.results.finding import (
+    check_benchmark,
+    open_run_or_file,
+    warn_of_damage,
+)
+from maseval.benchmark.tau2.app.results.recorded_setup import TAU2, RecordedSetup
 from maseval.benchmark.tau2.app.running.participants import ModelSpec
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.rescoring.judges import JudgePanel
@@ -79,6 +83,7 @@ def open_source(file: str | os.PathLike[str]) -> SimulationSource:
     found = open_run_or_file(file)
     if isinstance(found, Path):
         return SimulationSource(found)
+    check_benchmark(found, TAU2)
     warn_of_damage(found)
     return SimulationSource(found.path, found)
 

@@ -98,7 +98,10 @@ class Tau2Support(BenchmarkSupport):
         return super().version(config)
 
     def warnings(self, config: Mapping[str, object]) -> list[str]:
-        if RecordedSetup.of(config).texts != "ours":
+        setup = RecordedSetup.of(config)
+        # An agent of the user's own may ask no model, and is then given texts that none reads.
+        models = setup.agent.model or setup.user.model or setup.judge
+        if setup.texts != "ours" or not models:
             return []
         return [
             "Not comparable with published numbers: models read maseval's own texts; "

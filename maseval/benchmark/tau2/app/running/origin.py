@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from maseval.app.results.finding import trial_numbered, trials_named
 from maseval.app.results.recording import name_of
 from maseval.app.results.task_names import TaskName
-from maseval.benchmark.tau2.app.results.recorded_setup import TAU2, RecordedSetup
+from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.app.results.sources import (
     SimulationSource,
     open_source,
@@ -96,11 +96,6 @@ def _find_in_run(folder: RunFolder, task: str, trial: int | None) -> OriginConve
     report, setup = Tau2Report(folder.report(chosen)), RecordedSetup.of(folder.config.values)
     simulation = report.simulation.raw
     if not simulation:
-        if setup.benchmark != TAU2:
-            raise NothingToBranchError(
-                f"{folder.path} is a run of another benchmark; only a conversation of tau2 can be "
-                "continued"
-            )
         raise NothingToBranchError(
             f"{chosen} has no recorded conversation; `maseval show {folder.path}` shows why"
         )

@@ -10,6 +10,7 @@ from typing import Any
 
 from maseval.app.results.finding import open_run
 from maseval.app.running.options import takes
+from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.score import score
 from maseval.benchmark.tau2.app.running.options import SubmitOptions
 from maseval.benchmark.tau2.app.sharing.leaderboard import (
@@ -35,7 +36,7 @@ def export(
 
     ``output`` is the file for a run of one domain, and the folder for one of several.
     """
-    folder = open_run(run)
+    folder = open_run(run, TAU2)
     domains = list(dict.fromkeys(simulation.domain for simulation in folder.recorded))
     if not domains:
         raise NotRunError(f"{folder.path} has no finished simulation yet; nothing to export")
@@ -103,7 +104,7 @@ def submit(options: SubmitOptions) -> WrittenSubmission:
 def _entries(options: SubmitOptions) -> list[SubmittedDomain]:
     if not options.runs:
         raise ConfigurationError("no run is given; name one or more, such as runs/mine or last")
-    folders = [open_run(run) for run in options.runs]
+    folders = [open_run(run, TAU2) for run in options.runs]
     return [
         SubmittedDomain(folder, domain)
         for folder in folders
