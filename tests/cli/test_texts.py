@@ -78,6 +78,23 @@ def test_texts_that_are_asked_for_and_cannot_be_had_end_the_run_before_it_begins
 
 
 @pytest.mark.data
+def test_a_domain_whose_tools_need_the_texts_is_refused_before_the_run_begins(
+    shared_data, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("MASEVAL_TAU2_DATA", str(shared_data / "tau2-v1.0.1"))
+    refused = maseval(
+        *("tau2", "run", "--domain", "banking_knowledge@bm25_grep", "--data-version", "1.0.1"),
+        *("--agent", "gold", "-n", "1", "--output", "r"),
+    )
+
+    assert refused.exit_code == 1
+    assert "banking_knowledge needs the original's texts" in refused.stderr
+    assert "run `maseval tau2 data texts --data-version 1.0.1` (in Python:" in refused.stderr
+    assert "Variants that need nothing but the files" not in refused.stderr
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.data
 def test_the_originals_texts_are_used_and_named_where_they_are(here):
     printed = maseval(*RUN, "--output", "theirs")
 

@@ -38,7 +38,7 @@ from maseval.benchmark.tau2.texts.prompts import (
     template,
 )
 from maseval.benchmark.tau2.user import Tau2User
-from maseval.benchmark.tau2.wording import NOT_COMPARABLE, AnyTexts, OurWording, wording_of
+from maseval.benchmark.tau2.wording import AnyTexts, OurWording, wording_of, words_on_our_texts
 from maseval.benchmark.tau2.world.trajectory import ToolInvocations, called_tools
 from maseval.core.agent import AgentAdapter, ConversationNotLoadedError
 from maseval.core.benchmark import Benchmark
@@ -323,7 +323,7 @@ class Tau2Benchmark(Benchmark):
         wording = self.wording(environment.release)
         if self.texts is None and isinstance(wording, OurWording) and not self._said_not_comparable:
             self._said_not_comparable = True
-            logger.warning(NOT_COMPARABLE)
+            logger.warning(words_on_our_texts(environment.release.rules.version))
         model = self.get_model_adapter(
             model_id,
             register_name=_REGISTERED_AS[role],

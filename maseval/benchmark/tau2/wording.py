@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, Tau2DataError
+from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, Tau2DataError, known_version
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.releases import AnyVersion, release_named
 from maseval.benchmark.tau2.formats.message import Tau2Message, to_chat
-from maseval.benchmark.tau2.texts.loading import kept_texts, load_texts
+from maseval.benchmark.tau2.texts.loading import fetching_command, kept_texts, load_texts
 from maseval.benchmark.tau2.texts.original import (
     Actions,
     JudgePrompts,
@@ -44,12 +44,13 @@ from maseval.data.python_source import SourceShapeError
 AnyTexts = str | Texts | Wording | None
 """``original``, ``ours``, texts that are loaded already, or None for the original's if there."""
 
-FETCH = "maseval tau2 data texts"
 
-NOT_COMPARABLE = (
-    "models read maseval's own texts, so the numbers are not comparable with those of tau2-bench; "
-    f"`{FETCH}` gets the original's"
-)
+def words_on_our_texts(version: str) -> str:
+    """Return why numbers that were measured with our texts are not those of a release."""
+    return (
+        "models read maseval's own texts, so the numbers are not comparable with those of "
+        f"tau2-bench; `{fetching_command(version)}` gets the original's"
+    )
 
 
 _SEED_PATHS: dict[ModelRole, str] = {
@@ -169,6 +170,6 @@ def original_texts(version: str = DEFAULT_VERSION) -> Texts:
     except Tau2DataError as error:
         raise TextsUnavailableError(
             f"the original's texts of {version} were asked for and are not here: {error}\n"
-            f"`{FETCH}` fetches them; MASEVAL_TAU2_TEXTS may name a file of extracted texts; and "
+            f"`{fetching_command(known_version(version))}` fetches them; MASEVAL_TAU2_TEXTS may name a file of extracted texts; and "
             f"with texts '{OurWording.name}' a run needs none, but its numbers are not comparable"
         ) from error

@@ -175,23 +175,25 @@ data = typer.Typer(
 )
 
 
+_Release = Annotated[
+    str, typer.Option("--data-version", help="Release of tau2-bench: 0.2.0 or 1.0.1.")
+]
+
+
 @data.command(cls=PlainCommand)
 def fetch(
     domain: Annotated[str | None, typer.Option("--domain", "-d", help="Only this domain.")] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Fetch again what is already there.")
     ] = False,
+    version: _Release = "0.2.0",
 ) -> None:
     """Fetch what is missing, from the first source that has the right files."""
-    typer.echo(commands.tau2.data.fetch(domain, force=force))
+    typer.echo(commands.tau2.data.fetch(domain, force=force, version=version))
 
 
 @data.command(cls=PlainCommand)
-def texts(
-    version: Annotated[
-        str, typer.Option("--data-version", help="Release of tau2-bench: 0.2.0 or 1.0.1.")
-    ] = "0.2.0",
-) -> None:
+def texts(version: _Release = "0.2.0") -> None:
     """Fetch the prompts and descriptions of the original, and print their hash."""
     found = commands.tau2.data.texts(version)
     typer.echo(f"v{found.version} {found.sha256}")

@@ -5,7 +5,7 @@ import pytest
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.texts.texts import TextsFileError
-from maseval.benchmark.tau2.wording import FETCH, OURS, TextsUnavailableError, wording_of
+from maseval.benchmark.tau2.wording import OURS, TextsUnavailableError, wording_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageForm
 from maseval.core.seeding import DefaultSeedGenerator
@@ -56,15 +56,17 @@ def test_a_named_file_that_is_not_right_is_an_error_and_not_passed_over(monkeypa
 
 
 def test_asked_for_and_not_to_be_had_is_an_error_that_says_what_to_do():
-    with pytest.raises(TextsUnavailableError, match=f"`{FETCH}` fetches them"):
+    with pytest.raises(TextsUnavailableError, match="`maseval tau2 data texts` fetches them"):
         wording_of("original")
-    named = maseval(*FETCH.split()[1:])
+    with pytest.raises(TextsUnavailableError, match="texts --data-version 1.0.1` fetches them"):
+        wording_of("original", "1.0.1")
+    named = maseval("tau2", "data", "texts")
     assert named.exit_code == 1 and "MASEVAL_TAU2_TEXTS" in named.stderr
 
 
 @pytest.mark.data
 def test_the_command_that_the_error_names_prints_version_and_hash(here):
-    printed = maseval(*FETCH.split()[1:], "--data-version", "1.0.1").stdout
+    printed = maseval("tau2", "data", "texts", "--data-version", "1.0.1").stdout
     assert printed.split() == ["v1.0.1", wording_of(version="1.0.1").sha256]
 
 

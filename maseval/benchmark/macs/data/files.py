@@ -43,6 +43,7 @@ MANIFEST = Manifest(
 """  # noqa: E501
     ),
     base_url=BASE_URL,
+    command="maseval macs data fetch",
 )
 
 MACSDataError = DataError

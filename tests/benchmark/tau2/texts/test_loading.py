@@ -262,7 +262,7 @@ def test_offline_without_texts_says_how_to_get_them(monkeypatch):
     message = str(failure.value)
     assert "switched off by MASEVAL_OFFLINE" in message
     assert "no package carries these files of v0.2.0" in message
-    assert 'run load_texts("0.2.0") once' in message
+    assert 'run `maseval tau2 data texts` (in Python: load_texts("0.2.0")) once' in message
 
 
 # Several processes

@@ -10,9 +10,11 @@ from maseval.benchmark.tau2.wording import original_texts
 from maseval.data.files import DataCheck
 
 
-def fetch(domain: str | None = None, *, force: bool = False) -> Path:
+def fetch(
+    domain: str | None = None, *, force: bool = False, version: str = DEFAULT_VERSION
+) -> Path:
     """Fetch what is missing into the cache; returns the folder that holds it."""
-    return ensure_data_exists(domain=domain, force_download=force)
+    return ensure_data_exists(domain=domain, force_download=force, version=version)
 
 
 def texts(version: str = DEFAULT_VERSION) -> Texts:

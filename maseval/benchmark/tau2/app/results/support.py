@@ -30,8 +30,10 @@ from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.benchmark.tau2.app.running.tasks import reason_for_call
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import UnknownDomainError, domain_named
+from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.results import has_simulations
 from maseval.benchmark.tau2.results.reports import Tau2Report, release_of_report
+from maseval.benchmark.tau2.texts.loading import fetching_command
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.timeline import Timeline, timeline
 from maseval.core.exceptions import MASEvalError
@@ -105,7 +107,7 @@ class Tau2Support(BenchmarkSupport):
             return []
         return [
             "Not comparable with published numbers: models read maseval's own texts; "
-            "`maseval tau2 data texts` gets the original's."
+            f"`{fetching_command(release_named(setup.release).rules.version)}` gets the original's."
         ]
 
     def conventions(

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from maseval.benchmark.tau2.domains.banking_knowledge.discovery import descriptions
 from maseval.benchmark.tau2.domains.banking_knowledge.documents import Document, knowledge_base
 from maseval.benchmark.tau2.domains.banking_knowledge.embeddings import OPENAI, QWEN
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
@@ -35,6 +36,7 @@ from maseval.benchmark.tau2.texts.texts import fill_parts
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import resolve_model
 from maseval.core.providers import resolve_embedder
+from maseval.data.files import DataError
 
 NAME = "banking_knowledge"
 DEFAULT = "alltools"
@@ -83,7 +85,13 @@ class KnowledgeVariant(NamedTuple):
         return text
 
     def require_ready(self) -> None:
-        """Refuse a simulation that could not search as its policy says."""
+        """Refuse a simulation whose tools cannot be described, or that could not search."""
+        try:
+            descriptions()
+        except DataError as error:
+            raise NotReadyError(
+                f"{NAME} needs the original's texts, which describe its tools: {error}"
+            ) from error
         try:
             if Terminal in self.searches:
                 require_sandbox()
