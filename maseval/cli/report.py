@@ -143,7 +143,7 @@ def export(
 ) -> None:
     """Write runs as tables with typed columns: Parquet, CSV or JSON lines.
 
-    The columns are those of docs/frames.md. Rows are written as they are read; a file appears when
+    A table has the same columns whatever the runs. Rows are written as they are read; a file appears when
     it is complete. Parquet needs pyarrow.
     """
     from maseval.frames.export import export as write  # help must not load it

@@ -12,12 +12,12 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.recorded import Part, Recorded, Shape, list_of, mapping
 from maseval.core.task import ChosenSubset
-from maseval.stats.intervals import LEVEL, OVER_TASKS
+from maseval.stats.intervals import OVER_TASKS_IN_WORDS
 from maseval.stats.summary import summarise
 
 _NOTES = (
     "Success rate: share of passed trials, mean over tasks; what has no verdict is left out.",
-    f"{LEVEL:.0%} CI, {OVER_TASKS} (docs/statistics.md).",
+    OVER_TASKS_IN_WORDS,
 )
 
 

@@ -19,6 +19,7 @@ from maseval.stats.result import Result
 
 LEVEL = 0.95
 OVER_TASKS = "clustered by task"
+OVER_TASKS_IN_WORDS = f"{LEVEL:.0%} CI, {OVER_TASKS}, as trials of one task are not independent."
 
 # The part of a task at each bound that no run shows; coverage was simulated with 0.02 to 0.1.
 _UNSEEN = 0.05

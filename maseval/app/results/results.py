@@ -16,13 +16,13 @@ from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.task import ChosenSubset
 from maseval.runs import Simulation
 from maseval.stats import Estimate, GroupSummary, summarise
-from maseval.stats.intervals import LEVEL, OVER_TASKS
+from maseval.stats.intervals import OVER_TASKS_IN_WORDS
 
 INTERRUPTED = "interrupted"
 """Why a run stopped early, if a signal ended it."""
 METHOD = (
     "pass^k: probability that k trials of a task all pass, mean over tasks; what has no verdict is "
-    f"left out. {LEVEL:.0%} CI, {OVER_TASKS} (docs/statistics.md)."
+    f"left out. {OVER_TASKS_IN_WORDS}"
 )
 
 
