@@ -16,6 +16,7 @@ from maseval.cli.console import counting, inert, money, print_json, stderr, stdo
 from maseval.cli.groups import examples
 from maseval.cli.options import AsJson, RunOrResultsFile, with_scoring_options
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
+from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.comparing.compare import RunComparison
@@ -325,7 +326,7 @@ def gate(
     console.print(
         f"{main.name}: {main.first:.1%} before, {main.second:.1%} now, "
         f"[bold]{points(main.difference)}[/bold] percentage points{reach}, "
-        f"p {_p(main.test.p_value)} (two-sided); {len(found.fell)} tasks fell, "
+        f"p {_p(main.test.p_value)} (two-sided); {count_of(len(found.fell), 'task')} fell, "
         f"{len(found.rose)} rose",
         highlight=False,
         soft_wrap=True,

@@ -17,6 +17,7 @@ from maseval.cli.options import (
     with_scoring_options,
 )
 from maseval.core.scoring_options import ScoringKeywords
+from maseval.core.words import count_of
 
 REPORT_EXAMPLES = examples(
     ("maseval report last", "report.html in the folder of the latest run"),
@@ -143,8 +144,8 @@ def export(
 ) -> None:
     """Write runs as tables with typed columns: Parquet, CSV or JSON lines.
 
-    A table has the same columns whatever the runs. Rows are written as they are read; a file appears when
-    it is complete. Parquet needs pyarrow.
+    A table has the same columns whatever the runs. Rows are written as they are read; a file
+    appears when it is complete. Parquet needs pyarrow.
     """
     from maseval.frames.export import export as write  # help must not load it
 
@@ -163,7 +164,7 @@ def export(
     for each in written:
         if each.path is not None:
             typer.echo(each.path)
-        stderr().print(f"{inert(each.table)}: {each.rows} rows", highlight=False)
+        stderr().print(f"{inert(each.table)}: {count_of(each.rows, 'row')}", highlight=False)
 
 
 COMMANDS = {report: REPORT_EXAMPLES, plots: PLOTS_EXAMPLES, export: EXPORT_EXAMPLES}

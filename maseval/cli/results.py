@@ -25,6 +25,7 @@ from maseval.cli.console import (
 )
 from maseval.cli.view import Watching
 from maseval.core.outcome import RecordedReport, SimulationLine
+from maseval.core.words import count_of
 from maseval.runs import RunFolder, Simulation
 from maseval.stats import Estimate
 
@@ -256,8 +257,7 @@ def print_outcome(result: RunResult, console: Console, *, with_scores: bool = Tr
 
 
 def _facts(result: RunResult) -> Iterator[str]:
-    ran = "1 simulation" if result.ran == 1 else f"{result.ran} simulations"
-    yield f"{ran} in {duration(result.seconds)}"
+    yield f"{count_of(result.ran, 'simulation')} in {duration(result.seconds)}"
     earlier = result.summary.overall.recorded - result.ran
     if earlier > 0:
         yield f"{earlier} from before"

@@ -14,6 +14,7 @@ from maseval.cli.command_line import FAILED
 from maseval.cli.console import ended_by_signals, inert, stderr, stdout
 from maseval.cli.groups import examples
 from maseval.cli.options import Host, KeyVariable, Port
+from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load a server
     from maseval.server import ReplayServer, ScriptServer, Served
@@ -97,7 +98,7 @@ class _Printer:
         colour = _COLOURS[served.outcome]
         line = f", line {served.line}" if served.line is not None else ""
         words = f": {inert(served.words)}" if served.words else ""
-        asked = f"{inert(served.model)}, {served.messages} messages"
+        asked = f"{inert(served.model)}, {count_of(served.messages, 'message')}"
         self.say(f"[{colour}]{served.outcome}[/] {asked}{line}{words}")
 
     @contextmanager

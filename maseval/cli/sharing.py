@@ -10,6 +10,7 @@ from maseval.cli.command_line import FAILED
 from maseval.cli.console import inert, print_json, shorten_line, stderr, stdout
 from maseval.cli.groups import examples
 from maseval.cli.options import AsJson, RunName, RunOrResultsFile
+from maseval.core.words import count_of
 
 BUNDLE_EXAMPLES = examples(
     ("maseval bundle last", "NAME.maseval.zip here, for others to check"),
@@ -89,7 +90,7 @@ def unbundle(
 def _unbundle_summary(
     simulations: int, certificate: list[str] | None, unchecked: str | None
 ) -> str:
-    held = f"{simulations} simulations; the checksums and the log hold"
+    held = f"{count_of(simulations, 'simulation')}; the checksums and the log hold"
     if unchecked is not None:
         return f"{held}; the certificate was not checked: {unchecked}"
     return f"{held}, the certificate {'does not' if certificate else 'does as well'}"
@@ -138,7 +139,9 @@ def sync(
 
 def _sync_words(each: "SyncResult") -> str:
     if each.run is None:
-        return f"{each.to} ({each.at}): {each.sent} traces sent, {each.before} sent before"
+        return (
+            f"{each.to} ({each.at}): {count_of(each.sent, 'trace')} sent, {each.before} sent before"
+        )
     state = "sent" if each.sent else "unchanged since it was sent"
     return f"{each.to} ({each.at}): run {each.run} {state}"
 

@@ -40,6 +40,7 @@ from maseval.cli.results import (
 )
 from maseval.core.outcome import SimulationLine
 from maseval.core.scoring_options import ScoringKeywords
+from maseval.core.words import count_of
 from maseval.runs import Annotations
 from maseval.stats.failure_labels import LabelSummary, PassHatK
 
@@ -231,7 +232,9 @@ def print_labels(labels: LabelSummary, console: Console) -> None:
     """Print the labels with their numbers, and pass^k without failures that are not the agent's."""
     if not labels["failed"]:
         return
-    console.print(f"\n[bold]Who failed[/bold] in {labels['failed']} simulations, by rule:")
+    console.print(
+        f"\n[bold]Who failed[/bold] in {count_of(labels['failed'], 'simulation')}, by rule:"
+    )
     for what, number in labels["by_what"].items():
         console.print(f"  {number:>5}  {inert(what)}", highlight=False)
     if rows := rows_without_failures(labels):

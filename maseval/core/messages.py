@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from maseval.core.storage import strict_json
 from maseval.core.tracing import now
+from maseval.core.words import count_of
 
 Content = str | list[dict[str, object]]
 """Plain text, or a list of parts in OpenAI's form."""
@@ -211,7 +212,7 @@ class MessageHistory(Sequence[Message]):
         return iter(self._messages)
 
     def __repr__(self) -> str:
-        return f"MessageHistory({len(self)} messages)"
+        return f"MessageHistory({count_of(len(self), 'message')})"
 
     def add_message(
         self,

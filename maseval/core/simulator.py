@@ -26,6 +26,7 @@ from maseval.core.model import ModelAdapter, Params
 from maseval.core.provider_errors import ProviderError, model_of
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.tracing import JsonObject, TraceableMixin, call_counts, now
+from maseval.core.words import count_of
 
 Parsed = TypeVar("Parsed")
 
@@ -150,9 +151,8 @@ class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
             self.logs.append(attempt)
             if self._succeeds(attempt, params):
                 return cast(Parsed, attempt["parsed_output"])
-        message = (
-            f"{type(self).__name__} failed to parse model output after {self.max_try} attempts"
-        )
+        tried = count_of(self.max_try, "attempt")
+        message = f"{type(self).__name__} failed to parse model output after {tried}"
         raise self._create_error(message, len(attempts), attempts[-1]["error"], attempts)
 
     def _succeeds(self, attempt: SimulatorAttempt, params: Params) -> bool:

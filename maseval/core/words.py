@@ -23,6 +23,11 @@ def text(value: object) -> str:
     return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
 
+def count_of(number: int, noun: str) -> str:
+    """Return a number of things in words: ``1 task``, ``2 tasks``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def text_or_none(value: object) -> str | None:
     """``text``, but nothing stays nothing."""
     return None if value is None else text(value)

@@ -8,6 +8,7 @@ from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
+from maseval.core.words import count_of
 from maseval.stats.compatibility import check_compatible
 from maseval.stats.intervals import LEVEL, Interval, mean_interval
 from maseval.stats.planning import Pairs, SamplePlan, detectable_difference, plan
@@ -121,7 +122,8 @@ def compare(
     most = fewest_trials([*a.values(), *b.values()])
     if not 1 <= k <= most:
         raise ConfigurationError(
-            f"pass^{k} cannot be compared: some shared task has only {most} trials with a "
+            f"pass^{k} cannot be compared: some shared task has only "
+            f"{count_of(most, 'trial')} with a "
             f"verdict; choose k from 1 to {most}"
         )
     differences = [

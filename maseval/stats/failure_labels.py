@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, TypedDict
 
+from maseval.core.words import count_of
 from maseval.stats.trials import Trials, count_trials, mean_over_tasks, measure_name
 
 Who = Literal["agent", "user", "task", "infrastructure", "unclear"]
@@ -113,7 +114,7 @@ def _mean(tasks: Iterable[Trials], k: int) -> float | None:
 def summary_text(summary: LabelSummary) -> str:
     """Return the summary in words, the official number first."""
     lines = [
-        f"{summary['simulations']} simulations, {summary['passed']} passed, "
+        f"{count_of(summary['simulations'], 'simulation')}, {summary['passed']} passed, "
         f"{summary['failed']} failed"
     ]
     lines += [f"  {count:>5}  {what}" for what, count in summary["by_what"].items()]

@@ -17,6 +17,7 @@ from typing import Literal
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.recorded import number
+from maseval.core.words import count_of
 from maseval.stats.intervals import (
     OVER_TASKS,
     Interval,
@@ -118,7 +119,7 @@ def plan(
         why = "the runs are equal: no difference to plan for"
         return SamplePlan(found, None, None, None, None, why)
     if not _can_decide(count, level):
-        why = f"{count} tasks are too few for a test at the {1 - level:.0%} level"
+        why = f"{count_of(count, 'task')}: too few for a test at the {1 - level:.0%} level"
         return SamplePlan(found, None, None, None, None, why)
     if p_value <= 1 - level:
         present = fewest_trials([*pairs.first, *pairs.second])
@@ -131,7 +132,8 @@ def plan(
         return SamplePlan(found, None, None, None, tasks, _advice_without_trials(pairs, tasks))
     first, second = _missing_trials(pairs.first, trials), _missing_trials(pairs.second, trials)
     advice = (
-        f"{trials} trials per task in each run ({first + second} more simulations) would decide a "
+        f"{trials} trials per task in each run "
+        f"({count_of(first + second, 'more simulation')}) would decide a "
         "difference of this size with 80% power"
     )
     cost = _total_cost((first, second), costs)
@@ -293,4 +295,7 @@ class _Decision:
 
 def _more_trials_advice(tasks: Sequence[Trials], trials: int) -> str:
     more = _missing_trials(tasks, trials)
-    return f"{trials} trials per task ({more} more simulations) would decide it at this rate"
+    return (
+        f"{count_of(trials, 'trial')} per task ({count_of(more, 'more simulation')}) would "
+        "decide it at this rate"
+    )

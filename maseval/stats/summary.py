@@ -7,6 +7,7 @@ from statistics import fmean
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, Score
+from maseval.core.words import count_of
 from maseval.stats.estimation import Estimate, IntervalMethod, check_method, estimate
 from maseval.stats.intervals import LEVEL
 from maseval.stats.result import Result
@@ -66,7 +67,7 @@ class GroupSummary:
         if not lost or not self.done:
             return None
         most = max((e.k for e in self.estimates if e.value is not None), default=0)
-        trials = "1 trial" if most == 1 else f"{most} trials"
+        trials = count_of(most, "trial")
         return f"{', '.join(lost)}: no value, as some task has only {trials} with a verdict."
 
     def estimate(self, measure: Measure, k: int) -> Estimate:
@@ -220,5 +221,5 @@ def _notes(groups: Sequence[GroupSummary]) -> list[str]:
     )
     notes = ["every task counts once, however many trials it has", *methods]
     if overall.untried:
-        notes.append(f"{overall.untried} tasks without any verdict are left out")
+        notes.append(f"left out: {count_of(overall.untried, 'task')} without any verdict")
     return [*notes, *filter(None, (overall.without_value, overall.shortfall))]

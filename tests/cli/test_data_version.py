@@ -37,7 +37,7 @@ def test_limits_of_1_0_1_end_simulations_and_are_part_of_the_configuration(
     )
 
     assert done.exit_code == 0, done.output
-    assert "1 simulations were ended by the limit of 1e-06 s" in " ".join(done.output.split())
+    assert "the limit of 1e-06 s ended 1 simulation" in " ".join(done.output.split())
     config = json.loads((folder / "config.json").read_text())["config"]
     assert (config["max_errors"], config["timeout"]) == (3, 1e-06)
     exported = tmp_path / "airline.json"

@@ -23,7 +23,7 @@ def test_tables_are_written_and_named(run, tmp_path):
     assert done.stdout.split() == [
         str(tmp_path / "tables" / f"{name}.csv") for name in ("runs", "checks")
     ]
-    assert "runs: 1 rows" in done.stderr
+    assert "runs: 1 row" in done.stderr
 
 
 def test_a_table_can_go_to_another_program(run):

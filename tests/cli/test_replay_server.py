@@ -86,7 +86,7 @@ def test_a_miss_is_shown_and_makes_it_fail(tape, tmp_path):
         code, out, errors = server.end()
 
     missed, total = out.splitlines()
-    assert missed.startswith("missed m, 1 messages: the tape has no answer to this request; ")
+    assert missed.startswith("missed m, 1 message: the tape has no answer to this request; ")
     assert "asked 'three [bold]'. Record it:" in missed
     assert total.startswith("0 played, 0 recorded, 1 missed, 2 never asked for (lines 2, 3)")
     assert (code, errors) == (1, "")
@@ -97,7 +97,7 @@ def test_verbose_shows_every_request(tape, tmp_path):
         ask(server.url, asking("two"))
         code, out, _ = server.end()
 
-    assert out.splitlines()[0] == "played m, 1 messages, line 3" and code == 0
+    assert out.splitlines()[0] == "played m, 1 message, line 3" and code == 0
 
 
 def test_recording_adds_to_the_tape_with_the_key_of_the_variable(tape, tmp_path, upstream):

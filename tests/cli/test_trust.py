@@ -144,7 +144,7 @@ def test_a_simulation_that_broke_has_nothing_to_explain(folder):
     assert one.exit_code == any_of_them.exit_code == 2
     assert "maseval show" in one.stderr and "maseval show" in any_of_them.stderr
     assert "(rule: status of the run)" in shown.stdout
-    assert "Who failed in 1 simulations" in run.stdout
+    assert "Who failed in 1 simulation," in run.stdout
 
 
 def test_a_failed_conversation_is_shown_with_its_explanation(failed):

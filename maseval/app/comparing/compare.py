@@ -17,6 +17,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
+from maseval.core.words import count_of
 from maseval.report.results import ComparedTask, ComparedTrial, compared_tasks
 from maseval.runs import RunFolder
 from maseval.runs.config import subset_of
@@ -232,7 +233,8 @@ def _on_equal_tasks(
     if other and not all(run.outcomes for run in kept.values()):
         notes = "; ".join(f"{name}: {note}" for name, run in runs.items() for note in run.notes)
         raise ConfigurationError(
-            f"all {len(other)} tasks differ between {' and '.join(runs)}, so there is no task in "
+            f"the contents of {count_of(len(other), 'task')} differ between "
+            f"{' and '.join(runs)}, so there is no task in "
             f"common to compare. {notes}"
         )
     return kept, [f"task {str(key)!r}: its content differs between the runs" for key in other]

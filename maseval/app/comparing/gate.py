@@ -20,6 +20,7 @@ from maseval.app.comparing.compare import ComparedRun, RunComparison, compare
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.scoring_options import ScoringOptions
+from maseval.core.words import count_of
 from maseval.stats import Comparison, Difference, Flip
 from maseval.stats.intervals import mean_interval
 from maseval.stats.planning import ALPHA, check_alpha
@@ -86,7 +87,8 @@ class Gate:
         if self.verdict != "undecidable":
             return None
         return (
-            f"cannot fail with fewer than {self.fewest_tasks} tasks that differ, and there are "
+            f"cannot fail with fewer than {count_of(self.fewest_tasks, 'task')} that differ, "
+            "and there are "
             f"{self.main.tasks}: run more tasks, or accept that with --allow-undecidable"
         )
 
@@ -228,7 +230,8 @@ def _headline(gate: Gate) -> str:
     return (
         f"### {mark} {second} is {words} {first}\n\n"
         f"{found.name} {found.first:.1%} → **{found.second:.1%}**: {_difference(found)} percentage "
-        f"points on {found.tasks} tasks" + (f"\n\n{gate.objection}" if gate.objection else "")
+        f"points on {count_of(found.tasks, 'task')}"
+        + (f"\n\n{gate.objection}" if gate.objection else "")
     )
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypedDict
 from maseval.core.outcome import RecordedReport, TaskKey
 from maseval.core.recorded import Part, Recorded, Shape, dict_of, list_of, mapping, number
 from maseval.core.report import Report, TaskExecutionStatus
-from maseval.core.words import text
+from maseval.core.words import count_of, text
 from maseval.stats.intervals import LEVEL, Interval, mean_interval
 
 SCORED = (
@@ -161,7 +161,7 @@ def _problems(goals: RecordedGoals) -> Iterable[str]:
         if undecided := counts.get("undecided"):
             yield f"{side} side: {undecided} of {rows} rows undecided"
         if rows < asserted:
-            yield f"{side} side: {rows} rows for {asserted} assertions"
+            yield f"{side} side: {count_of(rows, 'row')} for {count_of(asserted, 'assertion')}"
 
 
 def _means(scored: Sequence[RecordedReport]) -> dict[str, float]:

@@ -19,6 +19,7 @@ from maseval.benchmark.tau2.run_metrics import as_dict, compute_run_metrics
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport, TaskKey, is_successful, parse_report
 from maseval.core.report import Report
+from maseval.core.words import count_of
 from maseval.stats.trials import (
     Measure,
     Trials,
@@ -172,11 +173,11 @@ def _means(
 def _warn_of_left_out(names: Collection[str], trials: Mapping[TaskKey, Trials]) -> None:
     task = min(trials, key=lambda key: (trials[key].total, str(key)))
     logger.warning(
-        "%s left out: task %r%s has %d trials",
+        "%s left out: task %r%s has %s",
         ", ".join(names),
         task.task,
         f" of {task.group}" if task.group else "",
-        trials[task].total,
+        count_of(trials[task].total, "trial"),
     )
 
 

@@ -35,6 +35,7 @@ from maseval.core.provider_errors import model_of
 from maseval.core.storage.redaction import redact
 from maseval.core.tool import tool_definition
 from maseval.core.user import User
+from maseval.core.words import count_of
 
 _MAX_TOOL_ROUNDS = 100
 
@@ -137,7 +138,8 @@ class MessageUser(User):
             if self.exhausted_response is not None:
                 return self.exhausted_response
             raise UserExhaustedError(
-                f"the user has nothing more to say after {self.turns} turns", component="user"
+                f"the user has nothing more to say after {count_of(self.turns, 'turn')}",
+                component="user",
             )
         if self.listener is not None:
             return self.listener.ask(message, self.reply)

@@ -170,6 +170,7 @@ def original_texts(version: str = DEFAULT_VERSION) -> Texts:
     except Tau2DataError as error:
         raise TextsUnavailableError(
             f"the original's texts of {version} were asked for and are not here: {error}\n"
-            f"`{fetching_command(known_version(version))}` fetches them; MASEVAL_TAU2_TEXTS may name a file of extracted texts; and "
+            f"`{fetching_command(known_version(version))}` fetches them; MASEVAL_TAU2_TEXTS "
+            "may name a file of extracted texts; and "
             f"with texts '{OurWording.name}' a run needs none, but its numbers are not comparable"
         ) from error

@@ -15,6 +15,7 @@ from maseval.cli.completion import quietly
 from maseval.cli.console import indent, inert, print_json, shorten_line, stdout
 from maseval.cli.groups import examples
 from maseval.cli.options import AsJson, Split, TasksVersion
+from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.results.audit import Audit, Remark
@@ -90,4 +91,5 @@ def _sum(found: "Audit", severity: str) -> str:
     if not listed:
         where = f"{', '.join(found.domains)} of tau2-bench {found.data_version}"
         return f"nothing of severity {severity} or worse in {where}"
-    return f"{len(found.remarks)} findings in tau2-bench {found.data_version}: {', '.join(listed)}"
+    number = count_of(len(found.remarks), "finding")
+    return f"{number} in tau2-bench {found.data_version}: {', '.join(listed)}"

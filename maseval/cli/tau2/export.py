@@ -15,6 +15,7 @@ from maseval.cli.console import here, inert, print_json, stderr, stdout
 from maseval.cli.groups import examples
 from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson, Overwrite, RunName
+from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes it
     from maseval.benchmark.tau2.app.sharing.submit import WrittenSubmission
@@ -35,8 +36,9 @@ def export(
             stderr().print(f"[yellow]{inert(written.subset.note)}[/yellow]", soft_wrap=True)
         if written.omitted:
             stderr().print(
-                f"[yellow]{len(written.omitted)} simulations of {inert(written.domain)} ended in a "
-                f"way that v0.2.0 cannot represent; they are listed in "
+                f"[yellow]{count_of(len(written.omitted), 'simulation')} of "
+                f"{inert(written.domain)} ended in a "
+                f"way that v0.2.0 cannot represent, listed in "
                 f"{inert(str(written.omitted_path))}[/yellow]",
                 soft_wrap=True,
             )

@@ -18,6 +18,7 @@ from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson
 from maseval.cli.results import finish
 from maseval.cli.view import Watching
+from maseval.core.words import count_of
 
 EXAMPLES = examples(
     (
@@ -128,13 +129,16 @@ def show_plan(plan: "RunPlan", console: Console, *, as_json: bool, whole: bool) 
 
 def _print_tasks(plan: "RunPlan", console: Console) -> None:
     total = sum(map(len, plan.tasks.values())) * plan.trials
-    left = "" if plan.left == total else f", of which {plan.left} are left to run"
-    console.print(f"[bold]{total} simulations{left}[/bold], into {inert(here(plan.folder))}")
+    left = "" if plan.left == total else f", {plan.left} left to run"
+    console.print(
+        f"[bold]{count_of(total, 'simulation')}{left}[/bold], into {inert(here(plan.folder))}"
+    )
     for domain, ids in plan.tasks.items():
         listed = ", ".join(shorten_line(each, 40) for each in ids[:_FEW])
         more = f", ... {len(ids) - _FEW} more" if len(ids) > _FEW else ""
         console.print(
-            f"  {inert(domain)}: {len(ids)} tasks x {plan.trials} trials: {inert(listed)}{more}",
+            f"  {inert(domain)}: {count_of(len(ids), 'task')} x "
+            f"{count_of(plan.trials, 'trial')}: {inert(listed)}{more}",
             highlight=False,
         )
 
@@ -159,7 +163,7 @@ def _participant(side: object) -> str:
 
 
 def _print_prompt(who: str, prompt: "Prompt", console: Console, whole: bool) -> None:
-    words = f"{count(len(prompt.system))} characters, {len(prompt.tools)} tools"
+    words = f"{count(len(prompt.system))} characters, {count_of(len(prompt.tools), 'tool')}"
     console.print(f"[bold]System prompt of the {who}[/bold], first task ({words}):")
     text = prompt.system if whole else shorten_line(prompt.system, _BEGINNING)
     console.print(indent(inert(text), 2), highlight=False)

@@ -16,7 +16,7 @@ from maseval.cli.completion import quietly
 from maseval.cli.console import indent, inert, print_check, shorten_line, stdout
 from maseval.cli.groups import CommandGroup, PlainCommand, examples
 from maseval.cli.options import Split, TasksVersion
-from maseval.core.words import visible
+from maseval.core.words import count_of, visible
 
 if TYPE_CHECKING:  # help must not load what makes it
     from maseval.benchmark.tau2.domains.banking_knowledge.documents import Hit
@@ -59,7 +59,7 @@ def tasks(
             " ".join(task.reward_basis),
         )
     stdout().print(table)
-    stdout().print(f"{len(found)} tasks of tau2-bench {data_version}", highlight=False)
+    stdout().print(f"{count_of(len(found), 'task')} of tau2-bench {data_version}", highlight=False)
 
 
 def show(

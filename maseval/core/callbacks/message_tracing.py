@@ -14,6 +14,7 @@ from maseval.core.callbacks.base import AgentCallback, BenchmarkCallback
 from maseval.core.messages import Content, Message, openai_form
 from maseval.core.storage.files import write_json
 from maseval.core.tracing import JsonObject
+from maseval.core.words import count_of
 
 if TYPE_CHECKING:
     from maseval.core.benchmark import Benchmark
@@ -96,7 +97,7 @@ class MessageTracingAgentCallback(AgentCallback):
         self._conversations.append(self._conversation(agent, messages))
         if self.verbose:
             last = " ".join(str(result).split())
-            print(f"[{agent.name}] {len(messages)} messages, answered: {last[:_SHOWN]}")
+            print(f"[{agent.name}] {count_of(len(messages), 'message')}, answered: {last[:_SHOWN]}")
 
     def get_all_conversations(self) -> list[AgentConversation]:
         """Return all conversations, in the order in which they ended."""

@@ -164,8 +164,8 @@ class Threads:
             WorkerEvent(
                 "refused",
                 platform.node(),
-                f"this machine gives no more threads ({error}): {self.size} simulations run at "
-                f"once, not {wanted}",
+                f"this machine gives no more threads ({error}): {self.size} at once instead of "
+                f"{wanted}",
             )
         )
 

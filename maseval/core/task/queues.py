@@ -18,6 +18,7 @@ from maseval.core.exceptions import (
 from maseval.core.recorded import mapping, whole_number
 from maseval.core.task.task import Task
 from maseval.core.tracing import JsonObject
+from maseval.core.words import count_of
 
 SUBSET = "subset"
 """The key under which a run's configuration, and that of a report, has the mark."""
@@ -300,7 +301,7 @@ def _entries(queue: BaseTaskQueue, agent_data: Iterable[object]) -> dict[str, Js
     if len(entries) != len(tasks):
         raise AgentDataError(
             "`agent_data` must either be a single dict or an iterable matching the number of "
-            f"tasks. There are {len(tasks)} tasks and {len(entries)} entries"
+            f"tasks. Given: {count_of(len(tasks), 'task')} and {count_of(len(entries), 'dict')}"
         )
     by_task: dict[str, JsonObject] = {}
     for task, entry in zip(tasks, entries, strict=True):

@@ -20,6 +20,7 @@ from maseval.core.engine.engines import Finished, Job, WorkerEvent
 from maseval.core.engine.repetition import Repetition, RepetitionResult
 from maseval.core.engine.shipping import ProcessSettings, WorkResult, worker_setting
 from maseval.core.exceptions import MASEvalError, WorkerDiedError
+from maseval.core.words import count_of
 from maseval.interface.ray.connection import connect_ray
 from maseval.interface.ray.dispatch import (
     Assignment,
@@ -196,7 +197,7 @@ class RayWorkers:
         while any(one.stage is not Stage.WORKING for one in self._processes):
             if time.monotonic() > until:
                 raise WorkersUnavailableError(
-                    f"{self._count} worker processes were not ready after "
+                    f"not all of {self._count} worker processes were ready after "
                     f"{self._limits.start_seconds:g} s; is the cluster busy, or out of memory?"
                 )
             self.wait(None)
@@ -380,4 +381,4 @@ def _cut_off(repetition: Repetition) -> RepetitionResult:
 
 
 def _simulations(number: int) -> str:
-    return "1 simulation in it" if number == 1 else f"{number} simulations in it"
+    return f"{count_of(number, 'simulation')} in it"

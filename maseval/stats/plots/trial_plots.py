@@ -5,6 +5,7 @@ from html import escape
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
+from maseval.core.words import count_of
 from maseval.stats.plots import svg
 from maseval.stats.plots.svg import Figure, Scale
 
@@ -89,7 +90,10 @@ def _tally(group: str, tasks: Sequence[Sequence[Outcome]]) -> str:
     rest = f", {none} not run" if none else ""
     mixed = len(tasks) - always - never - none
     name = f"{group}: " if group else ""
-    return f"{name}{len(tasks)} tasks, {always} always pass, {mixed} sometimes, {never} never{rest}"
+    return (
+        f"{name}{count_of(len(tasks), 'task')}, {always} always pass, {mixed} sometimes, "
+        f"{never} never{rest}"
+    )
 
 
 def label_bars(counts: Mapping[str, int], title: str = "Failed simulations by label") -> str:

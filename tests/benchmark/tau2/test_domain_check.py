@@ -30,7 +30,7 @@ def test_faults_of_the_domain_itself_are_told_without_playing_its_tasks(tmp_path
     ("tasks", "expected"),
     [
         ([task(), task()], "2 tasks of 'base' have the id 'two'"),
-        ([task("")], "1 tasks of 'base' have no id"),
+        ([task("")], "'base' has 1 task without an id"),
         ([task(reward_basis=["LUCK"])], "task 'two', field evaluation_criteria.reward_basis.0"),
         ([task(actions=[action("steal")])], "the assistant has no tool 'steal'"),
         ([task(actions=[action(requestor="user", count=2)])], "the user has no tool 'sell'"),

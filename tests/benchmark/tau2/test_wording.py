@@ -58,7 +58,7 @@ def test_a_named_file_that_is_not_right_is_an_error_and_not_passed_over(monkeypa
 def test_asked_for_and_not_to_be_had_is_an_error_that_says_what_to_do():
     with pytest.raises(TextsUnavailableError, match="`maseval tau2 data texts` fetches them"):
         wording_of("original")
-    with pytest.raises(TextsUnavailableError, match="texts --data-version 1.0.1` fetches them"):
+    with pytest.raises(TextsUnavailableError, match=r"texts --data-version 1\.0\.1` fetches them"):
         wording_of("original", "1.0.1")
     named = maseval("tau2", "data", "texts")
     assert named.exit_code == 1 and "MASEVAL_TAU2_TEXTS" in named.stderr

@@ -194,7 +194,7 @@ def test_a_run_makes_do_with_the_threads_that_there_are():
     told, ended = run_with_few_threads(9).splitlines()
 
     assert told.startswith("refused this machine gives no more threads (can't start new thread)")
-    assert told.endswith("simulations run at once, not 200")
+    assert told.endswith("at once instead of 200")
     assert ended == "40 {'success'}"
 
 

@@ -81,8 +81,8 @@ def test_a_task_that_was_not_there_has_no_data_of_its_own():
 @pytest.mark.parametrize(
     ("agent_data", "message"),
     [
-        ([{}], "There are 2 tasks and 1 entries"),
-        ([{}, {}, {}], "There are 2 tasks and 3 entries"),
+        ([{}], "Given: 2 tasks and 1 dict"),
+        ([{}, {}, {}], "Given: 2 tasks and 3 dicts"),
         ([{}, "m"], "holds 'm'; each entry must be a dict"),
         ("gpt", "is 'gpt'; give a dict"),
         (7, "is 7; give a dict"),

@@ -10,6 +10,7 @@ from maseval.benchmark.macs.metrics import RecordedGoals, judge_problems
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
+from maseval.core.words import count_of
 from maseval.runs import RunFolder
 from maseval.stats.failure_labels import Label
 
@@ -65,7 +66,8 @@ class MACSSupport(BenchmarkSupport):
             return found
         first = problems[0]
         note = (
-            f"{len(problems)} doubts about the judge's answers, such as {first['task']}, trial "
+            f"{count_of(len(problems), 'doubt')} about the judge's answers, such as "
+            f"{first['task']}, trial "
             f"{first['repeat']}: {first['problem']}"
         )
         return found._replace(notes=[*found.notes, note])

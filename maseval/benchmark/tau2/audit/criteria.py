@@ -23,6 +23,7 @@ from maseval.benchmark.tau2.formats.message import INITIAL_GREETING
 from maseval.benchmark.tau2.world.policy import why_forbidden
 from maseval.benchmark.tau2.world.reference import shortfall
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
+from maseval.core.words import count_of
 
 _KNOWN_INITIAL_DATA = {"agent_data", "user_data"}
 
@@ -156,7 +157,7 @@ def checks_can_only_pass(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -
         counting = [task for task in tasks if task.counts(kind)]
         empty = [task.id for task in counting if _is_vacuous(task, kind)]
         if empty:
-            scored = f"{kind.value} is scored in {len(counting)} tasks"
+            scored = f"{kind.value} is scored in {count_of(len(counting), 'task')}"
             text = f"{scored}, {len(empty)} of them without criteria"
             evidence = {"check": kind.value, "tasks": empty}
             name = audited.domain.name

@@ -17,6 +17,7 @@ from maseval.benchmark.tau2.audit.subject import (
     words_of,
 )
 from maseval.benchmark.tau2.domains.domain import DomainDocument
+from maseval.core.words import count_of
 
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]*\w")
 _PHONE = re.compile(r"\b\d{3}-\d{3}-\d{4}\b")
@@ -122,7 +123,9 @@ def unknown_tools_in_policy(
     ]
     users = [name for name in named if theirs is not None and theirs.has_tool(name)]
     if users:
-        text = f"it names {len(users)} tools of the user, which the agent can only ask for"
+        text = (
+            f"it names {count_of(len(users), 'tool')} of the user, which the agent can only ask for"
+        )
         yield _in_policy(audited, users, "info", text)
     for name in named:
         if name not in users:

@@ -21,6 +21,7 @@ from maseval.benchmark.tau2.formats.simulation import RawTask
 from maseval.benchmark.tau2.world.reference import shortfall
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.core.exceptions import TaskFormatError
+from maseval.core.words import count_of
 
 
 def check_domain(domain: str | Domain) -> list[str]:
@@ -57,7 +58,7 @@ def _problems_of_split(audited: AuditedDomain, split: str) -> Iterator[str]:
 def _problems_of_ids(tasks: Sequence[RawTask], split: str) -> Iterator[str]:
     for task_id, count in Counter(raw.get("id") for raw in tasks).items():
         if not task_id:
-            yield f"{count} tasks of {split!r} have no id"
+            yield f"{split!r} has {count_of(count, 'task')} without an id"
         elif count > 1:
             yield f"{count} tasks of {split!r} have the id {task_id!r}"
 

@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.core.exceptions import MASEvalError
+from maseval.core.words import count_of
 
 FORM = "maseval tau2 certificate 3"
 
@@ -140,7 +141,7 @@ class Certificate:
             passes = ", ".join(f"{k} {v:.3f}" for k, v in numbers["pass_hat_k"].items())
             lines.append(
                 f"  {name}: {numbers['passed']} of {numbers['verdicts']} passed, "
-                f"{numbers['tasks']} tasks; {passes}"
+                f"{count_of(numbers['tasks'], 'task')}; {passes}"
             )
             if numbers["range"] is not None:
                 low, high = numbers["range"]

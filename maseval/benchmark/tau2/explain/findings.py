@@ -14,6 +14,7 @@ from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import is_successful
+from maseval.core.words import count_of
 from maseval.data.store import AnyPath
 
 
@@ -136,7 +137,7 @@ def _detail(kind: RewardType, criteria: Criteria, reward_info: RewardInfo) -> st
         case RewardType.NL_ASSERTION if criteria.nl_assertions:
             judged = reward_info["nl_assertions"]
             if judged is None:
-                return f"{len(criteria.nl_assertions)} assertions, not judged"
+                return f"{count_of(len(criteria.nl_assertions), 'assertion')}, not judged"
             return _share(judged, "met", "assertions hold")
         case _:
             return ""

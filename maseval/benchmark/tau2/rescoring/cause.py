@@ -1,6 +1,6 @@
 """A cause why a record is not what the benchmark would have written, and its words."""
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
@@ -32,10 +32,6 @@ class Cause:
 
 def share_of(several: Sequence[RescoredSimulation], found: RescoredRecord) -> str:
     return f"{len(several)} of {len(found.simulations)} simulations"
-
-
-def count_of(several: Sized, what: str) -> str:
-    return f"{len(several)} {what}{'' if len(several) == 1 else 's'}"
 
 
 def some_of(names: Iterable[str]) -> str:

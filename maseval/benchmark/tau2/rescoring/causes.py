@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from maseval.benchmark.tau2.data.files import default_data_dir
 from maseval.benchmark.tau2.domains.releases import RELEASES
-from maseval.benchmark.tau2.rescoring.cause import Cause, count_of, share_of, some_of
+from maseval.benchmark.tau2.rescoring.cause import Cause, share_of, some_of
 from maseval.benchmark.tau2.rescoring.completeness import (
     alike_simulations,
     foreign_seeds,
@@ -27,6 +27,7 @@ from maseval.benchmark.tau2.rescoring.verdict import (
     FOREIGN_TASK,
     RescoredSimulation,
 )
+from maseval.core.words import count_of
 
 _MANY = 0.25
 """From this share of a file on, answers that differ are not a matter of single edits."""
@@ -141,7 +142,8 @@ def foreign_tasks(found: RescoredRecord) -> Iterator[Cause]:
         domain = "the benchmark" if found.domain is None else found.domain.name
         yield Cause(
             "foreign tasks",
-            f"{count_of(strange, 'task')} not in {domain}: {some_of(strange)}; their simulations "
+            f"{count_of(len(strange), 'task')} not in {domain}: {some_of(strange)}; their "
+            "simulations "
             "have no verdict",
             None if not found.record.tasks else "--embedded-tasks judges by the file's",
         )

@@ -4,12 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
 
-from maseval.benchmark.tau2.rescoring.cause import Cause, count_of, share_of, some_of
+from maseval.benchmark.tau2.rescoring.cause import Cause, share_of, some_of
 from maseval.benchmark.tau2.rescoring.record import BY_FORM, MALFORMED, smallest_split
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.suspicion import near_copies
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, NEEDS_JUDGE
 from maseval.benchmark.tau2.texts.original import trial_seed
+from maseval.core.words import count_of
 from maseval.stats import summarise
 
 
@@ -22,7 +23,7 @@ def missing_simulations(found: RescoredRecord) -> Iterator[Cause]:
         yield Cause(
             "missing simulations",
             f"{len(missing)} of {len(found.slots)} planned simulations are not there "
-            f"({count_of(tasks, 'task')}: {some_of(tasks)}); they have no verdict",
+            f"({count_of(len(tasks), 'task')}: {some_of(tasks)}); they have no verdict",
         )
     if left_out and found.split is not None:
         name, ids = found.split
@@ -49,7 +50,8 @@ def repeated_simulations(found: RescoredRecord) -> Iterator[Cause]:
     if twice:
         yield Cause(
             "repeated trials",
-            f"{count_of(twice, 'trial')} more than once in the file ({some_of(map(str, twice))}); "
+            f"{count_of(len(twice), 'trial')} more than once in the file "
+            f"({some_of(map(str, twice))}); "
             "each passes only if all its simulations do",
         )
 
@@ -60,7 +62,7 @@ def lost_simulations(found: RescoredRecord) -> Iterator[Cause]:
     if lines:
         yield Cause(
             "unreadable simulations",
-            f"{count_of(lines, 'part')} of the file {MALFORMED} (the first: {lines[0]}); what "
+            f"{count_of(len(lines), 'part')} of the file {MALFORMED} (the first: {lines[0]}); what "
             "is lost has no verdict",
         )
     for problem, number in found.problems.items():

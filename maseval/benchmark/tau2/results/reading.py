@@ -56,6 +56,7 @@ from maseval.benchmark.tau2.results.stream import JsonFile, JsonStreamError
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.storage.redaction import redact
+from maseval.core.words import count_of
 
 logger = logging.getLogger(__name__)
 
@@ -198,7 +199,7 @@ class ResultsFile:
                     count += 1
         except JsonStreamError as error:
             raise ResultsFormatError(
-                f"{self.path}, after {count} whole simulations: {error}"
+                f"{self.path}, after {count_of(count, 'whole simulation')}: {error}"
             ) from error
 
     def _files(self) -> Iterator[object]:

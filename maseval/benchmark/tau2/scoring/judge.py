@@ -28,6 +28,7 @@ from maseval.core.messages import ChatResponse, Message
 from maseval.core.model import ModelAdapter, Params
 from maseval.core.storage.records import RecordWriter, iter_records, mend
 from maseval.core.tracing import JsonObject
+from maseval.core.words import count_of
 
 _NL_CHECK = TypeAdapter(NLCheck)
 MEMORY_NAME = "judged.jsonl"
@@ -99,7 +100,8 @@ def _read_with_care(reply: str, assertions: Sequence[str]) -> list[NLCheck]:
     if not isinstance(results, list) or len(results) != len(assertions):
         found = len(results) if isinstance(results, list) else "no"
         raise JudgeReplyError(
-            f"the judge gave {found} results for {len(assertions)} assertions: {_abbreviate(reply)}"
+            f"the judge gave {found} results for {count_of(len(assertions), 'assertion')}: "
+            f"{_abbreviate(reply)}"
         )
     return [_outcome(*pair) for pair in zip(results, assertions, strict=True)]
 

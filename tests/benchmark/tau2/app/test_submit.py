@@ -168,7 +168,7 @@ def test_verdicts_that_do_not_come_out_again_are_refused(whole_run, tmp_path):
     ((rule, what),) = broken_by(tmp_path / "edited", tmp_path=tmp_path)
 
     assert rule == "verdicts"
-    assert "1 recorded verdicts are not confirmed" in what
+    assert "not confirmed: 1 recorded verdict" in what
 
 
 def test_simulations_without_a_verdict_and_agents_that_saw_the_solution_are_refused(
@@ -199,6 +199,6 @@ def test_infrastructure_errors_are_failed_trials_and_said_to_be(whole_run, tmp_p
 
     written = tau2.submit(runs=[tmp_path / "broken"], output=tmp_path / "submission", **DETAILS)
 
-    assert "airline: 1 infrastructure errors are counted as failures" in written.notes[0]
+    assert "airline: 1 infrastructure error counted as failure" in written.notes[0]
     endings = [simulation["termination_reason"] for simulation in read_results(written.files[0])]
     assert len(endings) == 50 and endings.count("infrastructure_error") == 1

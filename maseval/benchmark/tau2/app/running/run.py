@@ -28,6 +28,7 @@ from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.core.agent import HUMAN
 from maseval.core.exceptions import MASEvalError
 from maseval.core.task import ChosenSubset
+from maseval.core.words import count_of
 from maseval.runs import subset_config, task_ids
 from maseval.server import ModelServer
 
@@ -149,8 +150,9 @@ def _notes_on_judges(result: RunResult) -> list[str]:
     if not waiting:
         return []
     return [
-        f"{waiting} simulations wait for a judge; `maseval tau2 score {result.folder} "
-        "--judge-model MODEL` judges them"
+        f"still to be judged: {count_of(waiting, 'simulation')}; `maseval tau2 score "
+        f"{result.folder} "
+        "--judge-model MODEL` does it"
     ]
 
 

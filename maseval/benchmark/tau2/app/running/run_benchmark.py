@@ -62,7 +62,7 @@ from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
 from maseval.core.task.task import RepetitionKey
 from maseval.core.user import User
-from maseval.core.words import text
+from maseval.core.words import count_of, text
 from maseval.runs import Simulation
 from maseval.server import ModelServer
 
@@ -163,10 +163,10 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         """Return the notes on the finished run: on its rehearsal, and on its time limit."""
         if not self._timeouts:
             return self.rehearsal.notes()
-        ended = f"{self._timeouts} simulations were ended by the limit of {self.timeout:g} s"
+        ended = f"the limit of {self.timeout:g} s ended {count_of(self._timeouts, 'simulation')}"
         return [
             *self.rehearsal.notes(),
-            f"{ended}, and have no verdict; --timeout 0 sets no limit, as tau2-bench does",
+            f"{ended} without a verdict; --timeout 0 sets no limit, as tau2-bench does",
         ]
 
     def turn(self, simulation: Simulation) -> tuple[str, float] | None:

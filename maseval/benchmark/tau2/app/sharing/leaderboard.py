@@ -21,6 +21,7 @@ from maseval.benchmark.tau2.results.reports import Omitted, infrastructure_error
 from maseval.benchmark.tau2.run_metrics import RunMetrics, compute_run_metrics
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report
+from maseval.core.words import count_of
 from maseval.runs import RunFolder, Simulation
 
 RELEASE = V1_0_1
@@ -196,7 +197,7 @@ def _check_tasks(entry: SubmittedDomain) -> Iterator[BrokenRule]:
     held = Counter(str(each["task_id"]) for each in entry.simulations)
     if odd := [task for task in planned if held[task] != entry.setup.trials]:
         missing = sum(max(0, entry.setup.trials - held[task]) for task in odd)
-        what = f"{entry.where} does not have {entry.setup.trials} trials of each task"
+        what = f"{entry.where} does not have {count_of(entry.setup.trials, 'trial')} of each task"
         text = f"{what}: {missing} are missing ({_few(odd)})"
         yield BrokenRule("trials", text, f"resume it with --output {entry.folder.path}")
 
@@ -214,7 +215,7 @@ def _check_verdicts(entry: SubmittedDomain) -> Iterator[BrokenRule]:
         and each["termination_reason"] != TerminationReason.INFRASTRUCTURE_ERROR
     ]
     if lacking:
-        what = f"{entry.where} has {len(lacking)} simulations without a verdict"
+        what = f"{entry.where} has {count_of(len(lacking), 'simulation')} without a verdict"
         yield BrokenRule("verdicts", what, "judge them: run it with --judge-model")
 
 

@@ -24,6 +24,7 @@ from maseval.benchmark.tau2.app.sharing.leaderboard import (
 from maseval.benchmark.tau2.results import ExportSummary, export_results
 from maseval.core.exceptions import ConfigurationError, NotRunError, OutputExistsError
 from maseval.core.storage.files import write_json
+from maseval.core.words import count_of
 
 
 def export(
@@ -118,7 +119,8 @@ def _check_recomputed(entries: Sequence[SubmittedDomain]) -> list[BrokenRule]:
     return [
         BrokenRule(
             "verdicts",
-            f"{found.path}: {len(found.disagreements)} recorded verdicts are not confirmed",
+            f"{found.path}: not confirmed: "
+            f"{count_of(len(found.disagreements), 'recorded verdict')}",
             f"look at `maseval tau2 score {found.path}`",
         )
         for found in score(list(paths))
@@ -177,8 +179,8 @@ def _write(
 
 def _notes(entries: Sequence[SubmittedDomain]) -> list[str]:
     return [
-        f"{entry.domain}: {errors} infrastructure errors are counted as failures; resuming "
-        f"the run with --output {entry.folder.path} tries them again"
+        f"{entry.domain}: {count_of(errors, 'infrastructure error')} counted as failure; resuming "
+        f"the run with --output {entry.folder.path} tries again"
         for entry in entries
         if (errors := entry.metrics["infra_error_count"])
     ]
