@@ -16,7 +16,7 @@ from maseval.core.exceptions import ConfigurationError, InvalidAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, text_of
 from maseval.core.tracing import JsonObject
 from maseval.core.usage import TOKEN_FIELDS
-from maseval.core.words import excerpt
+from maseval.core.words import count_of, excerpt
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -92,9 +92,10 @@ class AnswerForm(Generic[ModelT]):
     ) -> InvalidAnswerError:
         """Return the error for a model that does not get it right."""
         ended = f" (it ended because of {response.stop_reason!r})" if response.stop_reason else ""
+        tried = count_of(attempts, "attempt")
         return InvalidAnswerError(
-            f"model {model_id!r} gave no valid {self.response_model.__name__} in {attempts} "
-            f"attempts. Its last answer{ended} begins with {excerpt(response.content or '')!r}, "
+            f"model {model_id!r} gave no valid {self.response_model.__name__} in {tried}. "
+            f"Its last answer{ended} begins with {excerpt(response.content or '')!r}, "
             f"where {' '.join(problem.split())}. Simplify the response_model, explain it in the "
             "prompt, or take a model that can write JSON",
             details={"model_id": model_id, "attempts": attempts, "problem": problem},
