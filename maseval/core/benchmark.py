@@ -53,6 +53,13 @@ class Benchmark(ABC):
     example because the API key is invalid, with a ``RunStoppedError``.
     """
 
+    evaluators_need_environment: bool = True
+    """Whether finished repetitions are evaluated again with a fresh environment.
+
+    If evaluators judge by traces, task and answer alone, set it to False: ``setup_evaluators`` then
+    gets None as the environment, and saved reports can be judged where it cannot be set up.
+    """
+
     def __init__(
         self,
         callbacks: Iterable[BenchmarkCallback] | None = None,
@@ -281,9 +288,10 @@ class Benchmark(ABC):
     ) -> list[Report]:
         """Evaluate finished repetitions again without running any agent; returns new reports.
 
-        ``tasks`` defaults to those of the last run. Evaluators are set up with a fresh environment,
-        no agents and no user, and see the traces and the final answer of the report. Reports of
-        repetitions that failed before evaluation are returned unchanged.
+        ``tasks`` defaults to those of the last run. Evaluators are set up with a fresh environment
+        (none, unless ``evaluators_need_environment``), no agents and no user, and see the traces
+        and the final answer of the report. Reports of repetitions that failed before evaluation
+        are returned unchanged.
         """
         queue = self.tasks if tasks is None else task_queue(tasks)
         agent_data_of = agent_data_for(queue, self._or_default(agent_data))

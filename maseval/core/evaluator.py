@@ -13,10 +13,15 @@ class Evaluator(ABC):
     """Evaluates one finished repetition from its traces and the agent's final answer.
 
     An evaluator that cannot decide should raise: the report then says that the evaluation failed,
-    instead of counting it against the agent.
+    instead of counting it against the agent. One that judges by the traces alone needs no
+    environment (``Benchmark.evaluators_need_environment``).
     """
 
-    def __init__(self, task: Task, environment: Environment, user: User | None = None) -> None:
+    environment: Any
+
+    def __init__(
+        self, task: Task, environment: Environment | None, user: User | None = None
+    ) -> None:
         self.task = task
         self.environment = environment
         self.user = user

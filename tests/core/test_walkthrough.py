@@ -6,6 +6,7 @@ from maseval import AgentError, Usage
 from maseval.core.callbacks import FileResultLogger, read_reports
 from maseval.core.context import TaskContext
 from maseval.core.exceptions import ConfigurationError, HookResultError
+from maseval.runs import RunFolder, run_into, task_ids
 from tests.core.engine.test_participants import Seeded
 from tests.core.worlds import Customer, Judge, Shop, Worker, World, answer, failing, only, tasks
 
@@ -158,6 +159,37 @@ def test_evaluators_are_set_up_with_the_agent_data_of_their_task():
     Reading(agent_data={"judge": "default"}).rescore(reports, tasks("a"), {"judge": "given"})
 
     assert seen == [{"judge": "default"}, {"judge": "given"}]
+
+
+class Ruined(Shop):
+    """A shop that cannot be set up any more, and a judge who does not look at it."""
+
+    evaluators_need_environment = False
+
+    def setup_environment(self, agent_data, task):
+        raise AssertionError("no environment may be set up")
+
+    def setup_evaluators(self, environment, task, agents, user, seed_generator=None):
+        assert (environment, agents, user) == (None, [], None)
+        return [Strict(task, environment)]
+
+
+def test_evaluators_that_need_no_environment_judge_where_there_is_none(tmp_path):
+    before = Shop().run(tasks("a"))
+
+    (after,) = Ruined().rescore(before, tasks("a"))
+
+    assert (after["status"], after["eval"][0]["passed"]) == ("success", False)
+
+
+def test_a_run_folder_evaluates_again_without_an_environment_either(tmp_path):
+    broken, plan = Shop(evaluate=failing(ValueError("no verdict"))), task_ids(tasks("a"))
+    with RunFolder.open(tmp_path / "run", {"tasks": plan, "trials": 1}) as folder:
+        run_into(folder, broken, tasks("a"))
+        run_into(folder, Ruined(), tasks("a"))
+
+    [report] = RunFolder.read(tmp_path / "run").reports()
+    assert (report["status"], report["eval"][0]["passed"]) == ("success", False)
 
 
 def test_what_a_judge_costs_counts_again():

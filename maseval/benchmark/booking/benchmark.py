@@ -124,6 +124,8 @@ class BookingEvaluator(Evaluator):
 class BookingBenchmark(Benchmark):
     """Agent data: ``slip_rate``, how often the clerk is careless; ``delay_seconds`` per answer."""
 
+    evaluators_need_environment = False
+
     def setup_environment(
         self, agent_data: dict[str, Any], task: Task, seed_generator: SeedGenerator
     ) -> MeetingRooms:

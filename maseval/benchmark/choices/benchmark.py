@@ -125,6 +125,8 @@ class ChoicesBenchmark(Benchmark):
     or model, such as ``device``. With a seed, each repetition shows the choices in another order.
     """
 
+    evaluators_need_environment = False
+
     def setup_environment(
         self, agent_data: dict[str, Any], task: Task, seed_generator: SeedGenerator
     ) -> Sheet:

@@ -45,6 +45,8 @@ class MACSBenchmark(Benchmark):
         model_options: For the provider of every model, such as a ``base_url``.
     """
 
+    evaluators_need_environment = False
+
     def __init__(
         self,
         callbacks: Iterable[BenchmarkCallback] | None = None,

@@ -29,6 +29,8 @@ class BenchmarkHooks(Protocol):
     Setup hooks may be written with or without ``seed_generator``, so they are looked up by name.
     """
 
+    @property
+    def evaluators_need_environment(self) -> bool: ...
     def for_worker(self) -> "BenchmarkHooks": ...
     def worker_note(self, report: Report) -> object: ...
     def take_worker_note(self, report: Report, note: Any) -> None: ...
@@ -109,7 +111,7 @@ class SetupHooks:
                 )
 
     def evaluators(
-        self, environment: Environment, agents: Sequence[AgentAdapter], user: User | None
+        self, environment: Environment | None, agents: Sequence[AgentAdapter], user: User | None
     ) -> Sequence[Evaluator]:
         evaluators: Sequence[Evaluator]
         evaluators = self._call("setup_evaluators", environment, self.task, agents, user)
@@ -128,8 +130,12 @@ class SetupHooks:
         return Participants(environment, user, agents, by_name, evaluators)
 
     def evaluators_alone(self) -> Sequence[Evaluator]:
-        """Set up evaluators of a finished repetition: a fresh environment, no agents, no user."""
-        return self.evaluators(self.environment(), [], None)
+        """Set up evaluators of a finished repetition: no agents, no user, and a fresh environment.
+
+        Benchmarks whose evaluators need no environment get none.
+        """
+        needed = self.benchmark.evaluators_need_environment
+        return self.evaluators(self.environment() if needed else None, [], None)
 
     def _call(self, hook: str, *args: object) -> Any:
         function = getattr(self.benchmark, hook)

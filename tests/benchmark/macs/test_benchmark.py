@@ -156,6 +156,7 @@ def test_the_fifth_message_of_the_user_is_never_answered():
 def test_a_finished_run_can_be_judged_again_without_running_it():
     report, benchmark = played()
     benchmark.script = {**SCRIPT, "evaluator_system_gsr": [verdict("FALSE")]}
+    benchmark.tasks[0].environment_data.pop("model_id")  # nobody plays the tools any more
     (again,) = benchmark.rescore([report], agent_data={**TEAM, "model_id": "play/part"})
     assert again["eval"][0]["system_gsr"] == 0.0
     assert again["eval"][0]["user_gsr"] == 1.0
