@@ -24,7 +24,7 @@ from maseval.app.results.task_names import TaskName
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.lazy import find_entry_points
 from maseval.core.outcome import RecordedReport, SimulationLine, TaskKey
-from maseval.core.recorded import mapping
+from maseval.core.recorded import entries, mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.index import TaskFindings
@@ -146,18 +146,16 @@ class BenchmarkSupport:
         """Return which rules of the policy a simulation broke; None if there are no such rules."""
         return None
 
-    def compliance(self, folder: Recording, on_progress: OnProgress | None) -> RunCompliance | None:
+    def compliance(self, folder: Recording) -> RunCompliance | None:
         """Return the policy check of every simulation, or None if this benchmark has none."""
         if type(self).policy_check is BenchmarkSupport.policy_check:
             return None
         lines, found = [], {}
-        for number, report in enumerate(folder.reports(), 1):
+        for report in folder.reports():
             lines.append(RecordedReport(report).line)
             check = self.policy_check(report)
             if check is not None:
                 found[Simulation.of(report)] = check
-            if on_progress is not None:
-                on_progress(number, len(folder.recorded))
         return run_compliance(lines, folder.planned, found) if found else None
 
     def timeline(self, report: Report) -> WorldTimeline | None:
@@ -254,6 +252,23 @@ class BenchmarkSupport:
     def other_data(self, folder: RunFolder) -> list[str]:
         """Return the differences between the data here and the data that a run was made with."""
         return []
+
+
+def complete_report(
+    report: Report, title: str | None, diagnosis: Diagnosis | None, policy: PolicyCheck | None
+) -> dict[str, object]:
+    """Return a report with all that pages show of it beside the record: labels and reasons."""
+    shown: dict[str, object] = {**report, "title": title}
+    form = {} if diagnosis is None else diagnosis.for_page()
+    labels = [] if diagnosis is None else [diagnosis.name]
+    if policy is not None:
+        labels.append(policy.name)
+        if lines := policy.lines():
+            section = {"title": policy.name.capitalize(), "lines": lines}
+            form["sections"] = [*entries(form.get("sections")), section]
+    if labels:
+        shown["labels"] = labels
+    return {**shown, "explanation": form} if form else shown
 
 
 def begin_check(folder: Recording) -> RunCheck | None:

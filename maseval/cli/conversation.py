@@ -54,6 +54,11 @@ def print_verdict(view: "SimulationView", console: Console) -> None:
     if view.diagnosis:
         console.rule("explanation")
         print_sections(view.diagnosis.sections(), console)
+    if view.policy:
+        console.rule(view.policy.name)
+        for line in view.policy.lines():
+            console.print(inert(line), highlight=False, soft_wrap=True)
+    if view.diagnosis or view.policy:
         console.rule()
     print_unexplained(view.unexplained, console)
     _print_outcome(view, console)

@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from maseval.app.results.clean import CleanScore
 from maseval.app.results.counting import ConventionScore, conventions_in_words
 from maseval.app.results.recording import human_sides
 from maseval.app.results.results import DomainScore, RunResult, RunSummary
@@ -132,6 +133,27 @@ def stacked_estimate(value: Estimate | None) -> str:
     if value is None or value.value is None:
         return ""
     return f"{value.value:.1%}\n[dim]{100 * value.low:.1f}-{100 * value.high:.1f}[/dim]"
+
+
+def print_clean_scores(scores: Sequence[CleanScore], console: Console) -> None:
+    """Print pass^k with clean pass^k below it, and what they count."""
+    ks = some_k(sorted(next(iter(scores)).pass_hat))
+    table = Table()
+    table.add_column("domain")
+    table.add_column("counted")
+    for k in ks:
+        table.add_column(f"k = {k}", justify="right", no_wrap=True)
+    for score in scores:
+        rows = {"pass^k, the official number": score.pass_hat, "clean pass^k": score.clean}
+        if score.untold_passes:
+            rows["clean pass^k, if all that cannot be told is broken"] = score.surely_clean
+        for number, (name, values) in enumerate(rows.items()):
+            shown = (estimate(values.get(k)) for k in ks)
+            table.add_row("" if number else inert(score.name), name, *shown)
+        table.add_section()
+    console.print(table)
+    for score in scores:
+        console.print(f"{inert(score.name)}: {score.counts}", highlight=False)
 
 
 def _counts(score: DomainScore, between: str = " ") -> str:

@@ -29,6 +29,7 @@ from maseval.cli.results import (
     MARKS,
     consumption_of,
     first_fitting,
+    print_clean_scores,
     print_conventions,
     print_errors,
     print_human,
@@ -45,6 +46,7 @@ from maseval.runs import Annotations
 from maseval.stats.failure_labels import LabelSummary, PassHatK
 
 if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.app.results.clean import RunCompliance
     from maseval.app.results.show import RunView
     from maseval.runs.live import WorkerHistory
     from maseval.runs.verdict_check import VerdictCheck
@@ -57,6 +59,7 @@ EXAMPLES = examples(
     ("maseval show last --failed --label 'wrong arguments'", "what failed for this reason"),
 )
 
+_MOST_RULES = 5
 
 _ChosenDomain = Annotated[
     str | None,
@@ -135,7 +138,19 @@ def _print_run(view: "RunView", console: Console) -> None:
     print_errors(view.lines, console)
     if view.labels is not None:
         print_labels(view.labels, console)
+    if view.compliance is not None:
+        _print_compliance(view.compliance, console)
     print_unexplained(view.unexplained, console)
+
+
+def _print_compliance(found: "RunCompliance", console: Console) -> None:
+    """Print the number of clean passes, and the rules that were broken most often in passes."""
+    console.print("\n[bold]Was the policy kept?[/bold] Checked by rules:", highlight=False)
+    print_clean_scores(found.scores, console)
+    broken = [each for each in found.rules if each.what == "broken" and each.passes]
+    for each in sorted(broken, key=lambda each: -each.passes)[:_MOST_RULES]:
+        console.print(f"  {each.passes:>5}  {inert(each.rule)}", highlight=False)
+    console.print("`maseval tau2 comply RUN` shows each breach.")
 
 
 def print_check(check: "VerdictCheck | None", console: Console) -> None:

@@ -86,7 +86,7 @@ class RunExaminer:
 
 
 def _label(run: ViewedRun) -> None:
-    waiting = run.failures_without_labels()[:_MOST_LABELS]
+    waiting = run.without_labels()[:_MOST_LABELS]
     found: Labels = {}
     began, took_long = time.monotonic(), False
     for at in waiting:
@@ -97,6 +97,8 @@ def _label(run: ViewedRun) -> None:
             time.sleep(spent)
             found, began, took_long = {}, time.monotonic(), True
     run.learn(found)
+    if waiting:
+        run.summarise_labels()
     if took_long:  # else they are found again sooner than anybody notices
         run.keep_labels()
 

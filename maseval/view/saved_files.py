@@ -30,8 +30,8 @@ _SHARED = frozenset({"key", "note", "facts", "labels"})
 
 
 LABELS_FILE = "view-labels.json"
-# Also another one when failures are labelled by other rules.
-_LABELS_FORMAT = 1
+# Another one also when simulations are labelled by other rules.
+_LABELS_FORMAT = 2
 
 Labels = dict[int, tuple[str, ...]]
 """What a simulation is labelled with, by the place of its report."""

@@ -308,11 +308,11 @@ class ViewedRun:
         """The number of reports whose labels are known, with those whose verdicts do not hold."""
         return len(self._labels) + sum(map(bool, [*self._checked.values()]))
 
-    def failures_without_labels(self) -> list[int]:
-        """Return the places of failures whose labels are not known."""
-        known = self._labels
-        failed = (entry for entry in self.entries() if entry.outcome in ("fail", "error"))
-        return [entry.at for entry in failed if entry.at not in known]
+    def without_labels(self) -> list[int]:
+        """Return the places of reports whose labels are not known, those of failures first."""
+        open_ones = [entry for entry in self.entries() if entry.at not in self._labels]
+        ranked = sorted(open_ones, key=lambda entry: entry.outcome not in ("fail", "error"))
+        return [entry.at for entry in ranked]
 
     def labels_of(self, at: int) -> tuple[str, ...]:
         """Return the labels of a report; what is not known is found, which takes a moment."""
@@ -325,6 +325,11 @@ class ViewedRun:
             if labels.items() - self._labels.items():
                 self._labels = {**self._labels, **labels}
                 self._known = self._tasks = None
+
+    def summarise_labels(self) -> None:
+        """Have the numbers that go by labels made anew, now that all labels are known."""
+        with self._lock:
+            self._overview = None
 
     def keep_labels(self) -> None:
         """Remember the labels for the next start."""

@@ -50,28 +50,29 @@ def labels_once_known(client, number):
     return [row["labels"] for row in found["simulations"]]
 
 
-def test_all_failures_of_an_opened_run_get_their_labels(run):
+def test_all_simulations_of_an_opened_run_get_their_labels(run):
     reader = Labelling()
     client = viewer(run.parent, reader=reader)
 
-    assert labels_once_known(client, 2) == [[], *2 * [["agent: wrong arguments"]]]
-    assert sorted(reader.asked) == ["b", "c"]
-    assert client.get("/api/run/live", params={"run": "run"}).json()["labelled"] == 2
+    assert labels_once_known(client, 3) == [[], *2 * [["agent: wrong arguments"]]]
+    assert sorted(reader.asked) == ["a", "b", "c"]
+    assert reader.asked[-1] == "a"  # it passed, and can wait
+    assert client.get("/api/run/live", params={"run": "run"}).json()["labelled"] == 3
 
 
 def test_labels_that_took_long_are_kept_beside_the_log(run, monkeypatch):
     monkeypatch.setattr(labelling, "_GATHERED", 0.0)
-    labels_once_known(viewer(run.parent, reader=Labelling()), 2)
+    labels_once_known(viewer(run.parent, reader=Labelling()), 3)
     assert (run / LABELS_FILE).exists()
 
     reader = Labelling()
-    labels_once_known(viewer(run.parent, reader=reader), 2)
+    labels_once_known(viewer(run.parent, reader=reader), 3)
 
     assert reader.asked == []
 
 
 def test_labels_that_were_found_at_once_leave_nothing_behind(run):
-    labels_once_known(viewer(run.parent, reader=Labelling()), 2)
+    labels_once_known(viewer(run.parent, reader=Labelling()), 3)
 
     assert not (run / LABELS_FILE).exists()
 

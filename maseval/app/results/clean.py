@@ -26,6 +26,13 @@ MEANINGS: Mapping[What, str] = {
     "rule failed": "not checked, because the rule failed",
 }
 
+LABELS: Mapping[bool | None, str] = {
+    True: "policy: kept",
+    False: "policy: broken",
+    None: "policy: cannot be told",
+}
+CLEAN = "clean passes: no breach of the policy found"
+SURELY_CLEAN = "clean passes, if all that cannot be told is broken"
 _LONGEST_CALL = 120
 
 
@@ -67,11 +74,9 @@ class PolicyCheck:
         return [*filter(None, [self.obstacle]), *map(str, ranked)]
 
     @property
-    def title(self) -> str:
-        """The result in a few words."""
-        if self.clean is None:
-            return "Policy: cannot be told"
-        return "Policy: kept" if self.clean else "Policy: broken"
+    def name(self) -> str:
+        """The result in short, by which simulations can be filtered."""
+        return LABELS[self.clean]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as JSON values."""
@@ -117,6 +122,33 @@ class CleanScore:
         """How many of the passes are clean, in words."""
         told = f"passed {self.passed}: clean {self.clean_passes}, broken {self.broken_passes}"
         return f"{told}, cannot be told {self.untold_passes}" if self.untold_passes else told
+
+
+def clean_rows(scores: Sequence[CleanScore], tasks: int, planned: int) -> list[dict[str, Any]]:
+    """Return the rows of clean passes over all domains, in the form of the HTML report."""
+    overall = scores[-1]
+    rows = {CLEAN: overall.clean}
+    if overall.untold_passes:
+        rows[SURELY_CLEAN] = overall.surely_clean
+    return [
+        {
+            "name": name,
+            "tasks": tasks,
+            "simulations": planned,
+            **{
+                f"pass^{k}": each.in_brief() for k, each in values.items() if each.value is not None
+            },
+        }
+        for name, values in rows.items()
+    ]
+
+
+def clean_note(scores: Sequence[CleanScore]) -> str:
+    """Explain these rows."""
+    return (
+        f"Policy, checked by rules: {scores[-1].counts}. Clean passes stand beside the official "
+        "number and never replace it."
+    )
 
 
 @dataclass(frozen=True)
@@ -183,6 +215,23 @@ def run_compliance(
             )
         )
     return RunCompliance(found, scores, _count_rules(found, passes))
+
+
+def scores_by_label(
+    lines: Sequence[tuple[SimulationLine, Sequence[str]]], planned: Iterable[Simulation]
+) -> Sequence[CleanScore]:
+    """Count clean passes by the labels of simulations; empty until every pass has been checked."""
+    known = {label: clean for clean, label in LABELS.items()}
+    found = {
+        Simulation(*line[:3]): PolicyCheck(known[label])
+        for line, labels in lines
+        for label in labels
+        if label in known
+    }
+    passes = [Simulation(*line[:3]) for line, _ in lines if line.passed]
+    if not passes or not all(one in found for one in passes):
+        return ()
+    return run_compliance([line for line, _ in lines], planned, found).scores
 
 
 def clean_outcome(outcome: Outcome, clean: bool | None, *, untold: bool = True) -> Outcome:

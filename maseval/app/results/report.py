@@ -9,9 +9,11 @@ from maseval.app.benchmarks import (
     OnProgress,
     RunDiagnosis,
     check_verdicts,
+    complete_report,
     support_for,
 )
 from maseval.app.comparing.compare import compare, comparison_plots, for_report, tasks_for_report
+from maseval.app.results.clean import RunCompliance, clean_note, clean_rows
 from maseval.app.results.counting import report_notes, report_rows
 from maseval.app.results.finding import holds_reports, open_recording, warn_of_damage
 from maseval.app.results.plots import drawings
@@ -27,6 +29,7 @@ from maseval.app.results.results import run_summary
 from maseval.core.callbacks import read_reports
 from maseval.core.exceptions import NotRunError
 from maseval.core.outcome import RecordedReport, TaskKey
+from maseval.core.recorded import entries
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.report import write_report
 from maseval.runs import Simulation
@@ -100,7 +103,8 @@ def _facts(sources: Sequence["_Source"]) -> Iterator[tuple[str, str]]:
 class _Source(NamedTuple):
     """A run, the diagnosis of its failures if there is one, and its name if there are two.
 
-    ``check`` compares its recorded verdicts with recomputed ones.
+    ``check`` compares its recorded verdicts with recomputed ones, and ``compliance`` says which
+    simulations kept the policy.
     """
 
     folder: Recording
@@ -108,6 +112,7 @@ class _Source(NamedTuple):
     unexplained: str | None
     name: str | None = None
     check: VerdictCheck | None = None
+    compliance: RunCompliance | None = None
 
 
 def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) -> _Source:
@@ -117,8 +122,12 @@ def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) 
         )
     support = support_for(folder)
     unexplained = support.explanation_obstacle(folder) if explain else None
-    found = support.run_diagnosis(folder, on_progress) if explain and not unexplained else None
-    return _Source(folder, found, unexplained, check=check_verdicts(folder))
+    found = compliance = None
+    if explain and not unexplained:
+        found = support.run_diagnosis(folder, on_progress)
+        compliance = support.compliance(folder)
+    check = check_verdicts(folder)
+    return _Source(folder, found, unexplained, check=check, compliance=compliance)
 
 
 def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
@@ -132,6 +141,12 @@ def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
     if found is not None:
         summary["rows"] += report_rows(found.labels)
         summary["notes"] += report_notes(found.labels)
+    if source.compliance is not None:
+        scores = source.compliance.scores
+        summary["rows"] += clean_rows(
+            scores, len({one[:2] for one in folder.planned}), len(folder.planned)
+        )
+        summary["notes"].append(clean_note(scores))
     labels = None if found is None else found.labels
     return summary, list(drawings(folder, labels, lines).values())
 
@@ -144,17 +159,14 @@ def _page_reports(source: _Source) -> Iterator[Mapping[str, object]]:
         key = RecordedReport(each).task
         if key not in titles:
             titles[key] = support.task_title(each)
-        shown: dict[str, object] = {**each, "title": titles[key]}
+        one = Simulation.of(each)
+        diagnosis = source.found.found.get(one) if source.found else None
+        policy = source.compliance.found.get(one) if source.compliance else None
+        shown = complete_report(each, titles[key], diagnosis, policy)
         if source.name is not None:
             shown["run"] = source.name
-        diagnosis = source.found.found.get(Simulation.of(each)) if source.found else None
-        labels = [] if diagnosis is None else [diagnosis.name]
-        if source.check and Simulation.of(each) in source.check.differing:
-            labels.append(UNCONFIRMED)
-        if labels:
-            shown["labels"] = labels
-        if diagnosis is not None:
-            shown["explanation"] = diagnosis.for_page()
+        if source.check and one in source.check.differing:
+            shown["labels"] = [*entries(shown.get("labels")), UNCONFIRMED]
         yield shown
 
 

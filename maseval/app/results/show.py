@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Unpack
 
 from maseval.app.benchmarks import Diagnosis, OnProgress, begin_check, support_for
+from maseval.app.results.clean import PolicyCheck, RunCompliance
 from maseval.app.results.finding import (
     UnknownSimulationError,
     open_recording,
@@ -37,7 +38,8 @@ class RunView:
     ``labels`` counts who failed, and ``label_of`` names it for each simulation, if that was asked
     for and the benchmark can say; ``unexplained`` is why it cannot. ``chosen`` are the lines that
     were asked for, all of them by default. ``workers`` tells of processes on other machines.
-    ``check`` compares the recorded verdicts with recomputed ones, if the benchmark can do that.
+    ``check`` compares the recorded verdicts with recomputed ones, and ``compliance`` says which
+    simulations kept the policy, if the benchmark can do that.
     """
 
     folder: Recording
@@ -51,6 +53,7 @@ class RunView:
     unreadable_annotations: str | None = None
     workers: WorkerHistory = field(default_factory=WorkerHistory)
     check: VerdictCheck | None = None
+    compliance: RunCompliance | None = None
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,9 @@ class SimulationView:
     """One simulation: the conversation, the changes it made, and the reasons of its verdict.
 
     ``messages``, ``verdicts`` and ``changes`` have the form that the HTML report shows. ``trials``
-    are all recorded trials of the same task. ``diagnosis`` says who failed, and why; ``title`` is
-    what the task is about. ``misstatement`` says how the recorded verdict differs from the
-    recomputed one, if it does.
+    are all recorded trials of the same task. ``diagnosis`` says who failed, and why, and ``policy``
+    which of its rules were broken; ``title`` is what the task is about. ``misstatement`` says how
+    the recorded verdict differs from the recomputed one, if it does.
     """
 
     line: SimulationLine
@@ -74,6 +77,7 @@ class SimulationView:
     diagnosis: Diagnosis | None = None
     unexplained: str | None = None
     misstatement: str | None = None
+    policy: PolicyCheck | None = None
 
 
 def show(
@@ -148,9 +152,10 @@ def _run_view(
             f"{folder.path} has no domain {wanted.domain!r}; it has {domains}"
         )
     unexplained = support.explanation_obstacle(folder) if explain else None
-    found = None
+    found = compliance = None
     if explain and lines and unexplained is None:
         found = support.run_diagnosis(folder, on_progress)
+        compliance = support.compliance(folder)
     named = {} if found is None else {one: each.name for one, each in found.found.items() if each}
     return RunView(
         folder,
@@ -165,6 +170,7 @@ def _run_view(
         *annotations_or_problem(folder.path),
         WorkerHistory.of(folder.path),
         check,
+        compliance,
     )
 
 
@@ -198,6 +204,7 @@ def _simulation_view(
         error=report["error"],
         title=support.task_title(report),
         diagnosis=support.diagnosis(report) if explain and unexplained is None else None,
+        policy=support.policy_check(report) if explain and unexplained is None else None,
         unexplained=unexplained,
         misstatement=None if checking is None else checking.add(report),
     )

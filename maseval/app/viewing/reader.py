@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from maseval.app.benchmarks import all_support, support_for
+from maseval.app.benchmarks import all_support, complete_report, support_for
+from maseval.app.results.clean import clean_note, clean_rows, scores_by_label
 from maseval.app.results.plots import drawings
 from maseval.app.results.recording import notes_on, origin_in_words
 from maseval.app.results.results import run_summary
@@ -47,6 +48,10 @@ class BenchmarkReader(RunReader):
             *summary["notes"],
             *([f"Note: {unexplained}"] if unexplained else []),
         ]
+        if clean := scores_by_label([(_line(each), each.labels) for each in known], run.planned):
+            tasks = len({one[:2] for one in run.planned})
+            summary["rows"] += clean_rows(clean, tasks, len(run.planned))
+            summary["notes"].append(clean_note(clean))
         config = run.config.values
         facts = [("Command", config.get("command")), ("Origin", origin_in_words(config))]
         return Overview(
@@ -64,12 +69,10 @@ class BenchmarkReader(RunReader):
         return support_for(run).task_title(cast(Report, report))
 
     def complete_report(self, run: Recording, report: Report) -> Shape:
-        support = support_for(run)
-        shown: dict[str, object] = {**report, "title": support.task_title(report)}
-        diagnosis = None if support.explanation_obstacle(run) else support.diagnosis(report)
-        if diagnosis is not None:
-            shown |= {"labels": [diagnosis.name], "explanation": diagnosis.for_page()}
-        return shown
+        support, diagnosis, policy = support_for(run), None, None
+        if not support.explanation_obstacle(run):
+            diagnosis, policy = support.diagnosis(report), support.policy_check(report)
+        return complete_report(report, support.task_title(report), diagnosis, policy)
 
 
 def _line(entry: Entry) -> SimulationLine:

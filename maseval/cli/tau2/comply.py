@@ -1,6 +1,5 @@
 """``maseval tau2 comply``."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
@@ -15,12 +14,12 @@ from maseval.cli.completion import quietly
 from maseval.cli.console import counting, here, inert, print_json, stderr, stdout
 from maseval.cli.groups import examples
 from maseval.cli.options import AsJson, with_scoring_options
-from maseval.cli.results import estimate, some_k
+from maseval.cli.results import print_clean_scores
 from maseval.cli.show import print_check
 from maseval.core.scoring_options import ScoringKeywords
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.app.results.clean import CleanScore, RunCompliance
+    from maseval.app.results.clean import RunCompliance
     from maseval.benchmark.tau2.app.results.comply import CompliedRun, RuleBook
 
 EXAMPLES = examples(
@@ -98,27 +97,6 @@ def _print_run(run: "CompliedRun", console: Console, *, every: bool) -> None:
     _print_findings(run.compliance, console, every=every)
 
 
-def print_clean_scores(scores: Sequence["CleanScore"], console: Console) -> None:
-    """Print pass^k with clean pass^k below it, and what they count."""
-    ks = some_k(sorted(next(iter(scores)).pass_hat))
-    table = Table()
-    table.add_column("domain")
-    table.add_column("counted")
-    for k in ks:
-        table.add_column(f"k = {k}", justify="right", no_wrap=True)
-    for score in scores:
-        rows = {"pass^k, the official number": score.pass_hat, "clean pass^k": score.clean}
-        if score.untold_passes:
-            rows["clean pass^k, if all that cannot be told is broken"] = score.surely_clean
-        for number, (name, values) in enumerate(rows.items()):
-            shown = (estimate(values.get(k)) for k in ks)
-            table.add_row("" if number else inert(score.name), name, *shown)
-        table.add_section()
-    console.print(table)
-    for score in scores:
-        console.print(f"{inert(score.name)}: {score.counts}", highlight=False)
-
-
 def _print_counts(found: "RunCompliance", console: Console) -> None:
     if not found.rules:
         console.print("No rule found anything.")
@@ -138,7 +116,7 @@ def _print_findings(found: "RunCompliance", console: Console, *, every: bool) ->
     ]
     for one, check in shown if every else shown[:_SHOWN]:
         name = f"{TaskName(one.domain, one.task_id)}, trial {one.trial}"
-        console.print(f"[bold]{inert(name)}[/bold]: {check.title}", highlight=False)
+        console.print(f"[bold]{inert(name)}[/bold]: {check.name}", highlight=False)
         lines = check.lines() if every else [str(e) for e in check.findings if e.what == "broken"]
         for line in lines:
             console.print(f"  {inert(line)}", highlight=False, soft_wrap=True)

@@ -1,7 +1,7 @@
 """``maseval tau2 comply``: which rules of the policy recorded conversations broke."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -19,7 +19,8 @@ from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.rules import Kind, Rule
 from maseval.benchmark.tau2.explain.explanation import render_call
-from maseval.benchmark.tau2.results import Omitted
+from maseval.benchmark.tau2.rescoring.record import RecordItem
+from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.core.exceptions import MASEvalError
 from maseval.core.report import Report
@@ -112,17 +113,18 @@ def check_report(report: Report) -> PolicyCheck | None:
     if isinstance(found, Omitted):
         return None
     recorded, parsed = found
-    if not parsed.world.rules:
+    return check_simulation(recorded, parsed.world, parsed.judged_by)
+
+
+def check_simulation(
+    recorded: RecordedSimulation | RecordItem, domain: Domain, task: Mapping[str, object] | None
+) -> PolicyCheck | None:
+    """Check a simulation by the rules of its domain; None if it has none."""
+    if not domain.rules:
         return None
+    solo, version = recorded.solo, recorded.version
     try:
-        case = open_case(
-            recorded.simulation,
-            parsed.world,
-            parsed.judged_by,
-            solo=recorded.solo,
-            version=recorded.version,
-            graded=True,
-        )
+        case = open_case(recorded.simulation, domain, task, solo=solo, version=version, graded=True)
     except UnknownTaskError as error:
         return PolicyCheck(None, obstacle=str(error))
     return policy_check(check_case(case))

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from maseval.app.benchmarks import Diagnosis, Section
+from maseval.app.results.clean import PolicyCheck
 from maseval.app.results.finding import trial_numbered, trials_named
 from maseval.app.results.recording import line_of
+from maseval.benchmark.tau2.app.results.comply import check_simulation
 from maseval.benchmark.tau2.app.results.sources import (
     SimulationSource,
     open_source,
@@ -50,7 +52,7 @@ class Explained:
     """A simulation, the reasons for its verdict, and the label of its failure, if it failed.
 
     ``causes`` say why its record is not what was recomputed, and ``marks`` by which task it was
-    judged if not by the benchmark's own.
+    judged if not by the benchmark's own. ``policy`` says which rules of the policy it broke.
     """
 
     path: Path
@@ -59,12 +61,15 @@ class Explained:
     label: Label | None
     causes: tuple[Cause, ...] = ()
     marks: tuple[str, ...] = ()
+    policy: PolicyCheck | None = None
 
     def sections(self) -> list[Section]:
         """Return the explanation in words, the faults of the record first."""
         faults = [Section("What is wrong with the record", list(map(str, self.causes)))]
         marks = [Section(mark) for mark in self.marks]
         words = sections_of(self.label, self.explanation)
+        if self.policy is not None:
+            words.append(Section(self.policy.name.capitalize(), self.policy.lines()))
         return [*(faults if self.causes else ()), *marks, *words]
 
     def to_dict(self) -> dict[str, object]:
@@ -76,6 +81,7 @@ class Explained:
             "marks": list(self.marks),
             "label": None if self.label is None else self.label.to_dict(),
             "explanation": self.explanation.to_dict(),
+            "policy": None if self.policy is None else self.policy.to_dict(),
         }
 
 
@@ -102,7 +108,8 @@ def explain(
         return _explain_in_file(source, task, trial, options)
     chosen, recorded, rules = _choose_trial(source.folder, task, trial)
     explanation, label = _explain(chosen, recorded, rules)
-    return Explained(source.path, chosen, explanation, label)
+    policy = check_simulation(recorded, rules, None)
+    return Explained(source.path, chosen, explanation, label, policy=policy)
 
 
 def _explain(
@@ -178,8 +185,9 @@ def _explain_in_file(
     if one.item.problem is not None:
         raise NothingToExplainError(f"{simulation} cannot be explained: it is {one.item.problem}")
     explanation, label = _explain(simulation, one.item, one.item.domain, one.task)
+    policy = check_simulation(one.item, one.item.domain, one.task)
     marks = tuple(options.marks)
-    return Explained(source.path, simulation, explanation, label, one.causes, marks)
+    return Explained(source.path, simulation, explanation, label, one.causes, marks, policy)
 
 
 class _FileTrial(NamedTuple):
