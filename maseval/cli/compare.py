@@ -12,9 +12,10 @@ from maseval import commands
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED, WRONG_USE
 from maseval.cli.completion import quietly
-from maseval.cli.console import counting, inert, money, print_json, stderr, stdout
+from maseval.cli.console import counting, inert, print_json, stderr, stdout
 from maseval.cli.groups import examples
 from maseval.cli.options import AsJson, RunOrResultsFile, with_scoring_options
+from maseval.core.figures import between, in_percent, in_points, money, p_is, p_value, percent
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.words import count_of
 
@@ -89,17 +90,17 @@ def _print_comparison(found: "RunComparison", console: Console) -> None:
 def headline(main: "Difference", first: str, second: str, level: float = 0.05) -> str:
     """Say in words which run is better, by how much, and whether that may be chance."""
     if not main.difference:
-        return f"{second} and {first} are equally good: {main.name} {main.first:.1%}"
-    size, span = 100 * abs(main.difference), main.interval
+        return f"{second} and {first} are equally good: {main.name} {percent(main.first)}"
+    size, span = in_percent(abs(main.difference), 0), main.interval
     reach = ""
     if span is not None and span.low * span.high > 0:
-        near, far = sorted((100 * abs(span.low), 100 * abs(span.high)))
-        reach = f" ({near:.0f} to {far:.0f})"
+        near, far = sorted((abs(span.low), abs(span.high)))
+        reach = f" ({in_percent(near, 0)} to {in_percent(far, 0)})"
     elif span is not None:
-        reach = f" ({-100 * span.low:.0f} worse to {100 * span.high:.0f} better)"
+        reach = f" ({in_percent(-span.low, 0)} worse to {in_percent(span.high, 0)} better)"
     sure = "sure" if main.test.p_value <= level else "this may be chance"
     which = "better" if main.difference > 0 else "worse"
-    return f"{second} is {size:.0f} points {which} than {first}{reach}: {sure}"
+    return f"{second} is {size} points {which} than {first}{reach}: {sure}"
 
 
 def _print_two(found: "Comparison", console: Console) -> None:
@@ -108,8 +109,8 @@ def _print_two(found: "Comparison", console: Console) -> None:
     main, (first, second) = found.main, found.names
     console.print(
         f"{main.name}: {inert(second)} \u2212 {inert(first)} = "
-        f"[bold]{points(main.difference)}[/bold]{_interval(main)} percentage points, "
-        f"p = {main.test.p_value:.3g}",
+        f"[bold]{in_points(main.difference)}[/bold]{_interval(main)} percentage points, "
+        f"{p_is(main.test.p_value)}",
         highlight=False,
     )
     console.print(
@@ -118,7 +119,7 @@ def _print_two(found: "Comparison", console: Console) -> None:
     )
     if main.detectable is not None:
         console.print(
-            f"  a true difference of {100 * main.detectable:.1f} points would be found in 4 of 5 "
+            f"  a true difference of {in_percent(main.detectable)} points would be found in 4 of 5 "
             "cases by runs like these",
             highlight=False,
         )
@@ -140,9 +141,9 @@ def _differences(found: "Comparison") -> Table:
         table.add_row(
             inert(f"{each.group or 'all'} {each.name}"),
             str(each.tasks),
-            f"{each.first:.1%}",
-            f"{each.second:.1%}",
-            f"{points(each.difference)}[dim]{_interval(each)}[/dim]",
+            percent(each.first),
+            percent(each.second),
+            f"{in_points(each.difference)}[dim]{_interval(each)}[/dim]",
             p_value(each.test.p_value),
             style="bold" if each == found.main else None,
             end_section=last,
@@ -150,19 +151,9 @@ def _differences(found: "Comparison") -> Table:
     return table
 
 
-def p_value(value: float) -> str:
-    """Format with three digits; smaller values are not printed as zero."""
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def points(difference: float) -> str:
-    """Format a difference of two shares in percentage points, with its sign."""
-    return f"{100 * difference:+.1f}"
-
-
 def _interval(difference: "Difference") -> str:
     span = difference.interval
-    return "" if span is None else f" \\[{100 * span.low:.1f}, {100 * span.high:.1f}]"
+    return "" if span is None else f" {between(span.low, span.high)}"
 
 
 def _flips(flips: "Sequence[Flip]", names: tuple[str, str]) -> Table:
@@ -189,7 +180,7 @@ def _print_many(found: "ComparisonTable", console: Console) -> None:
         table.add_row(
             inert(f"{pair.names[1]} \u2212 {pair.names[0]}"),
             pair.main.name,
-            f"{points(pair.main.difference)}[dim]{_interval(pair.main)}[/dim]",
+            f"{in_points(pair.main.difference)}[dim]{_interval(pair.main)}[/dim]",
             p_value(pair.main.test.p_value),
             f"[bold]{p_value(pair.adjusted)}[/bold]"
             if pair.adjusted <= 0.05
@@ -232,8 +223,8 @@ def _is_shown(estimate: "Estimate") -> bool:
 
 def _estimate(found: "Estimate") -> str:
     span = found.interval
-    reach = "" if span is None else f" [dim]\\[{100 * span.low:.1f}, {100 * span.high:.1f}][/dim]"
-    return f"{found.value or 0.0:.1%}{reach}"
+    reach = "" if span is None else f" [dim]{between(span.low, span.high)}[/dim]"
+    return f"{percent(found.value or 0.0)}{reach}"
 
 
 def _print_list(title: str, lines: Sequence[str], console: Console) -> None:
@@ -322,11 +313,11 @@ def gate(
     span = main.interval
     reach = ""
     if span is not None:
-        reach = f" \\[{100 * span.low:.1f}, {100 * span.high:.1f}] ({span.level:.0%} interval)"
+        reach = f" {between(span.low, span.high)} ({percent(span.level, 0)} interval)"
     console.print(
-        f"{main.name}: {main.first:.1%} before, {main.second:.1%} now, "
-        f"[bold]{points(main.difference)}[/bold] percentage points{reach}, "
-        f"p {_p(main.test.p_value)} (two-sided); {count_of(len(found.fell), 'task')} fell, "
+        f"{main.name}: {percent(main.first)} before, {percent(main.second)} now, "
+        f"[bold]{in_points(main.difference)}[/bold] percentage points{reach}, "
+        f"{p_is(main.test.p_value)} (two-sided); {count_of(len(found.fell), 'task')} fell, "
         f"{len(found.rose)} rose",
         highlight=False,
         soft_wrap=True,
@@ -342,11 +333,6 @@ def gate(
         raise typer.Exit(FAILED)
     if undecided and not allow_undecidable:
         raise typer.Exit(WRONG_USE)
-
-
-def _p(value: float) -> str:
-    shown = p_value(value)
-    return shown if shown.startswith("<") else f"= {shown}"
 
 
 COMMANDS = {compare: COMPARE_EXAMPLES, gate: GATE_EXAMPLES}

@@ -129,11 +129,6 @@ def age(moment: str, now: datetime | None = None) -> str:
     return "just now"
 
 
-def money(cost: float) -> str:
-    """Format dollars, with more digits for small sums."""
-    return f"${cost:,.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
-
-
 def count(number: int) -> str:
     """Format a number of tokens in three digits: ``1.2M``."""
     for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from maseval.cli.console import duration, indent, inert, money, shorten_line
+from maseval.cli.console import duration, indent, inert, shorten_line
 from maseval.cli.results import MARKS
+from maseval.core.figures import money
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.benchmarks import Section

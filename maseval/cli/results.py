@@ -19,12 +19,12 @@ from maseval.cli.console import (
     duration,
     here,
     inert,
-    money,
     natural_width,
     print_json,
     shorten_line,
 )
 from maseval.cli.view import Watching
+from maseval.core.figures import between, in_percent, money, percent
 from maseval.core.outcome import RecordedReport, SimulationLine
 from maseval.core.words import count_of
 from maseval.runs import RunFolder, Simulation
@@ -125,14 +125,14 @@ def estimate(value: Estimate | None) -> str:
     """Format as ``61.3% [57.9, 64.8]``, with the interval dimmed."""
     if value is None or value.value is None:
         return ""
-    return f"{value.value:.1%} [dim]\\[{100 * value.low:.1f}, {100 * value.high:.1f}][/dim]"
+    return f"{percent(value.value)} [dim]{between(value.low, value.high)}[/dim]"
 
 
 def stacked_estimate(value: Estimate | None) -> str:
     """Format with the interval below the value."""
     if value is None or value.value is None:
         return ""
-    return f"{value.value:.1%}\n[dim]{100 * value.low:.1f}-{100 * value.high:.1f}[/dim]"
+    return f"{percent(value.value)}\n[dim]{in_percent(value.low)}-{in_percent(value.high)}[/dim]"
 
 
 def print_clean_scores(scores: Sequence[CleanScore], console: Console) -> None:
@@ -166,18 +166,13 @@ def consumption_of(summary: RunSummary, config: Mapping[str, object]) -> str:
     return consumption(summary.cost, summary.tokens, unpriced_models(config))
 
 
-def consumption(cost: float, tokens: int, unpriced: Sequence[str] | None = None) -> str:
-    """Format tokens and money; without ``unpriced``, free tokens are of unknown price."""
+def consumption(cost: float | None, tokens: int, unpriced: Sequence[str] | None = None) -> str:
+    """Format tokens and money, and which models have no price."""
     if not tokens and not cost:
         return ""
-    return f"{count(tokens)} tokens, {_cost(cost, unpriced)}"
-
-
-def _cost(cost: float, unpriced: Sequence[str] | None) -> str:
-    if unpriced:
-        without = f"no price for {' and '.join(map(inert, unpriced))}"
-        return f"{money(cost)} ({without})" if cost else f"cost not known ({without})"
-    return money(cost) if cost or unpriced is not None else "cost not known"
+    without = f" (no price for {' and '.join(map(inert, unpriced))})" if unpriced else ""
+    known = "cost not known" if cost is None else money(cost)
+    return f"{count(tokens)} tokens, {known}{without}"
 
 
 def print_errors(

@@ -15,7 +15,6 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.app.results.recording import origin_in_words
-from maseval.app.running.prices import unpriced_models
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import (
@@ -23,7 +22,6 @@ from maseval.cli.console import (
     here,
     indent,
     inert,
-    money,
     natural_width,
     print_json,
     shorten_line,
@@ -33,6 +31,7 @@ from maseval.cli.console import (
 from maseval.cli.groups import examples
 from maseval.cli.options import AsJson, RunOrResultsFile
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.figures import between, in_percent, money, percent
 from maseval.core.recorded import mapping
 from maseval.runs import RunState, change_note, default_root
 from maseval.runs.annotations import AnnotationError
@@ -141,22 +140,20 @@ def _state(state: RunState) -> str:
 def _cost(state: RunState) -> str:
     if not state.cost and not state.tokens:
         return ""
-    free = unpriced_models(state.config or {}) == []
-    return money(state.cost or 0.0) if state.cost or free else "not known"
+    return money(state.cost)
 
 
 def _score(state: RunState) -> str:
     if state.pass_1 is None:
         return ""
     score = state.pass_1
-    value, low, high = 100 * score["value"], 100 * score["low"], 100 * score["high"]
-    shown = f"{value:.1f}% [dim]\\[{low:.1f}, {high:.1f}][/dim]"
+    shown = f"{percent(score['value'])} [dim]{between(score['low'], score['high'])}[/dim]"
     if subset := subset_of(state.config or {}):
         shown += f", {subset}"
     if "worst" not in score or "best" not in score:
         return shown
     verdicts = f"of {score.get('verdicts')}/{score.get('planned')} verdicts"
-    return f"{shown} {verdicts}, {100 * score['worst']:.1f} to {100 * score['best']:.1f}%"
+    return f"{shown} {verdicts}, {in_percent(score['worst'])} to {percent(score['best'])}"
 
 
 def _participant(given: object) -> str:

@@ -39,6 +39,7 @@ from maseval.cli.results import (
     scores,
     some_k,
 )
+from maseval.core.figures import percent
 from maseval.core.outcome import SimulationLine
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.words import count_of
@@ -274,6 +275,6 @@ def _columns(rows: Mapping[str, PassHatK], names: Sequence[str]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for name, row in rows.items():
         values = (row["values"].get(each) for each in names)
-        shown = ("" if value is None else f"{value:.1%}" for value in values)
+        shown = ("" if value is None else percent(value) for value in values)
         table.add_row(name, str(row["left_out"] or ""), *shown)
     return table

@@ -9,7 +9,7 @@ their writer left out.
 """
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple, NotRequired, TypedDict
@@ -78,6 +78,12 @@ def is_successful(reward: float) -> bool:
     return 1 - TOLERANCE <= reward <= 1 + TOLERANCE
 
 
+def total_cost(costs: Iterable[float | None]) -> float | None:
+    """Add up the costs that are known; None if some are not, and the others are nothing."""
+    every = list(costs)
+    return sum(cost or 0.0 for cost in every) or (None if None in every else 0.0)
+
+
 class TrialVerdict(NamedTuple):
     """The answer to "did it pass?": None if there is no verdict, and then the reason."""
 
@@ -100,7 +106,7 @@ def verdict_for(kind: OutcomeKind, status: str | None) -> TrialVerdict:
 class SimulationLine(NamedTuple):
     """One simulation of a run, without its conversation.
 
-    ``cost`` and ``tokens`` are those of all attempts at it.
+    ``cost`` and ``tokens`` are those of all attempts at it; ``cost`` is None if it is not known.
     """
 
     domain: str
@@ -111,7 +117,7 @@ class SimulationLine(NamedTuple):
     reward: float | None
     ended: str | None
     seconds: float
-    cost: float
+    cost: float | None
     tokens: int
     error: str | None
 
@@ -260,6 +266,11 @@ class ComponentUsage(NamedTuple):
     cached_input_tokens: float | None
     output_tokens: float | None
 
+    @property
+    def tokens(self) -> float:
+        """The tokens that were read and written."""
+        return (self.input_tokens or 0) + (self.output_tokens or 0)
+
 
 class RecordedAttempt(Recorded):
     """One attempt at a repetition."""
@@ -370,13 +381,27 @@ class RecordedReport(RecordedAttempt):
     @property
     def cost(self) -> float | None:
         """The cost of a repetition with all its attempts, as far as it is known."""
-        known = [each.cost for each in self.usage if each.cost is not None]
-        return sum(known) if known else None
+        return self.cost_of(self.usage) if "usage" in self.raw else None
+
+    def cost_of(self, used: Iterable[ComponentUsage]) -> float | None:
+        """Return the cost of a part of the usage, as far as it is known.
+
+        Tokens that cost nothing are of unknown price, unless the prices are recorded.
+        """
+        return total_cost(
+            each.cost or (None if each.tokens and not self._priced else each.cost) for each in used
+        )
+
+    @property
+    def _priced(self) -> bool:
+        """True if the price of every model is recorded."""
+        rates = [mapping(each.raw, "cost_calculator") for each in self.models.values()]
+        return bool(rates) and all("input" in rate for rate in rates)
 
     @property
     def tokens(self) -> int:
         """The tokens of a repetition with all its attempts."""
-        return int(sum((each.input_tokens or 0) + (each.output_tokens or 0) for each in self.usage))
+        return int(sum(each.tokens for each in self.usage))
 
     @property
     def outcome(self) -> Outcome:
@@ -393,7 +418,7 @@ class RecordedReport(RecordedAttempt):
             reward=self.reward,
             ended=self.termination,
             seconds=self.seconds or 0.0,
-            cost=self.cost or 0.0,
+            cost=self.cost,
             tokens=self.tokens,
             error=None if self.error.message is None else str(self.error),
         )

@@ -1,8 +1,7 @@
 """Rows of the tables ``simulations``, ``checks``, ``messages`` and ``tool_calls``, by report."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
-from maseval.app.running.prices import unpriced_models
 from maseval.core.outcome import (
     ComponentUsage,
     RecordedEvaluation,
@@ -49,7 +48,7 @@ def simulation_rows(report: RecordedReport, source: OpenedSource) -> Iterator[di
         "agent": _join(agent.name for agent in report.agents.values()),
         "agent_model": _join(_models_of(report, "agent")),
         "user_model": _join(_models_of(report, "user")),
-        **_usage_cells(report, _free_sides(report, source)),
+        **_usage_cells(report),
         "state_changed": report.environment.get("db_changed"),
         "query": report.query or None,
         "final_answer": report.final_answer,
@@ -86,27 +85,15 @@ def _join(names: Iterable[str | None]) -> str | None:
 _SIDES = ("agent", "user")
 
 
-def _free_sides(report: RecordedReport, source: OpenedSource) -> dict[str, bool]:
-    """Tell for each side if a cost of zero means free, rather than not known."""
-    free = unpriced_models(source.config) == [] or not report.tokens
-    noted = report.simulation.raw
-    return {side: noted.get(f"{side}_cost", 0.0) is not None and free for side in _SIDES}
-
-
-def _usage_cells(report: RecordedReport, free: Mapping[str, bool]) -> dict[str, object]:
+def _usage_cells(report: RecordedReport) -> dict[str, object]:
     sides = {side: [each for each in report.usage if _side(each) == side] for side in _SIDES}
     return {
-        "cost": _cost(report.usage, all(free.values())),
-        **{f"{side}_cost": _cost(parts, free[side]) for side, parts in sides.items()},
+        "cost": report.cost,
+        **{f"{side}_cost": report.cost_of(parts) for side, parts in sides.items()},
         "input_tokens": _sum(report.usage, "input_tokens"),
         "cached_tokens": _sum(report.usage, "cached_input_tokens"),
         "output_tokens": _sum(report.usage, "output_tokens"),
     }
-
-
-def _cost(used: list[ComponentUsage], free: bool) -> float | None:
-    cost = _sum(used, "cost")
-    return cost if cost or free else None
 
 
 def _side(used: ComponentUsage) -> str | None:

@@ -7,7 +7,6 @@ from typing import Unpack
 from maseval.app.benchmarks import support_by_name
 from maseval.app.results.recording import line_of, simulation_in
 from maseval.app.results.results import RunSummary, run_summary
-from maseval.app.running.prices import unpriced_models
 from maseval.core.outcome import RecordedReport
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
@@ -128,7 +127,7 @@ def run_row(source: FrameSource) -> dict[str, object]:
         "unjudged": kinds["unjudged"],
         **_score(summary),
         "estimate": None if (subset := subset_of(config)) is None else str(subset),
-        **_cost_and_tokens(summary, config),
+        **_cost_and_tokens(summary),
         "started_at": min(started, default=None),
         "tags": ", ".join(annotations.tags) or None,
         "note": annotations.note,
@@ -158,11 +157,7 @@ def _score(summary: RunSummary | None) -> dict[str, object]:
     }
 
 
-def _cost_and_tokens(summary: RunSummary | None, config: Mapping[str, object]) -> dict[str, object]:
+def _cost_and_tokens(summary: RunSummary | None) -> dict[str, object]:
     if summary is None:
         return {"cost": None, "tokens": None}
-    free = not summary.tokens or unpriced_models(config) == []
-    return {
-        "cost": summary.cost if summary.cost or free else None,
-        "tokens": summary.tokens,
-    }
+    return {"cost": summary.cost, "tokens": summary.tokens}

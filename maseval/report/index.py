@@ -1,7 +1,7 @@
 """The index of a page: one row for each simulation, grouped by task, and the facts of the run.
 
 The *entry* of a simulation in the index is small, can be kept on the disk, and is made once from a
-report, which may be many times larger. The facts say what was run: models, domains, trials, seeds,
+report, which may be many times larger. The facts say what was run: models, domains, trials,
 and the versions of rules, data and code.
 """
 
@@ -264,8 +264,6 @@ def facts_of(report: RecordedReport) -> Iterator[Fact]:
     for name, model in report.models.items():
         if model.model_id is not None:
             yield f"Model of {_role(name)}", model.model_id
-    if report.seed is not None:
-        yield "Seed", text(report.seed)
     if report.run_id:
         yield "Run", report.run_id
 
@@ -308,11 +306,11 @@ def _first_few(values: list[str]) -> str:
 
 def usage_rows(report: RecordedReport) -> list[dict[str, object]]:
     """Tokens and cost of each component that used any, with those of earlier attempts."""
-    rows = [_usage_row(each) for each in report.usage]
+    rows = [_usage_row(each, report.cost_of([each])) for each in report.usage]
     return [row for row in rows if any(value for key, value in row.items() if key != "name")]
 
 
-def _usage_row(used: ComponentUsage) -> dict[str, object]:
+def _usage_row(used: ComponentUsage, cost: float | None) -> dict[str, object]:
     category, _, name = used.component.partition(":")
     attempt = "" if used.attempt is None else f" (attempt {used.attempt})"
     return {
@@ -320,5 +318,5 @@ def _usage_row(used: ComponentUsage) -> dict[str, object]:
         "input": used.input_tokens,
         "cached": used.cached_input_tokens,
         "output": used.output_tokens,
-        "cost": used.cost,
+        "cost": cost,
     }

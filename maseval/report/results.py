@@ -12,13 +12,9 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.recorded import Part, Recorded, Shape, list_of, mapping
 from maseval.core.task import ChosenSubset
-from maseval.stats.intervals import OVER_TASKS_IN_WORDS
 from maseval.stats.summary import summarise
 
-_NOTES = (
-    "Success rate: share of passed trials, mean over tasks; what has no verdict is left out.",
-    OVER_TASKS_IN_WORDS,
-)
+_MEANING = "Success rate: share of passed trials, mean over tasks; what has no verdict is left out."
 
 
 def success_rates(
@@ -29,7 +25,7 @@ def success_rates(
     Those of a ``subset`` are named an estimate.
     """
     if not outcomes:
-        return {"rows": [], "notes": list(_NOTES)}
+        return {"rows": [], "notes": [_MEANING]}
     found = summarise(outcomes)
     domains = found.domains if len(found.groups) > 1 else []
     rows = [
@@ -42,7 +38,7 @@ def success_rates(
         }
         for name, group in [*((each.group, each) for each in domains), ("all", found.overall)]
     ]
-    notes = [subset and subset.note, *_NOTES, found.overall.shortfall]
+    notes = [subset and subset.note, _MEANING, found.interval_in_words, found.overall.shortfall]
     return {"rows": rows, "notes": list(filter(None, notes))}
 
 

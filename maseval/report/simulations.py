@@ -71,13 +71,16 @@ def _error(given: _FileSimulation) -> dict[str, object] | None:
     }
 
 
-def _usage(given: _FileSimulation) -> dict[str, dict[str, float]]:
-    """Return the cost of each side, and its tokens as far as its messages count them."""
-    used: dict[str, dict[str, float]] = {}
+def _usage(given: _FileSimulation) -> dict[str, dict[str, float | None]]:
+    """Return the cost of each side, and its tokens as far as its messages count them.
+
+    The original writes a cost of zero for a model whose price it does not know.
+    """
+    used: dict[str, dict[str, float | None]] = {}
     for side, role in (("agent", "assistant"), ("user", "user")):
         own = [message for message in given.messages if message.role == role]
         used[f"{side}_model"] = {
-            "cost": (given.agent_cost if side == "agent" else given.user_cost) or 0.0,
+            "cost": (given.agent_cost if side == "agent" else given.user_cost) or None,
             "input_tokens": int(sum(message.input_tokens or 0 for message in own)),
             "output_tokens": int(sum(message.output_tokens or 0 for message in own)),
         }

@@ -84,7 +84,7 @@ class RunFolder:
         self._lock: FolderLock | None = None
         self._writer: RecordWriter | None = None
         self._shared: tuple[object, str] | None = None
-        self._used: tuple[float, int] | None = None
+        self._used: tuple[float | None, int] | None = None
         self._score: Score | None = None
         self._verdicts: int | None = None
 
@@ -324,7 +324,7 @@ class RunFolder:
                     record["repeat_idx"],
                 )
 
-    def note_use(self, cost: float, tokens: int) -> None:
+    def note_use(self, cost: float | None, tokens: int) -> None:
         """Set what all sessions used together, for the lists of runs."""
         self._used = cost, tokens
 
@@ -415,7 +415,9 @@ class RunFolder:
             "config": self.config.values if self._extended else None,
         }
         if self._used is not None:
-            closing["cost"], closing["tokens"] = self._used
+            cost, closing["tokens"] = self._used
+            if cost is not None:
+                closing["cost"] = cost
         if self._verdicts is not None:
             closing["verdicts"] = self._verdicts
         if self._score is not None:

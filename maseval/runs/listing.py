@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from maseval.core.outcome import Score
+from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.storage.files import SUFFIX
 from maseval.runs.annotations import Annotations, annotations_or_problem
@@ -18,6 +19,7 @@ from maseval.runs.exceptions import RunFolderError, check_regular
 from maseval.runs.lock import Holder, holder_of
 from maseval.runs.log import (
     DamagedRecord,
+    SessionEnd,
     damage_in_words,
     heads_of,
     is_session_end,
@@ -136,7 +138,7 @@ def _counts(log: Path, config: RunConfig) -> tuple[_Counts, Sequence[DamagedReco
         counts = _Counts(
             *(done, closing["failed"], planned),
             closing["config"] or config.values,
-            *(closing.get("cost"), closing.get("tokens")),
+            *(_known_cost(closing, config), closing.get("tokens")),
             closing.get("pass_1") if known else None,
             verdicts,
         )
@@ -146,6 +148,13 @@ def _counts(log: Path, config: RunConfig) -> tuple[_Counts, Sequence[DamagedReco
     ended = [heads.places[one].status for one in config.planned if one in heads.places]
     failed = sum(status in NO_VERDICT_STATUSES for status in ended)
     return _Counts(len(ended) - failed, failed, len(config.planned), config.values), heads.damaged
+
+
+def _known_cost(closing: SessionEnd, config: RunConfig) -> float | None:
+    """Return the cost; earlier versions wrote zero where the price was not known."""
+    free = mapping(config.values, "prices").get("unknown") == []
+    cost = closing.get("cost")
+    return cost if cost or free or not closing.get("tokens") else None
 
 
 def _run_folders(root: Path) -> Iterator[Path]:

@@ -79,8 +79,8 @@ class ReportPlace(NamedTuple):
 class SessionEnd(TypedDict):
     """The line that ends a session; ``config`` only if the run was extended.
 
-    ``cost`` (in usd) and ``tokens`` are those of all sessions, ``verdicts`` is the number of
-    simulations that have one, and ``pass_1`` their score, if the writer counted them.
+    ``cost`` (in usd, if it is known) and ``tokens`` are those of all sessions, ``verdicts`` is the
+    number of simulations that have one, and ``pass_1`` their score, if the writer counted them.
     """
 
     kind: Literal["closed"]

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats.bootstrap import bootstrap_nested, bootstrap_tasks
-from maseval.stats.intervals import LEVEL, Interval, mean_interval
+from maseval.stats.intervals import LEVEL, OF_ONE_TASK, Interval, mean_interval, wilson
 from maseval.stats.result import Result
 from maseval.stats.trial_noise import rerun_interval
 from maseval.stats.trials import (
@@ -30,8 +30,9 @@ class Estimate(Result):
     """One measure of one group of tasks.
 
     ``value`` and ``interval`` are None where some task has fewer than k trials. ``interval`` is
-    about tasks like these, ``rerun`` about these very tasks. ``bounds`` is what the value can
-    still become: every missing trial fails, every one passes; None if nothing is missing.
+    about tasks like these, or about the trials of a single one, ``rerun`` about these very tasks.
+    ``bounds`` is what the value can still become: every missing trial fails, every one passes; None
+    if nothing is missing.
     """
 
     measure: Measure
@@ -49,7 +50,7 @@ class Estimate(Result):
 
     @property
     def low(self) -> float:
-        """The lower end of ``interval``; 0 without one, as one task says nothing of others."""
+        """The lower end of ``interval``; 0 without one."""
         return 0.0 if self.interval is None else self.interval.low
 
     @property
@@ -107,10 +108,24 @@ def check_method(method: str) -> None:
 def _interval(
     tasks: Sequence[Trials], measure: Measure, k: int, level: float, method: IntervalMethod
 ) -> Interval | None:
+    if len(tasks) == 1:
+        return _interval_of_one(tasks[0], measure, k, level)
     if method == "nested":
         return bootstrap_nested(tasks, measure, k, level)
     scores = task_scores(tasks, measure, k)
     return mean_interval(scores, level) if method == "tasks" else bootstrap_tasks(scores, level)
+
+
+def _interval_of_one(task: Trials, measure: Measure, k: int, level: float) -> Interval:
+    """Return the interval of one task: that of its chance to pass, of which k are taken.
+
+    It says nothing of other tasks. The value of some k lies outside, as it is estimated without
+    bias; the interval is then extended to it.
+    """
+    span, value = wilson(task.passed, task.total, level), mean_over_tasks([task], measure, k)
+    ends = (span.low, span.high)
+    low, high = (p**k if measure == "pass^k" else 1 - (1 - p) ** k for p in ends)
+    return Interval(min(low, value), max(high, value), level, OF_ONE_TASK)
 
 
 def _bounds(

@@ -19,7 +19,8 @@ from maseval.stats.result import Result
 
 LEVEL = 0.95
 OVER_TASKS = "clustered by task"
-OVER_TASKS_IN_WORDS = f"{LEVEL:.0%} CI, {OVER_TASKS}, as trials of one task are not independent."
+OVER_TASKS_IN_WORDS = f"{OVER_TASKS}, as trials of one task are not independent"
+OF_ONE_TASK = "Wilson, trials of one task"
 
 # The part of a task at each bound that no run shows; coverage was simulated with 0.02 to 0.1.
 _UNSEEN = 0.05

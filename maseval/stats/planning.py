@@ -16,6 +16,7 @@ from statistics import NormalDist, fmean, variance
 from typing import Literal
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.figures import p_is, percent
 from maseval.core.recorded import number
 from maseval.core.words import count_of
 from maseval.stats.intervals import (
@@ -119,11 +120,13 @@ def plan(
         why = "the runs are equal: no difference to plan for"
         return SamplePlan(found, None, None, None, None, why)
     if not _can_decide(count, level):
-        why = f"{count_of(count, 'task')}: too few for a test at the {1 - level:.0%} level"
+        at = percent(1 - level, 0)
+        why = f"{count_of(count, 'task')}: too few for a test at the {at} level"
         return SamplePlan(found, None, None, None, None, why)
     if p_value <= 1 - level:
         present = fewest_trials([*pairs.first, *pairs.second])
-        why = f"p = {p_value:.2g}: significant at the {1 - level:.0%} level, no more trials needed"
+        at = f"significant at the {percent(1 - level, 0)} level"
+        why = f"{p_is(p_value)}: {at}, no more trials needed"
         return SamplePlan(found, present, 0, 0.0, count, why)
     allowed = count * (found / reach(level)) ** 2
     tasks = max(count, math.ceil(count * variance(differences) / allowed))

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.figures import percent
 from maseval.core.outcome import Outcome, Score
 from maseval.core.words import count_of
 from maseval.stats.estimation import Estimate, IntervalMethod, check_method, estimate
-from maseval.stats.intervals import LEVEL
+from maseval.stats.intervals import LEVEL, OVER_TASKS, OVER_TASKS_IN_WORDS
 from maseval.stats.result import Result
 from maseval.stats.trials import MEASURES, Measure, by_task, mean_cost, measure_name, shown_k
 
@@ -58,7 +59,8 @@ class GroupSummary:
             )
         counted = f"{self.done} of {self.planned} simulations have a verdict ({reasons})"
         low, high = self.estimate("pass^k", 1).bounds or (0.0, 1.0)
-        return f"{counted}: pass^1 is {low:.1%} if all others fail, {high:.1%} if all pass."
+        worst, best = percent(low), percent(high)
+        return f"{counted}: pass^1 is {worst} if all others fail, {best} if all pass."
 
     @property
     def without_value(self) -> str | None:
@@ -98,6 +100,14 @@ class Summary(Result):
     @property
     def overall(self) -> GroupSummary:
         return self.groups[-1]
+
+    @property
+    def interval_in_words(self) -> str:
+        """A sentence on level and method of the intervals."""
+        found = (each.interval for group in self.groups for each in group.estimates)
+        methods = dict.fromkeys(each.method for each in found if each is not None)
+        words = "; ".join(methods).replace(OVER_TASKS, OVER_TASKS_IN_WORDS) or OVER_TASKS_IN_WORDS
+        return f"{percent(self.level, 0)} CI, {words}."
 
 
 def summarise(
@@ -214,7 +224,7 @@ def _notes(groups: Sequence[GroupSummary]) -> list[str]:
     overall = groups[-1]
     found = [each for each in overall.estimates if each.value is not None]
     methods = dict.fromkeys(
-        f"{what}: {interval.method}, {interval.level:.0%}"
+        f"{what}: {interval.method}, {percent(interval.level, 0)}"
         for what in ("interval", "rerun")
         for each in found
         if (interval := getattr(each, what)) is not None

@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import Outcome, TaskKey, parse_report
+from maseval.core.outcome import Outcome, TaskKey, parse_report, total_cost
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 Measure = Literal["pass^k", "pass@k"]
@@ -65,8 +65,9 @@ def by_task(outcomes: Iterable[Outcome]) -> dict[TaskKey, Trials]:
 
 def mean_cost(outcomes: Iterable[Outcome]) -> float | None:
     """Return the mean cost of the simulations whose cost is known; None if there are none."""
-    known = [outcome.cost for outcome in outcomes if outcome.cost is not None]
-    return sum(known) / len(known) if known else None
+    costs = [outcome.cost for outcome in outcomes]
+    known, total = sum(cost is not None for cost in costs), total_cost(costs)
+    return total / known if known and total is not None else None
 
 
 def pass_hat_k(trials: int, passed: int, k: int) -> Fraction:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from maseval.core.outcome import RecordedReport, TaskKey
+from maseval.core.outcome import RecordedReport, TaskKey, total_cost
 from maseval.core.recorded import Shape
 from maseval.core.storage.files import FileState
 from maseval.report.index import Entry, entry_of
@@ -100,9 +100,8 @@ class LogIndex:
         entry, earlier = self._entries[place.offset], [self._entries[at] for at in place.earlier]
         if not earlier:
             return entry
-        known = [each.cost for each in [*earlier, entry] if each.cost is not None]
         return entry._replace(
-            cost=sum(known) if known else None,
+            cost=total_cost(each.cost for each in [*earlier, entry]),
             tokens=entry.tokens + sum(each.tokens for each in earlier),
         )
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypedDict
 
-from maseval.core.outcome import Score
+from maseval.core.outcome import Score, total_cost
 from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.runs import RunState
@@ -138,7 +138,7 @@ def numbers_of(run: ViewedRun) -> Numbers:
         "done": len(known) - failed,
         "failed": failed,
         "planned": len(run.source.planned),
-        "cost": sum(entry.cost or 0.0 for entry in known),
+        "cost": total_cost(entry.cost for entry in known),
         "tokens": sum(entry.tokens for entry in known),
     }
 
@@ -183,9 +183,9 @@ class Live(TypedDict):
     planned: int
     pass_k: dict[str, Score]
     estimate: str | None
-    cost: float
+    cost: float | None
     tokens: int
-    rate_limits: int
+    rate_limits: int | None
     in_flight: list[InFlight]
     labelled: int
 
@@ -194,7 +194,7 @@ def live_of(run: ViewedRun) -> Live:
     """Return the run as it is now."""
     path, numbers = run.source.path, numbers_of(run)
     now = read_live(path) if path.is_dir() else None
-    cost, tokens = numbers["cost"] or 0.0, numbers["tokens"] or 0
+    cost, tokens = numbers["cost"], numbers["tokens"] or 0
     return {
         "state": _state_of(run),
         "done": numbers["done"],
@@ -203,9 +203,9 @@ def live_of(run: ViewedRun) -> Live:
         "pass_k": {str(k): score for k, score in run.scores().items()},
         "estimate": numbers["estimate"],
         # What is in flight was paid for as well, which only the run itself knows.
-        "cost": max(cost, now["cost"]) if now else cost,
+        "cost": max(cost or 0.0, now["cost"]) or cost if now else cost,
         "tokens": max(tokens, now["tokens"]) if now else tokens,
-        "rate_limits": now["rate_limits"] if now else 0,
+        "rate_limits": now["rate_limits"] if now else None,
         "in_flight": now["in_flight"] if now else [],
         "labelled": run.labelled,
     }

@@ -24,7 +24,7 @@ from maseval.runs.log import LogContents, ReportPlace
 
 INDEX_FILE = "view-index.json"
 # Also another one when entries are made by other rules.
-_INDEX_FORMAT = 1
+_INDEX_FORMAT = 2
 # What many entries have in common, and labels, which are not part of a log.
 _SHARED = frozenset({"key", "note", "facts", "labels"})
 

@@ -247,7 +247,7 @@ def test_a_message_says_what_it_took(visit, run):
     asked = visited.wait_for_simulation().locator("#message-2")
 
     spent = asked.locator(".message-head small")
-    expect(spent).to_have_text("#2 · +4.0 s · took 2.0 s · $0.0020")
+    expect(spent).to_have_text("#2 · +4.0 s · took 2.0 s · $0.002")
     expect(asked.locator(".call-head")).to_have_text(re.compile(r"26\.0 s$"))
 
 

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from maseval.app.running.progress import Pause, RunningSimulation, RunStatus
-from maseval.cli.console import age, count, duration, inert, money, shorten_line, visible
+from maseval.cli.console import age, count, duration, inert, shorten_line, visible
 from maseval.cli.display import display, frame, line
 from maseval.runs import Simulation
 from maseval.stats import Estimate, Interval
@@ -142,6 +142,5 @@ def test_ages(moment, text):
 
 
 def test_sums_and_counts():
-    assert (money(0), money(0.0123), money(1234.5)) == ("$0.00", "$0.0123", "$1,234.50")
     assert (count(999), count(1500), count(2_000_000)) == ("999", "1.5k", "2M")
     assert shorten_line("a  b\nc" * 10, 6) == "a b c…"

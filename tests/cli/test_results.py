@@ -11,6 +11,7 @@ from maseval.benchmark.tau2.labels import Label, Labelled, summarise_labels
 from maseval.cli.compare import headline
 from maseval.cli.results import consumption, scores
 from maseval.cli.show import print_labels
+from maseval.core.figures import in_percent, percent
 from maseval.stats import Difference, Estimate, FlipTest, Interval
 
 
@@ -60,8 +61,8 @@ def test_no_number_is_ever_cut(trials, width):
 
     assert "…" not in shown and max(map(len, shown.splitlines())) <= width
     for k in {1, 2, 4, min(8, trials), trials}:
-        assert shown.count(f"{1 / k:.1%}") >= 4
-        assert len(re.findall(rf"\b{50 / k:.1f}(-|, )100\.0\b", shown)) >= 4
+        assert shown.count(percent(1 / k)) >= 4
+        assert len(re.findall(rf"\b{in_percent(0.5 / k)}(-|, )100\.0\b", shown)) >= 4
     assert shown.count("11120/11120") == 4 and shown.count("(3 unfinished)") == 4
 
 
@@ -79,8 +80,8 @@ def test_failed_simulations_are_shown_apart():
 
 def test_a_price_that_is_not_known_is_not_zero():
     assert consumption(0.0, 0) == ""
-    assert consumption(0.0, 1500) == "1.5k tokens, cost not known"
-    assert consumption(0.25, 1500) == "1.5k tokens, $0.2500"
+    assert consumption(None, 1500) == "1.5k tokens, cost not known"
+    assert consumption(0.25, 1500) == "1.5k tokens, $0.25"
 
 
 def test_failures_of_others_are_shown_apart_beside_the_official_number(capsys):

@@ -3,7 +3,14 @@
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import Outcome, RecordedReport, TaskKey, is_successful, parse_report
+from maseval.core.outcome import (
+    Outcome,
+    RecordedReport,
+    TaskKey,
+    is_successful,
+    parse_report,
+    total_cost,
+)
 from maseval.core.report import TaskExecutionStatus
 
 
@@ -141,3 +148,26 @@ def test_the_end_is_what_the_environment_recorded_and_else_an_evaluator():
 def test_something_else_than_a_report_is_refused_by_its_name(wrong):
     with pytest.raises(ConfigurationError, match=r"reports\[4\] is .*, not a report"):
         parse_report(wrong, "reports[4]")
+
+
+@pytest.mark.parametrize(
+    ("costs", "total"),
+    [([], 0.0), ([0.0, 0.0], 0.0), ([None, 0.0], None), ([None, 0.5], 0.5), ([None], None)],
+)
+def test_an_unknown_cost_is_never_zero(costs, total):
+    assert total_cost(costs) == total
+
+
+def used(cost, tokens=0, **model):
+    usage = {"models": {"agent_model": {"cost": cost, "input_tokens": tokens}}}
+    return RecordedReport({"usage": usage, "config": {"models": {"agent_model": model}}})
+
+
+def test_tokens_that_cost_nothing_are_of_unknown_price_unless_that_is_recorded():
+    free = {"type": "ModelPrice", "input": 0.0, "output": 0.0}
+
+    assert used(0.0, 100).cost is None
+    assert used(0.0, 100, cost_calculator=free).cost == 0.0
+    assert used(0.25, 100).cost == used(0.25, 100).outcome.cost == used(0.25, 100).line.cost == 0.25
+    assert used(0.0).cost == RecordedReport({"usage": {}}).cost == 0.0
+    assert RecordedReport({}).cost is None

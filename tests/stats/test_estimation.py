@@ -4,7 +4,7 @@ import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats.estimation import estimate
-from maseval.stats.intervals import mean_interval
+from maseval.stats.intervals import mean_interval, wilson
 from maseval.stats.trials import Trials
 
 TASKS = [Trials(4, 4), Trials(4, 2), Trials(4, 0), Trials(4, 3)]
@@ -30,11 +30,20 @@ def test_measure_and_level_are_those_asked_for():
     assert found.interval.level == found.rerun.level == 0.8
 
 
-def test_one_task_has_a_value_and_says_nothing_of_others():
-    found = estimate([Trials(4, 3)])
+def test_one_task_has_the_interval_of_its_trials():
+    found, span = estimate([Trials(5, 5)]), wilson(5, 5)
 
-    assert (found.value, found.interval) == (0.75, None)
-    assert (found.low, found.high) == (0.0, 1.0)
+    assert (found.value, found.low, found.high) == (1.0, span.low, span.high)
+    assert found.interval.method == "Wilson, trials of one task"
+
+
+@pytest.mark.parametrize("measure", ["pass^k", "pass@k"])
+@pytest.mark.parametrize("passed", range(6))
+def test_the_interval_of_one_task_holds_the_value_of_every_k(measure, passed):
+    for k in range(1, 6):
+        found = estimate([Trials(5, passed)], measure, k)
+        assert 0 <= found.low <= found.value <= found.high <= 1
+        assert found.low < found.high
 
 
 def test_there_is_no_value_where_some_task_has_fewer_than_k_trials():

@@ -71,11 +71,13 @@ def test_one_domain_is_its_own_overall():
     assert summary.overall.estimate("pass^k", 1).mean_of_groups is None
 
 
-def test_one_task_has_a_value_and_no_interval_over_tasks():
-    first = summarise(run([3])).overall.estimate("pass^k", 1)
+def test_one_task_has_an_interval_over_its_trials():
+    found = summarise(run([3]))
+    first = found.overall.estimate("pass^k", 1)
 
-    assert (first.value, first.interval) == (0.75, None)
+    assert (first.value, first.interval.method) == (0.75, "Wilson, trials of one task")
     assert first.rerun is not None
+    assert found.interval_in_words == "95% CI, Wilson, trials of one task."
 
 
 def test_one_trial_has_no_interval_for_a_rerun():

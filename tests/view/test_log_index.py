@@ -143,7 +143,7 @@ def test_where_the_folder_is_read_only_the_index_is_kept_in_the_cache(tmp_path, 
     read = without_reading(monkeypatch)
     index_of(path)
 
-    assert json.loads(kept.read_bytes().partition(b"\n")[2])["format"] == 1
+    assert json.loads(kept.read_bytes().partition(b"\n")[2])["format"] == 2
     assert len(read) == 1
 
 

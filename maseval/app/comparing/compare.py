@@ -14,6 +14,7 @@ from maseval.app.results.finding import open_run_or_file
 from maseval.app.results.plots import write_plot
 from maseval.app.results.recording import human_sides
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.figures import in_points, p_is
 from maseval.core.outcome import TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
@@ -183,7 +184,7 @@ def _missing_verdicts(runs: Mapping[str, ComparedRun]) -> list[str]:
         assert low is not None and high is not None and lowest is not None and highest is not None
         found.append(
             f"whatever the missing verdicts are, pass^1 of {second} \u2212 {first} lies between "
-            f"{100 * (lowest - high):+.1f} and {100 * (highest - low):+.1f} percentage points"
+            f"{in_points(lowest - high)} and {in_points(highest - low)} percentage points"
         )
     return found
 
@@ -306,8 +307,8 @@ def _difference_rows(two: Comparison) -> list[dict[str, object]]:
 
 def _difference_text(each: Difference) -> str:
     span = each.interval
-    reach = f" ({100 * span.low:+.1f} to {100 * span.high:+.1f})" if span else ""
-    return f"{100 * each.difference:+.1f}{reach}, p = {each.test.p_value:.3g}"
+    reach = f" ({in_points(span.low)} to {in_points(span.high)})" if span else ""
+    return f"{in_points(each.difference)}{reach}, {p_is(each.test.p_value)}"
 
 
 def _verdict_notes(two: Comparison) -> list[str]:

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from maseval.app.benchmarks import OnScored
 from maseval.app.comparing.compare import ComparedRun, RunComparison, compare
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.figures import in_points, p_is, p_value, percent
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
@@ -203,7 +204,7 @@ def gate(
     if found.two.comparable < min_comparable * found.tasks:
         raise TooFewComparableTasksError(
             f"only {found.two.comparable} of {found.tasks} tasks are comparable, less than "
-            f"{min_comparable:.0%}: {'; '.join(found.dropped[:_FEW])}"
+            f"{percent(min_comparable, 0)}: {'; '.join(found.dropped[:_FEW])}"
             f"{'; ...' if len(found.dropped) > _FEW else ''}. Run the baseline again on the same "
             "tasks, or accept fewer with --min-comparable (min_comparable=...)"
         )
@@ -227,18 +228,18 @@ def _headline(gate: Gate) -> str:
     mark, words = _HEADLINES[gate.verdict]
     first, second = map(inline, gate.two.names)
     found = gate.main
+    objection = f"\n\n{gate.objection}" if gate.objection else ""
     return (
         f"### {mark} {second} is {words} {first}\n\n"
-        f"{found.name} {found.first:.1%} → **{found.second:.1%}**: {_difference(found)} percentage "
-        f"points on {count_of(found.tasks, 'task')}"
-        + (f"\n\n{gate.objection}" if gate.objection else "")
+        f"{found.name} {percent(found.first)} → **{percent(found.second)}**: {_difference(found)} "
+        f"percentage points on {count_of(found.tasks, 'task')}{objection}"
     )
 
 
 def _difference(found: Difference) -> str:
     span = found.interval
-    reach = "" if span is None else f" [{100 * span.low:+.1f}, {100 * span.high:+.1f}]"
-    return f"{100 * found.difference:+.1f}{reach}"
+    reach = "" if span is None else f" [{in_points(span.low)}, {in_points(span.high)}]"
+    return f"{in_points(found.difference)}{reach}"
 
 
 def _numbers(gate: Gate) -> str:
@@ -248,10 +249,10 @@ def _numbers(gate: Gate) -> str:
             inline(each.group or "all"),
             each.name,
             str(each.tasks),
-            f"{each.first:.1%}",
-            f"{each.second:.1%}",
+            percent(each.first),
+            percent(each.second),
             _difference(each),
-            f"{each.test.p_value:.2g}",
+            p_value(each.test.p_value),
         ]
         for each in gate.two.differences
         if each.measure == gate.main.measure
@@ -301,8 +302,8 @@ def _method(gate: Gate) -> str:
     beyond = f" by more than {100 * gate.margin:g} points" if gate.margin else ""
     return (
         f"<sub>Worse{beyond} means: {gate.main.test.method}, one-sided p ≤ {gate.alpha:g}, and the "
-        f"{1 - 2 * gate.alpha:.0%} interval lies below {0 - 100 * gate.margin:g}. p is two-sided. "
-        f"{inline(gate.two.plan.advice)}</sub>"
+        f"{percent(1 - 2 * gate.alpha, 0)} interval lies below {0 - 100 * gate.margin:g}. "
+        f"p is two-sided. {inline(gate.two.plan.advice)}</sub>"
     )
 
 
@@ -323,7 +324,8 @@ def _gate_case(gate: Gate) -> ET.Element:
     case = ET.Element("testcase", classname="maseval.gate", name=f"{gate.main.name} not worse")
     found = gate.main
     if gate.verdict == "worse":
-        words = f"{found.first:.1%} before, {found.second:.1%} now, p = {found.test.p_value:.2g}"
+        before, now = percent(found.first), percent(found.second)
+        words = f"{before} before, {now} now, {p_is(found.test.p_value)}"
         ET.SubElement(case, "failure", message=words)
     elif gate.objection:
         ET.SubElement(case, "skipped", message=gate.objection)

@@ -8,6 +8,7 @@ neither is given without the other. Labels of failures are counted in the same s
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from maseval.core.figures import percent
 from maseval.core.words import count_of
 from maseval.stats.failure_labels import LabelSummary, PassHatK
 
@@ -38,7 +39,7 @@ class ConventionScore:
         }
 
     def __str__(self) -> str:
-        shares = ", ".join(f"pass^{k} {value:.1%}" for k, value in self.pass_hat.items())
+        shares = ", ".join(f"pass^{k} {percent(value)}" for k, value in self.pass_hat.items())
         counted = f"{count_of(self.simulations, 'simulation')} of {count_of(self.tasks, 'task')}"
         return f"{self.name} ({self.meaning}): {shares or 'no pass^k'}, {counted}"
 

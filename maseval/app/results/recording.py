@@ -72,6 +72,16 @@ def human_sides(config: Mapping[str, object]) -> list[str]:
     ]
 
 
+def facts_of(config: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Return what a page says of a run by its configuration: its command, origin and seed."""
+    facts = {
+        "Command": config.get("command"),
+        "Origin": origin_in_words(config),
+        "Seed": config.get("seed"),
+    }
+    return [(name, str(value)) for name, value in facts.items() if value not in (None, "")]
+
+
 ORIGIN = "origin"
 """The key of a run's configuration that names the simulation it continues."""
 

@@ -20,10 +20,10 @@ from maseval.app.results.plots import drawings
 from maseval.app.results.recording import (
     ReadOnce,
     beside,
+    facts_of,
     lines_of,
     name_of,
     notes_on,
-    origin_in_words,
 )
 from maseval.app.results.results import run_summary
 from maseval.core.callbacks import read_reports
@@ -91,13 +91,10 @@ def report(
 
 
 def _facts(sources: Sequence["_Source"]) -> Iterator[tuple[str, str]]:
-    """Yield the command that started each run and the simulation it continues, where noted."""
+    """Yield the facts of each run, with its name if there are several."""
     for one in sources:
-        config, whose = one.folder.config.values, "" if one.name is None else f" of {one.name}"
-        if command := config.get("command"):
-            yield f"Command{whose}", str(command)
-        if origin := origin_in_words(config):
-            yield f"Origin{whose}", origin
+        whose = "" if one.name is None else f" of {one.name}"
+        yield from ((name + whose, value) for name, value in facts_of(one.folder.config.values))
 
 
 class _Source(NamedTuple):

@@ -10,19 +10,17 @@ from maseval.app.results.counting import (
     conventions_in_json,
     conventions_in_words,
 )
-from maseval.app.running.prices import unpriced_models
-from maseval.core.outcome import UNJUDGED, Score, SimulationLine
+from maseval.core.outcome import UNJUDGED, Score, SimulationLine, total_cost
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.task import ChosenSubset
 from maseval.runs import Simulation
 from maseval.stats import Estimate, GroupSummary, summarise
-from maseval.stats.intervals import OVER_TASKS_IN_WORDS
 
 INTERRUPTED = "interrupted"
 """Why a run stopped early, if a signal ended it."""
 METHOD = (
     "pass^k: probability that k trials of a task all pass, mean over tasks; what has no verdict is "
-    f"left out. {OVER_TASKS_IN_WORDS}"
+    "left out. {}"
 )
 
 
@@ -75,7 +73,7 @@ class RunSummary:
 
     domains: Sequence[DomainScore]
     overall: DomainScore
-    cost: float
+    cost: float | None
     tokens: int
     method: str
     conventions: Sequence[ConventionScore] = ()
@@ -146,11 +144,6 @@ class RunResult:
         """True if a signal ended the run, such as Ctrl-C."""
         return (self.stopped or "").startswith(INTERRUPTED)
 
-    @property
-    def _known_cost(self) -> float | None:
-        free = not self.summary.tokens or unpriced_models(self.config) == []
-        return self.summary.cost if self.summary.cost or free else None
-
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""
         summary = self.summary
@@ -161,7 +154,7 @@ class RunResult:
             "stopped": self.stopped,
             "ran": self.ran,
             "seconds": round(self.seconds, 3),
-            "cost": self._known_cost,
+            "cost": summary.cost,
             "tokens": summary.tokens,
             "prices": self.config.get("prices"),
             "notes": list(self.notes),
@@ -188,17 +181,17 @@ def run_summary(
     names = dict.fromkeys(one.domain for one in planned)
     order = {domain: place for place, domain in enumerate(names)}
     domains = sorted(found.domains, key=lambda each: order.get(each.group or "", len(order)))
-    overall = found.overall
+    overall, method = found.overall, METHOD.format(found.interval_in_words)
     return RunSummary(
         [
             _score(group, [line for line in lines if line.domain == group.group])
             for group in domains
         ],
         _score(overall, lines, "all"),
-        cost=sum(line.cost for line in lines),
+        cost=total_cost(line.cost for line in lines),
         tokens=sum(line.tokens for line in lines),
         method=" ".join(
-            filter(None, (subset and subset.note, METHOD, overall.without_value, overall.shortfall))
+            filter(None, (subset and subset.note, method, overall.without_value, overall.shortfall))
         ),
         conventions=conventions,
         subset=subset,

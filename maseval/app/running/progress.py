@@ -16,7 +16,7 @@ from typing import NamedTuple
 from maseval.app.results.recording import simulation_in
 from maseval.core.call_policy import waiting
 from maseval.core.context import Said
-from maseval.core.outcome import SimulationLine
+from maseval.core.outcome import SimulationLine, total_cost
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.storage.redaction import Secrets
 from maseval.core.throttle import complaints
@@ -86,7 +86,7 @@ class RunStatus:
     passed: int
     running: list[RunningSimulation]
     pass_1: Estimate | None
-    cost: float
+    cost: float | None
     tokens: int
     elapsed: float
     left: float | None
@@ -115,7 +115,7 @@ class RunProgress:
         self.time_limit = time_limit
         self.stopping: str | None = None
         self.ran = 0
-        self.cost = 0.0
+        self.cost: float | None = 0.0
         self.tokens = 0
         self._turn = turn
         self.nodes: Callable[[], Mapping[str, int]] = dict
@@ -143,11 +143,11 @@ class RunProgress:
             self._count(line)
 
     def _count(self, line: SimulationLine) -> None:
-        self.cost += line.cost
+        self.cost = total_cost((self.cost, line.cost))
         self.tokens += line.tokens
         # What a simulation that is run again cost before was spent all the same.
         if (before := self.lines.get(simulation_in(line))) is not None:
-            cost, tokens = before.cost + line.cost, before.tokens + line.tokens
+            cost, tokens = total_cost((before.cost, line.cost)), before.tokens + line.tokens
             line = line._replace(cost=cost, tokens=tokens)
         self.lines[simulation_in(line)] = line
 
@@ -246,7 +246,7 @@ class _LiveView:
         return {
             "pid": os.getpid(),
             "at": now(),
-            "cost": self._progress.cost,
+            "cost": self._progress.cost or 0.0,
             "tokens": self._progress.tokens,
             "rate_limits": complaints.count - self._complaints,
             "in_flight": [self._in_flight(each) for each in self._progress.running()],

@@ -24,6 +24,7 @@ from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import Engine, SeveralNodes, WorkerEvent
 from maseval.core.engine.process import end_signals
 from maseval.core.exceptions import ConfigurationError, RunStoppedError
+from maseval.core.figures import money
 from maseval.core.outcome import SimulationLine
 from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets
@@ -69,7 +70,7 @@ class Budget(NamedTuple):
         )
 
     def __str__(self) -> str:
-        return _dollars(self.amount) if self.unit == "usd" else f"{self.amount:,.0f} tokens"
+        return money(self.amount) if self.unit == "usd" else f"{self.amount:,.0f} tokens"
 
     def check_watchable(self, unpriced: Sequence[str]) -> None:
         """Raise if the budget is in money, and the price of a model is not known."""
@@ -86,7 +87,7 @@ class Budget(NamedTuple):
         """
         used = cost if self.unit == "usd" else tokens
         if used >= self.amount:
-            spent = _dollars(cost) if self.unit == "usd" else f"{tokens:,} tokens"
+            spent = money(cost) if self.unit == "usd" else f"{tokens:,} tokens"
             return f"the budget of {self} is reached ({spent} used); give more to resume"
         if self.unit == "usd" and tokens and not cost and not priced:
             return (
@@ -94,10 +95,6 @@ class Budget(NamedTuple):
                 f"known; {WAYS_OUT}"
             )
         return None
-
-
-def _dollars(amount: float) -> str:
-    return f"${amount:,.2f}" if amount >= 0.01 else f"${amount:.2g}"
 
 
 _ENOUGH = 5
@@ -234,7 +231,7 @@ class RunWatch(BenchmarkCallback):
 
     def _check_budget(self) -> None:
         if self.budget is not None:
-            cost, tokens = self.progress.cost, self.progress.tokens
+            cost, tokens = self.progress.cost or 0.0, self.progress.tokens
             self._stop_if(self.budget.objection(cost, tokens, priced=self.priced))
 
     def _stop_if(self, reason: str | None) -> None:

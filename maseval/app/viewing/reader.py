@@ -7,7 +7,7 @@ from typing import cast
 from maseval.app.benchmarks import all_support, complete_report, support_for
 from maseval.app.results.clean import clean_note, clean_rows, scores_by_label
 from maseval.app.results.plots import drawings
-from maseval.app.results.recording import notes_on, origin_in_words
+from maseval.app.results.recording import facts_of, notes_on
 from maseval.app.results.results import run_summary
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import SimulationLine
@@ -52,13 +52,11 @@ class BenchmarkReader(RunReader):
             tasks = len({one[:2] for one in run.planned})
             summary["rows"] += clean_rows(clean, tasks, len(run.planned))
             summary["notes"].append(clean_note(clean))
-        config = run.config.values
-        facts = [("Command", config.get("command")), ("Origin", origin_in_words(config))]
         return Overview(
             summary,
             list(drawings(run, None, lines).values()),
             support.findings(run),
-            [(name, str(value)) for name, value in facts if value],
+            facts_of(run.config.values),
         )
 
     def verdict_checker(self, run: Recording) -> VerdictChecker | None:
@@ -84,7 +82,7 @@ def _line(entry: Entry) -> SimulationLine:
         reward=entry.reward,
         ended=entry.ended,
         seconds=entry.seconds or 0.0,
-        cost=entry.cost or 0.0,
+        cost=entry.cost,
         tokens=entry.tokens,
         error=None,
     )

@@ -34,9 +34,12 @@ class MACSMetrics(TypedDict):
 
 
 class GoalRate(NamedTuple):
-    """The mean of a rate over the scored repetitions, with an interval clustered by task."""
+    """The mean of a rate over the scored repetitions, with an interval clustered by task.
 
-    value: float
+    ``value`` is None if no repetition is scored.
+    """
+
+    value: float | None
     interval: Interval | None
 
 
@@ -129,7 +132,7 @@ def _rates(domain: str | None, reports: Sequence[RecordedReport]) -> GoalRates:
             by_task.setdefault(report.task, []).append(report)
     rates = {
         key: GoalRate(
-            means["mean_metrics"].get(key, 0.0),
+            means["mean_metrics"].get(key, 0.0) if by_task else None,
             mean_interval([_means(trials).get(key, 0.0) for trials in by_task.values()], LEVEL),
         )
         for key in RATES

@@ -9,6 +9,7 @@ from maseval import commands
 from maseval.cli.console import here, inert, print_json, stdout
 from maseval.cli.groups import examples
 from maseval.cli.options import AsJson, RunName
+from maseval.core.figures import between, percent
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.macs.app.results import RunRates
@@ -69,7 +70,9 @@ def _print_rates(found: "RunRates", console: Console) -> None:
 
 
 def _rate(rate: "GoalRate") -> str:
-    value = f"{rate.value:.1%}"
+    if rate.value is None:
+        return "no verdict"
+    value = percent(rate.value)
     if rate.interval is None:
         return value
-    return f"{value}\n\\[{100 * rate.interval.low:.1f}, {100 * rate.interval.high:.1f}]"
+    return f"{value}\n{between(rate.interval.low, rate.interval.high)}"

@@ -13,6 +13,8 @@ from maseval.cli.console import inert, stderr, stdout
 from maseval.cli.groups import examples
 from maseval.cli.options import AsJson, Overwrite
 from maseval.core.exceptions import OutputExistsError
+from maseval.core.figures import percent
+from maseval.core.recorded import number
 from maseval.core.storage.files import write_bytes
 
 if TYPE_CHECKING:  # help must not load what makes it
@@ -75,9 +77,9 @@ def score(
 def _print_results(found: "ResultsDocument", console: Console) -> None:
     count, scenarios = found["conversation_count"], found["scenario_count"]
     console.print(f"{count} of {scenarios} conversations judged", highlight=False)
-    rates = {key: value for key, value in found.items() if key in _RATES}
-    for key, name in _RATES.items():
-        console.print(f"  {name}: {rates[key]:.1%}", highlight=False)
+    rates = {key: number(value) for key, value in found.items() if key in _RATES}
+    for key, name in _RATES.items() if count else ():
+        console.print(f"  {name}: {percent(rates[key] or 0.0)}", highlight=False)
     for each in found["conversation_evals"]:
         if "error" in each:
             console.print(

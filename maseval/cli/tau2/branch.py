@@ -22,6 +22,7 @@ from maseval.cli.options import (
 )
 from maseval.cli.results import finish
 from maseval.cli.view import Watching
+from maseval.core.figures import in_percent, percent
 
 if TYPE_CHECKING:  # help must not load what makes it
     from maseval.benchmark.tau2.app.running.branch import BranchResult
@@ -112,8 +113,8 @@ def _print_chance(result: "BranchResult", console: Console) -> None:
         console.print("No simulation has a verdict.")
         return
     console.print(
-        f"[bold]{result.passed} of {result.judged} passed[/bold] ({result.chance:.0%}, "
-        f"{interval.level:.0%} CI {100 * interval.low:.0f} to {100 * interval.high:.0f}, "
-        f"{interval.method})",
+        f"[bold]{result.passed} of {result.judged} passed[/bold] ({percent(result.chance, 0)}, "
+        f"{percent(interval.level, 0)} CI {in_percent(interval.low, 0)} to "
+        f"{in_percent(interval.high, 0)}, {interval.method})",
         highlight=False,
     )

@@ -22,6 +22,7 @@ from maseval.cli.options import (
 )
 from maseval.cli.results import estimate
 from maseval.core.engine.engines import DEFAULT
+from maseval.core.figures import in_percent, percent
 from maseval.core.scoring_options import ScoringKeywords
 
 if TYPE_CHECKING:  # help must not load what makes these
@@ -195,7 +196,7 @@ def _print_score(score: "FileScore", console: Console) -> None:
 
 def _print_agreement(score: "FileScore", console: Console) -> None:
     if score.compared:
-        share = f" ({score.agreeing / score.compared:.1%})"
+        share = f" ({percent(score.agreeing / score.compared)})"
         _print(f"{score.agreeing} of {score.compared} recorded verdicts confirmed{share}", console)
     else:
         number = score.simulations
@@ -222,7 +223,7 @@ def _agreement(found: "Agreement") -> str:
     if found.share is None:
         return "0 of 0"
     kappa = "undefined" if found.kappa is None else f"{found.kappa:.2f}"
-    return f"{found.equal} of {found.total} ({found.share:.1%}, Cohen's kappa {kappa})"
+    return f"{found.equal} of {found.total} ({percent(found.share)}, Cohen's kappa {kappa})"
 
 
 def _print_passes(score: "FileScore", console: Console) -> None:
@@ -240,14 +241,16 @@ def _print_passes(score: "FileScore", console: Console) -> None:
 def _passes(score: "FileScore", word: str) -> str:
     """Format as ``passed: 22 of 50 (44%, 95% CI 30-59)``, of what has a verdict."""
     first = score.pass_hat.get(1)
-    share = score.passes / score.verdicts if score.verdicts else 0.0
+    if not score.verdicts:
+        return f"{word} no verdict on any of {score.planned}"
+    share = score.passes / score.verdicts
     # Where tasks have different numbers of trials, the interval is about another mean.
     same = first is not None and first.value is not None and abs(first.value - share) < 1e-9
     interval = ""
     if first is not None and first.interval is not None and same:
-        interval = f", 95% CI {100 * first.low:.0f}\u2013{100 * first.high:.0f}"
+        interval = f", 95% CI {in_percent(first.low, 0)}\u2013{in_percent(first.high, 0)}"
     of = f"{score.verdicts} with a verdict" if score.shortfall else str(score.planned)
-    return f"{word} {score.passes} of {of} ({share:.0%}{interval})"
+    return f"{word} {score.passes} of {of} ({percent(share, 0)}{interval})"
 
 
 def _disagreement(one: "Disagreement") -> str:

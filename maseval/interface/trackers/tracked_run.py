@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from maseval.core.outcome import SimulationLine
+from maseval.core.outcome import SimulationLine, total_cost
 from maseval.core.storage.redaction import redact
 from maseval.stats.estimation import Estimate
 
@@ -83,9 +83,8 @@ def metrics_of(
                 ends = {key: end for key, end in found.in_brief().items() if end is not None}
                 del ends["value"]
                 metrics |= {name: found.value, **{f"{name}_{key}": e for key, e in ends.items()}}
-    cost, tokens = sum(each.cost for each in finished), sum(each.tokens for each in finished)
-    # Tokens that cost nothing are of unknown price.
-    known = {"cost": cost} if cost or not tokens else {}
+    cost = total_cost(each.cost for each in finished)
+    known = {} if cost is None else {"cost": cost}
     return {
         **metrics,
         "simulations": len(finished),
@@ -93,7 +92,7 @@ def metrics_of(
         "passed": sum(each.passed is True for each in finished),
         "errors": sum(each.outcome == "error" for each in finished),
         **known,
-        "tokens": tokens,
+        "tokens": sum(each.tokens for each in finished),
         "seconds": sum(each.seconds for each in finished),
     }
 
@@ -118,7 +117,7 @@ def _row(domain: str, task_id: str, trials: Sequence[SimulationLine]) -> dict[st
         "pass_rate": sum(verdicts) / len(verdicts) if verdicts else None,
         "mean_reward": sum(rewards) / len(rewards) if rewards else None,
         "errors": sum(each.outcome == "error" for each in trials),
-        "cost": sum(each.cost for each in trials),
+        "cost": total_cost(each.cost for each in trials),
         "tokens": sum(each.tokens for each in trials),
         "seconds": round(sum(each.seconds for each in trials), 3),
     }

@@ -12,7 +12,7 @@ import { choice } from "./filters.js";
 import { inBlocks } from "./blocks.js";
 import { resultsTable, runFacts } from "./overview.js";
 import { badges, drawSections } from "./simulation.js";
-import { counted } from "./text.js";
+import { counted, inPoints } from "./text.js";
 import { themeButton } from "./theme.js";
 
 let comparedFrom;
@@ -49,7 +49,7 @@ function trialLinks(task, side) {
 }
 
 function comparedRow(task) {
-  const change = task.change ? `${task.change > 0 ? "+" : "−"}${(Math.abs(task.change) * 100).toFixed(0)}` : "";
+  const change = task.change ? inPoints(task.change, 0) : "";
   return h(
     "tr",
     {},

@@ -3,17 +3,16 @@
 import { distributions, drawn, intervalBar } from "./charts.js";
 import { index, simulations } from "./data.js";
 import { add, folded, h, pairs, scrollable } from "./dom.js";
-import { count, counted, duration, money, percent, shortfall } from "./text.js";
+import { between, count, counted, duration, money, percent, shortfall } from "./text.js";
 
 function measure(found) {
   if (found == null) return "–";
   if (typeof found === "number") return percent(found);
   if (typeof found !== "object") return found;
   if (found.value == null) return "–";
-  const interval = found.low != null && found.high != null;
   return [
     h("span", { class: "value" }, percent(found.value)),
-    interval && h("span", { class: "range" }, `${(found.low * 100).toFixed(1)} – ${(found.high * 100).toFixed(1)}`),
+    between(found) && h("span", { class: "range" }, between(found)),
     intervalBar(found),
     shortfall(found) && h("span", { class: "range" }, shortfall(found)),
   ];
@@ -37,7 +36,7 @@ export function resultsTable({ counts, measures, rows }) {
 }
 
 // Hashes and versions matter, but not to every reader.
-const FIRST = /^(Date|Command( of .*)?|Domain|Split|Agent|Model of .*|Seed|tau2 rules|maseval)$/;
+const FIRST = /^(Date|Command( of .*)?|Domain|Split|Agent|Model of .*|Seed( of .*)?|tau2 rules|maseval)$/;
 
 export function runFacts(facts) {
   const first = facts.filter(([name]) => FIRST.test(name));
@@ -46,12 +45,12 @@ export function runFacts(facts) {
 }
 
 function totals() {
-  const cost = simulations.reduce((sum, { cost }) => sum + (cost ?? 0), 0);
+  const costs = simulations.map(({ cost }) => cost).filter((cost) => cost != null);
   const tokens = simulations.reduce((sum, { tokens }) => sum + (tokens ?? 0), 0);
   const seconds = simulations.reduce((sum, simulation) => sum + (simulation.seconds ?? 0), 0);
   const parts = [counted(index.tasks.length, "task"), counted(simulations.length, "simulation")];
   if (tokens > 0) parts.push(counted(tokens, "token"));
-  if (cost > 0) parts.push(money(cost));
+  if (tokens > 0 || costs.some(Boolean)) parts.push(costs.length > 0 ? money(costs.reduce((sum, cost) => sum + cost, 0)) : "cost not known");
   if (seconds > 0) parts.push(`${duration(seconds)} total`);
   return parts.join(" · ");
 }

@@ -97,19 +97,49 @@ export function counted(number, noun) {
   return `${count.format(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
 
+// The forms of numbers are those of `core/figures.py`: halves are rounded up, 31.25 is 31.3.
+
+/** A number with so many digits; twelve of them bring back a half that a product has lost. */
+function rounded(number, digits) {
+  const size = Number((Math.abs(number) * 10 ** digits).toPrecision(12));
+  const found = Math.floor(size + 0.5) / 10 ** digits;
+  return `${number < 0 && found ? "-" : ""}${found.toFixed(digits)}`;
+}
+
+/** A share without its sign. */
+export function inPercent(share, digits = 1) {
+  return rounded(share * 100, digits);
+}
+
 export function percent(share) {
-  return `${(share * 100).toFixed(1)}\u2009%`;
+  return `${inPercent(share)}\u2009%`;
+}
+
+/** The ends of an interval; nothing if there is none. */
+export function between({ low, high }) {
+  return low == null || high == null ? "" : `${inPercent(low)} – ${inPercent(high)}`;
+}
+
+/** A difference of two shares in percentage points, with its sign. */
+export function inPoints(difference, digits = 1) {
+  const size = inPercent(Math.abs(difference), digits);
+  return `${difference < 0 && Number(size) ? "−" : "+"}${size}`;
 }
 
 /** What the simulations without a verdict can still make of a number; nothing if all have one. */
 export function shortfall({ verdicts, planned, worst, best }) {
   if (worst == null || best == null) return null;
   const counted = verdicts == null ? "" : `${verdicts} of ${planned} have a verdict; `;
-  return `${counted}${(worst * 100).toFixed(1)} to ${(best * 100).toFixed(1)} if all others fail or pass`;
+  return `${counted}${inPercent(worst)} to ${inPercent(best)} if all others fail or pass`;
 }
 
+/** Dollars, small sums with more digits; a cost that is not known is never zero. */
 export function money(cost) {
-  return cost ? `$${cost.toFixed(cost < 1 ? 4 : 2)}` : "–";
+  if (cost == null) return "–";
+  if (cost > 0 && cost < 0.00005) return "< $0.0001";
+  if (cost > 0 && cost < 1) return `$${rounded(cost, 4).replace(/0{1,2}$/, "")}`;
+  const [whole, cents] = rounded(cost, 2).split(".");
+  return `$${count.format(whole)}.${cents}`;
 }
 
 export function duration(seconds) {

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.figures import in_points, money, percent
 from maseval.stats.comparison import Comparison, Difference
 from maseval.stats.estimation import Estimate
 from maseval.stats.plots import svg
@@ -111,14 +112,15 @@ def _curve_names(curves: Mapping[str, list[Estimate]], across: Scale) -> list[st
 
 def _band_meaning(curves: Mapping[str, list[Estimate]]) -> str:
     intervals = [point.interval for points in curves.values() for point in points]
-    known = next((interval for interval in intervals if interval is not None), None)
-    return f"Band: {known.level:.0%} CI, clustered by task." if known else "One task has no CI."
+    known = [interval for interval in intervals if interval is not None]
+    methods = dict.fromkeys(f"{percent(each.level, 0)} CI, {each.method}" for each in known)
+    return f"Band: {'; '.join(methods)}."
 
 
 def _format_estimate(estimate: Estimate) -> str:
     interval = estimate.interval
-    span = f" ({interval.low:.1%} to {interval.high:.1%})" if interval else ""
-    return f"{estimate.value or 0.0:.1%}{span}"
+    span = f" ({percent(interval.low)} to {percent(interval.high)})" if interval else ""
+    return f"{percent(estimate.value or 0.0)}{span}"
 
 
 def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
@@ -135,13 +137,13 @@ def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
     wanted = [across(cost) for cost, _ in points.values()]
     places = svg.spread_apart(wanted, _COSTS_APART, _LEFT + 6, _COSTS_RIGHT - 6)
     for number, (name, (cost, estimate)) in enumerate(points.items()):
-        parts += _score_bar(f"{name}: {_money(cost)}", places[number], estimate, number)
+        parts += _score_bar(f"{name}: {money(cost)}", places[number], estimate, number)
     parts += _cost_names(points, across)
     without = [name for name in runs if name not in points]
     if without:
         parts.append(svg.text(24, _FOOTNOTE, f"Without costs: {', '.join(without)}", size=11))
     description = ". ".join(
-        f"{name}: {_money(cost)} a simulation, {estimate.name} {_format_estimate(estimate)}"
+        f"{name}: {money(cost)} a simulation, {estimate.name} {_format_estimate(estimate)}"
         for name, (cost, estimate) in points.items()
     )
     return str(Figure(_WIDTH, _HEIGHT, f"Cost against pass^{k}", description, parts))
@@ -155,7 +157,7 @@ def _cost_point(run: Summary, k: int) -> tuple[float, Estimate] | None:
 
 def _cost_axis(across: Scale) -> list[str]:
     labels = [
-        svg.text(across(value), _BOTTOM + 20, _money(value), anchor="middle")
+        svg.text(across(value), _BOTTOM + 20, money(value), anchor="middle")
         for value in svg.ticks(*across.values)
     ]
     middle = (_LEFT + _COSTS_RIGHT) / 2
@@ -189,10 +191,6 @@ def _cost_names(points: Mapping[str, tuple[float, Estimate]], across: Scale) -> 
     return parts
 
 
-def _money(cost: float) -> str:
-    return f"${cost:.2f}" if cost >= 0.1 or not cost else f"${cost:.4f}".rstrip("0")
-
-
 def difference_plot(comparison: Comparison) -> str:
     """Draw a row for each pass^k of each group: the difference and its interval, beside 0."""
     rows = [each for each in comparison.differences if each.measure == "pass^k"]
@@ -223,20 +221,20 @@ def _zero_axis(across: Scale, bottom: float) -> list[str]:
     for value in svg.ticks(*across.values):
         x = across(value)
         parts.append(svg.line(x, top, x, bottom))
-        parts.append(svg.text(x, bottom + 18, f"{100 * value:+.0f}", anchor="middle", size=11))
+        parts.append(svg.text(x, bottom + 18, in_points(value, 0), anchor="middle", size=11))
     return parts
 
 
 def _difference_row(row: Difference, y: float, across: Scale, main: bool) -> list[str]:
     low, high = (across(end) for end in _ends(row))
-    name, points, kind = _row_name(row), _points_of(row), svg.series(0)
+    name, words, kind = _row_name(row), _points_of(row), svg.series(0)
     ends = [svg.line(x, y - 4, x, y + 4, kind, 1.5) for x in (low, high)]
     whisker = [svg.line(low, y, high, y, kind, 2), *ends] if row.interval else []
     return [
         svg.text(_ROWS_LEFT - 12, y + 4, svg.shorten(name, 26), "ink", anchor="end", bold=main),
         *whisker,
-        svg.marker(across(row.difference), y, 0, f"{name}: {points}"),
-        svg.text(_ROWS_RIGHT + 12, y + 4, points, size=11),
+        svg.marker(across(row.difference), y, 0, f"{name}: {words}"),
+        svg.text(_ROWS_RIGHT + 12, y + 4, words, size=11),
     ]
 
 
@@ -246,5 +244,5 @@ def _row_name(row: Difference) -> str:
 
 def _points_of(row: Difference) -> str:
     span = row.interval
-    reach = f" ({100 * span.low:+.1f} to {100 * span.high:+.1f})" if span else ""
-    return f"{100 * row.difference:+.1f}{reach}"
+    reach = f" ({in_points(span.low)} to {in_points(span.high)})" if span else ""
+    return f"{in_points(row.difference)}{reach}"

@@ -12,6 +12,8 @@ from html import escape
 from itertools import count, takewhile
 from math import floor, log10
 
+from maseval.core.figures import percent
+
 FONT = 'system-ui, "Segoe UI", "Noto Sans", "DejaVu Sans", sans-serif'
 
 # Light and dark: each legible on its ground, the series also to people who see few colours.
@@ -136,7 +138,7 @@ def percent_axis(scale: Scale, left: float, right: float) -> list[str]:
         for value in ticks(low, high)
         for part in (
             line(left, scale(value), right, scale(value)),
-            text(left - 8, scale(value) + 4, f"{value:.0%}", anchor="end"),
+            text(left - 8, scale(value) + 4, percent(value, 0), anchor="end"),
         )
     ]
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.figures import percent
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.words import count_of
 from maseval.stats.plots import svg
@@ -131,5 +132,5 @@ def _bar(label: str, count: int, total: int, y: float, across: Scale, series: st
         svg.text(_BARS_LEFT - 10, y + 13.5, svg.shorten(label, 40), "ink", anchor="end"),
         f'<rect class="{series}" data-label="{escape(label)}" x="{_BARS_LEFT}" y="{y:g}" '
         f'width="{end - _BARS_LEFT:.1f}" height="{_ROW - 8}" rx="2">{hint}</rect>',
-        svg.text(end + 7, y + 13.5, f"{count}  ({count / total:.0%})"),
+        svg.text(end + 7, y + 13.5, f"{count}  ({percent(count / total, 0)})"),
     ]

@@ -4,7 +4,7 @@
 import { intervalBar } from "../charts.js";
 import { simulationName } from "../data.js";
 import { h } from "../dom.js";
-import { count, counted, duration, money, percent, shortfall } from "../text.js";
+import { between, count, counted, duration, money, percent, shortfall } from "../text.js";
 import { since, stateChip } from "./frame.js";
 
 const MOST_IN_FLIGHT = 24;
@@ -17,7 +17,7 @@ function progress({ state, done, failed, planned, cost, tokens, rate_limits }) {
     failed > 0 && `${count.format(failed)} with an error`,
     tokens > 0 && counted(tokens, "token"),
     cost > 0 && `${money(cost)} so far`,
-    counted(rate_limits ?? 0, "rate limit"),
+    rate_limits != null && counted(rate_limits, "rate limit"),
   ];
   return [
     h("p", { class: "outcome" }, stateChip(state), facts.filter(Boolean).join(" · ")),
@@ -27,7 +27,7 @@ function progress({ state, done, failed, planned, cost, tokens, rate_limits }) {
 
 function measures(found) {
   const boxes = Object.entries(found ?? {}).filter(([, measure]) => measure?.value != null);
-  const range = ({ low, high }) => low != null && high != null && h("small", {}, ` ${(low * 100).toFixed(1)} – ${(high * 100).toFixed(1)}`);
+  const range = (measure) => between(measure) && h("small", {}, ` ${between(measure)}`);
   const box = ([k, measure]) => h("div", {}, h("dt", {}, `pass^${k.replace(/\D/g, "")}`), h("dd", {}, h("b", {}, percent(measure.value)), range(measure), intervalBar(measure), shortfall(measure) && h("div", {}, h("small", {}, shortfall(measure)))));
   return boxes.length > 0 && h("dl", { class: "live-measures" }, boxes.map(box));
 }

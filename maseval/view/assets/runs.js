@@ -5,7 +5,7 @@ import { inBlocks } from "../blocks.js";
 import { intervalBar } from "../charts.js";
 import { add, h } from "../dom.js";
 import { choice } from "../filters.js";
-import { count, counted, money, percent, shortfall } from "../text.js";
+import { between, count, counted, money, percent, shortfall } from "../text.js";
 import { themeButton } from "../theme.js";
 import { listen, lostNotice } from "./events.js";
 import { minute, stateChip, topBar } from "./frame.js";
@@ -40,8 +40,7 @@ function stacked(list) {
 
 function passRate(found) {
   if (found?.value == null) return "–";
-  const { value, low, high } = found;
-  return [h("b", {}, percent(value)), low != null && h("small", {}, ` ${(low * 100).toFixed(1)} – ${(high * 100).toFixed(1)}`), intervalBar(found), missing(found)];
+  return [h("b", {}, percent(found.value)), between(found) && h("small", {}, ` ${between(found)}`), intervalBar(found), missing(found)];
 }
 
 function missing(found) {

@@ -45,10 +45,11 @@ def test_metrics_have_both_ends_of_their_interval():
 
 
 def test_tokens_of_unknown_price_have_no_cost():
-    free = [each._replace(cost=0.0) for each in FINISHED]
+    free = [each._replace(cost=None) for each in FINISHED]
+    unused = FINISHED[2]._replace(cost=0.0)
 
-    assert "cost" not in metrics_of({}, free)
-    assert metrics_of({}, [free[2]])["cost"] == 0.0
+    assert "cost" not in metrics_of({}, [*free, unused])
+    assert metrics_of({}, [unused])["cost"] == 0.0
 
 
 def test_every_task_is_a_row():

@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.core.exceptions import MASEvalError
+from maseval.core.figures import percent
 from maseval.core.words import count_of
 
 FORM = "maseval tau2 certificate 3"
@@ -147,7 +148,8 @@ class Certificate:
                 low, high = numbers["range"]
                 lines.append(
                     f"  {name}: {numbers['verdicts']} of {numbers['simulations']} simulations have "
-                    f"a verdict: pass^1 is {low:.1%} if all others fail, {high:.1%} if all pass."
+                    f"a verdict: pass^1 is {percent(low)} if all others fail, {percent(high)} if "
+                    "all pass."
                 )
         lines.append(
             f"  {agreement['equal']} of {agreement['compared']} recorded rewards confirmed"

@@ -10,6 +10,7 @@ from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.suspicion import near_copies
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, NEEDS_JUDGE
 from maseval.benchmark.tau2.texts.original import trial_seed
+from maseval.core.figures import percent
 from maseval.core.words import count_of
 from maseval.stats import summarise
 
@@ -127,8 +128,8 @@ def unlisted_tasks(found: RescoredRecord) -> Iterator[Cause]:
         if value is not None:
             low, high = (value * len(ours) / whole, (value * len(ours) + len(absent)) / whole)
             words = (
-                f"; over the whole split, pass^1 is {low:.1%} if all of them fail, {high:.1%} if "
-                "all pass"
+                f"; over the whole split, pass^1 is {percent(low)} if all of them fail, "
+                f"{percent(high)} if all pass"
             )
         yield Cause(
             "part of a split",

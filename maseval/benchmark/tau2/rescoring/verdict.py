@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
 from maseval.core.exceptions import MASEvalError
 from maseval.core.model import ModelAdapter
-from maseval.core.outcome import is_successful
+from maseval.core.outcome import is_successful, total_cost
 from maseval.core.recorded import entries, mapping, number
 from maseval.core.report import AGENT_FAILURES, RERUN_STATUSES, TaskExecutionStatus
 from maseval.data.store import AnyPath
@@ -325,6 +325,5 @@ def unknown_tool(item: RecordItem) -> str | None:
 
 
 def _cost(simulation: Mapping[str, object]) -> float | None:
-    sides = (number(simulation.get(f"{side}_cost")) for side in ("agent", "user"))
-    known = [cost for cost in sides if cost is not None]
-    return sum(known) if known else None
+    # The original writes zero for a model whose price it does not know.
+    return total_cost(number(simulation.get(f"{side}_cost")) or None for side in ("agent", "user"))

@@ -77,6 +77,7 @@ class ResultsFileRun:
                 "version": self._recount.version,
                 "agent": self._setup.agent.name,
                 "user": self._setup.user.name,
+                "seed": self._setup.limits.get("seed"),
             }
         )
 
