@@ -16,6 +16,7 @@ from maseval.benchmark.tau2.agent_brief import MakeAgent
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.figures import percent
 from maseval.runs import RunFolder
 from maseval.stats import Requirement, outcomes_of, requirement
 from maseval.stats.planning import ALPHA, check_alpha, check_at_least
@@ -45,15 +46,15 @@ class Evaluation:
     def __str__(self) -> str:
         found, overall = self.requirement, self.result.summary.overall
         low, high = found.interval.low, found.interval.high
-        within = f"[{low:.1%}, {high:.1%}] ({found.interval.level:.0%} interval)"
-        counted = f"{overall.passed} of {overall.recorded} simulations, tasks: {overall.tasks}"
+        within = f"[{percent(low)}, {percent(high)}] ({percent(found.interval.level, 0)} interval)"
+        counted = f"{overall.passed} of {overall.verdicts} simulations, tasks: {overall.tasks}"
         subset = self.result.summary.subset
         name = "pass^1" if subset is None else f"{subset}: pass^1"
-        score = f"{name} {found.value:.1%} {within}, {counted}"
+        score = f"{name} {percent(found.value)} {within}, {counted}"
         if not found.at_least:
             return score
         advice = f"; {found.advice}" if found.advice else ""
-        return f"{score}; at least {found.at_least:.1%}: {_VERDICTS[found.verdict]}{advice}"
+        return f"{score}; at least {percent(found.at_least)}: {_VERDICTS[found.verdict]}{advice}"
 
 
 @dataclass

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple, TypedDict
 
+from maseval.core.figures import percent
 from maseval.core.words import count_of
 from maseval.stats.trials import Trials, count_trials, mean_over_tasks, measure_name
 
@@ -126,7 +127,7 @@ def summary_text(summary: LabelSummary) -> str:
 
 def _values(row: Mapping[str, Any]) -> str:
     shown = (
-        f"{name} {'-' if value is None else f'{value:.3f}'}"
+        f"{name} {'-' if value is None else percent(value)}"
         for name, value in row["values"].items()
     )
     return ", ".join(shown)

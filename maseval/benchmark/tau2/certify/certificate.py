@@ -139,7 +139,7 @@ class Certificate:
             remedy = f"; {cause['remedy']}" if cause["remedy"] else ""
             lines.append(f"{cause['kind']}: {cause['text']}{remedy}")
         for name, numbers in content["numbers"].items():
-            passes = ", ".join(f"{k} {v:.3f}" for k, v in numbers["pass_hat_k"].items())
+            passes = ", ".join(f"{k} {percent(v)}" for k, v in numbers["pass_hat_k"].items())
             lines.append(
                 f"  {name}: {numbers['passed']} of {numbers['verdicts']} passed, "
                 f"{count_of(numbers['tasks'], 'task')}; {passes}"
