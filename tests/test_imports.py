@@ -109,7 +109,6 @@ GROUPED = {"maseval.core", "maseval.benchmark.tau2.domains"}
 EXCEPTIONS = {
     ("maseval.app.benchmarks", "maseval.app.results"): "the types that a benchmark answers with",
     ("maseval.app.results.report", "maseval.app.comparing"): "a report may compare two runs",
-    ("maseval.app.results.results", "maseval.app.running"): "the prices of a run's models",
 }
 
 # What benchmarks, reports and runs may use of the statistics.
