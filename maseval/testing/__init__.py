@@ -12,6 +12,7 @@ from maseval.testing.provider_server import (
     ProviderServer,
     Reply,
     Request,
+    ResponsesProtocol,
     serving,
 )
 
@@ -30,6 +31,7 @@ __all__ = [
     "ProviderServer",
     "Reply",
     "Request",
+    "ResponsesProtocol",
     "faults_named",
     "forge_run",
     "results_in",

@@ -234,6 +234,70 @@ def completion(message: dict[str, object], reason: str) -> dict[str, object]:
     }
 
 
+class ResponsesProtocol(OpenAIProtocol):
+    """The Responses API, as OpenAI answers it; errors are those of chat completions."""
+
+    @staticmethod
+    def text(text: str | None, **more: object) -> dict[str, object]:
+        part = {"type": "output_text", "text": text}
+        return response([{**_RESPONSE_MESSAGE, "content": [part], **more}])
+
+    @staticmethod
+    def calls(*calls: Call) -> dict[str, object]:
+        return response(
+            [
+                {
+                    "type": "function_call",
+                    "id": f"fc_{number}",
+                    "call_id": f"id_{number}",
+                    "name": name,
+                    "arguments": json.dumps(arguments),
+                    "status": "completed",
+                }
+                for number, (name, arguments) in enumerate(calls)
+            ]
+        )
+
+    @staticmethod
+    def empty() -> dict[str, object]:
+        return response([])
+
+    @staticmethod
+    def content_filter() -> dict[str, object]:
+        reason = {"reason": "content_filter"}
+        return {**response([]), "status": "incomplete", "incomplete_details": reason}
+
+
+_RESPONSE_MESSAGE = {
+    "type": "message",
+    "id": "msg_1",
+    "role": "assistant",
+    "status": "completed",
+}
+
+
+def response(output: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Return an answer in the form of the Responses API."""
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "status": "completed",
+        "model": "served-model",
+        "output": list(output),
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {
+            "input_tokens": 100,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": 20,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": 120,
+        },
+    }
+
+
 class AnthropicProtocol:
     """Messages, as Anthropic answers them."""
 

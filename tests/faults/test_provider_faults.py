@@ -16,6 +16,7 @@ from maseval.testing import (
     GoogleProtocol,
     OpenAIProtocol,
     Reply,
+    ResponsesProtocol,
     serving,
 )
 from tests.faults.table import shows
@@ -111,6 +112,7 @@ needing_anthropic = needing_all("anthropic")
 
 EACH_LIBRARY = [
     "openai/served",
+    "openai-responses/served",
     pytest.param("anthropic/served", marks=needing("anthropic")),
     pytest.param("google/served", marks=needing("google.genai")),
 ]
@@ -253,6 +255,7 @@ def test_a_host_that_cannot_be_reached_is_not_one_that_hangs_up(model_id, addres
 
 CLIENTS = {
     "openai/served": ("/v1", OpenAIProtocol),
+    "openai-responses/served": ("/v1", ResponsesProtocol),
     "anthropic/served": ("", AnthropicProtocol),
     "google/served": ("", GoogleProtocol),
 }
@@ -292,6 +295,93 @@ def test_the_other_libraries_are_held_to_the_same_limits(server, model_id, name)
     assert len(server.requests) == ERRORS[name].requests
 
 
+def responses_answer(*output, **parts):
+    return {**ResponsesProtocol.text("Hello"), "output": [*output], **parts}
+
+
+def responses_call(**parts):
+    (call,) = ResponsesProtocol.calls(("look_up", {}))["output"]
+    return responses_answer({**call, **parts})
+
+
+def responses_usage(value):
+    counts = dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), value)
+    return {**ResponsesProtocol.text("Hello"), "usage": counts}
+
+
+def responses_text(old, new):
+    answer = json.dumps(ResponsesProtocol.text("Hello"))
+    assert old in answer
+    return answer.replace(old, new, 1)
+
+
+HALF_MESSAGE = {"type": "message", "role": "assistant"}
+# The faults of chat completions that the Responses API has in a form of its own.
+RESPONSES_FAULTS = {
+    "filter": ResponsesProtocol.content_filter(),
+    "no-choices": responses_answer(),
+    "no-name": responses_call(name=""),
+    "message": responses_answer({**HALF_MESSAGE, "content": 1.5}),
+    "no-content": responses_answer(HALF_MESSAGE),
+    "no-calls": responses_answer(output=None),
+    "list-arguments": responses_call(arguments=[1]),
+    "many-choices": responses_answer(*ResponsesProtocol.text("Hello")["output"] * 50_000),
+    "many-calls": responses_answer(*responses_call()["output"] * 10_000),
+    "number-ids": responses_call(call_id=7),
+    "deep": responses_call(arguments="[" * 900 + "]" * 900),
+    "deeper": responses_call(arguments="[" * 100_000),
+    "infinity": responses_usage(float("inf")),
+    "nan": responses_usage(float("nan")),
+    "digits": responses_text('"usage": ', f'"n": {"9" * 5000}, "usage": '),
+    "1e400": responses_text('"input_tokens": ', '"input_tokens": 1e400, "x": '),
+    "surrogate": responses_text('"text": "', '"text": "\\ud800'),
+    "twice": responses_text('{"id": ', '{"output": [], "id": '),
+}
+
+
+def responses_spoiled(name, times=1):
+    good = Reply(ResponsesProtocol.text("Hello"))
+    if name in RESPONSES_FAULTS:
+        return [Reply(RESPONSES_FAULTS[name])] * times
+    spoiled = FAULTS[name].spoil(good)
+    assert spoiled != good
+    return [spoiled] * times
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_the_responses_api_names_the_same_faults(server, name):
+    expected = ERRORS[name]
+    server.will(*responses_spoiled(name, 10))
+    seconds = 0.2 if expected.kind is errors.ProviderTimeoutError else 20
+
+    with pytest.raises(errors.ProviderError) as caught:
+        model_of(server, "openai-responses/served", timeout=seconds).generate("hi")
+
+    assert type(caught.value) is expected.kind
+    assert len(server.requests) == expected.requests
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", READ)
+def test_the_responses_api_reads_what_can_be_read(server, name):
+    server.will(*responses_spoiled(name))
+
+    answer = model_of(server, "openai-responses/served").chat([HI])
+
+    match name:
+        case "number-ids":
+            assert answer.tool_calls[0]["id"] == "7"
+        case "deep" | "deeper":
+            arguments = answer.tool_calls[0]["function"]["arguments"]
+            assert arguments_of(arguments).keys() == {INVALID_ARGUMENTS}
+        case "surrogate":
+            assert answer.content == "\ud800Hello"
+        case "twice":
+            assert answer.content == "Hello"
+        case _:
+            assert answer.content == "Hello" and answer.usage["input_tokens"] == 0
+
+
 def openai_answer(**choice):
     return {**OpenAIProtocol.text("Hello"), "choices": [{"finish_reason": "stop", **choice}]}
 
@@ -309,6 +399,14 @@ NONSENSE = {
         openai_answer(text=5.5, message=7),
         {"choices": {}},
         {"choices": [None]},
+    ],
+    "openai-responses/served": [
+        *map(responses_answer, (1, "Hello", [], {}, None, {"type": 5}, {"type": ""})),
+        *(responses_call(arguments=given) for given in (0, [], False)),
+        responses_answer({**HALF_MESSAGE, "content": "Hello"}),
+        responses_answer({**HALF_MESSAGE, "content": [{"type": "output_text"}]}),
+        responses_answer(output="Hello"),
+        responses_answer(output=None),
     ],
     "anthropic/served": [
         *map(anthropic_answer, (1, "Hello", [], {}, None, {"type": 5}, {"type": ""})),
@@ -332,6 +430,11 @@ SILENCE = {
         openai_answer(message={"content": None}),
         openai_answer(message={"content": ""}),
         openai_answer(message={"role": "assistant"}, finish_reason="length"),
+    ],
+    "openai-responses/served": [
+        responses_answer({**HALF_MESSAGE, "content": []}),
+        responses_answer({"type": "reasoning", "id": "rs_1", "summary": []}),
+        responses_answer(status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
     ],
     "anthropic/served": [anthropic_answer(), anthropic_answer({"type": "text", "text": ""})],
     "google/served": [

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -92,6 +93,8 @@ class Prices:
 
     def at(self, model_id: str, base_url: object = None) -> ModelPrice | None:
         """Return the price of a model at ``base_url``, or at its provider's own address."""
+        # The same models at the same prices, asked in another way.
+        model_id = re.sub("^openai-responses/", "openai/", model_id)
         for name in _names(model_id):
             if name in self.own:
                 return ModelPrice(self.source, StaticPricingCalculator(self.own), name)

@@ -46,7 +46,7 @@ class AgentModel:
                 "the agent asks for its model, but none was named; give --agent-model NAME "
                 "(agent_model=...), or name the model in the agent's own code"
             )
-        return self.id.removeprefix("openai/")
+        return self.id.removeprefix("openai/").removeprefix("openai-responses/")
 
 
 def _resolve(model_id: str, *, register_name: str, **options: Any) -> ModelAdapter:

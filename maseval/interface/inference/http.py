@@ -31,7 +31,7 @@ _MAX_REDIRECTS = 3
 # The bytes of a compressed answer that are unpacked at a time.
 _STEP = 1 << 16
 # Where the providers' protocols have lists of what a model says.
-_PARTS = {"choices", "message", "content", "tool_calls", "candidates", "parts"}
+_PARTS = {"choices", "message", "content", "tool_calls", "candidates", "parts", "output"}
 # Other encodings unpack to thousands of times their size in one step.
 _ENCODINGS = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
 

@@ -36,6 +36,7 @@ CHAT, EXECUTE_TOOL, INVOKE_AGENT = "chat", "execute_tool", "invoke_agent"
 
 _PROVIDERS = {
     "OpenAIModelAdapter": "openai",
+    "OpenAIResponsesModelAdapter": "openai",
     "AnthropicModelAdapter": "anthropic",
     "GoogleGenAIModelAdapter": "gcp.gemini",
 }

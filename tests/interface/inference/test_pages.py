@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from maseval.testing.provider_server import AnthropicProtocol, GoogleProtocol, OpenAIProtocol
+from maseval.testing.provider_server import (
+    AnthropicProtocol,
+    GoogleProtocol,
+    OpenAIProtocol,
+    ResponsesProtocol,
+)
 from tests.interface.inference.smollm2 import model_file
 from tests.interface.libraries import QUIET_LITELLM, needing
 
@@ -23,6 +28,10 @@ def example(page):
     ("page", "protocol", "variable", "path"),
     [
         pytest.param("openai", OpenAIProtocol, "OPENAI_BASE_URL", "/v1", marks=needing("openai")),
+        pytest.param(
+            *("openai-responses", ResponsesProtocol, "OPENAI_BASE_URL", "/v1"),
+            marks=needing("openai"),
+        ),
         pytest.param(
             "anthropic", AnthropicProtocol, "ANTHROPIC_BASE_URL", "", marks=needing("anthropic")
         ),

@@ -15,8 +15,20 @@ from maseval.core.call_policy import CallPolicy
 from maseval.core.messages import MessageHistory, tool_call
 from maseval.core.report import error_record
 from maseval.core.usage import StaticPricingCalculator
-from maseval.interface.inference import anthropic, google_genai, litellm, openai
-from maseval.testing.provider_server import AnthropicProtocol, GoogleProtocol, OpenAIProtocol, Reply
+from maseval.interface.inference import (
+    anthropic,
+    google_genai,
+    litellm,
+    openai,
+    openai_responses,
+)
+from maseval.testing.provider_server import (
+    AnthropicProtocol,
+    GoogleProtocol,
+    OpenAIProtocol,
+    Reply,
+    ResponsesProtocol,
+)
 from tests.interface.libraries import QUIET_LITELLM, needing
 
 pytestmark = QUIET_LITELLM
@@ -55,6 +67,7 @@ class Provider:
 
 PROVIDERS = [
     Provider("openai", "openai", openai.from_id, OpenAIProtocol, path="/v1"),
+    Provider("openai-responses", "openai", openai_responses.from_id, ResponsesProtocol, path="/v1"),
     Provider("anthropic", "anthropic", anthropic.from_id, AnthropicProtocol),
     Provider("google", "google.genai", google_genai.from_id, GoogleProtocol),
     Provider("litellm", "litellm", litellm.from_id, OpenAIProtocol, "openai/some-model", "/v1"),
@@ -336,7 +349,7 @@ def test_a_seed_is_sent_where_there_are_seeds(provider, server):
 
     body = server.requests[0].body
     sent = body.get("generationConfig", body).get("seed")
-    assert sent == (None if provider.name == "anthropic" else 11)
+    assert sent == (None if provider.name in ("anthropic", "openai-responses") else 11)
 
 
 def test_the_key_shows_up_nowhere(provider, server, caplog):
@@ -367,6 +380,7 @@ def test_a_server_of_ones_own_needs_no_key(provider, server, monkeypatch):
 
 ADDRESSES = {
     "openai": "OPENAI_BASE_URL",
+    "openai-responses": "OPENAI_BASE_URL",
     "anthropic": "ANTHROPIC_BASE_URL",
     "google": "GOOGLE_GEMINI_BASE_URL",
     "litellm": "OPENAI_API_BASE",
@@ -392,6 +406,7 @@ def test_an_option_comes_before_the_environment(provider, server, monkeypatch):
 
 VARIABLES = {
     "openai": "OPENAI_API_KEY",
+    "openai-responses": "OPENAI_API_KEY",
     "anthropic": "ANTHROPIC_API_KEY",
     "google": "GEMINI_API_KEY or GOOGLE_API_KEY",
     "litellm": "OPENAI_API_KEY",
