@@ -93,6 +93,13 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         """Return the conversation so far; empty if the agent keeps none."""
         return MessageHistory() if self.messages is None else self.messages
 
+    def openai_messages(self) -> MessageHistory:
+        """Return the conversation in OpenAI's form, as traces have it.
+
+        An adapter overrides this if its ``get_messages`` returns a framework's own form.
+        """
+        return self.get_messages()
+
     def load_messages(self, messages: MessageHistory) -> None:
         """Continue an earlier conversation, which begins with the user's first query.
 
@@ -131,7 +138,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         return None
 
     def gather_traces(self) -> JsonObject:
-        messages = self.get_messages().to_list()
+        messages = self.openai_messages().to_list()
         return {
             **super().gather_traces(),
             "name": self.name,

@@ -182,10 +182,18 @@ class ComponentRegistry:
 
     def collect_usage(self) -> JsonObject:
         """Return the usage of each component; also added to the totals."""
-        return _collect("usage", UsageTrackableMixin, self._components.copy(), self._use)
+        components = self._components.copy()
+        counted = {id(component) for component in components.values()}
 
-    def _use(self, component: UsageTrackableMixin, key: Key) -> JsonObject:
-        told = component.gather_usage()
+        def use(component: UsageTrackableMixin, key: Key) -> JsonObject:
+            owner = component.usage_of
+            is_counted = owner is not component and id(owner) in counted
+            counted.add(id(owner))
+            return self._note(Usage() if is_counted else component.gather_usage(), key)
+
+        return _collect("usage", UsageTrackableMixin, components, use)
+
+    def _note(self, told: Usage, key: Key) -> JsonObject:
         category, name = key
         # A copy: the component may keep writing to its own record.
         usage = replace(

@@ -459,7 +459,7 @@ def describe_tools(environment: Tau2Environment, wording: Wording) -> None:
 def _share_trajectory(agents: Sequence[AgentAdapter], environment: Tau2Environment) -> None:
     """Let an agent that keeps no messages show those that it saw and made in the trajectory."""
     for agent in agents if len(agents) == 1 else ():
-        if not isinstance(agent, Participant) and not agent.get_messages():
+        if not isinstance(agent, Participant) and not agent.openai_messages():
             seen = messages_seen_by(environment.trajectory.messages, "assistant")
             greeted = environment.release.rules.loop.greeting_is_seen
             start = 0 if greeted or not seen or seen[0]["role"] == "user" else 1

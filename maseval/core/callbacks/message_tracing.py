@@ -93,7 +93,7 @@ class MessageTracingAgentCallback(AgentCallback):
         self._conversations: list[AgentConversation] = []
 
     def on_run_end(self, agent: AgentAdapter, result: object) -> None:
-        messages = [message.copy() for message in agent.get_messages()]
+        messages = [message.copy() for message in agent.openai_messages()]
         self._conversations.append(self._conversation(agent, messages))
         if self.verbose:
             last = " ".join(str(result).split())

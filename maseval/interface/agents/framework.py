@@ -156,15 +156,18 @@ class FrameworkAgentAdapter(AgentAdapter):
 _adapters: WeakValueDictionary[tuple[int, int], FrameworkAgentAdapter] = WeakValueDictionary()
 
 
-def adapter_of(agent: object) -> FrameworkAgentAdapter | None:
-    """Return the adapter that an agent has in this repetition; the latest of several."""
-    found = adapter_by_id(id(agent))
+def adapter_of(agent: object, clock: Clock | None = None) -> FrameworkAgentAdapter | None:
+    """Return the adapter that an agent has in a repetition, by default this one.
+
+    It is the latest of several.
+    """
+    found = adapter_by_id(id(agent), clock)
     return found if found is not None and found.agent is agent else None
 
 
-def adapter_by_id(agent_id: int) -> FrameworkAgentAdapter | None:
+def adapter_by_id(agent_id: int, clock: Clock | None = None) -> FrameworkAgentAdapter | None:
     """Return what ``adapter_of`` does, where only the ``id()`` of a living agent is known."""
-    clock = Clock.here()
+    clock = clock or Clock.here()
     found = _adapters.get((agent_id, id(clock)))
     return found if found is not None and found._clock is clock else None
 

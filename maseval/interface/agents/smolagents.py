@@ -2,13 +2,14 @@
 
 By default, smolagents forgets the conversation at every run, treats some failures as mistakes of
 the agent, and merges the results of several tools into one text. The adapter therefore keeps the
-agent's memory, follows the events of a run and inspects every step; it replaces nothing.
+agent's memory, follows the events of a run and inspects every step; it replaces nothing. What it
+records belongs to the agent (``smolagents_record``).
 """
 
 import json
 import re
 from collections.abc import Iterator
-from functools import partial
+from contextlib import contextmanager
 from typing import Any
 
 from maseval.core.clock import Clock
@@ -20,7 +21,8 @@ from maseval.core.provider_errors import (
     ProviderError,
 )
 from maseval.core.storage.redaction import redact
-from maseval.core.usage import TokenUsage, Usage
+from maseval.core.tracing import JsonObject
+from maseval.core.usage import Usage
 from maseval.interface import extras
 from maseval.interface.agents.framework import (
     FrameworkAgentAdapter,
@@ -28,19 +30,17 @@ from maseval.interface.agents.framework import (
     causes,
     name_tool_results,
 )
-from maseval.interface.agents.smolagents_steps import (
-    ANSWERING_TOOL,
-    TOKENS,
-    calls_of,
-    is_last_resort,
-    log_entry,
-    memory_module,
-    plain_text,
-    steps_of,
-    token_counts,
+from maseval.interface.agents.smolagents_record import (
+    AgentMemoryMessages,
+    AgentRecord,
+    begin_record,
+    latest_record,
+    observe_steps,
+    record_in,
 )
+from maseval.interface.agents.smolagents_steps import TOKENS, is_last_resort, plain_text, steps_of
 from maseval.interface.agents.smolagents_tools import EXTRA, SmolAgentLLMUser, as_tools
-from maseval.interface.inference.chat_completions import get, text_of, usage_of
+from maseval.interface.inference.chat_completions import get, text_of
 from maseval.interface.inference.http import error_from_status
 
 __all__ = ["SmolAgentAdapter", "SmolAgentLLMUser", "as_tools"]
@@ -58,56 +58,112 @@ _IN_BRIEF = {"step_type", "step_number", "status", "duration_seconds", *TOKENS}
 class SmolAgentAdapter(FrameworkAgentAdapter):
     """A smolagents agent, such as a ``ToolCallingAgent`` or a ``CodeAgent``.
 
-    The adapter's first run starts a new conversation, later ones continue it. Several calls in one
-    answer run one after another, in order, unless the agent sets ``max_tool_threads``. The steps of
-    a managed agent belong to its own adapter, if it has one, and otherwise to its manager's.
+    The adapter's first run starts a new conversation, later ones continue it. An adapter that has
+    not run shows the agent's latest runs, whoever made them. Several calls in one answer run one
+    after another, in order, unless the agent sets ``max_tool_threads``. The steps of a managed
+    agent belong to its own adapter, if it has one, and otherwise to its manager's.
     """
 
     module = extra = EXTRA
 
     def _prepare(self) -> None:
-        self.messages: MessageHistory = MessageHistory()
-        self._used: list[TokenUsage] = []
-        self._results: dict[str, str] = {}  # of the current step, by call id
-        self._begun = self._running = False
-        self._assignment: object = None  # the latest task that a manager gave
+        self._own: AgentRecord | None = None
+        if hasattr(self.agent, "step_callbacks"):
+            observe_steps(self.agent, _observe_step)
+            self._find_record()  # now, since what the agent did before is only in its memory
+        else:  # not an agent, as ``run`` will tell
+            self._own = AgentRecord(self.agent, self._clock)
+
+    @property
+    def _record(self) -> AgentRecord:
+        return self._own or self._find_record()
+
+    def _find_record(self) -> AgentRecord:
+        """Return what others recorded of the agent, in this repetition if there is one."""
+        latest = latest_record(self.agent) if self._clock is None else None
+        return latest or record_in(self.agent, self._clock)
+
+    @property
+    def messages(self) -> MessageHistory:
+        """The conversation in OpenAI's form, as traces have it."""
+        return self._record.messages
+
+    @messages.setter
+    def messages(self, messages: MessageHistory | None) -> None:
+        if messages is not None:  # as the base class begins
+            self._record.messages = messages
+
+    @property
+    def logs(self) -> list[JsonObject]:
+        """The steps of the agent, and the errors of its runs."""
+        return self._record.logs
+
+    @logs.setter
+    def logs(self, logs: list[JsonObject]) -> None:
+        if logs:  # as the base class does not begin
+            self._record.logs = logs
+
+    def get_messages(self) -> MessageHistory:
+        """Return the conversation as smolagents writes it for a model."""
+        record, memory = self._record, get(self.agent, "memory")
+        if memory is None:
+            return MessageHistory()
+        if record.steps is memory.steps:
+            return AgentMemoryMessages(self.agent.write_memory_to_messages(), record)
+        steps = [memory.system_prompt, *record.steps]
+        return AgentMemoryMessages([each for step in steps for each in step.to_messages()], record)
+
+    def openai_messages(self) -> MessageHistory:
+        return self.messages
+
+    @property
+    def usage_of(self) -> object:
+        return self._record.worker or self._record
 
     def load_messages(self, messages: MessageHistory) -> None:
         """Continue a conversation, as if the agent had taken its steps."""
         named = list(name_tool_results(messages))
         self.agent.memory.steps = steps_of(named, self.agent)
-        self.messages = MessageHistory()
-        self._introduce()
-        self.messages = MessageHistory([*self.messages, *named])
-        self._begin()
+        self._own = begin_record(self.agent, self._clock)
+        self._own.worker = self
+        self._own.load(self.agent, named)
 
     def _begin(self) -> bool:
         """Return True if the conversation begins only now."""
-        first, self._begun = not self._begun, True
-        if first:
-            self._observe_team()
-        return first
+        if self._own is not None:
+            self.agent.memory.steps = self._own.steps  # another adapter may have run the agent
+            return False
+        known = record_in(self.agent, self._clock)
+        is_free = known.worker is None and not known.is_of_earlier_runs
+        self._own = known if is_free else begin_record(self.agent, self._clock)
+        self._own.worker = self
+        return True
 
     def _run_framework(self, query: str) -> str:
         first = self._begin()
-        events = self.agent.run(query, stream=True, reset=first)
-        self._open_turn(query)
-        self._running = True
+        with self._leading():
+            events = self.agent.run(query, stream=True, reset=first)
+            self._record.observe(self.agent)
+            return self._follow(events)
+
+    @contextmanager
+    def _leading(self) -> Iterator[None]:
+        """Observe every step of the agent and of the agents it manages."""
+        team = _team_of(self.agent)
+        before = {id(member): _leaders.get(id(member)) for member in team}
+        for member in team:
+            observe_steps(member, _observe_step)
+            _leaders[id(member)] = self
+            if getattr(member, "max_tool_threads", 1) is None:
+                member.max_tool_threads = 1
         try:
-            answer = self._follow(events)
+            yield
         finally:
-            self._running = False
-        self.messages.add_message("assistant", answer)
-        return answer
-
-    def _introduce(self) -> None:
-        self.messages.add_message("system", self.agent.memory.system_prompt.system_prompt)
-
-    def _open_turn(self, task: str) -> None:
-        if not self.messages:
-            self._introduce()
-        self.messages.add_message("user", task)
-        self.logs.append({"step_type": "TaskStep", "task": task})
+            for member_id, leader in before.items():
+                if leader is None:
+                    del _leaders[member_id]
+                else:
+                    _leaders[member_id] = leader
 
     def _follow(self, events: Iterator[object]) -> str:
         output: object = None
@@ -115,7 +171,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             for event in events:
                 match type(event).__name__:
                     case "ToolOutput":
-                        self._results[get(event, "id")] = get(event, "observation")
+                        self._record.results[get(event, "id")] = get(event, "observation")
                     case "FinalAnswerStep":
                         output = get(event, "output")
         except extras.load("smolagents.utils", extra=EXTRA).AgentGenerationError as error:
@@ -124,49 +180,21 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             raise
         return plain_text(output)
 
-    def _observe_team(self) -> None:
-        """Register for every step of the agent and of the agents it manages."""
-        step = memory_module().MemoryStep
-        self.agent.step_callbacks.register(step, self._record_own)
-        for member in _team_of(self.agent):
-            member.step_callbacks.register(step, partial(self._observe_step, member))
-            if getattr(member, "max_tool_threads", 1) is None:
-                member.max_tool_threads = 1
-
-    def _observe_step(self, member: Any, step: Any) -> None:
-        if not self._running:  # another adapter may use the same agent
-            return
-        own = self if member is self.agent else adapter_of(member)
-        if isinstance(own, SmolAgentAdapter) and own is not self:
-            own._record_for_manager(step)
+    def _observe(self, agent: Any, step: Any) -> None:
+        """Record a step of the agent, or of one that works for it."""
+        if is_last_resort(step):
+            step.model_output = plain_text(step.action_output)  # smolagents would forget it
+        if agent is self.agent:
+            self._record.observe(agent, step)
+        elif isinstance(adapter_of(agent, self._clock), SmolAgentAdapter):
+            record_in(agent, self._clock).observe(agent, step)
         else:
-            self._count(step)
+            self._record.count(step)
         self._check(step)
-
-    def _record_for_manager(self, step: Any) -> None:
-        """Record a step that the agent takes for its manager."""
-        assigned = [each for each in self.agent.memory.steps if type(each).__name__ == "TaskStep"]
-        if assigned and assigned[-1] is not self._assignment:
-            self._assignment = assigned[-1]
-            self._open_turn(str(assigned[-1].task))
-        if type(step).__name__ == "FinalAnswerStep":
-            self.messages.add_message("assistant", plain_text(get(step, "output")))
-            return
-        self._count(step)
-        self._record(step)
-
-    def _count(self, step: Any) -> None:
-        counts: dict[str, Any] = token_counts(step)
-        if not counts:
-            return
-        # smolagents counts no cached or reasoning tokens; the provider's own answer may.
-        counts |= usage_of(get(get(get(step, "model_output_message"), "raw"), "usage")) or {}
-        cost = counts.pop("cost", 0.0)
-        self._used.append(TokenUsage.from_chat_response_usage(counts, cost=cost))
 
     def _check(self, step: Any) -> None:
         """Raise failures that are not the agent's, after which smolagents would continue."""
-        clock = Clock.here()
+        clock = Clock.here() or self._clock
         if clock is not None:
             clock.check_timeout()
         if is_last_resort(step) and isinstance(step.action_output, list):
@@ -177,23 +205,6 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             if ours or type(cause).__name__ == "AgentGenerationError":  # in a managed agent
                 raise cause
 
-    def _record_own(self, step: Any) -> None:
-        if self._running:
-            self._record(step)
-
-    def _record(self, step: Any) -> None:
-        match type(step).__name__:
-            case "PlanningStep":
-                self.messages.add_message("assistant", step.plan)
-            case "ActionStep" if is_last_resort(step):
-                step.model_output = plain_text(step.action_output)  # smolagents would forget it
-            case "ActionStep":
-                self._add_messages(step)
-            case _:
-                return
-        self.logs.append(log_entry(step))
-        self._results = {}
-
     def _failure(self, text: str, otherwise: type[ProviderError]) -> ProviderError:
         """Return the provider's failure, of which smolagents keeps only the text."""
         if found := _STATUS.search(text):
@@ -202,24 +213,8 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             )
         return self._provider_error(otherwise, text)
 
-    def _add_messages(self, step: Any) -> None:
-        text, calls = text_of(step.model_output), calls_of(step)
-        if step.is_final_answer:  # the agent's answer, which is recorded at the end of the turn
-            calls = [call for call in calls if call["function"]["name"] != ANSWERING_TOOL]
-        if calls:
-            self.messages.add_tool_call(calls, text or None)
-        elif text:
-            self.messages.add_message("assistant", text)
-        # For a call without a result of its own: what its code printed, or its error.
-        shared = "\n".join(str(part) for part in (step.observations, step.error) if part)
-        for call in calls:
-            result = self._results.get(call["id"], shared)
-            self.messages.add_tool_response(call["id"], result, name=call["function"]["name"])
-        if step.error and all(call["id"] in self._results for call in calls):
-            self.messages.add_message("user", str(step.error))
-
     def _gather_usage(self) -> Usage:
-        return sum(self._used) or Usage()
+        return sum(self._record.used) or Usage()
 
     def _resolve_model_id(self) -> str | None:
         model_id: str | None = get(get(self.agent, "model"), "model_id")
@@ -237,6 +232,19 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
 
     def gather_config(self) -> dict[str, Any]:
         return {**super().gather_config(), "smolagents_config": redact(_description(self.agent))}
+
+
+# By the id of the member, and not by context: code of a ``CodeAgent`` runs in a bare thread.
+_leaders: dict[int, SmolAgentAdapter] = {}
+
+
+def _observe_step(step: Any, agent: Any) -> None:
+    """Record a step that an agent has taken: for an adapter that runs it, or on its own."""
+    leader = _leaders.get(id(agent))
+    if leader is not None:
+        leader._observe(agent, step)
+    else:
+        record_in(agent, Clock.here()).observe(agent, step)
 
 
 def _team_of(agent: Any) -> list[Any]:

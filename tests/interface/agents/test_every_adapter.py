@@ -41,7 +41,7 @@ def test_the_conversation_is_remembered_over_the_turns_of_a_telecom_task(framewo
 
     assert solved.rewards == [1.0]
     heard = framework.asked(solved.last_request())
-    said = [m["content"] for m in solved.agents[0].get_messages() if m["role"] == "user"]
+    said = [m["content"] for m in solved.agents[0].openai_messages() if m["role"] == "user"]
     assert heard == said
     assert len(heard) == len(set(heard)) > 1
 
@@ -59,13 +59,13 @@ def test_a_new_adapter_starts_a_new_conversation(framework, clerk, say):
     with served(say("Hello."), say("Hello.")) as (model, url):
         first = clerk(url)
         first.run("Hi")
-        told, used = first.get_messages().to_list(), first.gather_usage()
+        told, used = first.openai_messages().to_list(), first.gather_usage()
         second = type(first)(first.agent, "another")
         second.run("Ho")
 
     assert framework.asked(model.requests[-1]["messages"]) == ["Ho"]
     assert [m["role"] for m in model.requests[-1]["messages"]] == ["system", "user"]
-    assert (first.get_messages().to_list(), first.gather_usage()) == (told, used)
+    assert (first.openai_messages().to_list(), first.gather_usage()) == (told, used)
     assert second.gather_usage().total_tokens > 0
 
 
@@ -89,7 +89,9 @@ def test_messages_have_openais_form(framework, clerk, say):
         agent.run("Look")
         agent.run("Thanks")
 
-    *system, asked, calling, nine, ten, done, thanks, bye = agent.get_messages().to_openai_format()
+    *system, asked, calling, nine, ten, done, thanks, bye = (
+        agent.openai_messages().to_openai_format()
+    )
     assert framework.keeps("Help.", system)
     for call in calling["tool_calls"]:  # a JSON text, which may have been written anew
         call["function"]["arguments"] = json.dumps(json.loads(call["function"]["arguments"]))

@@ -54,7 +54,7 @@ def test_what_was_done_and_used_before_a_failure_is_told(framework, clerk):
             agent.run("Look")
 
     assert agent.gather_usage().total_tokens == COUNTED["total_tokens"]
-    roles = [message["role"] for message in agent.get_messages()]
+    roles = [message["role"] for message in agent.openai_messages()]
     assert [role for role in roles if role != "system"] == list(framework.kept_of_failure)
     assert agent.logs[-1]["error_type"] == "OverloadedError"
 
@@ -92,7 +92,7 @@ def test_an_agent_that_reaches_its_limit_gave_up(framework, clerk):
             agent.run("Look")
 
     assert len(model.requests) == 3
-    results = agent.get_messages().filter_by_role("tool")
+    results = agent.openai_messages().filter_by_role("tool")
     assert len(results) == framework.results_at_limit
 
 

@@ -60,7 +60,7 @@ def test_its_messages_are_the_agents_own(framework, clerk, say):
         agent.load_messages(MessageHistory(list(EARLIER)))
         agent.run("And the last?")
 
-    messages = agent.get_messages().to_openai_format()
+    messages = agent.openai_messages().to_openai_format()
     system = [message for message in messages if message["role"] == "system"]
     assert framework.keeps("Help.", system) and messages[: len(system)] == system
     kept = messages[len(system) :]

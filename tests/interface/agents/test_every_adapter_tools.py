@@ -176,7 +176,9 @@ def test_calls_of_one_answer_are_made_in_its_order(clerk, say):
         agent.run("Go")
 
     assert visited == list(range(12))
-    told = [(m["tool_call_id"], m["content"]) for m in agent.get_messages().filter_by_role("tool")]
+    told = [
+        (m["tool_call_id"], m["content"]) for m in agent.openai_messages().filter_by_role("tool")
+    ]
     assert told == [(f"c{number}", f"seen {number}") for number in visited]
 
 

@@ -47,7 +47,7 @@ def test_the_prompt_describes_the_tools_like_the_request(framework, clerk):
         agent = clerk(url, tools)
         agent.run("Hi")
 
-    prompt = agent.get_messages()[0]["content"]
+    prompt = agent.openai_messages()[0]["content"]
     for tool in framework.offered(model):
         assert repr(tool["function"]["parameters"]["properties"]) in prompt
 
@@ -89,7 +89,7 @@ def test_what_went_wrong_in_a_step_is_part_of_the_messages(clerk, read):
         agent = clerk(url, [look])
         agent.run("Fly")
 
-    said, error, call, result, answer = agent.get_messages()[2:]
+    said, error, call, result, answer = agent.openai_messages()[2:]
     assert (said["role"], said["content"]) == ("assistant", "Just a text.")
     assert error["role"] == "user" and error["content"] in "\n".join(read(model))
     assert call["tool_calls"] == [tool_call("fly", id="c1")]
@@ -110,9 +110,9 @@ def test_an_answer_beside_other_calls_is_no_answer(clerk):
         agent = clerk(url, [echo])
         assert agent.run("Look") == "Done."
 
-    kinds = [(m["role"], len(m.get("tool_calls", ()))) for m in agent.get_messages()[2:]]
+    kinds = [(m["role"], len(m.get("tool_calls", ()))) for m in agent.openai_messages()[2:]]
     assert kinds == [("assistant", 2), ("tool", 0), ("tool", 0), ("user", 0), ("assistant", 0)]
-    assert "do not perform any other tool calls" in agent.get_messages()[5]["content"]
+    assert "do not perform any other tool calls" in agent.openai_messages()[5]["content"]
 
 
 def test_a_plan_is_part_of_the_messages(clerk):
@@ -120,7 +120,7 @@ def test_a_plan_is_part_of_the_messages(clerk):
         agent = clerk(url, planning_interval=5)
         agent.run("Look")
 
-    assert "First look, then speak." in agent.get_messages()[2]["content"]
+    assert "First look, then speak." in agent.openai_messages()[2]["content"]
     assert [entry["step_type"] for entry in agent.logs] == [
         "TaskStep",
         "PlanningStep",
@@ -137,7 +137,7 @@ def test_a_model_that_streams_is_recorded_alike(clerk):
         whole.run("Go")
         streamed.run("Go")
 
-    first, second = (agent.get_messages().to_openai_format() for agent in (whole, streamed))
+    first, second = (agent.openai_messages().to_openai_format() for agent in (whole, streamed))
     assert first == second
     assert whole.gather_usage() == streamed.gather_usage()
 
@@ -212,7 +212,7 @@ def test_at_the_limit_of_steps_the_agent_answers_and_remembers_it(clerk, read):
     assert not model.requests[2]["tools"]
     assert any(text.startswith("So far: é.") for text in read(model))
     assert agent.logs[3]["error_type"] == "AgentMaxStepsError"
-    assert agent.get_messages().filter_by_role("assistant")[-2]["content"] == "So far: é."
+    assert agent.openai_messages().filter_by_role("assistant")[-2]["content"] == "So far: é."
     assert agent.gather_usage() == model.gather_usage()
 
 
@@ -274,7 +274,7 @@ def test_a_code_agent_calls_the_tools_from_its_code(clerk):
         ("get_order_details", {"order_id": "#W2378156"}),
         ("get_order_details", {"order_id": "#W0"}),
     ]
-    said, printed = agent.get_messages()[2:4]
+    said, printed = agent.openai_messages()[2:4]
     assert said["content"] == code
     assert said["tool_calls"][0]["function"]["name"] == "python_interpreter"
     assert list(json.loads(said["tool_calls"][0]["function"]["arguments"])) == ["code"]
@@ -350,10 +350,10 @@ def test_a_managed_agent_with_an_adapter_has_its_own_messages_steps_and_tokens(t
 
     assert agent.gather_usage() == boss.gather_usage()
     assert other.gather_usage() == worker.gather_usage()
-    roles = [message["role"] for message in other.get_messages()]
+    roles = [message["role"] for message in other.openai_messages()]
     assert roles == ["system", *["user", "assistant", "tool", "assistant"] * 2]
-    assert other.get_messages()[-1]["content"] == "Seen."
-    assert "Look" in other.get_messages()[1]["content"]
+    assert other.openai_messages()[-1]["content"] == "Seen."
+    assert "Look" in other.openai_messages()[1]["content"]
     traces = other.gather_traces()
     assert (traces["total_steps"], traces["message_count"]) == (4, 9)
     assert [step["input_tokens"] for step in traces["steps_detail"]] == [
@@ -361,7 +361,7 @@ def test_a_managed_agent_with_an_adapter_has_its_own_messages_steps_and_tokens(t
     ]
     assert agent.gather_traces()["total_steps"] == 3
     assert "Here is the final answer from your managed agent 'worker'" in str(
-        agent.get_messages()[3]["content"]
+        agent.openai_messages()[3]["content"]
     )
 
 

@@ -1,0 +1,205 @@
+"""Messages, steps and tokens belong to the agent: each adapter shows them, none counts twice."""
+
+import copy
+from importlib import import_module
+
+import pytest
+
+from maseval import AgentCallback, ComponentRegistry
+from maseval.core.clock import Clock
+from maseval.core.usage import Usage
+from maseval.interface.agents.smolagents import SmolAgentAdapter
+from tests.interface.agents.frameworks import Smolagents
+from tests.interface.agents.served import LOOKING, look, served
+
+pytestmark = Smolagents.marks()
+
+say = Smolagents.say
+
+
+@pytest.fixture(scope="module")
+def kind():
+    return Smolagents
+
+
+def directly(agent):
+    agent.run("Look")
+
+
+def by_an_adapter(agent):
+    SmolAgentAdapter(agent, "forgotten").run("Look")
+
+
+def shown(adapter):
+    steps = [entry["step_type"] for entry in adapter.logs]
+    return adapter.openai_messages().to_openai_format()[1:], steps, adapter.gather_usage()
+
+
+@pytest.mark.parametrize("run", [directly, by_an_adapter])
+@pytest.mark.parametrize("kind_of_agent", ["ToolCallingAgent", "CodeAgent"])
+@pytest.mark.parametrize("adapted_before", [True, False])
+def test_an_adapter_shows_the_runs_that_others_made(clerk, run, kind_of_agent, adapted_before):
+    replies = [{**LOOKING, "id": "c1"}, {**say("Seen."), "id": "c2"}]
+    if kind_of_agent == "CodeAgent":
+        replies = [
+            "<code>\nprint(look('é', []))\n</code>",
+            "<code>\nfinal_answer('Seen.')\n</code>",
+        ]
+    with served(*replies * 2) as (model, url):
+        own = clerk(url, [look], kind=kind_of_agent)
+        own.run("Look")
+        agent = clerk(url, [look], kind=kind_of_agent).agent
+        known = [SmolAgentAdapter(agent, "early")] if adapted_before else []
+        run(agent)
+        known += [SmolAgentAdapter(agent, "late"), SmolAgentAdapter(agent, "later")]
+
+    for adapter in known:
+        messages, steps, usage = shown(adapter)
+        assert [m["role"] for m in messages] == [m["role"] for m in shown(own)[0]]
+        assert messages[-1] == {"role": "assistant", "content": "Seen."}
+        assert "é" in messages[2]["content"]
+        assert steps == ["TaskStep", "ActionStep", "ActionStep"]
+        assert usage == own.gather_usage()
+        assert adapter.gather_traces()["total_steps"] == 2
+        assert adapter.get_messages().to_list() == own.get_messages().to_list()
+    assert usage + own.gather_usage() == model.gather_usage()
+
+
+def test_what_two_adapters_show_counts_once(clerk):
+    with served(say("One."), say("Two."), say("Three.")) as (model, url):
+        worker = clerk(url)
+        idle = [SmolAgentAdapter(worker.agent, name) for name in ("first", "second")]
+        worker.run("Hi")
+        worker.agent.run("Go on", reset=False)
+        worker.run("And on")
+
+    assert [adapter.gather_usage() for adapter in idle] == [model.gather_usage()] * 2
+    assert worker.gather_usage() == model.gather_usage()
+    asked = [m["content"] for m in worker.openai_messages() if m["role"] == "user"]
+    assert asked == ["Hi", "Go on", "And on"]
+    registry = ComponentRegistry()
+    for adapter in (idle[0], worker, idle[1]):
+        registry.register("agents", adapter.name, adapter)
+    usage = registry.collect_usage()["agents"]
+    total = model.gather_usage().total_tokens
+    assert [usage[name].get("total_tokens", 0) for name in ("first", "clerk", "second")] == [
+        *(0, total, 0)
+    ]
+    assert registry.collect_usage() and registry.total_usage.total_tokens == total
+
+
+def test_a_run_that_no_adapter_made_counts_once(clerk):
+    with served(say("One.")) as (model, url):
+        agent = clerk(url).agent
+        agent.run("Hi")
+    registry = ComponentRegistry()
+    for name in ("first", "second"):
+        registry.register("agents", name, SmolAgentAdapter(agent, name))
+
+    registry.collect_usage()
+    assert registry.total_usage.total_tokens == model.gather_usage().total_tokens
+
+
+def test_a_repetition_does_not_count_the_runs_of_another(clerk):
+    first, second = Clock(), Clock()
+    with served(say("One."), say("Two.")) as (model, url):
+        agent = clerk(url).agent
+        with first.active():
+            worker = SmolAgentAdapter(agent, "worker")
+            worker.run("Hi")
+        with second.active():
+            idle, other = SmolAgentAdapter(agent, "idle"), SmolAgentAdapter(agent, "other")
+            assert [m["role"] for m in idle.openai_messages()] == ["system"]
+            assert idle.gather_usage() == Usage() and idle.logs == []
+            other.run("Ho")
+            assert shown(idle) == shown(other)
+        afterwards = SmolAgentAdapter(agent, "afterwards")
+
+    assert worker.openai_messages()[-1]["content"] == "One."
+    assert shown(afterwards) == shown(other)
+    assert worker.gather_usage() + other.gather_usage() == model.gather_usage()
+
+
+def test_each_adapter_continues_its_own_conversation(framework, clerk):
+    with served(say("One."), say("Two."), say("Three.")) as (model, url):
+        first = clerk(url)
+        second = SmolAgentAdapter(first.agent, "second")
+        first.run("Hi")
+        second.run("Ho")
+        first.run("Ha")
+
+    assert framework.asked(model.requests[-1]["messages"]) == ["Hi", "Ha"]
+    assert [m["content"] for m in second.openai_messages()][1:] == ["Ho", "Two."]
+    assert first.gather_usage() + second.gather_usage() == model.gather_usage()
+
+
+def test_a_copy_of_an_observed_agent_counts_its_own_steps_once(clerk):
+    with served(say("One.")) as (model, url):
+        observed = clerk(url)
+        made = copy.copy(observed.agent)  # with the same callbacks
+        made.memory = import_module("smolagents").AgentMemory(made.system_prompt)
+        agent = SmolAgentAdapter(made, "copy")
+        agent.run("Hi")
+
+    assert agent.gather_usage() == model.gather_usage()
+    assert [m["role"] for m in agent.openai_messages()] == ["system", "user", "assistant"]
+    assert observed.gather_usage() == Usage()
+
+
+class Listener(AgentCallback):
+    def on_run_start(self, agent):
+        self.before = agent.get_messages().to_list()
+
+    def on_run_end(self, agent, result):
+        self.after = agent.get_messages().to_list()
+
+
+def test_get_messages_has_smolagents_own_form_also_before_the_run(clerk):
+    listener = Listener()
+    with served(LOOKING, say("Seen.")) as (_, url):
+        adapter = clerk(url, [look], adapter={"callbacks": [listener]})
+        adapter.run("Look")
+
+    assert [m["role"] for m in listener.before] == ["system"]
+    roles = [m["role"] for m in listener.after]
+    assert roles == ["system", "user", *["tool-call", "tool-response"] * 2]
+    assert all(
+        [part["type"] for part in message["content"]] == ["text"] for message in listener.after
+    )
+    assert listener.after[1]["content"] == [{"type": "text", "text": "New task:\nLook"}]
+    assert "'name': 'look'" in listener.after[2]["content"][0]["text"]
+    assert adapter.get_messages().to_openai_format() == adapter.messages.to_openai_format()
+    assert adapter.gather_traces()["messages"] == adapter.messages.to_list()
+    assert {m["role"] for m in adapter.messages} == {"system", "user", "assistant", "tool"}
+
+
+def test_a_member_called_by_code_has_its_own_tokens_within_a_repetition(framework, clerk):
+    sdk = import_module("smolagents")
+    quiet = {"verbosity_level": sdk.LogLevel.OFF}
+    with (
+        served("<code>\nfinal_answer(worker(task='Look'))\n</code>") as (top, url),
+        served(say("Seen.")) as (member, worker_url),
+        Clock().active(),
+    ):
+        options = {"name": "worker", "description": "Works", **quiet}
+        worker = sdk.ToolCallingAgent([], framework.model_at(worker_url), **options)
+        boss = sdk.CodeAgent([], framework.model_at(url), managed_agents=[worker], **quiet)
+        adapters = SmolAgentAdapter(boss, "boss"), SmolAgentAdapter(worker, "worker")
+        assert "Seen." in adapters[0].run("Look")
+
+    assert [adapter.gather_usage() for adapter in adapters] == [
+        *(top.gather_usage(), member.gather_usage())
+    ]
+    assert adapters[1].openai_messages()[-1]["content"] == "Seen."
+
+
+def test_the_tool_of_a_user_has_its_former_name_and_module():
+    optional = import_module("maseval.interface.agents.smolagents_optional")
+
+    class Person:
+        def respond(self, question):
+            return f"{question}? Yes."
+
+    tool = optional.SmolAgentUserSimulationInputTool(Person())
+    assert isinstance(tool, import_module("smolagents").UserInputTool)
+    assert tool.forward("Blue") == "Blue? Yes."
