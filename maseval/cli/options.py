@@ -8,6 +8,7 @@ import typer
 
 from maseval.cli import completion
 from maseval.cli.completion import quietly
+from maseval.cli.console import stderr
 
 
 def load_domain(given: str | None) -> str | None:
@@ -102,7 +103,19 @@ _SCORING = {
     "remap_tasks": (RemapTasks, False),
     "data_version": (DataVersion, None),
 }
+T = TypeVar("T")
 _Command = TypeVar("_Command", bound=Callable[..., None])
+
+
+def renamed_option(former: T | None, old: str, value: T | None, new: str) -> T | None:
+    """Return the value of an option, or what was given under its old name, with a note."""
+    if former is None:
+        return value
+    stderr().print(
+        f"[yellow]Note:[/yellow] {old} of this command is called {new} now; {old} goes in 0.9.",
+        highlight=False,
+    )
+    return former if value is None else value
 
 
 def with_scoring_options(**declared: object) -> Callable[[_Command], _Command]:

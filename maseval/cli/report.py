@@ -14,6 +14,7 @@ from maseval.cli.options import (
     AsJson,
     Explain,
     RunOrResultsFile,
+    renamed_option,
     with_scoring_options,
 )
 from maseval.core.scoring_options import ScoringKeywords
@@ -96,11 +97,17 @@ def plots(
 
 
 EXPORT_EXAMPLES = examples(
-    ("maseval export last --to csv", "simulations.csv: a line for each simulation"),
-    ("maseval export runs --to parquet --table all --output tables", "everything below ./runs"),
-    ("maseval export a b --to jsonl --table tool_calls --output -", "two runs, to another program"),
-    ("maseval export theirs.json --to csv --as-recorded", "a results file, with its own rewards"),
-    ("maseval export last --to csv --spreadsheet", "no text is taken for a formula"),
+    ("maseval export last --format csv", "simulations.csv: a line for each simulation"),
+    ("maseval export runs --format parquet --table all --output tables", "everything below ./runs"),
+    (
+        "maseval export a b --format jsonl --table tool_calls --output -",
+        "two runs, into a program",
+    ),
+    (
+        "maseval export theirs.json --format csv --as-recorded",
+        "a results file, its own rewards",
+    ),
+    ("maseval export last --format csv --spreadsheet", "no text is taken for a formula"),
 )
 
 
@@ -114,7 +121,15 @@ def export(
             autocompletion=quietly(completion.runs_or_files),
         ),
     ],
-    to: Annotated[str, typer.Option(help="Form of the files: parquet, csv or jsonl.")],
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="parquet, csv or jsonl.",
+            show_default="by the ending of --output",
+        ),
+    ] = None,
+    to: Annotated[str | None, typer.Option(hidden=True)] = None,
     table: Annotated[
         list[str] | None,
         typer.Option(
@@ -128,7 +143,8 @@ def export(
             "--output",
             "--out",
             "-o",
-            help="The file, - for the standard output, or the folder for several tables.",
+            help="The file (without an ending, that of the form is added), - for the standard "
+            "output, or the folder for several tables.",
             show_default="TABLE.FORM here",
         ),
     ] = None,
@@ -151,7 +167,7 @@ def export(
 
     written = write(
         runs,
-        to=to,
+        to=renamed_option(to, "--to", form, "--format"),
         tables=table or ["simulations"],
         output=output,
         overwrite=overwrite,

@@ -9,7 +9,7 @@ from maseval import commands
 from maseval.cli.command_line import FAILED
 from maseval.cli.console import inert, print_json, shorten_line, stderr, stdout
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, RunName, RunOrResultsFile
+from maseval.cli.options import AsJson, RunName, RunOrResultsFile, renamed_option
 from maseval.core.words import count_of
 
 BUNDLE_EXAMPLES = examples(
@@ -47,17 +47,20 @@ def bundle(
 
 UNBUNDLE_EXAMPLES = examples(
     ("maseval unbundle theirs.maseval.zip", "checked, and opened as runs/theirs"),
-    ("maseval unbundle theirs.maseval.zip --to elsewhere", "in a folder of your choice"),
+    ("maseval unbundle theirs.maseval.zip --output elsewhere", "in a folder of your choice"),
     ("maseval show theirs", "then look at it like at a run of your own"),
 )
 
 
 def unbundle(
     file: Annotated[Path, typer.Argument(help="What `maseval bundle` wrote.")],
-    to: Annotated[
+    output: Annotated[
         Path | None,
-        typer.Option(help="The folder to make.", show_default="its name below the runs"),
+        typer.Option(
+            "--output", "-o", help="The folder to make.", show_default="its name below the runs"
+        ),
     ] = None,
+    to: Annotated[Path | None, typer.Option(hidden=True)] = None,
     verify: Annotated[
         bool,
         typer.Option("--verify/--no-verify", help="Compute the rewards of its certificate anew."),
@@ -70,7 +73,7 @@ def unbundle(
     log's seals is refused and nothing is written. Exit code 1 also if the certificate or a recorded
     verdict does not hold, or the data here is not that of the run.
     """
-    found = commands.unbundle(file, to, verify=verify)
+    found = commands.unbundle(file, renamed_option(to, "--to", output, "--output"), verify=verify)
     for note in found.notes:
         stderr().print(f"[yellow]Note:[/yellow] {inert(note)}", highlight=False, soft_wrap=True)
     if as_json:

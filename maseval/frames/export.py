@@ -98,7 +98,7 @@ class ExportedTable:
 def export(
     runs: Sequence[AnyRun],
     *,
-    to: str,
+    to: str | None = None,
     tables: Sequence[str] = ("simulations",),
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
@@ -109,14 +109,15 @@ def export(
 
     Args:
         runs: As for ``maseval.frames.runs``.
-        to: ``parquet``, ``csv`` or ``jsonl``.
+        to: ``parquet``, ``csv`` or ``jsonl``; by default the ending of ``output``.
         tables: Their names, or ``all``.
-        output: The file for one table, ``-`` for the standard output; the folder for several. By
-            default ``<table>.<to>`` in the current folder.
+        output: The file for one table, ``-`` for the standard output; the folder for several. A
+            name without an ending gets that of the form. By default ``<table>.<to>`` in the
+            current folder.
         overwrite: Replace files that exist.
         spreadsheet: Put an apostrophe before texts that a spreadsheet would compute; in CSV only.
     """
-    form, names = _form(to, spreadsheet), _names(tables)
+    form, names = _form(to or _ending(output), spreadsheet), _names(tables)
     targets = _targets(names, form, output)
     frames = {name: frame_named(name, *runs, **options) for name in names}
     _check_free([path for path in targets.values() if path is not None], overwrite)
@@ -130,10 +131,19 @@ def export(
 
 def _form(to: str, spreadsheet: bool) -> ExportForm:
     if to not in FORMS:
-        raise ConfigurationError(f"cannot export to {to!r}; choose one of: {', '.join(FORMS)}")
+        raise ConfigurationError(
+            f"cannot export to {to!r}; choose one of: {', '.join(FORMS)}"
+            if to
+            else "no form is given; choose one with --format (to=), or by the ending of the file: "
+            + ", ".join(f".{form}" for form in FORMS)
+        )
     if spreadsheet and to != "csv":
         raise ConfigurationError(f"only CSV can be made safe for spreadsheets, not {to}")
     return cast("ExportForm", to)
+
+
+def _ending(output: str | os.PathLike[str] | None) -> str:
+    return Path(output or "").suffix.removeprefix(".").lower()
 
 
 def _names(tables: Sequence[str]) -> list[str]:
@@ -155,10 +165,18 @@ def _targets(
         return {names[0]: None}
     path = Path(output or ".")
     if len(names) == 1 and output is not None and not path.is_dir():
-        return {names[0]: path}
+        return {names[0]: _with_ending(path, form)}
     if path.exists() and not path.is_dir():
         raise OutputExistsError(f"{path} is a file; for {len(names)} tables name a folder")
     return {name: path / f"{name}.{form}" for name in names}
+
+
+def _with_ending(path: Path, form: ExportForm) -> Path:
+    """Return the path with the form's ending if it has none; that of another form is refused."""
+    ending = _ending(path)
+    if ending in FORMS and ending != form:
+        raise ConfigurationError(f"{path} is named .{ending}, but the form is {form}; choose one")
+    return path if ending else path.with_name(f"{path.name.rstrip('.')}.{form}")
 
 
 def _check_free(paths: Sequence[Path], overwrite: bool) -> None:

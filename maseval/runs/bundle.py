@@ -175,7 +175,7 @@ def open_bundle(
         what = "is not a file" if path.exists() else "does not exist"
         raise BundleError(f"{path} {what}; name the archive that `maseval bundle` wrote")
     if os.path.lexists(target):
-        raise OutputExistsError(f"{target} already exists; choose another folder with --to")
+        raise OutputExistsError(f"{target} already exists; choose another folder with --output")
     make_room(target)
     hidden = target.with_name(f".{uuid4().hex}{SUFFIX}")
     try:
@@ -189,7 +189,7 @@ def open_bundle(
         Seal.write(folder.log, Link.parse(folder.seal))
         yield folder
         if os.path.lexists(target):
-            raise OutputExistsError(f"{target} appeared meanwhile; choose another folder with --to")
+            raise OutputExistsError(f"{target} appeared meanwhile; choose another --output")
         hidden.rename(target)
     except BaseException:
         rmtree(hidden, ignore_errors=True)

@@ -135,7 +135,7 @@ def test_its_results_files_are_compared(tmp_path, installed):
 def test_its_column_of_a_table(installed):
     maseval(*RUN_TEAS)
 
-    done = maseval("export", "teas", "--to", "jsonl", "--table", "runs", "-o", "-")
+    done = maseval("export", "teas", "--format", "jsonl", "--table", "runs", "-o", "-")
 
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["version"] == "kiosk rules 3"

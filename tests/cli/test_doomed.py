@@ -73,9 +73,33 @@ def test_a_server_that_refuses_the_first_call_gets_no_second_simulation(reply, w
         )
 
         assert refused.exit_code == 1 and words in said(refused) and server.url in said(refused)
-        assert len(server.requests) <= 2
+        assert len(server.requests) <= 3  # what cannot be read may be whole the next time
         assert server.requests[0].body["tools"] and server.requests[0].body["temperature"] == 0
     assert not (tmp_path / "runs").exists()
+
+
+def test_two_answers_that_cannot_be_read_do_not_end_a_run_before_it_begins(tmp_path):
+    pytest.importorskip("openai")
+    with serving() as server:
+        fine = [Reply(OpenAIProtocol.text("Yes."))] * 9
+        server.will(Reply('{"choices": []}'), Reply("<html>busy</html>"), *fine)
+        ran = maseval(
+            *(*LIBRARY, *SCRIPTED, "-n", "1", "--max-steps", "4", "--output", "r"),
+            *("--agent-model", "mine", "--base-url", f"{server.url}/v1"),
+        )
+
+    assert "cannot be used" not in said(ran) and (tmp_path / "r").exists()
+
+
+def test_an_answer_that_can_never_be_read_is_quoted():
+    pytest.importorskip("openai")
+    with serving() as server:
+        server.will(*[Reply("<html>Welcome to nginx</html>")] * 4)
+        refused = maseval(
+            *(*LIBRARY, *SCRIPTED, "--agent-model", "mine", "--base-url", f"{server.url}/v1")
+        )
+
+    assert "Welcome to nginx" in said(refused)
 
 
 def test_each_model_is_asked_once_before_the_first_simulation_unless_that_is_not_wanted():

@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["tau2", "score", "gold.json", "--json"],
         ["tau2", "certify", "gold.json", "--output", "c.json"],
         ["report", "gold.json", "--output", "r.html"],
-        ["export", "gold.json", "--to", "csv", "--table", "runs", "--output", "runs.csv"],
+        ["export", "gold.json", "--format", "csv", "--table", "runs", "--output", "runs.csv"],
     ],
 )
 def test_no_command_shows_it(

@@ -296,7 +296,7 @@ def recorded(tmp_path_factory):
         "report {run} --output {out}/page.html",
         "compare {run} {whole}",
         "gate {run} --baseline {whole}",
-        "export {run} --to csv --output {out}/x.csv",
+        "export {run} --format csv --output {out}/x.csv",
         "sync {run} --to otel=http://127.0.0.1:9",
         "bundle {run} --output {out}/x.zip",
         "tau2 score {run}",

@@ -11,8 +11,9 @@ from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.provider_errors import ProviderConnectionError, ProviderError, RateLimitError
 from maseval.core.scripted import ScriptedModelAdapter
 
-# A hiccup passes in a second; a server that is not there stays away.
-QUICK = CallPolicy(max_attempts=2, base_delay=0.5, max_delay=0.5, max_total_wait=2.0)
+# A hiccup passes in a second, and so does an answer that one in ten times cannot be read; a server
+# that is not there stays away.
+QUICK = CallPolicy(max_attempts=4, base_delay=0.2, max_delay=0.5, max_total_wait=2.0)
 
 _QUESTION: Message = {"role": "user", "content": "Reply with the word OK."}
 _TOOL = {

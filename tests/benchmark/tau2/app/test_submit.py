@@ -76,6 +76,15 @@ def test_a_submission_has_its_form_and_files_that_are_read_and_scored_again(whol
     assert scored.compared == 50 and not scored.disagreements
 
 
+def test_a_scripted_agent_is_said_to_be_no_entry(whole_run, tmp_path):
+    details = [f"--{name.replace('_', '-')}={value}" for name, value in DETAILS.items()]
+    printed = maseval("tau2", "submit", whole_run, "--output", tmp_path / "s", *details)
+
+    assert printed.exit_code == 0
+    words = "the agent is scripted (scripted/echo), and no system"
+    assert words in printed.stdout and "is not an entry for a leaderboard" in printed.stdout
+
+
 def test_what_is_there_is_not_written_over(whole_run, tmp_path):
     with pytest.raises(OutputExistsError):
         tau2.submit(runs=[whole_run], output=tmp_path, **DETAILS)
@@ -199,6 +208,6 @@ def test_infrastructure_errors_are_failed_trials_and_said_to_be(whole_run, tmp_p
 
     written = tau2.submit(runs=[tmp_path / "broken"], output=tmp_path / "submission", **DETAILS)
 
-    assert "airline: 1 infrastructure error counted as failure" in written.notes[0]
+    assert "airline: 1 infrastructure error counted as failure" in written.notes[-1]
     endings = [simulation["termination_reason"] for simulation in read_results(written.files[0])]
     assert len(endings) == 50 and endings.count("infrastructure_error") == 1

@@ -90,6 +90,13 @@ class SubmittedDomain:
             yield "models read other texts than the benchmark's"
 
     @property
+    def scripted_agent(self) -> str | None:
+        """The name of the script that played the agent, or its model; None if none did."""
+        agent = self.setup.agent
+        model = agent.model if str(agent.model).startswith("scripted/") else None
+        return agent.player or agent.rehearse or model
+
+    @property
     def has_other_texts(self) -> bool:
         """True if the prompts were not the original's."""
         return self.setup.texts not in (None, "original")

@@ -178,6 +178,18 @@ def _write(
 
 
 def _notes(entries: Sequence[SubmittedDomain]) -> list[str]:
+    scripted = dict.fromkeys(entry.scripted_agent for entry in entries if entry.scripted_agent)
+    return [
+        *(
+            f"the agent is scripted ({name}), and no system: this shows the form of a submission, "
+            "and is not an entry for a leaderboard"
+            for name in scripted
+        ),
+        *_notes_on_errors(entries),
+    ]
+
+
+def _notes_on_errors(entries: Sequence[SubmittedDomain]) -> list[str]:
     return [
         f"{entry.domain}: {count_of(errors, 'infrastructure error')} counted as failure; resuming "
         f"the run with --output {entry.folder.path} tries again"
