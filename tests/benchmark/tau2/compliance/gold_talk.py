@@ -86,17 +86,20 @@ def play(
     *,
     folder: Path | None = None,
     version: str | None = None,
+    solo: bool = False,
 ) -> dict[str, Any]:
     """Carry out the steps; the simulation is in the form of results files."""
     release = release_of(domain, version)
     world = World(
         release.domain(domain_named(domain)),
         folder or _folder(domain, version),
+        solo=solo,
         rules=release.rules.replay,
     )
     start = task.get("initial_state") or {}
     world.set_state(start.get("initialization_data"), start.get("initialization_actions"), [])
-    messages: list[dict[str, Any]] = [{"role": "assistant", "content": INITIAL_GREETING}]
+    greeting = {"role": "assistant", "content": INITIAL_GREETING}
+    messages: list[dict[str, Any]] = [] if solo else [greeting]
     for number, step in enumerate(steps):
         if isinstance(step, Say):
             messages.append({"role": step.role, "content": step.text})
@@ -123,8 +126,13 @@ def play(
 
 
 def compliance_of(
-    domain: str, task: Mapping[str, Any], steps: Sequence[Step], *, version: str | None = None
+    domain: str,
+    task: Mapping[str, Any],
+    steps: Sequence[Step],
+    *,
+    version: str | None = None,
+    solo: bool = False,
 ) -> Compliance:
     """Play the steps and ask the rules about them."""
-    simulation = play(domain, task, steps, version=version)
-    return check_case(open_case(simulation, domain, task, version=version))
+    simulation = play(domain, task, steps, version=version, solo=solo)
+    return check_case(open_case(simulation, domain, task, version=version, solo=solo))

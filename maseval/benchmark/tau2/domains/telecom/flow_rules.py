@@ -63,7 +63,7 @@ _PAID = re.compile(
     re.I,
 )
 _NOT_YET = re.compile(
-    r"\b(?:once|when|after|if|until|unless|before|as soon as|whether|not|n't|will|verify|need)\b",
+    r"n't\b|\b(?:once|when|after|if|until|unless|before|as soon as|whether|not|will|verify|need)\b",
     re.I,
 )
 _REQUESTED = re.compile(r"\bpay|\bbill\b", re.I)
@@ -259,21 +259,20 @@ def amount_agreed(moment: Moment) -> Iterator[Answer]:
     if amount is None:
         return
     said = moment.talk.user_before(moment.message_index)
-    named = [(each, gigabytes(each.text)) for each in said]
-    wanted = [(each, gb) for each, all_of in named if (gb := _small(all_of))]
+    wanted = [(each, named) for each in said if (named := _small(gigabytes(each.text)))]
     if wanted and amount in wanted[-1][1]:
         return
     question, reply = moment.talk.question_and_reply(moment.message_index)
     offered = [] if question is None else gigabytes(question.text)
-    if reply is not None and (amount in offered or _ALL_OF_IT.search(reply.text)):
-        if agrees(reply.text) or _ALL_OF_IT.search(reply.text):
-            return
-        yield CannotTell("the reply to the offer names no amount")
-    elif wanted:
+    if wanted and (wanted[-1][0] == reply or amount not in offered):
         text = f"the user said {wanted[-1][1][0]:g} GB, and {amount:g} GB are added"
         yield Broken(text, {"said": wanted[-1][1], "booked": amount})
-    else:
+    elif reply is not None and _ALL_OF_IT.search(reply.text):
+        return
+    elif reply is None or amount not in offered:
         yield Broken(f"{amount:g} GB are added, and no amount was agreed", {"booked": amount})
+    elif not agrees(reply.text):
+        yield CannotTell("the reply to the offer names no amount")
 
 
 def _small(amounts: list[float]) -> list[float]:

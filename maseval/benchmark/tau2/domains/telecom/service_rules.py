@@ -28,7 +28,7 @@ from maseval.benchmark.tau2.words import agrees, sentences, wants_a_human
 _READS = frozenset({"get_details_by_id", "get_bills_for_customer", "get_data_usage"})
 _OF_DATA = re.compile(r"refuel|top[ -]?up|\bgb\b|\bgig|\bdata\b|\bit\b|\bthat\b", re.I)
 _CLAUSE = re.compile(r"[.!?;,\n\u2014]+|\bbut\b|\bthough\b", re.I)
-_REFUSES = re.compile(r"\b(?:not|n't|rather not|never mind|hold off|without)\b|^\s*no\b", re.I)
+_REFUSES = re.compile(r"n't\b|\b(?:not|never mind|hold off|without)\b|^\s*no\b", re.I)
 _WISHES = re.compile(
     r"\b(?:yes|yeah|yep|sure|ok(?:ay)?|please|go ahead|proceed|i'd like|i would like|let's|add|"
     r"willing|happy|fine|refuel|go with|i'll (?:take|go|do)|i want|sounds good|do (?:it|that)|"
@@ -37,7 +37,7 @@ _WISHES = re.compile(
 )
 _A_PLACE = re.compile(
     r"\b(?:[Ii]'m|[Ii] am|[Ww]e're|[Ww]e are|now|currently|here|staying|flew|going|arrived) "
-    r"(?:\w+ ){0,2}(?:in|to) (?:the )?(?!United|US|America)[A-Z][a-z]{2,}"
+    r"(?:\w+ ){0,2}(?:in|to) (?:the )?(?!United|US|America|Airplane)[A-Z][a-z]{2,}"
 )
 _RESTART = re.compile(
     r"re-?boot|re-?start|power[ -]cycl|turn(?:ing)? (?:\w+ )*off and|power (?:\w+ )*(?:off|down)",
@@ -48,9 +48,11 @@ _PIN = re.compile(
     r"\bunlock\b[^.?!\n]{0,40}\b(?:with|using|by entering)\b[^.?!\n]{0,20}\b(?:pin|puk)\b",
     re.I,
 )
-_NEGATED = re.compile(r"\b(?:not|n't|never|avoid|no need|without|instead of|unable)\b", re.I)
+_NEGATED = re.compile(
+    r"(?:n't|\b(?:not|never|avoid|no need|without|instead of|unable))\W+(?:\w+\W+){0,3}$", re.I
+)
 _ELSEWHERE = re.compile(
-    r"factory reset|reset (?:\w+ )?network settings|clear(?:ing)? (?:\w+ ){0,3}cache|safe mode|"
+    r"factory reset|reset (?:\w+ )?network settings|clear(?:ing)? (?:\S+ ){0,3}cache|safe mode|"
     r"(?:software|system|firmware|ios|android|carrier settings) updates?\b|"
     r"(?:different|another) (?:phone|device|sim)\b(?! num)|uninstall|re-?install|"
     r"contact (?:\w+ ){0,2}(?:manufacturer|apple|samsung)|visit (?:\w+ ){0,3}store",
@@ -230,7 +232,7 @@ def locked_card(talk: Talk) -> Iterator[Answer]:
     """A locked SIM card is left to a human agent, and no PIN is tried."""
     for said in talk.agent:
         for sentence in sentences(said.text):
-            if _PIN.search(sentence) and not _NEGATED.search(sentence):
+            if _advises(_PIN, sentence):
                 text = "the user is told to enter a PIN, where the manual has it escalated"
                 yield Broken(text, {"said": sentence}, said.message_index)
                 return
@@ -245,11 +247,16 @@ def advice(talk: Talk) -> Iterator[Answer]:
     """The agent advises nothing that the manual does not know."""
     for said in talk.agent:
         for sentence in sentences(said.text):
-            found = _ELSEWHERE.search(sentence)
-            if found and not _NEGATED.search(sentence):
-                text = f"{found[0]!r} is no step of the manual"
+            if step := _advises(_ELSEWHERE, sentence):
+                text = f"{step!r} is no step of the manual"
                 yield Broken(text, {"said": sentence}, said.message_index)
                 return
+
+
+def _advises(pattern: re.Pattern[str], sentence: str) -> str | None:
+    """Return the words with which a sentence advises something, unless it advises against it."""
+    found = pattern.search(sentence)
+    return found[0] if found and not _NEGATED.search(sentence[: found.start()]) else None
 
 
 @talk_rule(
