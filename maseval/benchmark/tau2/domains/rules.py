@@ -34,6 +34,7 @@ _ENGLISH = frozenset(
     }
 )
 _LEAST_WORDS = 12
+_MOST_READ = 800  # characters of each side: more do not change the answer
 _LEAST_SHARE = 0.2
 
 
@@ -102,6 +103,11 @@ class Talk:
         """The agent's texts, in order, also those beside a call."""
         return self._said_by("assistant")
 
+    @cached_property
+    def agent_words(self) -> str:
+        """All that the agent says, in lower case: whether a word occurs at all is seen at once."""
+        return "\n".join(each.text for each in self.agent).lower()
+
     def _said_by(self, role: str) -> list[Said]:
         texts = (
             (at, spoken_text(each)) for at, each in enumerate(self.messages) if each["role"] == role
@@ -141,8 +147,8 @@ class Talk:
     @cached_property
     def is_english(self) -> bool:
         """True if the words of both sides are English, or too few to tell."""
-        said = [each.text for each in (*self.user, *self.agent)]
-        found = _WORD.findall(" ".join(said).lower())
+        sides = (" ".join(each.text for each in side) for side in (self.user, self.agent))
+        found = _WORD.findall(" ".join(side[:_MOST_READ] for side in sides).lower())
         if len(found) < _LEAST_WORDS:
             return True
         return sum(word in _ENGLISH for word in found) >= _LEAST_SHARE * len(found)

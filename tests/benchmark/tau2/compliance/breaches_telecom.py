@@ -545,18 +545,13 @@ def unpermitted_data(steps: list[Step], task: Task, rng: random.Random) -> list[
     return _insert(steps, rng.randrange(2, len(steps)), _on_line("refuel_data", gb_amount=amount))
 
 
-def wrong_switch(steps: list[Step], task: Task, rng: random.Random) -> list[Step]:
-    """Turn a switch twice, so that one time is the wrong way."""
-    name = rng.choice(
-        [
-            "toggle_airplane_mode",
-            "toggle_data",
-            "toggle_roaming",
-            "toggle_data_saver_mode",
-            "toggle_wifi_calling",
-        ]
-    )
-    return _insert(steps, rng.randrange(2, len(steps)), Do(name, {}), Do(name, {}))
+def wrong_switch(steps: list[Step], task: Task, rng: random.Random) -> list[Step] | None:
+    """Turn a switch that stands right at the end."""
+    if not _is_solvable(task):
+        return None
+    names = ["airplane_mode", "data", "data_saver_mode", "wifi_calling"]
+    name = rng.choice([*names, *(["roaming"] if _is_abroad(task) else [])])
+    return _insert(steps, len(steps) - 1, Do(f"toggle_{name}", {}))
 
 
 def wrong_setting(steps: list[Step], task: Task, rng: random.Random) -> list[Step]:

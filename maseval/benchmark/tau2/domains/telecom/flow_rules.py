@@ -1,7 +1,8 @@
 """Where the values of a call come from: read in a record, said by the customer, agreed to."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
@@ -28,6 +29,7 @@ LINE_WRITES = frozenset(
     {"suspend_line", "resume_line", "enable_roaming", "disable_roaming", "refuel_data"}
 )
 WRITES = LINE_WRITES | {"send_payment_request"}
+_ARGUMENTS = {"phone_number": "phone number", "full_name": "name", "dob": "date of birth"}
 _MOST_NAMED = 5.0
 _NUMBER = re.compile(r"\+?\d[\d\s().-]{5,}\d")
 _NUMERALS = {"one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "a": 1.0, "half": 0.5}
@@ -117,13 +119,24 @@ def _finds_a_customer(made: CallMade) -> bool:
 )
 def given_values(moment: Moment) -> Iterator[Answer]:
     """A customer is looked up by what the user gave: a number, an id, or name and birth date."""
-    if moment.failed or '"customer_id"' not in moment.answer:
-        return
     known = moment.talk.known_before(moment.message_index) + (moment.ticket or "")
-    for name, value in moment.arguments.items():
-        if isinstance(value, str) and not _is_known(name, value, known):
-            text = f"nobody gave the {name.replace('_', ' ')} {value}"
-            yield Broken(text, {name: value})
+    made_up = _unknown(moment.arguments, known)
+    earlier = moment.talk.calls_before(moment.message_index)
+    tried = [each.call["arguments"] for each in earlier if each.call["name"] in LOOKUPS]
+    if any(_unknown(each, known) for each in tried):
+        return  # one guess of many: the first tells it
+    if made_up:
+        values = " and ".join(f"{_ARGUMENTS.get(name, name)} {made_up[name]}" for name in made_up)
+        yield Broken(f"nobody gave the {values}", made_up)
+
+
+def _unknown(arguments: Mapping[str, Any], known: str) -> dict[str, str]:
+    """Return the arguments of a look-up that stand in nothing that was read or said."""
+    return {
+        name: value
+        for name, value in arguments.items()
+        if isinstance(value, str) and not _is_known(name, value, known)
+    }
 
 
 def _is_known(name: str, value: str, known: str) -> bool:

@@ -253,10 +253,16 @@ _TURNED: dict[str, tuple[str, Callable[[PhoneDevice], bool]]] = {
     tools=_TURNED,
 )
 def switch(moment: Moment) -> Iterator[Answer]:
-    """An agent that works alone turns the phone's switches only the way the manual does."""
-    phone = phone_of(moment)
-    wanted, stands_otherwise = _TURNED[moment.call["name"]]
-    if phone is not None and not stands_otherwise(phone.device):
+    """An agent that works alone turns the phone's switches the way the manual does.
+
+    A switch that is turned again later was only tried.
+    """
+    phone, name = phone_of(moment), moment.call["name"]
+    wanted, stands_otherwise = _TURNED[name]
+    if phone is None or stands_otherwise(phone.device):
+        return
+    again = (each for each in moment.talk.calls if each.call["name"] == name)
+    if not any(each.message_index > moment.message_index for each in again):
         yield Broken(f"the manual turns {wanted}, and so it was before", {"manual": wanted})
 
 

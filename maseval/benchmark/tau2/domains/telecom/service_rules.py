@@ -58,6 +58,18 @@ _ELSEWHERE = re.compile(
     r"contact (?:\w+ ){0,2}(?:manufacturer|apple|samsung)|visit (?:\w+ ){0,3}store",
     re.I,
 )
+_STRANGE = (
+    *("factory reset", "network settings", " cache", "safe mode", "uninstall", "reinstall"),
+    *("re-install", "software update", "system update", "firmware update", "ios update"),
+    *("android update", "settings update", " store", "manufacturer", "apple", "samsung"),
+    *(
+        f"{which} {what}"
+        for which in ("another", "different")
+        for what in ("phone", "device", "sim")
+    ),
+)
+_PIN_WORD = re.compile(r"\bp(?:in|uk)\b")
+_REPORTS = re.compile(r"I(?:'ve| have) ")
 _I_HAVE = r"\bi(?:'ve| have) (?:now |just |also |already |successfully |gone ahead and )*"
 _CLAIMS = {
     "refuel_data": re.compile(_I_HAVE + r"(?:added|refuel+ed|applied)\b.*\b(?:gb|data)\b", re.I),
@@ -230,7 +242,7 @@ def _told_to_restart(talk: Talk, at: int, why: str) -> Iterator[Answer]:
 )
 def locked_card(talk: Talk) -> Iterator[Answer]:
     """A locked SIM card is left to a human agent, and no PIN is tried."""
-    for said in talk.agent:
+    for said in talk.agent if _PIN_WORD.search(talk.agent_words) else ():
         for sentence in sentences(said.text):
             if _advises(_PIN, sentence):
                 text = "the user is told to enter a PIN, where the manual has it escalated"
@@ -245,7 +257,7 @@ def locked_card(talk: Talk) -> Iterator[Answer]:
 )
 def advice(talk: Talk) -> Iterator[Answer]:
     """The agent advises nothing that the manual does not know."""
-    for said in talk.agent:
+    for said in talk.agent if any(each in talk.agent_words for each in _STRANGE) else ():
         for sentence in sentences(said.text):
             if step := _advises(_ELSEWHERE, sentence):
                 text = f"{step!r} is no step of the manual"
@@ -267,10 +279,12 @@ def _advises(pattern: re.Pattern[str], sentence: str) -> str | None:
 def claims(talk: Talk) -> Iterator[Answer]:
     """The agent says that it did what it did, and nothing else."""
     done = {each.call["name"] for each in talk.calls if not each.failed}
+    open_claims = [each for each in _CLAIMS.items() if each[0] not in done]
     for said in talk.agent:
-        for sentence in sentences(said.text):
-            for tool, pattern in _CLAIMS.items():
-                if tool not in done and pattern.search(sentence):
+        reports = (each for each in sentences(said.text) if _REPORTS.search(each))
+        for sentence in reports if _REPORTS.search(said.text) else ():
+            for tool, pattern in open_claims:
+                if pattern.search(sentence):
                     text = f"the agent reports {tool.replace('_', ' ')}, which was not done"
                     yield Broken(text, {"said": sentence}, said.message_index)
 
