@@ -2,7 +2,7 @@
 
 from maseval.frames.columns import TABLES, Column, TableForm
 from maseval.frames.frame import Frame
-from maseval.frames.tables import checks, messages, runs, simulations, tool_calls
+from maseval.frames.tables import checks, messages, policy, runs, simulations, tool_calls
 
 __all__ = [
     "TABLES",
@@ -11,6 +11,7 @@ __all__ = [
     "TableForm",
     "checks",
     "messages",
+    "policy",
     "runs",
     "simulations",
     "tool_calls",

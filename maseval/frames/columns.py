@@ -167,4 +167,21 @@ CHECKS = TableForm(
     ),
 )
 
-TABLES = {each.name: each for each in (RUNS, SIMULATIONS, MESSAGES, TOOL_CALLS, CHECKS)}
+POLICY = TableForm(
+    "policy",
+    "a simulation that was checked against the rules of its policy",
+    (
+        *_SIMULATION,
+        Column("passed", "boolean", "whether it passed, as the benchmark counts"),
+        Column("clean", "boolean", "whether the policy was kept; null if that cannot be told"),
+        Column("broken", "integer", "breaches that are held against the agent"),
+        Column("tried", "integer", "breaches that a tool refused"),
+        Column("demanded", "integer", "breaches that the reference solution demands"),
+        Column("form", "integer", "breaches of form: several calls at once, a text beside a call"),
+        Column("untold", "integer", "rules of which it cannot be told whether they were kept"),
+        Column("rules", "text", "rules that are held against the agent, joined by a comma"),
+        Column("findings", "text", "all that the rules found, as JSON"),
+    ),
+)
+
+TABLES = {each.name: each for each in (RUNS, SIMULATIONS, MESSAGES, TOOL_CALLS, CHECKS, POLICY)}

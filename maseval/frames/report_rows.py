@@ -1,13 +1,17 @@
-"""Rows of the tables ``simulations``, ``checks``, ``messages`` and ``tool_calls``, by report."""
+"""Rows of the tables that have a row, or several, for each report."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import cast
 
+from maseval.app.benchmarks import support_by_name
 from maseval.core.outcome import (
     ComponentUsage,
     RecordedEvaluation,
     RecordedReport,
 )
 from maseval.core.recorded import Shape
+from maseval.core.report import Report
 from maseval.core.storage.redaction import redact_text
 from maseval.core.words import text, text_or_none
 from maseval.frames.columns import SIMULATIONS
@@ -52,6 +56,23 @@ def simulation_rows(report: RecordedReport, source: OpenedSource) -> Iterator[di
         "state_changed": report.environment.get("db_changed"),
         "query": report.query or None,
         "final_answer": report.final_answer,
+    }
+
+
+def policy_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[str, object]]:
+    check = support_by_name(source.config.get("benchmark")).policy_check(cast("Report", report.raw))
+    if check is None:
+        return
+    counts = Counter(each.what for each in check.findings)
+    broken = dict.fromkeys(each.rule for each in check.findings if each.what == "broken")
+    yield {
+        **key_of(report),
+        "passed": report.outcome.passed,
+        "clean": check.clean,
+        **{what: counts[what] for what in ("broken", "tried", "demanded", "form")},
+        "untold": counts["cannot tell"] + counts["rule failed"] + bool(check.obstacle),
+        "rules": _join(broken),
+        "findings": check.to_dict()["findings"],
     }
 
 

@@ -1,4 +1,4 @@
-"""The five tables, over any number of runs."""
+"""The six tables, over any number of runs."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ from maseval.core.words import text
 from maseval.frames.columns import (
     CHECKS,
     MESSAGES,
+    POLICY,
     RUNS,
     SIMULATIONS,
     TABLES,
@@ -22,7 +23,13 @@ from maseval.frames.columns import (
     TableForm,
 )
 from maseval.frames.frame import Frame
-from maseval.frames.report_rows import check_rows, message_rows, simulation_rows, tool_call_rows
+from maseval.frames.report_rows import (
+    check_rows,
+    message_rows,
+    policy_rows,
+    simulation_rows,
+    tool_call_rows,
+)
 from maseval.frames.sources import AnyRun, FrameSource, OpenedSource, sources_of
 from maseval.runs.annotations import annotations_or_problem
 from maseval.runs.config import subset_of
@@ -69,6 +76,14 @@ def checks(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords])
     return _frame(CHECKS, check_rows, runs, options)
 
 
+def policy(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -> Frame:
+    """Return a frame with one row for each simulation whose domain has its policy as rules.
+
+    Arguments as for ``runs``.
+    """
+    return _frame(POLICY, policy_rows, runs, options)
+
+
 def _frame(
     table: TableForm,
     rows_of: RowsOf,
@@ -87,7 +102,7 @@ def _rows(sources: list[FrameSource], rows_of: RowsOf) -> Rows:
                 yield {"run": source.name, **row}
 
 
-_FRAMES = (runs, simulations, messages, tool_calls, checks)
+_FRAMES = (runs, simulations, messages, tool_calls, checks, policy)
 
 
 def frame_named(

@@ -8,7 +8,7 @@ import pytest
 
 from maseval import frames
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
-from maseval.frames.columns import SIMULATIONS
+from maseval.frames.columns import SIMULATIONS, TABLES
 from maseval.frames.export import export, write_frame
 from maseval.frames.frame import Frame
 from maseval.interface.extras import MissingExtraError
@@ -78,9 +78,7 @@ def test_a_formula_is_made_harmless_where_that_is_asked_for(text, tmp_path):
 def test_all_tables_go_into_a_folder(run, tmp_path):
     written = export([run], to="jsonl", tables=["all"], output=tmp_path / "tables")
 
-    assert [each.path.name for each in written] == [
-        f"{name}.jsonl" for name in ("runs", "simulations", "messages", "tool_calls", "checks")
-    ]
+    assert [each.path.name for each in written] == [f"{name}.jsonl" for name in TABLES]
     assert all(each.rows == len(each.path.read_text().splitlines()) for each in written)
 
 

@@ -87,9 +87,12 @@ class _Findings:
         )
 
 
-def check_case(case: Case) -> Compliance:
-    """Ask every rule of the domain's policy about a recorded conversation."""
-    book = _rule_book(case.setting.domain)
+def check_case(case: Case, *, scripted: bool = False) -> Compliance:
+    """Ask every rule of the domain's policy about a recorded conversation.
+
+    An agent that is ``scripted`` does not talk, and is asked about its effect on the state alone.
+    """
+    book = _rule_book(case.setting.domain, scripted)
     if not book.rules:
         return Compliance(unreadable=f"the domain {case.setting.domain.name} has no rules")
     ticket = case.raw_task.get("ticket") if case.setting.solo else None
@@ -137,7 +140,7 @@ def check_gold(setting: Setting, told: str, ticket: str | None = None) -> Compli
     ``told`` is what the task lets the user say; nobody else speaks. ``ticket`` is what an agent
     that works alone is given.
     """
-    book, findings, world = _rule_book(setting.domain), _Findings(), setting.world()
+    book, findings, world = _rule_book(setting.domain, True), _Findings(), setting.world()
     talk = Talk([{"role": "user", "content": told}])
     for number, action in enumerate(setting.task.actions):
         call = action.call()
@@ -145,8 +148,7 @@ def check_gold(setting: Setting, told: str, ticket: str | None = None) -> Compli
             tools = world.tools, world.user_tools
             moment = Moment(call, number + 1, *tools, talk, ticket=ticket)
             for rule in book.by_tool.get(call["name"], ()):
-                if rule.kind is Kind.STATE:
-                    findings.ask(rule, moment)
+                findings.ask(rule, moment)
         world.respond(call)
     return findings.result()
 
@@ -182,8 +184,9 @@ def scenario_text(raw_task: Mapping[str, Any]) -> str:
 class _RuleBook:
     """The rules of a domain, and by the tools that they are about."""
 
-    def __init__(self, domain: Domain) -> None:
-        self.rules = [rule for rule in domain.rules if rule.holds_in(domain.version)]
+    def __init__(self, domain: Domain, only_state: bool) -> None:
+        holding = [rule for rule in domain.rules if rule.holds_in(domain.version)]
+        self.rules = [each for each in holding if each.kind is Kind.STATE or not only_state]
         self.by_tool: dict[str, list[Rule]] = {}
         for rule in self.rules:
             for tool in rule.tools:
@@ -191,5 +194,5 @@ class _RuleBook:
 
 
 @lru_cache(maxsize=64)
-def _rule_book(domain: Domain) -> _RuleBook:
-    return _RuleBook(domain)
+def _rule_book(domain: Domain, only_state: bool = False) -> _RuleBook:
+    return _RuleBook(domain, only_state)

@@ -13,6 +13,8 @@ from maseval.core.outcome import RecordedReport
 from maseval.core.recorded import Part, mapping
 from maseval.core.report import Report, TaskExecutionStatus
 
+PLAYER = "PlayerAdapter"
+"""The type of a scripted player's adapter, in the configuration that reports hold."""
 JUDGED_BY = "judged_by"
 """The key of a report's task for the one that it was judged by."""
 
@@ -27,6 +29,12 @@ class Tau2Report(RecordedReport):
     lenient = Part(bool, "config", "benchmark", "tau2", "lenient_order_ids")
     texts = Part(mapping, "config", "benchmark", "tau2", "texts")
     judged_by = Part(lambda value: mapping(value) or None, "task", JUDGED_BY)
+
+    @property
+    def is_scripted(self) -> bool:
+        """True if the agent was one of the scripted players, which do not talk."""
+        kinds = [each.raw.get("adapter_type") for each in self.agents.values()]
+        return bool(kinds) and all(kind == PLAYER for kind in kinds)
 
     @cached_property
     def release(self) -> Release:

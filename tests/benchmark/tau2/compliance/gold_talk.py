@@ -122,6 +122,7 @@ def play(
         "termination_reason": "user_stop",
         "start_time": "2025-01-01T10:00:00",
         "end_time": "2025-01-01T11:59:59",
+        "duration": 7199.0,
     }
 
 

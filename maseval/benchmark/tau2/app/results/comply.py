@@ -113,11 +113,16 @@ def check_report(report: Report) -> PolicyCheck | None:
     if isinstance(found, Omitted):
         return None
     recorded, parsed = found
-    return check_simulation(recorded, parsed.world, parsed.judged_by)
+    scripted = parsed.is_scripted
+    return check_simulation(recorded, parsed.world, parsed.judged_by, scripted=scripted)
 
 
 def check_simulation(
-    recorded: RecordedSimulation | RecordItem, domain: Domain, task: Mapping[str, object] | None
+    recorded: RecordedSimulation | RecordItem,
+    domain: Domain,
+    task: Mapping[str, object] | None,
+    *,
+    scripted: bool = False,
 ) -> PolicyCheck | None:
     """Check a simulation by the rules of its domain; None if it has none."""
     if not domain.rules:
@@ -127,7 +132,7 @@ def check_simulation(
         case = open_case(recorded.simulation, domain, task, solo=solo, version=version, graded=True)
     except UnknownTaskError as error:
         return PolicyCheck(None, obstacle=str(error))
-    return policy_check(check_case(case))
+    return policy_check(check_case(case, scripted=scripted))
 
 
 def policy_check(found: Compliance) -> PolicyCheck:

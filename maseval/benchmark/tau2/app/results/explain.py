@@ -14,7 +14,7 @@ from maseval.app.benchmarks import Diagnosis, Section
 from maseval.app.results.clean import PolicyCheck
 from maseval.app.results.finding import trial_numbered, trials_named
 from maseval.app.results.recording import line_of
-from maseval.benchmark.tau2.app.results.comply import check_simulation
+from maseval.benchmark.tau2.app.results.comply import check_report, check_simulation
 from maseval.benchmark.tau2.app.results.sources import (
     SimulationSource,
     open_source,
@@ -108,7 +108,7 @@ def explain(
         return _explain_in_file(source, task, trial, options)
     chosen, recorded, rules = _choose_trial(source.folder, task, trial)
     explanation, label = _explain(chosen, recorded, rules)
-    policy = check_simulation(recorded, rules, None)
+    policy = check_report(source.folder.report(chosen))
     return Explained(source.path, chosen, explanation, label, policy=policy)
 
 

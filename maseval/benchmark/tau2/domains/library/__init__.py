@@ -8,6 +8,7 @@ from pathlib import Path
 
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.library.models import LibraryDB, LibraryUserDB
+from maseval.benchmark.tau2.domains.library.rules import RULES
 from maseval.benchmark.tau2.domains.library.tools import LibraryTools
 from maseval.benchmark.tau2.domains.library.user_tools import LibraryUserTools, sync
 
@@ -19,6 +20,7 @@ LIBRARY = Domain(
     user_db_file="user_db.json",
     user_toolkit=LibraryUserTools,
     sync=sync,
+    rules=RULES,
     data_dir=Path(__file__).parent / "data",
 )
 

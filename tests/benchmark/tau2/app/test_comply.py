@@ -1,0 +1,135 @@
+"""``maseval tau2 comply``: clean passes beside the official number, from runs and results files."""
+
+import json
+from copy import deepcopy
+
+import pytest
+
+from maseval import frames
+from maseval.app.results.clean import CLEAN, LABELS, PolicyCheck, run_compliance, scores_by_label
+from maseval.benchmark.tau2.data_loader import load_raw_tasks
+from maseval.commands import report, show, tau2
+from maseval.core.outcome import SimulationLine
+from maseval.runs import Simulation
+from tests.benchmark.tau2.compliance.gold_talk import Do, play, steps_of
+from tests.cli.commandline import maseval
+
+TASK = "renew_own_not_husbands"
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """A results file of two trials that pass: one asks before it renews a loan, one does not."""
+    (raw,) = [each for each in load_raw_tasks("library") if each["id"] == TASK]
+    asked = steps_of("library", raw)
+    at = next(i for i, step in enumerate(asked) if isinstance(step, Do) and "renew" in step.name)
+    simulations = [play("library", raw, steps) for steps in (asked, asked[: at - 2] + asked[at:])]
+    path = tmp_path_factory.mktemp("comply") / "theirs.jsonl"
+    for trial, each in enumerate(simulations):
+        each |= {"id": str(trial), "trial": trial}
+    path.write_text("".join(json.dumps(each) + "\n" for each in simulations))
+    return path
+
+
+def test_a_pass_without_a_yes_passes_and_is_not_clean(file):
+    (found,) = tau2.comply([file], domain="library")
+    (score,) = found.compliance.scores
+    assert (score.passed, score.clean_passes, score.broken_passes) == (2, 1, 1)
+    assert score.pass_hat[1].value == 1.0 and score.clean[1].value == 0.5
+    assert score.clean[2].value == 0.0
+    (rule,) = [each for each in found.compliance.rules if each.what == "broken"]
+    assert (rule.rule, rule.passes) == ("library.confirm.yes", 1)
+
+
+def test_the_command_names_the_message_and_the_rule(file):
+    found = maseval("tau2", "comply", str(file), "--domain", "library")
+    assert found.exit_code == 0
+    assert "passed 2: clean 1, broken 1" in found.stdout
+    assert "the official number" in found.stdout
+    assert "[library.confirm.yes]" in found.stdout and "message " in found.stdout
+
+
+def test_the_json_has_every_finding(file):
+    found = maseval("tau2", "comply", str(file), "--domain", "library", "--json")
+    (run,) = json.loads(found.stdout)["files"]
+    assert [each["clean"] for each in run["simulations"]] == [True, False]
+    (score,) = run["scores"]
+    assert score["pass^1"]["value"] == 1.0 and score["clean pass^1"]["value"] == 0.5
+    (breach,) = [f for f in run["simulations"][1]["findings"] if f["what"] == "broken"]
+    assert breach["rule"] == "library.confirm.yes" and breach["call"].startswith("renew_loan(")
+
+
+def test_explain_tells_of_the_policy_of_a_pass(file):
+    found = tau2.explain(file, TASK, 1, domain="library")
+    assert found.policy.clean is False
+    assert found.sections()[-1].title == "Policy: broken"
+
+
+def test_show_and_report_have_the_row_of_clean_passes(file, tmp_path):
+    view = show(file, domain="library")
+    assert view.compliance.scores[-1].clean_passes == 1
+    page = report(file, tmp_path / "page.html", domain="library").read_text()
+    assert CLEAN in page and LABELS[False] in page
+
+
+def test_frames_have_the_policy_as_a_table(file):
+    rows = list(frames.policy(file, domain="library"))
+    assert [(row["passed"], row["clean"], row["broken"]) for row in rows] == [
+        (True, True, 0),
+        (True, False, 1),
+    ]
+    assert rows[1]["rules"] == "library.confirm.yes"
+
+
+def test_a_scripted_player_is_asked_about_the_state_alone(tmp_path):
+    tau2.run(domain="library", agent="gold", output=tmp_path / "run")
+    (found,) = tau2.comply([tmp_path / "run"])
+    assert {each.kind for each in found.compliance.rules} <= {"state"}
+    assert found.compliance.scores[-1].broken_passes == 0
+
+
+def test_a_file_that_cannot_be_read_does_not_stop_the_others(file, tmp_path):
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"simulations": ')
+    found = maseval("tau2", "comply", str(broken), str(file), "--domain", "library")
+    assert found.exit_code == 1
+    assert "broken.json" in found.stderr and "clean 1" in found.stdout
+
+
+def test_without_a_file_the_command_says_what_to_name():
+    found = maseval("tau2", "comply")
+    assert found.exit_code == 2 and "name a run or a results file" in found.stderr
+
+
+def test_the_rules_of_a_domain_are_listed():
+    found = maseval("tau2", "comply", "--rules", "library")
+    assert found.exit_code == 0 and "library.loan.renewable" in found.stdout
+
+
+def line(task, trial, passed):
+    outcome = "pass" if passed else "fail"
+    return SimulationLine("d", task, trial, "success", outcome, float(passed), None, 0, 0, 0, None)
+
+
+def test_what_cannot_be_told_is_a_range():
+    lines = [line("a", 0, True), line("b", 0, True), line("c", 0, False), line("d", 0, True)]
+    told = {"a": True, "b": None, "c": False, "d": False}
+    found = {Simulation("d", task, 0): PolicyCheck(clean) for task, clean in told.items()}
+    (score,) = run_compliance(lines, list(found), found).scores
+    assert (score.clean[1].value, score.surely_clean[1].value) == (0.5, 0.25)
+    assert (score.clean_passes, score.broken_passes, score.untold_passes) == (1, 1, 1)
+
+
+def test_a_pass_that_was_not_checked_cannot_be_told():
+    one = Simulation("d", "a", 0)
+    (score,) = run_compliance([line("a", 0, True)], [one], {}).scores
+    assert score.untold_passes == 1 and score.surely_clean[1].value == 0.0
+
+
+def test_scores_by_label_wait_until_every_pass_is_labelled():
+    lines = [(line("a", 0, True), [LABELS[True]]), (line("b", 0, True), [])]
+    planned = [Simulation("d", name, 0) for name in "ab"]
+    assert scores_by_label(lines, planned) == ()
+    known = [(each, labels or [LABELS[False]]) for each, labels in deepcopy(lines)]
+    (score,) = scores_by_label(known, planned)
+    assert (score.clean_passes, score.broken_passes) == (1, 1)
