@@ -126,7 +126,7 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
     def on_task_repeat_end(self, benchmark: Any, report: Mapping[str, Any]) -> None:
         """Learn from one finished repetition; reports on other tasks are ignored."""
         progress = self._current()
-        task_id = report["task_id"]
+        task_id = str(report.get("task_id", ""))
         task = progress.in_flight.pop(task_id, None) or progress.remaining.pop(task_id, None)
         if task is not None:
             progress.finished[task_id] = (task, report)
