@@ -148,3 +148,32 @@ def _named_parameters(
 
 def _title(function: Callable[..., object]) -> str:
     return repr(getattr(function, "__qualname__", function))
+
+
+def inline_references(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a schema without ``$defs``, with what they define in the place of its name.
+
+    For readers that do not follow references.
+    """
+    own = {key: value for key, value in parameters.items() if key != "$defs"}
+    inlined: dict[str, Any] = _inline(copy.deepcopy(own), parameters.get("$defs", {}))
+    return inlined
+
+
+def _inline(schema: Any, definitions: Mapping[str, object], within: tuple[str, ...] = ()) -> Any:
+    match schema:
+        case {"$ref": str(reference)}:
+            name = reference.removeprefix("#/$defs/")
+            if name in within:
+                raise ConfigurationError(
+                    f"a tool's parameter {name!r} contains itself, which cannot be inlined for a "
+                    "framework that does not follow references; give the tool a flat parameter"
+                )
+            beside = {key: value for key, value in schema.items() if key != "$ref"}
+            return {**_inline(definitions[name], definitions, (*within, name)), **beside}
+        case dict():
+            return {key: _inline(value, definitions, within) for key, value in schema.items()}
+        case list():
+            return [_inline(item, definitions, within) for item in schema]
+        case _:
+            return schema

@@ -1,14 +1,11 @@
 """Functions as tools: their names, descriptions and schemas, as every adapter needs them."""
 
-import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic_core import to_json
 
-from maseval.core.exceptions import ConfigurationError
-from maseval.core.tool import tool_definition
+from maseval.core.tool import inline_references, tool_definition
 from maseval.interface.inference.chat_completions import (
     FunctionDefinition,
     JsonSchema,
@@ -41,10 +38,7 @@ class Tool:
     @property
     def inlined_parameters(self) -> JsonSchema:
         """The schema without ``$defs``, for frameworks that do not follow references."""
-        parameters = copy.deepcopy(self.parameters)
-        definitions = parameters.pop("$defs", {})
-        inlined: JsonSchema = _inline(parameters, definitions)
-        return inlined
+        return inline_references(self.parameters)
 
 
 def describe_tools(tools: Tools) -> list[Tool]:
@@ -62,22 +56,3 @@ def as_text(value: object) -> str:
 def _describe(function: Callable[..., object], name: str | None) -> Tool:
     definition = tool_definition(function, name=name)["function"]
     return Tool(definition["name"], definition["description"], definition["parameters"], function)
-
-
-def _inline(schema: Any, definitions: Mapping[str, object], within: tuple[str, ...] = ()) -> Any:
-    match schema:
-        case {"$ref": str(reference)}:
-            name = reference.removeprefix("#/$defs/")
-            if name in within:
-                raise ConfigurationError(
-                    f"a tool's parameter {name!r} contains itself, which cannot be inlined for a "
-                    "framework that does not follow references; give the tool a flat parameter"
-                )
-            beside = {key: value for key, value in schema.items() if key != "$ref"}
-            return {**_inline(definitions[name], definitions, (*within, name)), **beside}
-        case dict():
-            return {key: _inline(value, definitions, within) for key, value in schema.items()}
-        case list():
-            return [_inline(item, definitions, within) for item in schema]
-        case _:
-            return schema

@@ -29,7 +29,7 @@ from maseval.benchmark.tau2.domains.records import (
     is_shared,
     share,
 )
-from maseval.core.tool import tool_definition
+from maseval.core.tool import inline_references, tool_definition
 
 # Named once: a type that is written out in a ``cast`` is made anew by every call.
 Method = Callable[..., Any]
@@ -328,7 +328,11 @@ class ToolKitBase(Generic[DBT]):
 
     @classmethod
     def get_tool_metadata(cls, tool_name: str) -> dict[str, Any]:
-        """A tool's description, its inputs as JSON schemas, and its type."""
+        """Return a tool's description, its type, and its inputs as JSON schemas.
+
+        Each schema stands alone: without references, titles and defaults, and with ``nullable``
+        where None may be given.
+        """
         if tool_name not in cls._tool_types:
             raise ValueError(f"Tool '{tool_name}' not found.")
         function = next(
@@ -338,11 +342,32 @@ class ToolKitBase(Generic[DBT]):
         )
         return {
             "description": function["description"],
-            "inputs": function["parameters"]["properties"],
+            "inputs": {
+                name: _stand_alone(schema)
+                for name, schema in inline_references(function["parameters"])["properties"].items()
+            },
             "tool_type": cls.tool_type(tool_name).value,
         }
 
 
+def _stand_alone(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of one input as agent frameworks take it."""
+    kept = {key: value for key, value in schema.items() if key not in _OF_A_WHOLE}
+    forms = [each for each in kept.get("anyOf", ()) if each.get("type") != "null"]
+    if len(forms) == 1 and len(kept["anyOf"]) > 1:
+        kept = {**forms[0], **{k: v for k, v in kept.items() if k != "anyOf"}, "nullable": True}
+    for key in ("items", "anyOf", "properties"):
+        match kept.get(key):
+            case list(several):
+                kept[key] = [_stand_alone(each) for each in several]
+            case dict(named) if key == "properties":
+                kept[key] = {name: _stand_alone(each) for name, each in named.items()}
+            case dict(one):
+                kept[key] = _stand_alone(one)
+    return {key: value for key, value in kept.items() if key not in _OF_A_WHOLE}
+
+
+_OF_A_WHOLE = ("title", "default", "additionalProperties")
 _AS_THEY_ARE = (str, int, bool, dt.date)
 
 

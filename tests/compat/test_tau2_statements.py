@@ -1,0 +1,351 @@
+"""Statements of MASEval's API document on tau2, each tried against ours.
+
+What differs on purpose is not here but in ``docs/migrating.md``.
+"""
+
+import json
+
+import pytest
+from pydantic import Field
+
+from maseval import ScriptedModelAdapter, UserExhaustedError, tool_call
+from maseval.benchmark import tau2
+from maseval.benchmark.tau2 import (
+    DB,
+    DefaultAgentTau2Benchmark,
+    DefaultTau2Agent,
+    DefaultTau2AgentAdapter,
+    RewardType,
+    Tau2Environment,
+    Tau2Evaluator,
+    Tau2User,
+    TerminationReason,
+    ToolKitBase,
+    ToolType,
+    compute_benchmark_metrics,
+    compute_pass_at_k,
+    compute_pass_hat_k,
+    configure_model_ids,
+    data_loader,
+    is_tool,
+    load_domain_config,
+    load_tasks,
+    pass_hat_k,
+)
+from maseval.benchmark.tau2.utils import (
+    compare_tool_calls,
+    dump_file,
+    get_dict_hash,
+    get_pydantic_hash,
+    load_file,
+    update_pydantic_model_with_dict,
+)
+
+EXPORTS = """Tau2Benchmark Tau2User INITIAL_GREETING DefaultTau2Agent DefaultTau2AgentAdapter
+DefaultAgentTau2Benchmark Tau2Environment get_environment_constructor Tau2Evaluator RewardType
+TerminationReason compute_benchmark_metrics compute_pass_at_k compute_pass_hat_k pass_hat_k
+load_tasks load_domain_config configure_model_ids download_domain_data ensure_data_exists
+VALID_DOMAINS TASK_SPLITS DB ToolKitBase ToolType is_tool RetailDB RetailTools AirlineDB
+AirlineTools TelecomDB TelecomTools"""
+
+
+def test_0_exports():
+    assert set(EXPORTS.split()) <= set(tau2.__all__)
+    assert tau2.INITIAL_GREETING == "Hi! How can I help you today?"
+
+
+def test_1_constants():
+    assert tuple(tau2.VALID_DOMAINS)[:3] == ("retail", "airline", "telecom")
+    assert set(tau2.TASK_SPLITS) == {"base", "all"}  # "hard" would be empty
+    assert data_loader.DEFAULT_TIMEOUT_SECONDS == 600.0
+    assert data_loader.DEFAULT_MAX_RETRIES == 1
+    assert data_loader.BASE_SPLIT_COUNTS == {"airline": 50, "retail": 114, "telecom": 114}
+    assert data_loader.DEFAULT_VERSION == "v0.2.0"
+
+
+def test_1_wrong_names():
+    with pytest.raises(ValueError, match="domain"):
+        load_tasks("nowhere")
+    with pytest.raises(ValueError, match="split"):
+        load_tasks("retail", split="odd")
+    with pytest.raises(ValueError, match="domain"):
+        load_domain_config("nowhere")
+
+
+@pytest.mark.data
+def test_1_tasks(tau2_data, tmp_path):
+    for domain, count in (("airline", 50), ("retail", 114), ("telecom", 114)):
+        queue = load_tasks(domain)
+        assert len(queue) == count
+        task = queue[0]
+        assert {"domain", "initial_state", "policy", "db_path"} <= task.environment_data.keys()
+        assert {
+            *("actions", "env_assertions", "communicate_info", "nl_assertions", "reward_basis")
+        } <= task.evaluation_data.keys()
+        assert {"persona", "instructions"} <= task.user_data.keys()
+        assert {"domain", "split", "description", "ticket"} <= task.metadata.keys()
+        assert (task.protocol.timeout_seconds, task.protocol.max_retries) == (600.0, 1)
+        assert task.protocol.tags == {"domain": domain, "split": "base"}
+    assert len(load_tasks("retail", limit=3, timeout_seconds=None, max_retries=4)) == 3
+    config = load_domain_config("retail")
+    assert isinstance(config["policy"], str) and config["db_path"].exists()
+    with pytest.raises(FileNotFoundError, match=r"ensure_data_exists|maseval tau2 data"):
+        load_tasks("retail", data_dir=tmp_path)
+
+
+def test_1_model_ids():
+    tasks = tau2.load_tasks("library", limit=1)
+    assert configure_model_ids(tasks, user_model_id="u", evaluator_model_id="e") is tasks
+    assert (tasks[0].user_data["model_id"], tasks[0].evaluation_data["model_id"]) == ("u", "e")
+    configure_model_ids(tasks, user_model_id="u")
+    with pytest.raises(ValueError, match="already has user `model_id` set to"):
+        configure_model_ids(tasks, user_model_id="other")
+    with pytest.raises(ValueError, match="already has evaluator `model_id` set to"):
+        configure_model_ids(tasks, evaluator_model_id="other")
+
+
+class Books(DB):
+    count: int = 0
+    shelves: dict[str, dict[str, int]] = Field(default_factory=dict)
+
+
+class Desk(ToolKitBase):
+    @is_tool(ToolType.WRITE)
+    def add(self, many: int, fast: bool | None = None) -> int:
+        """Add books.
+
+        Args:
+            many: How many.
+            fast: In a hurry.
+        """
+        self.db.count += many
+        return self.db.count
+
+    @is_tool()
+    def look(self) -> str:
+        """Look."""
+        return "books"
+
+
+def test_2_utilities(tmp_path):
+    import hashlib
+
+    assert get_dict_hash({"b": 1, "a": 2}) == hashlib.sha256(b'{"a": 2, "b": 1}').hexdigest()
+    assert get_pydantic_hash(Books(count=1)) == get_dict_hash(Books(count=1).model_dump())
+    books = Books(shelves={"a": {"x": 1}})
+    assert update_pydantic_model_with_dict(books, {}) is books
+    merged = update_pydantic_model_with_dict(books, {"shelves": {"a": {"y": 2}}})
+    assert merged.shelves == {"a": {"x": 1, "y": 2}} and books.shelves == {"a": {"x": 1}}
+    dump_file(tmp_path / "a.json", {"a": 1})
+    assert load_file(tmp_path / "a.json") == {"a": 1}
+    (tmp_path / "a.toml").write_text("a = 1")
+    assert load_file(tmp_path / "a.toml") == {"a": 1}
+    with pytest.raises(ValueError, match="Unsupported file format"):
+        load_file(_touched(tmp_path / "a.xyz"))
+    with pytest.raises(FileNotFoundError, match="File not found"):
+        load_file(tmp_path / "no.json")
+    assert compare_tool_calls("f", {"a": 1}, "f", {"a": 1})
+    assert not compare_tool_calls("f", {"a": 1}, "g", {"a": 1})
+    assert compare_tool_calls("f", {"a": 1, "b": 2}, "f", {"a": 1, "b": 3}, ["a"])
+    assert compare_tool_calls("f", {"a": 1}, "f", {"a": 2}, [])
+
+
+def _touched(path):
+    path.write_text("")
+    return path
+
+
+def test_3_a_toolkit():
+    assert {one.name: one.value for one in ToolType} == {
+        name: name.lower() for name in ("READ", "WRITE", "THINK", "GENERIC")
+    }
+    desk = Desk(Books())
+    assert list(desk.tools) == ["add", "look"] and desk.use_tool("add", many=2) == 2
+    assert desk.has_tool("add") and desk.tool_type("add") == ToolType.WRITE
+    with pytest.raises(ValueError, match=r"Tool 'no' not found\."):
+        desk.use_tool("no")
+    assert desk.get_statistics() == {
+        "num_tools": 2,
+        "num_read_tools": 1,
+        "num_write_tools": 1,
+        "num_think_tools": 0,
+        "num_generic_tools": 0,
+    }
+    desk.update_db({"count": 9})
+    assert desk.db.count == 9 and desk.get_db_hash() == desk.db.get_hash()
+    assert desk.get_tool_descriptions().keys() == {"add", "look"}
+    metadata = desk.get_tool_metadata("add")
+    assert metadata.keys() >= {"description", "inputs", "tool_type"}
+    assert metadata["inputs"] == {
+        "many": {"type": "integer", "description": "How many."},
+        "fast": {"type": "boolean", "description": "In a hurry.", "nullable": True},
+    }
+    booking = tau2.AirlineTools.get_tool_metadata("book_reservation")["inputs"]
+    assert "$ref" not in json.dumps(booking) and "title" not in json.dumps(booking)
+    assert booking["flights"]["type"] == "array" and booking["cabin"]["enum"]
+    assert Books(count=1).copy_deep() == Books(count=1) and Books().get_statistics() == {}
+    with pytest.raises(ValueError):
+        Books(other=1)
+
+
+@pytest.mark.data
+def test_4_the_environment(tau2_data):
+    task = load_tasks("retail", limit=1)[0]
+    env = Tau2Environment(task_data=task.environment_data)
+    assert Tau2Environment(environment_data=task.environment_data).domain == env.domain == "retail"
+    assert env.state.keys() >= {"db", "toolkit", "user_toolkit", "policy", "initial_db_hash"}
+    assert env.db is env.toolkit.db and env.user_toolkit is None and env.policy
+    with pytest.raises(ValueError, match="not available"):
+        env.make_user_tool_call("x")
+    response = env.get_response("list_all_product_types", tool_call_id="7")
+    assert response.keys() >= {"id", "content", "requestor", "error"}
+    assert (response["id"], response["requestor"], response["error"]) == ("7", "assistant", False)
+    bad = env.get_response("no_tool")
+    assert bad["error"] is True
+    assert Tau2Environment.to_json_str("s") == "s" and Tau2Environment.to_json_str(5) == '"5"'
+    assert Tau2Environment.to_json_str({"a": [True, None]}) == '{"a": ["True", null]}'
+    assert env.get_initial_db_hash() == env.get_db_hash() and env.get_user_db_hash() is None
+    assert env.create_user_tools() == {} and "get_user_details" in env.tools
+    traces, config = env.gather_traces(), env.gather_config()
+    assert {
+        *("domain", "initial_db_hash", "final_db_hash", "final_user_db_hash", "db_changed")
+    } <= traces.keys()
+    assert traces["db_changed"] is False
+    assert {"domain", "toolkit_stats", "db_stats"} <= config.keys()
+    made = tau2.get_environment_constructor(task.environment_data)(solo_mode=False)
+    assert made.domain == "retail" and made is not env
+    telecom = Tau2Environment(load_tasks("telecom", limit=1)[0].environment_data)
+    assert telecom.user_toolkit is not None and "check_status_bar" in telecom.create_user_tools()
+    assert telecom.gather_traces()["db_changed"] is False  # a bug there: always True
+    assertion = {"env_type": "user", "func_name": "assert_airplane_mode_status"}
+    assertion |= {"arguments": {"expected_status": True}, "assert_value": False}
+    assert telecom.run_env_assertion(assertion) is True
+    with pytest.raises(AssertionError):
+        telecom.run_env_assertion({**assertion, "assert_value": True})
+    assert telecom.run_env_assertion({**assertion, "assert_value": True}, False) is False
+
+
+def test_5_the_user():
+    assert (Tau2User.STOP, Tau2User.TRANSFER) == ("###STOP###", "###TRANSFER###")
+    assert Tau2User.OUT_OF_SCOPE == "###OUT-OF-SCOPE###"
+    model = ScriptedModelAdapter([tool_call("check", {"n": 1}), "Fine.", "Bye. ###STOP###"])
+    user = Tau2User(
+        model,
+        "You call.",
+        "Hello",
+        tools={"check": lambda n: {"value": n}},
+        tool_definitions=[{"type": "function", "function": {"name": "check", "parameters": {}}}],
+        llm_args={"temperature": 0.0},
+        max_turns=5,
+    )
+    assert user.get_initial_query() == "Hello" and not user.is_done()
+    assert user.respond("Hi") == "Fine."
+    first = model.requests[0]
+    assert (
+        first["messages"][0]["role"] == "system" and "<scenario>" in first["messages"][0]["content"]
+    )
+    assert first["messages"][1] == {"role": "user", "content": "Hi"}
+    assert user.respond("Anything else?") == "Bye. ###STOP###" and user.is_done()
+    with pytest.raises(UserExhaustedError):
+        user.respond("x")
+    traces = user.gather_traces()
+    assert traces.items() >= {"type": "Tau2User", "max_turns": 5, "stopped_by_user": True}.items()
+    assert {"turns_used", "messages"} <= traces.keys()
+    roles = [message["role"] for message in traces["messages"]]
+    assert roles[:4] == ["assistant", "user", "tool", "user"]
+
+
+def test_6_1_the_default_agent():
+    def add(a: int, b: int) -> int:
+        """Add."""
+        return a + b
+
+    model = ScriptedModelAdapter([tool_call("add", {"a": 1, "b": 2}), "It is 3."])
+    agent = DefaultTau2Agent({"add": add}, "Be kind.", model)
+    assert agent.run("1+2?") == "It is 3."
+    system = model.requests[0]["messages"][0]["content"]
+    assert "<instructions>" in system and "<policy>\nBe kind.\n</policy>" in system
+    assert [m["role"] for m in agent.get_messages()] == ["user", "assistant", "tool", "assistant"]
+    adapter = DefaultTau2AgentAdapter(agent)
+    assert adapter.name == "default_agent" and adapter.gather_traces()["message_count"] == 4
+    assert len(adapter.get_messages()) == 4
+    agent.reset()
+    assert agent.get_messages() == []
+
+
+def test_6_2_a_benchmark_without_model_ids_says_so():
+    benchmark = DefaultAgentTau2Benchmark(progress_bar=False)
+    tasks = load_tasks("library", limit=1)
+    [report] = benchmark.run(tasks, {"model_id": "scripted/echo"})
+    assert (
+        report["status"] == "setup_failed"
+        and "model_id not configured" in report["error"]["error_message"]
+    )
+    configure_model_ids(tasks, user_model_id="scripted/echo")
+    [report] = benchmark.run(tasks, {})
+    assert (
+        report["status"] == "setup_failed"
+        and "model_id not configured" in report["error"]["error_message"]
+    )
+    assert benchmark.max_invocations == 200
+
+
+def test_7_the_evaluator():
+    assert [one.value for one in RewardType] == [
+        *("DB", "ENV_ASSERTION", "NL_ASSERTION", "ACTION", "COMMUNICATE")
+    ]
+    assert {"agent_stop", "user_stop", "max_steps", "too_many_errors"} <= {
+        one.value for one in TerminationReason
+    }
+    task = load_tasks("library", limit=1)[0]
+    evaluator = Tau2Evaluator(task, Tau2Environment(task.environment_data))
+    assert evaluator.reward_basis and evaluator.nl_model is None
+    messages = [
+        {"role": "assistant", "content": "Hi! How can I help you today?"},
+        {"role": "user", "content": "###STOP###"},
+    ]
+    filtered = evaluator.filter_traces({"agents": {"a": {"messages": messages}}, "users": {}})
+    assert filtered.keys() == {"full_trajectory", "environment", "termination_reason"}
+    result = evaluator({**filtered, "termination_reason": "max_steps"})
+    assert (result["reward"], result["passed"]) == (0.0, False)
+    assert "Simulation terminated prematurely" in result["note"]
+    assert result["reward_breakdown"] == {}
+    result = evaluator({**filtered, "termination_reason": "user_stop"})
+    assert result.keys() >= {
+        *("reward", "passed", "reward_breakdown", "env_check", "action_check"),
+        *("communicate_check", "nl_check"),
+    }
+
+
+def report(task, passed, **more):
+    return {
+        "task_id": task,
+        "status": "success",
+        "eval": [{"passed": passed, "reward": float(passed)}],
+        **more,
+    }
+
+
+def test_8_metrics():
+    reports = [report("a", True), report("a", False), report("b", True), report("b", True)]
+    found = compute_benchmark_metrics(
+        [*reports, {"task_id": "c", "status": "agent_error", "eval": None}]
+    )
+    assert (
+        found.items()
+        >= {
+            "total_tasks": 5,
+            "successful_tasks": 3,
+            "success_rate": 0.6,
+            "mean_reward": 0.6,
+            "status_counts": {"success": 4, "agent_error": 1},
+        }.items()
+    )
+    empty = compute_benchmark_metrics([])
+    assert (empty["total_tasks"], empty["success_rate"], empty["status_counts"]) == (0, 0.0, {})
+    assert pass_hat_k(4, 3, 2) == 0.5 and pass_hat_k(4, 1, 2) == 0.0
+    with pytest.raises(ValueError):
+        pass_hat_k(1, 1, 2)
+    assert compute_pass_hat_k(reports) == {"pass^1": 0.75, "pass^2": 0.5}
+    assert compute_pass_hat_k([]) == {} and compute_pass_hat_k(reports, [1, 9]) == {"pass^1": 0.75}
+    assert compute_pass_at_k(reports, [2]) == {"pass@2": 1.0}
