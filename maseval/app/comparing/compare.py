@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from maseval.app.benchmarks import OnScored, read_results, support_for
-from maseval.app.results.clean import Metric, clean_outcome
-from maseval.app.results.finding import open_recording, open_run_or_file
+from maseval.app.results.finding import open_run_or_file
 from maseval.app.results.plots import write_plot
 from maseval.app.results.recording import human_sides
 from maseval.core.exceptions import ConfigurationError
@@ -21,7 +20,7 @@ from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
 from maseval.report.results import ComparedTask, ComparedTrial, compared_tasks
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import RunFolder
 from maseval.runs.config import subset_of
 from maseval.stats import (
     Comparison,
@@ -63,8 +62,7 @@ class RunComparison:
     ``notes`` say what is wrong with the records. ``texts`` says, if so, that models read different
     texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
     ``incomplete`` those of them that lack verdicts, ``drawn`` the plots' files. The runs have so
-    many ``tasks`` together, comparable or not. With the ``metric`` ``clean`` a pass counts only
-    if no rule of the policy was found broken, whatever the numbers are called.
+    many ``tasks`` together, comparable or not.
     """
 
     runs: Mapping[str, ComparedRun]
@@ -77,7 +75,6 @@ class RunComparison:
     other_tasks: Sequence[str] = ()
     incomplete: Sequence[str] = ()
     tasks: int = 0
-    metric: Metric = "pass"
 
     @property
     def summaries(self) -> Mapping[str, Summary]:
@@ -92,7 +89,6 @@ class RunComparison:
     def to_dict(self) -> dict[str, object]:
         """Return the comparison of two, or the table of several, as JSON values."""
         return {
-            "metric": self.metric,
             **({} if self.texts is None else {"texts": self.texts}),
             **(self.two or self.table).to_dict(),
             "paths": {name: str(run.path) for name, run in self.runs.items()},
@@ -107,7 +103,6 @@ def compare(
     runs: Sequence[str | os.PathLike[str]],
     *,
     k: int = 1,
-    metric: Metric = "pass",
     plot: str | os.PathLike[str] | None = None,
     plot_cost: str | os.PathLike[str] | None = None,
     options: ScoringOptions | None = None,
@@ -117,7 +112,6 @@ def compare(
     """Compare two runs or more, each a run folder or a results file of tau2-bench.
 
     Differences are in pass^k of verdicts that are recomputed, unless ``options`` say otherwise.
-    With the ``metric`` ``clean`` a pass counts only if no rule of the policy was found broken.
     Runs under different rules are refused; domains with different data, and tasks that differ or
     that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or
     PDF) for pass^k against k, ``plot_cost`` one for cost against score. ``level`` is that of the
@@ -129,8 +123,6 @@ def compare(
     named = zip(_names(sources), sources, strict=True)
     scoring = options or ScoringOptions()
     whole = {name: _load_run(name, source, scoring, on_progress) for name, source in named}
-    if metric == "clean":
-        whole = {name: _only_clean(run, scoring) for name, run in whole.items()}
     loaded, other_tasks = _on_equal_tasks(whole)
     table = compare_all(
         {name: run.outcomes for name, run in loaded.items()},
@@ -168,7 +160,6 @@ def compare(
         other_tasks,
         incomplete,
         len({each.key for run in whole.values() for each in run.outcomes}),
-        metric,
     )
 
 
@@ -225,27 +216,6 @@ def _load_run(
             f"{path} has no simulation with a verdict yet; run or resume it first"
         )
     return ComparedRun(name, path, outcomes, *found[1:])
-
-
-def _only_clean(run: ComparedRun, options: ScoringOptions) -> ComparedRun:
-    """Let a pass count only if no rule of the policy was found broken in it."""
-    recording = open_recording(run.path, options)
-    found = support_for(recording).compliance(recording)
-    if found is None:
-        raise ConfigurationError(
-            f"the policy of {run.path} is not known as rules, so that no pass of it is known to "
-            "be clean; leave out --metric clean"
-        )
-    told = {one: check.clean for one, check in found.found.items()}
-    outcomes = [
-        clean_outcome(each, told.get(Simulation(each.group, each.task, each.trial)))
-        for each in run.outcomes
-    ]
-    note = (
-        f"the metric is clean pass^k: a pass counts if no rule of the policy was found broken; "
-        f"{found.scores[-1].counts}"
-    )
-    return replace(run, outcomes=outcomes, notes=[note, *run.notes])
 
 
 def _on_equal_tasks(

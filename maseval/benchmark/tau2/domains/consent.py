@@ -98,6 +98,11 @@ _ALSO = {
     "flights": "|seat|trip|leg|segment|upgrad|downgrad",
 }
 _CHOICE = re.compile(r"\b(?:which|what|how many|whose)\b[^.!?\n]*\?", re.IGNORECASE)
+# "Let's proceed with it" is no question.
+_EXPECTS = re.compile(
+    r"\?|\bconfirm|\byes\b|\b(?:let me know|tell me|say)\b|\b(?:if|should|whether|unless) you\b",
+    re.IGNORECASE,
+)
 _END = re.compile(r"[.!?\n]")
 _ID = re.compile(r"#?[\w-]*\w")
 
@@ -248,7 +253,10 @@ def _consent(question: Said, reply: Said, moment: Moment) -> Consent:
     described = topic is Topic.THIS or any(
         topic_of(said.text, moment) is Topic.THIS for said in reversed(before)
     )
-    asked = any(asks(each) and not _CHOICE.search(each) for each in sentences(question.text))
+    asked = any(
+        asks(each) and _EXPECTS.search(each) and not _CHOICE.search(each)
+        for each in sentences(question.text)
+    )
     meaning = read_reply(reply.text, moment.call)
     return Consent(question, reply, meaning, topic, asked, described)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.formats.message import (
@@ -193,6 +194,19 @@ class Moment:
     def failed(self) -> bool:
         """True if the tool refused the call."""
         return self.answer.startswith("Error")
+
+    @cached_property
+    def notes(self) -> dict[object, Any]:
+        """What rules have worked out about this call, so that the next ones need not."""
+        return {}
+
+    @cached_property
+    def earlier_calls(self) -> list[CallMade]:
+        """The answered calls before this one, also those of the same message."""
+        return list(takewhile(self._comes_later_than, self.talk.calls))
+
+    def _comes_later_than(self, made: CallMade) -> bool:
+        return made.message_index <= self.message_index and made.call is not self.call
 
     @property
     def user_said(self) -> str:

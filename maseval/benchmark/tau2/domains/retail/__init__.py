@@ -10,6 +10,7 @@ from maseval.benchmark.tau2.domains.retail.models import *  # noqa: F403  # the 
 from maseval.benchmark.tau2.domains.retail.models import RetailDB
 from maseval.benchmark.tau2.domains.retail.permanence import PERMANENCE
 from maseval.benchmark.tau2.domains.retail.preconditions import PRECONDITIONS
+from maseval.benchmark.tau2.domains.retail.rules import RULES
 from maseval.benchmark.tau2.domains.retail.tools import (
     ItemRetailTools,
     LenientItemRetailTools,
@@ -24,6 +25,7 @@ RETAIL = Domain(
     lenient_toolkit=LenientRetailTools,
     solo_refusal="Retail domain does not support solo mode",
     preconditions=PRECONDITIONS,
+    rules=RULES,
     permanence=PERMANENCE,
 )
 

@@ -1,0 +1,187 @@
+"""Rules of the shop about what the agent tells: only what a record or the policy has."""
+
+import re
+from collections.abc import Iterator
+
+from maseval.benchmark.tau2.domains.confirming import TRANSFER_TOOL
+from maseval.benchmark.tau2.domains.retail.agreement import report_of
+from maseval.benchmark.tau2.domains.retail.eligibility import (
+    CANCEL,
+    MODIFY_PAYMENT,
+    order_of,
+    owner_of,
+    paid_with,
+)
+from maseval.benchmark.tau2.domains.retail.identity import FINDING, helped_user
+from maseval.benchmark.tau2.domains.retail.models import GiftCard
+from maseval.benchmark.tau2.domains.rules import (
+    Answer,
+    Broken,
+    CannotTell,
+    Kind,
+    Moment,
+    Rule,
+    Said,
+    Talk,
+    rule,
+    talk_rule,
+)
+from maseval.benchmark.tau2.words import refusal, sentences
+
+_IDS = re.compile(
+    r"\bW\d{7}\b|(?<![\w.-])\d{10}(?![\w-])|(?<![\w.-])\d{12}(?![\w-])"
+    r"|\b(?:gift_card|credit_card|paypal)_\d{7}\b"
+)
+_EXAMPLE = re.compile(r"\bexample|\be\.g|\bsuch as|\blike #?W\d|\bformat", re.IGNORECASE)
+_SPAN = re.compile(
+    r"\b(\d+)(?: ?(?:-|to|\u2013|\u2014|or|and) ?(\d+))? (?:business |working )?"
+    r"(?:days?|hours?|weeks?)\b",
+    re.IGNORECASE,
+)
+_PRODUCT_TIME = re.compile(r"\bbattery|\blife\b|\bcharg|\bplay", re.IGNORECASE)
+_SOON = re.compile(r"\b(?:immediate|instant|right away|at once)", re.IGNORECASE)
+_REFUND = re.compile(r"\brefund", re.IGNORECASE)
+_IN_SCOPE = re.compile(r"\b(?:return|exchang|cancel|modif|chang|updat|track|status)", re.IGNORECASE)
+_BEYOND = re.compile(
+    r"\b(?:undo|un-?cancel|reinstat|reactivat|restor|human|person|supervisor|manager|represent"
+    r"|transfer|complain|match|coupon|discount|new order|place an|lost|missing|damag|broken"
+    r"|warrant|split|delet|password|compensat|stolen|fraud|invoice|legal|job|reorder)",
+    re.IGNORECASE,
+)
+_KNOWN_SPAN = ("5", "7")
+
+
+@talk_rule(
+    "retail.told.ids", Kind.DATA_FLOW, place="Introduction: 6th paragraph", reads_words=False
+)
+def ids_told_exist(talk: Talk) -> Iterator[Answer]:
+    """The numbers of orders, items, parcels and payments that the agent tells were read or said."""
+    seen: set[str] = set()
+    for said in talk.agent:
+        for sentence in sentences(said.text) if _IDS.search(said.text) else ():
+            told = [] if _EXAMPLE.search(sentence) else _IDS.findall(sentence)
+            for each in told:
+                if each not in seen and not _was_known(each, said.message_index, talk):
+                    yield Broken(
+                        f"{each} stands in nothing that was read or said before",
+                        {"told": each},
+                        said.message_index,
+                    )
+                seen.add(each)
+
+
+def _was_known(value: str, at: int, talk: Talk) -> bool:
+    """Tell whether a tool had answered, or the customer said, a value before a message."""
+    return any(value in made.answer for made in talk.calls_before(at)) or any(
+        value in said.text for said in talk.user_before(at)
+    )
+
+
+@talk_rule("retail.told.time", Kind.PROTOCOL, place="Introduction: 6th paragraph")
+def times_told_are_known(talk: Talk) -> Iterator[Answer]:
+    """The agent tells no other time than the policy has: five to seven days for a refund."""
+    for said in talk.agent:
+        for sentence in sentences(said.text) if _SPAN.search(said.text) else ():
+            for found in _SPAN.finditer(sentence):
+                if found.groups() != _KNOWN_SPAN and not _is_known(sentence, found, said, talk):
+                    yield Broken(
+                        f"{found[0]!r} stands neither in the policy nor in a record",
+                        {"told": sentence},
+                        said.message_index,
+                    )
+
+
+def _is_known(sentence: str, found: re.Match[str], said: Said, talk: Talk) -> bool:
+    """Tell whether a time is that of a product, or was said by the customer or read."""
+    if _PRODUCT_TIME.search(sentence):
+        return True
+    times = (found[0], f"{found[1]} hours")
+    return any(_was_known(each, said.message_index, talk) for each in times)
+
+
+@rule(
+    "retail.refund.time",
+    Kind.PROTOCOL,
+    place="Cancel pending order: 3rd paragraph; Modify payment: 3rd paragraph",
+    tools=(CANCEL, MODIFY_PAYMENT),
+)
+def refund_time_is_right(moment: Moment) -> Iterator[Answer]:
+    """A refund is told to be immediate on a gift card, and in five to seven days otherwise."""
+    user, order = owner_of(moment), order_of(moment)
+    if user is None or order is None or not paid_with(order):
+        return
+    method = user.payment_methods.get(paid_with(order)[0])
+    question, _ = moment.talk.question_and_reply(moment.message_index)
+    report = report_of(moment)
+    if method is None or _calls_beside(moment) > 1:
+        return
+    for said in filter(None, (question, report)):
+        for sentence in sentences(said.text):
+            if not _REFUND.search(sentence):
+                continue
+            late = _SPAN.search(sentence) is not None and _SOON.search(sentence) is None
+            soon = _SOON.search(sentence) is not None and _SPAN.search(sentence) is None
+            if late if isinstance(method, GiftCard) else soon:
+                yield Broken(
+                    f"the refund goes to {method.id}, and another time was told",
+                    {"told": sentence, "payment": method.id},
+                    said.message_index,
+                )
+                return
+
+
+def _calls_beside(moment: Moment) -> int:
+    """Count the calls of the same message: then it is open to which of them a text belongs."""
+    return sum(made.message_index == moment.message_index for made in moment.talk.calls)
+
+
+@rule(
+    "retail.told.foreign",
+    Kind.PROTOCOL,
+    place="Introduction: 4th paragraph",
+    tools=("get_order_details",),
+)
+def strangers_order_is_not_told(moment: Moment) -> Iterator[Answer]:
+    """The agent does not tell one customer about the order of another."""
+    order, helped = order_of(moment), helped_user(moment)
+    if order is None or helped is None or order.user_id == helped:
+        return
+    report = report_of(moment)
+    if report is None or refusal(report.text):
+        return
+    named = [item.name for item in order.items if item.name.lower() in report.text.lower()]
+    if named or order.address.address1 in report.text:
+        yield Broken(
+            f"order {order.order_id} of {order.user_id} is told to {helped}",
+            {"order": order.order_id, "told": named},
+            report.message_index,
+        )
+
+
+@rule(
+    "retail.transfer.scope",
+    Kind.PROTOCOL,
+    place="Introduction: 9th paragraph",
+    tools=(TRANSFER_TOOL,),
+)
+def transfer_is_needed(moment: Moment) -> Iterator[Answer]:
+    """The customer is handed over only with a request that the agent cannot handle.
+
+    A refusal, or a call that a tool refused, shows that there was one.
+    """
+    at, talk = moment.message_index, moment.talk
+    earlier = talk.calls_before(at)
+    refused = any(made.failed and made.call["name"] not in FINDING for made in earlier)
+    if refused or any(refusal(said.text) for said in talk.agent_before(at)):
+        return
+    looked = any(made.call["name"] == "get_order_details" for made in earlier)
+    if not looked and _IN_SCOPE.search(moment.user_said) and not _BEYOND.search(moment.user_said):
+        yield Broken("the customer is handed over and no order was looked at")
+    else:
+        yield CannotTell("whether the agent could have handled the request")
+
+
+TELLING: tuple[Rule, ...] = (
+    *(ids_told_exist, times_told_are_known, refund_time_is_right),
+    *(strangers_order_is_not_told, transfer_is_needed),
+)
