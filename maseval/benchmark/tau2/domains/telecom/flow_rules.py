@@ -77,12 +77,12 @@ def gigabytes(text: str) -> list[float]:
     return list(dict.fromkeys(found))
 
 
-def given(moment: Moment) -> str:
+def text_from_user(moment: Moment) -> str:
     """Return all that the user had said by then, or what the ticket says."""
     return moment.user_said if moment.ticket is None else moment.ticket
 
 
-def asked_for_data_first(moment: Moment) -> bool:
+def asks_for_data_first(moment: Moment) -> bool:
     """Tell whether the user spoke of adding data before the agent did."""
     if moment.ticket is not None:
         return False
@@ -96,11 +96,12 @@ def asked_for_data_first(moment: Moment) -> bool:
 def says_travelling(moment: Moment) -> bool:
     """Tell whether the user, or the ticket, speaks of a journey."""
     return any(
-        TRAVELS.search(each) and not _AT_HOME.search(each) for each in sentences(given(moment))
+        TRAVELS.search(each) and not _AT_HOME.search(each)
+        for each in sentences(text_from_user(moment))
     )
 
 
-def found_customers(calls: list[CallMade]) -> list[CallMade]:
+def identifying_calls(calls: list[CallMade]) -> list[CallMade]:
     """Return the look-ups that found a customer."""
     return [each for each in calls if _finds_a_customer(each)]
 
@@ -117,7 +118,7 @@ def _finds_a_customer(made: CallMade) -> bool:
     place="Customer Lookup",
     tools=LOOKUPS,
 )
-def given_values(moment: Moment) -> Iterator[Answer]:
+def check_lookup(moment: Moment) -> Iterator[Answer]:
     """A customer is looked up by what the user gave: a number, an id, or name and birth date."""
     known = moment.talk.known_before(moment.message_index) + (moment.ticket or "")
     made_up = _unknown(moment.arguments, known)
@@ -166,10 +167,10 @@ def _phone_numbers(text: str) -> set[str]:
     place="Customer Lookup; Technical Support",
     tools=WRITES,
 )
-def customer_found(moment: Moment) -> Iterator[Answer]:
+def check_customer(moment: Moment) -> Iterator[Answer]:
     """A write is made for a customer who was looked up before."""
     customer = customer_of(moment)
-    found = found_customers(moment.talk.calls_before(moment.message_index))
+    found = identifying_calls(moment.talk.calls_before(moment.message_index))
     if customer is None or any(f'"{customer.customer_id}"' in each.answer for each in found):
         return
     text = f"customer {customer.customer_id} was not looked up before"
@@ -182,7 +183,7 @@ def customer_found(moment: Moment) -> Iterator[Answer]:
     place="introduction, 2nd paragraph",
     tools=WRITES,
 )
-def known_record(moment: Moment) -> Iterator[Answer]:
+def check_record(moment: Moment) -> Iterator[Answer]:
     """The line or bill of a write was read or named before."""
     known = moment.talk.known_before(moment.message_index) + (moment.ticket or "")
     for name in ("line_id", "bill_id"):
@@ -197,12 +198,12 @@ def known_record(moment: Moment) -> Iterator[Answer]:
     place="Data Refueling and Data Roaming: the line of the number that the user gave",
     tools=LINE_WRITES,
 )
-def line_asked_for(moment: Moment) -> Iterator[Answer]:
+def check_line(moment: Moment) -> Iterator[Answer]:
     """A write goes to the line of the phone number that the user gave."""
     line, customer = line_of(moment), customer_of(moment)
     if line is None or customer is None or line.line_id not in customer.line_ids:
         return
-    told = given(moment)
+    told = text_from_user(moment)
     lines = [each for each in moment.tools.db.lines if each.line_id in customer.line_ids]
     numbers = _phone_numbers(told)
     named = [
@@ -210,7 +211,7 @@ def line_asked_for(moment: Moment) -> Iterator[Answer]:
         for each in lines
         if _digits(each.phone_number) in numbers or mentions(told, each.line_id)
     ]
-    if line.line_id in named or len(lines) == 1 or _agreed_upon(moment, line.phone_number):
+    if line.line_id in named or len(lines) == 1 or _agrees_upon(moment, line.phone_number):
         return
     values = {"asked": named, "changed": line.line_id, "number": line.phone_number}
     if named:
@@ -220,7 +221,7 @@ def line_asked_for(moment: Moment) -> Iterator[Answer]:
         yield CannotTell("the user named no line, and the customer has several")
 
 
-def _agreed_upon(moment: Moment, number: str) -> bool:
+def _agrees_upon(moment: Moment, number: str) -> bool:
     """Tell whether the user said yes to a text that names a line by its number."""
     replies = moment.talk.user_before(moment.message_index)
     for reply in replies:
@@ -236,7 +237,7 @@ def _agreed_upon(moment: Moment, number: str) -> bool:
     place="Overdue Bill Payment: steps 1 and 2, last remark",
     tools={"send_payment_request"},
 )
-def bill_checked(moment: Moment) -> Iterator[Answer]:
+def check_bill_read(moment: Moment) -> Iterator[Answer]:
     """A bill's status and amount are looked up before payment is requested."""
     bill = moment.arguments.get("bill_id")
     read = f'"bill_id": "{bill}"'
@@ -250,7 +251,7 @@ def bill_checked(moment: Moment) -> Iterator[Answer]:
     place="Data Roaming: last two sentences",
     tools={"enable_roaming"},
 )
-def roaming_checked(moment: Moment) -> Iterator[Answer]:
+def check_line_read(moment: Moment) -> Iterator[Answer]:
     """A line is looked up before roaming is enabled on it."""
     line = moment.arguments.get("line_id")
     read = f'"line_id": "{line}"'
@@ -266,7 +267,7 @@ def roaming_checked(moment: Moment) -> Iterator[Answer]:
     tools={"refuel_data"},
     reads_words=True,
 )
-def amount_agreed(moment: Moment) -> Iterator[Answer]:
+def check_amount(moment: Moment) -> Iterator[Answer]:
     """The data added is as much as the user wanted."""
     amount = amount_of(moment)
     if amount is None:
@@ -300,7 +301,7 @@ def _small(amounts: list[float]) -> list[float]:
     tools={"refuel_data"},
     reads_words=True,
 )
-def price_told(moment: Moment) -> Iterator[Answer]:
+def check_price(moment: Moment) -> Iterator[Answer]:
     """The user is told what the data costs before agreeing to it."""
     line, amount = line_of(moment), amount_of(moment)
     plan = None if line is None else plan_of(moment, line)
@@ -346,9 +347,9 @@ def _is_one_of(price: float, prices: tuple[float, ...]) -> bool:
     Kind.DATA_FLOW,
     place="Overdue Bill Payment: last step",
 )
-def paid_verified(talk: Talk) -> Iterator[Answer]:
+def check_payment_claim(talk: Talk) -> Iterator[Answer]:
     """A bill is said to be paid only after its record says so."""
-    requests = [each for each in _made(talk, "send_payment_request") if not each.failed]
+    requests = [each for each in _calls_of(talk, "send_payment_request") if not each.failed]
     for number, request in enumerate(requests):
         bill = request.call["arguments"].get("bill_id")
         until = requests[number + 1].message_index if requests[number + 1 :] else None
@@ -382,7 +383,7 @@ def _says_paid(answer: str, record: str) -> bool:
     return '"status": "Paid"' in entry.partition('"bill_id"')[2].partition('"bill_id"')[0]
 
 
-def _made(talk: Talk, name: str) -> list[CallMade]:
+def _calls_of(talk: Talk, name: str) -> list[CallMade]:
     return [each for each in talk.calls if each.call["name"] == name]
 
 
@@ -391,9 +392,9 @@ def _made(talk: Talk, name: str) -> list[CallMade]:
     Kind.PROTOCOL,
     place="Overdue Bill Payment: step 4",
 )
-def request_announced(talk: Talk) -> Iterator[Answer]:
+def check_announcement(talk: Talk) -> Iterator[Answer]:
     """The user is told that a payment request was sent."""
-    for made in _made(talk, "send_payment_request"):
+    for made in _calls_of(talk, "send_payment_request"):
         said = [each for each in talk.agent if each.message_index >= made.message_index]
         if not made.failed and said and not any(_REQUESTED.search(each.text) for each in said[:2]):
             bill = made.call["arguments"].get("bill_id")
@@ -401,6 +402,6 @@ def request_announced(talk: Talk) -> Iterator[Answer]:
 
 
 FLOW_RULES = (
-    *(given_values, customer_found, known_record, line_asked_for, bill_checked, roaming_checked),
-    *(amount_agreed, price_told, paid_verified, request_announced),
+    *(check_lookup, check_customer, check_record, check_line, check_bill_read, check_line_read),
+    *(check_amount, check_price, check_payment_claim, check_announcement),
 )

@@ -61,13 +61,13 @@ def phone_of(moment: Moment) -> TelecomUserDB | None:
     return db if isinstance(db, TelecomUserDB) else None
 
 
-def contract_ended(line: Line) -> bool:
+def has_ended(line: Line) -> bool:
     return line.contract_end_date is not None and line.contract_end_date < TODAY
 
 
-def cut_off_for_good(line: Line) -> bool:
+def is_cut_off(line: Line) -> bool:
     """Tell whether a line is suspended and no agent may resume it."""
-    return line.status == LineStatus.SUSPENDED and contract_ended(line)
+    return line.status == LineStatus.SUSPENDED and has_ended(line)
 
 
 def amount_of(moment: Moment) -> float | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.telecom import phone
 from maseval.benchmark.tau2.domains.telecom.models import Line, LineStatus
-from maseval.benchmark.tau2.domains.telecom.records import cut_off_for_good
+from maseval.benchmark.tau2.domains.telecom.records import is_cut_off
 from maseval.benchmark.tau2.domains.telecom.user_models import (
     APNNames,
     NetworkModePreference,
@@ -50,16 +50,16 @@ _WIFI = _remedy("turn Wi-Fi calling off", r"wi-?fi[ -]calling")
 _RIGHTS = _remedy("grant the messaging app its permissions", r"permission")
 
 
-def hopeless(db: TelecomUserDB, line: Line | None) -> str | None:
+def find_hopeless_fault(db: TelecomUserDB, line: Line | None) -> str | None:
     """Return the fault that only a human agent can see to, if there is one."""
     if db.device.sim_card_status in (SimStatus.LOCKED_PIN, SimStatus.LOCKED_PUK):
         return "the SIM card is locked"
-    if line is not None and cut_off_for_good(line):
+    if line is not None and is_cut_off(line):
         return "the line is suspended and its contract has ended"
     return None
 
 
-def remedies_left(db: TelecomUserDB, line: Line | None, concern: str) -> list[Remedy]:
+def list_remedies(db: TelecomUserDB, line: Line | None, concern: str) -> list[Remedy]:
     """Return what can still be tried; ``concern`` is "service", "data" or "mms"."""
     left = _for_service(db, line)
     if left or concern == "service":

@@ -16,7 +16,7 @@ from maseval.benchmark.tau2.domains.rules import Answer, Broken, CannotTell, Kin
 from maseval.benchmark.tau2.domains.telecom.flow_rules import (
     FLOW_RULES,
     WRITES,
-    asked_for_data_first,
+    asks_for_data_first,
     gigabytes,
     says_travelling,
 )
@@ -24,8 +24,8 @@ from maseval.benchmark.tau2.domains.telecom.models import BillStatus, LineStatus
 from maseval.benchmark.tau2.domains.telecom.records import (
     amount_of,
     bill_of,
-    contract_ended,
     customer_of,
+    has_ended,
     line_of,
     phone_of,
     plan_of,
@@ -42,7 +42,7 @@ _ROAMING = "Data Roaming"
 
 
 @rule("telecom.record.owner", Kind.STATE, place="Domain Basics: Customer", tools=WRITES)
-def owner(moment: Moment) -> Iterator[Answer]:
+def check_owner(moment: Moment) -> Iterator[Answer]:
     """A line or bill is changed for the customer to whom it belongs."""
     customer = customer_of(moment)
     if customer is None:
@@ -62,7 +62,7 @@ def owner(moment: Moment) -> Iterator[Answer]:
     place=f"{_PAYMENT}: step 1 and the last remark",
     tools={"send_payment_request"},
 )
-def overdue_bill(moment: Moment) -> Iterator[Answer]:
+def check_bill_status(moment: Moment) -> Iterator[Answer]:
     """Payment is requested only for a bill that is overdue."""
     bill = bill_of(moment)
     if bill is not None and bill.status != BillStatus.OVERDUE:
@@ -76,7 +76,7 @@ def overdue_bill(moment: Moment) -> Iterator[Answer]:
     place=f"{_PAYMENT}: 1st remark",
     tools={"send_payment_request"},
 )
-def single_request(moment: Moment) -> Iterator[Answer]:
+def check_single_request(moment: Moment) -> Iterator[Answer]:
     """Payment is requested for one bill at a time."""
     customer = customer_of(moment)
     waiting = [] if customer is None else unpaid_bills(moment, customer)
@@ -91,7 +91,7 @@ def single_request(moment: Moment) -> Iterator[Answer]:
     place=f"{_PAYMENT} (solo): 2nd sentence",
     tools={"send_payment_request", "make_payment"},
 )
-def permitted_payment(moment: Moment) -> Iterator[Answer]:
+def check_payment_permission(moment: Moment) -> Iterator[Answer]:
     """An agent that works alone pays only if the ticket allows it."""
     ticket = moment.ticket
     if ticket is not None and not ("permission" in ticket.lower() and "pay" in ticket.lower()):
@@ -104,7 +104,7 @@ def permitted_payment(moment: Moment) -> Iterator[Answer]:
     place=f"{_SUSPENSION}: lifting, 1st sentence",
     tools={"resume_line"},
 )
-def bills_paid(moment: Moment) -> Iterator[Answer]:
+def check_bills_paid(moment: Moment) -> Iterator[Answer]:
     """A line is resumed only after all overdue bills were paid."""
     customer = customer_of(moment)
     for bill in [] if customer is None else unpaid_bills(moment, customer):
@@ -118,17 +118,17 @@ def bills_paid(moment: Moment) -> Iterator[Answer]:
     place=f"{_SUSPENSION}: lifting, 2nd sentence",
     tools={"resume_line"},
 )
-def contract_runs(moment: Moment) -> Iterator[Answer]:
+def check_contract(moment: Moment) -> Iterator[Answer]:
     """A line is not resumed once its contract has ended."""
     line = line_of(moment)
-    if line is not None and contract_ended(line):
+    if line is not None and has_ended(line):
         ended = str(line.contract_end_date)
         text = f"the contract of line {line.line_id} ended on {ended}"
         yield Broken(text, {"line": line.line_id, "contract_end_date": ended})
 
 
 @rule("telecom.resume.suspended", Kind.STATE, place=_SUSPENSION, tools={"resume_line"})
-def suspended_line(moment: Moment) -> Iterator[Answer]:
+def check_line_status(moment: Moment) -> Iterator[Answer]:
     """Only a line that is suspended is resumed."""
     line = line_of(moment)
     if line is not None and line.status != LineStatus.SUSPENDED:
@@ -142,12 +142,12 @@ def suspended_line(moment: Moment) -> Iterator[Answer]:
     place=f"{_SUSPENSION}: the two reasons",
     tools={"suspend_line"},
 )
-def suspension_reason(moment: Moment) -> Iterator[Answer]:
+def check_suspension(moment: Moment) -> Iterator[Answer]:
     """A line is suspended for an overdue bill or an ended contract, and for nothing else."""
     customer, line = customer_of(moment), line_of(moment)
     if customer is None or line is None:
         return
-    if not unpaid_bills(moment, customer) and not contract_ended(line):
+    if not unpaid_bills(moment, customer) and not has_ended(line):
         values = {"line": line.line_id, "reason": moment.arguments.get("reason")}
         yield Broken("no bill is overdue and the contract has not ended", values)
 
@@ -158,7 +158,7 @@ def suspension_reason(moment: Moment) -> Iterator[Answer]:
     place=f"{_REFUELING}: the most that may be added",
     tools={"refuel_data"},
 )
-def most_data(moment: Moment) -> Iterator[Answer]:
+def check_data_limit(moment: Moment) -> Iterator[Answer]:
     """At most 2 GB are added to a line."""
     amount, line = amount_of(moment), line_of(moment)
     before = 0.0 if line is None else line.data_refueling_gb
@@ -174,14 +174,14 @@ def most_data(moment: Moment) -> Iterator[Answer]:
     place=f"{_REFUELING}: 2nd sentence; Data Plan Limits Reached",
     tools={"refuel_data"},
 )
-def data_used_up(moment: Moment) -> Iterator[Answer]:
+def check_data_need(moment: Moment) -> Iterator[Answer]:
     """Data is added where the plan's limit was reached, or the user asks for it unprompted."""
     line = line_of(moment)
     plan = None if line is None else plan_of(moment, line)
     if line is None or plan is None:
         return
     limit = plan.data_limit_gb + line.data_refueling_gb
-    if line.data_used_gb >= limit or asked_for_data_first(moment):
+    if line.data_used_gb >= limit or asks_for_data_first(moment):
         return
     text = f"line {line.line_id} has used {line.data_used_gb:g} of {limit:g} GB"
     if moment.ticket is None and not moment.talk.is_english:
@@ -196,7 +196,7 @@ def data_used_up(moment: Moment) -> Iterator[Answer]:
     place=f"{_REFUELING} (solo): 1st step",
     tools={"refuel_data"},
 )
-def permitted_data(moment: Moment) -> Iterator[Answer]:
+def check_data_permission(moment: Moment) -> Iterator[Answer]:
     """An agent that works alone adds the data that the ticket names."""
     amount = amount_of(moment)
     if moment.ticket is None or amount is None:
@@ -211,7 +211,7 @@ def permitted_data(moment: Moment) -> Iterator[Answer]:
 
 
 @rule("telecom.roaming.abroad", Kind.STATE, place=_ROAMING, tools={"enable_roaming"})
-def abroad(moment: Moment) -> Iterator[Answer]:
+def check_abroad(moment: Moment) -> Iterator[Answer]:
     """Roaming is enabled for a user who is outside the home network."""
     phone = phone_of(moment)
     if phone is None or phone.surroundings.is_abroad or says_travelling(moment):
@@ -228,7 +228,7 @@ def abroad(moment: Moment) -> Iterator[Answer]:
     place=f"{_ROAMING}: last sentence",
     tools={"enable_roaming"},
 )
-def roaming_missing(moment: Moment) -> Iterator[Answer]:
+def check_roaming_need(moment: Moment) -> Iterator[Answer]:
     """Roaming is enabled on a line that does not have it yet."""
     line = line_of(moment)
     if line is not None and line.roaming_enabled:
@@ -252,7 +252,7 @@ _TURNED: dict[str, tuple[str, Callable[[PhoneDevice], bool]]] = {
     place="Tech support: each step that turns a switch",
     tools=_TURNED,
 )
-def switch(moment: Moment) -> Iterator[Answer]:
+def check_switch(moment: Moment) -> Iterator[Answer]:
     """An agent that works alone turns the phone's switches the way the manual does.
 
     A switch that is turned again later was only tried.
@@ -272,7 +272,7 @@ def switch(moment: Moment) -> Iterator[Answer]:
     place="Tech support: network mode; VPN",
     tools={"set_network_mode_preference", "connect_vpn"},
 )
-def setting(moment: Moment) -> Iterator[Answer]:
+def check_setting(moment: Moment) -> Iterator[Answer]:
     """An agent that works alone chooses no 2G network and connects no VPN."""
     if moment.call["name"] == "connect_vpn":
         yield Broken("no step of the manual connects a VPN")
@@ -281,9 +281,23 @@ def setting(moment: Moment) -> Iterator[Answer]:
 
 
 _STATE_RULES = (
-    *(owner, overdue_bill, single_request, permitted_payment, bills_paid, contract_runs),
-    *(suspended_line, suspension_reason, most_data, data_used_up, permitted_data, abroad),
-    *(roaming_missing, switch, setting),
+    *(
+        check_owner,
+        check_bill_status,
+        check_single_request,
+        check_payment_permission,
+        check_bills_paid,
+        check_contract,
+    ),
+    *(
+        check_line_status,
+        check_suspension,
+        check_data_limit,
+        check_data_need,
+        check_data_permission,
+        check_abroad,
+    ),
+    *(check_roaming_need, check_switch, check_setting),
 )
 _FORM = "introduction, 3rd paragraph"
 _TRANSFER = "introduction, 5th paragraph"

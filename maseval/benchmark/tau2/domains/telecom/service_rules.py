@@ -16,13 +16,13 @@ from maseval.benchmark.tau2.domains.rules import (
 from maseval.benchmark.tau2.domains.telecom.flow_rules import (
     TRAVELS,
     WRITES,
-    found_customers,
     gigabytes,
-    given,
+    identifying_calls,
+    text_from_user,
 )
 from maseval.benchmark.tau2.domains.telecom.models import Line
 from maseval.benchmark.tau2.domains.telecom.records import phone_of
-from maseval.benchmark.tau2.domains.telecom.remedies import hopeless, remedies_left
+from maseval.benchmark.tau2.domains.telecom.remedies import find_hopeless_fault, list_remedies
 from maseval.benchmark.tau2.words import agrees, sentences, wants_a_human
 
 _READS = frozenset({"get_details_by_id", "get_bills_for_customer", "get_data_usage"})
@@ -97,12 +97,12 @@ _GUIDES = re.compile(r"status|check|toggle|turn|restart|reboot|settings|speed te
     tools=_READS | WRITES,
     reads_words=False,
 )
-def identified(moment: Moment) -> Iterator[Answer]:
+def check_identity(moment: Moment) -> Iterator[Answer]:
     """The customer is identified before records are read or changed."""
     record = str(moment.arguments.get("id"))
     if moment.call["name"] == "get_details_by_id" and record.startswith(("P", "C")):
         return
-    if not found_customers(moment.talk.calls_before(moment.message_index)):
+    if not identifying_calls(moment.talk.calls_before(moment.message_index)):
         yield Broken(f"{moment.call['name']} is called before anybody was identified")
 
 
@@ -111,9 +111,9 @@ def identified(moment: Moment) -> Iterator[Answer]:
     Kind.PROTOCOL,
     place="Technical Support",
 )
-def identified_for_support(talk: Talk) -> Iterator[Answer]:
+def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
     """The customer is identified before the phone is looked into."""
-    found = found_customers(talk.calls)
+    found = identifying_calls(talk.calls)
     by_user = (each for each in talk.calls if each.call["requestor"] == "user")
     first = next(by_user, None)
     if first is None or (found and found[0].message_index < first.message_index):
@@ -126,7 +126,7 @@ def identified_for_support(talk: Talk) -> Iterator[Answer]:
 
 
 @rule("telecom.refuel.yes", Kind.PROTOCOL, place="Data Refueling: steps", tools={"refuel_data"})
-def data_agreed(moment: Moment) -> Iterator[Answer]:
+def check_wish_for_data(moment: Moment) -> Iterator[Answer]:
     """The user wants the data before it is added and charged."""
     replies = moment.talk.user_before(moment.message_index)
     offers = [
@@ -165,7 +165,7 @@ def _attitude(text: str) -> tuple[bool, bool]:
     place="Data Roaming; Addressing Data Roaming Problems",
     tools={"enable_roaming"},
 )
-def travel_known(moment: Moment) -> Iterator[Answer]:
+def check_journey(moment: Moment) -> Iterator[Answer]:
     """It is known that the user travels before roaming is enabled."""
     if TRAVELS.search(moment.user_said):
         return
@@ -186,13 +186,13 @@ def travel_known(moment: Moment) -> Iterator[Answer]:
     place="introduction; Line Suspension; Data Roaming",
     tools={"suspend_line", "disable_roaming"},
 )
-def change_asked_for(moment: Moment) -> Iterator[Answer]:
+def check_request(moment: Moment) -> Iterator[Answer]:
     """A line is suspended, or its roaming ended, only at the user's wish."""
     words = (
         r"suspend|pause|stolen|lost|deactivat" if moment.call["name"] == "suspend_line" else "roam"
     )
     question, reply = moment.talk.question_and_reply(moment.message_index)
-    if re.search(words, given(moment), re.I):
+    if re.search(words, text_from_user(moment), re.I):
         return
     if question and reply and re.search(words, question.text, re.I) and agrees(reply.text):
         return
@@ -205,11 +205,11 @@ def change_asked_for(moment: Moment) -> Iterator[Answer]:
     Kind.PROTOCOL,
     place="Line Suspension: last sentence",
 )
-def restart_after_resuming(talk: Talk) -> Iterator[Answer]:
+def check_restart_after_resuming(talk: Talk) -> Iterator[Answer]:
     """The user is told to restart the phone after a line was resumed."""
     for made in talk.calls:
         if made.call["name"] == "resume_line" and not made.failed:
-            yield from _told_to_restart(talk, made.message_index, "a line was resumed")
+            yield from _check_restart(talk, made.message_index, "a line was resumed")
 
 
 @talk_rule(
@@ -217,16 +217,16 @@ def restart_after_resuming(talk: Talk) -> Iterator[Answer]:
     Kind.PROTOCOL,
     place="Incorrect APN Settings; Verifying APN (MMSC URL) for MMS",
 )
-def restart_after_reset(talk: Talk) -> Iterator[Answer]:
+def check_restart_after_reset(talk: Talk) -> Iterator[Answer]:
     """The user is told to restart the phone after its access point settings were reset."""
     for made in talk.calls:
         resets = made.call["name"] == "reset_apn_settings"
         before = talk.agent_before(made.message_index)
         if resets and not any(_RESTART.search(each.text) for each in before):
-            yield from _told_to_restart(talk, made.message_index, "settings were reset")
+            yield from _check_restart(talk, made.message_index, "settings were reset")
 
 
-def _told_to_restart(talk: Talk, at: int, why: str) -> Iterator[Answer]:
+def _check_restart(talk: Talk, at: int, why: str) -> Iterator[Answer]:
     said = [each for each in talk.agent if each.message_index >= at]
     restarted = any(
         each.call["name"] == "reboot_device" and each.message_index > at for each in talk.calls
@@ -240,7 +240,7 @@ def _told_to_restart(talk: Talk, at: int, why: str) -> Iterator[Answer]:
     Kind.PROTOCOL,
     place="SIM Card Issues: locked; step 1.2",
 )
-def locked_card(talk: Talk) -> Iterator[Answer]:
+def check_locked_card(talk: Talk) -> Iterator[Answer]:
     """A locked SIM card is left to a human agent, and no PIN is tried."""
     for said in talk.agent if _PIN_WORD.search(talk.agent_words) else ():
         for sentence in sentences(said.text):
@@ -255,7 +255,7 @@ def locked_card(talk: Talk) -> Iterator[Answer]:
     Kind.PROTOCOL,
     place="introduction, 2nd paragraph",
 )
-def advice(talk: Talk) -> Iterator[Answer]:
+def check_advice(talk: Talk) -> Iterator[Answer]:
     """The agent advises nothing that the manual does not know."""
     for said in talk.agent if any(each in talk.agent_words for each in _STRANGE) else ():
         for sentence in sentences(said.text):
@@ -276,7 +276,7 @@ def _advises(pattern: re.Pattern[str], sentence: str) -> str | None:
     Kind.DATA_FLOW,
     place="introduction, 2nd paragraph; Change Plan",
 )
-def claims(talk: Talk) -> Iterator[Answer]:
+def check_claims(talk: Talk) -> Iterator[Answer]:
     """The agent says that it did what it did, and nothing else."""
     done = {each.call["name"] for each in talk.calls if not each.failed}
     open_claims = [each for each in _CLAIMS.items() if each[0] not in done]
@@ -296,7 +296,7 @@ def claims(talk: Talk) -> Iterator[Answer]:
     tools={"transfer_to_human_agents"},
     reads_words=False,
 )
-def exhausted(moment: Moment) -> Iterator[Answer]:
+def check_transfer(moment: Moment) -> Iterator[Answer]:
     """A user is handed over only when all that the manual knows was tried."""
     db = phone_of(moment)
     if db is None:
@@ -304,11 +304,11 @@ def exhausted(moment: Moment) -> Iterator[Answer]:
     number = db.surroundings.phone_number
     lines: list[Line] = moment.tools.db.lines
     line = next((each for each in lines if each.phone_number == number), None)
-    if hopeless(db, line):
+    if find_hopeless_fault(db, line):
         if not any(True for _ in moment.talk.calls_before(moment.message_index)):
             yield Broken("nothing was looked into before the transfer")
         return
-    left = remedies_left(db, line, _concern(moment))
+    left = list_remedies(db, line, _concern(moment))
     if moment.ticket is not None:
         if left:
             names = [each.name for each in left]
@@ -319,7 +319,7 @@ def exhausted(moment: Moment) -> Iterator[Answer]:
     if not moment.talk.is_english:
         yield CannotTell("what the user was asked to try cannot be read")
         return
-    if _asked_for_a_human(moment):
+    if _asks_for_a_human(moment):
         yield CannotTell("the user asked for a human agent")
         return
     said = "\n".join(each.text for each in moment.talk.agent_before(moment.message_index))
@@ -331,7 +331,7 @@ def exhausted(moment: Moment) -> Iterator[Answer]:
         yield CannotTell(f"spoken of, and not done: {open_ones}")
 
 
-def _asked_for_a_human(moment: Moment) -> bool:
+def _asks_for_a_human(moment: Moment) -> bool:
     """Tell whether the user spoke of a human agent before the agent did."""
     at = moment.message_index
     asked = (each for each in moment.talk.user_before(at) if wants_a_human(each.text))
@@ -344,14 +344,20 @@ def _asked_for_a_human(moment: Moment) -> bool:
 
 def _concern(moment: Moment) -> str:
     """Return what the user wants to work again."""
-    told = given(moment)
+    told = text_from_user(moment)
     if _MMS.search(told):
         return "mms"
     return "data" if _INTERNET.search(told) else "service"
 
 
 SERVICE_RULES = (
-    *(identified, identified_for_support, data_agreed, travel_known, change_asked_for),
-    *(restart_after_resuming, locked_card, advice, claims, exhausted),
+    *(
+        check_identity,
+        check_identity_for_support,
+        check_wish_for_data,
+        check_journey,
+        check_request,
+    ),
+    *(check_restart_after_resuming, check_locked_card, check_advice, check_claims, check_transfer),
 )
-SUPPORT_RULES = (restart_after_reset,)
+SUPPORT_RULES = (check_restart_after_reset,)
