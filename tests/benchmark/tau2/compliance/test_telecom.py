@@ -1,0 +1,238 @@
+"""The carrier's policy as rules: clean where it is kept, and each breach found and named."""
+
+import gzip
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maseval.benchmark.tau2.compliance import Compliance, check_case
+from maseval.benchmark.tau2.domains import DOMAINS
+from maseval.benchmark.tau2.domains.rules import Kind
+from maseval.benchmark.tau2.scoring.case import open_case
+from tests.benchmark.tau2.compliance.breaches_telecom import (
+    CUSTOMER,
+    LINE,
+    MUTANTS,
+    NUMBER,
+    OFFER,
+    SOLO_MUTANTS,
+    clean_steps,
+    solo_steps,
+)
+from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step, compliance_of
+
+READINGS = json.loads(Path(__file__).with_name("readings_telecom.json").read_text("utf-8"))
+RULES = {rule.id: rule for rule in DOMAINS["telecom"].rules}
+FORM = {name for name, rule in RULES.items() if rule.kind is Kind.FORM}
+SAMPLE = 4
+# Absurd values, each for every argument of a call; a tool may accept some of them.
+HOSTILE: list[dict[str, Any]] = [
+    {},
+    *(
+        dict.fromkeys(("customer_id", "line_id", "bill_id", "gb_amount", "reason", "id"), value)
+        for value in (None, "", 0, -1, 1e308, float("nan"), True, [], {}, [None], "L1002", "2")
+    ),
+    {"customer_id": CUSTOMER, "line_id": LINE, "gb_amount": "2"},
+    {"customer_id": CUSTOMER, "line_id": LINE, "gb_amount": 0.1, "reason": None},
+    {"customer_id": CUSTOMER, "bill_id": "B1002", "extra": {"a": []}},
+    {"phone_number": None, "full_name": 7, "dob": []},
+    {"phone_number": "(", "full_name": "(", "dob": "["},
+    {"full_name": "John Smith", "dob": "--"},
+    {"mode": None, "app_name": [], "permission": 3},
+]
+
+
+@pytest.fixture(scope="module")
+def tasks(tau2_data: Path) -> list[dict[str, Any]]:
+    return json.loads((tau2_data / "domains/telecom/tasks.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def all_tasks(tau2_data: Path) -> dict[str, dict[str, Any]]:
+    raw = json.loads((tau2_data / "domains/telecom/tasks_full.json").read_text("utf-8"))
+    return {task["id"]: task for task in raw}
+
+
+def names(found: Compliance) -> set[str]:
+    return {breach.rule for breach in found.breaches}
+
+
+def spoil(
+    rule: str, tasks: list[dict[str, Any]], *, solo: bool, most: int
+) -> Iterator[tuple[dict[str, Any], list[Step]]]:
+    """Yield tasks with conversations that break a rule, some of each kind."""
+    change = (SOLO_MUTANTS if solo else MUTANTS)[rule]
+    rng, made = random.Random(rule), 0
+    for task in rng.sample(tasks, len(tasks)):
+        steps = change(solo_steps(task) if solo else clean_steps(task), task, rng)
+        if steps is not None and made < most:
+            made += 1
+            yield task, steps
+
+
+@pytest.mark.parametrize("domain", ["telecom", "telecom-workflow"])
+def test_the_reference_solutions_are_clean(domain: str, tasks: list[dict[str, Any]]) -> None:
+    for task in tasks:
+        found = compliance_of(domain, task, clean_steps(task))
+        assert (found.clean, found.breaches) == (True, ()), (task["id"], found)
+
+
+def test_the_reference_solutions_of_the_next_release_are_clean(
+    tasks: list[dict[str, Any]], tau2_data_of_1_0_1: Path
+) -> None:
+    for task in tasks[::15]:
+        found = compliance_of("telecom", task, clean_steps(task), version="1.0.1")
+        assert found.clean is True, (task["id"], found)
+
+
+def test_without_a_user_only_data_that_no_ticket_mentions_is_added_against_the_policy(
+    tasks: list[dict[str, Any]],
+) -> None:
+    """The tickets about picture messages give no permission to refuel; the solutions do it."""
+    broken = set()
+    for task in tasks:
+        found = compliance_of("telecom", task, solo_steps(task), solo=True)
+        assert found.clean is True, (task["id"], found)
+        broken |= {(task["id"], breach.rule, breach.demanded) for breach in found.breaches}
+    demanded = {
+        (task["id"], "telecom.refuel.permitted", True)
+        for task in tasks
+        if task["id"].startswith("[mms_issue]") and "data_usage_exceeded" in task["id"]
+    }
+    assert broken == demanded
+    assert len(demanded) == 30
+
+
+def test_every_rule_has_breaches() -> None:
+    assert {*MUTANTS, *SOLO_MUTANTS} == set(RULES) - FORM
+
+
+@pytest.mark.parametrize("rule", [*MUTANTS, *SOLO_MUTANTS])
+def test_breaches_are_found_and_named(rule: str, tasks: list[dict[str, Any]]) -> None:
+    solo = rule in SOLO_MUTANTS
+    spoilt = list(spoil(rule, tasks, solo=solo, most=SAMPLE))
+    assert len(spoilt) == SAMPLE
+    for task, steps in spoilt:
+        found = compliance_of("telecom", task, steps, solo=solo)
+        assert rule in names(found), (task["id"], found)
+        assert not found.faults
+
+
+@pytest.mark.parametrize("solo", [False, True])
+def test_no_arguments_make_a_rule_raise(solo: bool, tasks: list[dict[str, Any]]) -> None:
+    tools = sorted({tool for rule in RULES.values() for tool in rule.tools})
+    own = [each for each in tools if solo or DOMAINS["telecom"].toolkit.has_tool(each)]
+    calls = [Do(tool, arguments) for tool in own for arguments in HOSTILE]
+    steps = [*calls, Say("assistant", "###STOP###")]
+    found = compliance_of("telecom", tasks[0], steps, solo=solo)
+    assert found.unreadable is None
+    assert found.faults == ()
+    assert found.breaches
+
+
+def test_a_breach_names_what_was_said_and_what_was_booked(tasks: list[dict[str, Any]]) -> None:
+    task = next(each for each in tasks if "data_usage_exceeded" in each["id"])
+    steps = [
+        Say("assistant", OFFER.replace("$4.00", "$6.00"))
+        if step == Say("assistant", OFFER)
+        else step
+        for step in clean_steps(task)
+    ]
+    (breach,) = compliance_of("telecom", task, steps).breaches
+    assert breach.rule == "telecom.refuel.price"
+    assert breach.text == "the price told was $6.00, and $4.00 are charged"
+    assert breach.values == {"said": 6.0, "booked": 4.0, "per_gb": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("reply", "rules"),
+    [
+        ("I'd like to refuel 2.0 GB of data, please.", set()),
+        ("I don't want to change my plan, but please add 2GB to my line.", set()),
+        ("Okay, let's do the maximum.", set()),
+        ("Two gigabytes, please.", set()),
+        ("Yes, but only one gig.", {"telecom.refuel.amount"}),
+        ("No, please don't add any data.", {"telecom.refuel.yes"}),
+    ],
+)
+def test_replies_to_an_offer_of_data(
+    reply: str, rules: set[str], tasks: list[dict[str, Any]]
+) -> None:
+    task = next(each for each in tasks if "data_usage_exceeded" in each["id"])
+    steps = [
+        Say("user", reply) if step == Say("user", "Yes, please add 2 GB.") else step
+        for step in clean_steps(task)
+    ]
+    assert names(compliance_of("telecom", task, steps)) == rules
+
+
+def test_a_user_who_asks_for_data_may_have_it_before_the_limit(
+    tasks: list[dict[str, Any]],
+) -> None:
+    task = next(each for each in tasks if "data_usage_exceeded" not in each["id"])
+    call = Do("refuel_data", {"customer_id": CUSTOMER, "line_id": LINE, "gb_amount": 1})
+    steps = [
+        Say("user", f"Hello. My number is {NUMBER}. Please add 1 GB of data to my line."),
+        Do("get_customer_by_phone", {"phone_number": NUMBER}),
+        Say("assistant", "1 GB costs $2.00. Shall I add it?"),
+        *(Say("user", "Yes."), call, Say("assistant", "Done."), Say("user", "###STOP###")),
+    ]
+    assert compliance_of("telecom", task, steps).clean is True
+
+
+def test_words_of_another_language_are_not_guessed_at(tasks: list[dict[str, Any]]) -> None:
+    task = next(each for each in tasks if "data_usage_exceeded" in each["id"])
+    german = "Guten Tag, mein mobiles Internet geht leider seit gestern nicht mehr richtig."
+    steps = [
+        Say(step.role, f"{german} {NUMBER}" if step.role == "user" else german)
+        if isinstance(step, Say)
+        else step
+        for step in clean_steps(task)
+    ]
+    found = compliance_of("telecom", task, steps)
+    assert found.clean is None
+    assert "telecom.refuel.price" in {doubt.rule for doubt in found.doubts}
+
+
+def test_every_breach_in_a_passing_public_conversation_was_read(
+    contract_dir: Path, all_tasks: dict[str, dict[str, Any]]
+) -> None:
+    read = {
+        (each["conversation"], each["rule"], each["message_index"]) for each in READINGS["breaches"]
+    }
+    seen, doubtful, checked = set(), 0, 0
+    for row, found in public_conversations(contract_dir, all_tasks):
+        checked += 1
+        doubtful += bool(found.doubts)
+        assert not found.faults and found.unreadable is None, row["id"]
+        if row["reward"] == 1.0:
+            seen |= {
+                (row["id"], each.rule, each.message_index) for each in found.breaches if each.counts
+            }
+            if row["id"] in READINGS["read_without_finding"]:
+                assert found.clean is True, row["id"]
+    assert seen == read
+    assert doubtful <= 0.2 * checked
+
+
+def public_conversations(
+    contract_dir: Path, tasks: dict[str, dict[str, Any]]
+) -> Iterator[tuple[dict[str, Any], Compliance]]:
+    with gzip.open(contract_dir / "conversations/telecom.jsonl.gz", "rt") as lines:
+        for row in map(json.loads, lines):
+            task, solo = tasks[row["task_id"]], row["solo"]
+            case = open_case(row["simulation"], "telecom", task, solo=solo)
+            reward = (row["reward_info"] or {}).get("reward")
+            yield {"id": row["id"], "reward": reward}, check_case(case)
+    later = contract_dir / "v1.0.1/conversations_v1/conversations.jsonl.gz"
+    with gzip.open(later, "rt") as lines:
+        for row in map(json.loads, lines):
+            if row["domain"] == "telecom-workflow":
+                simulation, task = row["simulation"], row["embedded_task"]
+                case = open_case(simulation, row["domain"], task, version="1.0.1")
+                reward = (row["recorded_reward_info"] or {}).get("reward")
+                yield {"id": row["id"], "reward": reward}, check_case(case)
