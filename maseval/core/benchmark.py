@@ -21,6 +21,7 @@ from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settle
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.model import ModelAdapter, resolve_model
+from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.registry import ComponentRegistry, ComponentT, UsageTotals
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.seeding import DefaultSeedGenerator, SeedGenerator
@@ -59,6 +60,9 @@ class Benchmark(ABC):
     If evaluators judge by traces, task and answer alone, set it to False: ``setup_evaluators`` then
     gets None as the environment, and saved reports can be judged where it cannot be set up.
     """
+
+    reasoning_policy: ReasoningPolicy | None = None
+    """Which of their own thoughts registered models are sent again; by default each model's own."""
 
     def __init__(
         self,
@@ -377,6 +381,8 @@ class Benchmark(ABC):
         are callbacks registered before the run. Outside a run, such as in a notebook, a component
         is kept for ``collect_all_traces()`` and its siblings until ``clear_registry()``.
         """
+        if self.reasoning_policy is not None and isinstance(component, ModelAdapter):
+            component.reasoning_policy = self.reasoning_policy
         return self._components.here().register(category, name, component)
 
     def clear_registry(self) -> None:

@@ -41,7 +41,7 @@ Reply: TypeAlias = FixedReply | Callable[[list[Message], Tools], FixedReply]
 an exception to raise, or a function that sees the request and returns one of these.
 
 A tool call has OpenAI's form (see ``tool_call``) or is short: ``{"name", "arguments", "id"?}``. A
-mapping with ``content`` or ``tool_calls`` is a text with calls."""
+mapping with ``content`` or ``tool_calls`` is a text with calls, and may have ``reasoning``."""
 
 
 class ScriptedRequest(TypedDict):
@@ -198,7 +198,9 @@ def _response(reply: FixedReply, turn: int) -> ChatResponse:
         case str(text):
             return ChatResponse(text, stop_reason="stop")
         case Mapping() if isinstance(reply.get("content"), str) or "tool_calls" in reply:
-            return _calling(reply.get("tool_calls") or [], turn, reply.get("content"))
+            said = _calling(reply.get("tool_calls") or [], turn, reply.get("content"))
+            thought = reply.get("reasoning")
+            return replace(said, reasoning={"text": thought}) if thought else said
         case Mapping():
             return _calling([reply], turn)
         case [_, *_]:

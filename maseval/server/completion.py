@@ -48,6 +48,8 @@ def completion(response: ChatResponse, model: str) -> Completion:
     message: dict[str, object] = {"role": "assistant", "content": response.content}
     if response.tool_calls:
         message["tool_calls"] = response.tool_calls
+    if thought := (response.reasoning or {}).get("text"):
+        message["reasoning_content"] = thought
     reason = response.stop_reason or ("tool_calls" if response.tool_calls else "stop")
     return {
         "id": f"chatcmpl-{uuid4().hex}",

@@ -15,7 +15,7 @@ CONDITIONS = frozenset(
     }
 )
 # The simulated user, the judge and what models read: part of the setup, not of what is compared.
-_SURROUNDINGS = ("user", "judge", "nl_assertions", "evaluator", "texts")
+_SURROUNDINGS = ("user", "judge", "nl_assertions", "evaluator", "texts", "reasoning_policy")
 
 
 class _NotRecorded:

@@ -13,6 +13,7 @@ from maseval.app.running.prices import AgentPrices, Prices
 from maseval.app.running.run_options import BenchmarkRunOptions
 from maseval.core.benchmark import Benchmark
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.task import ChosenSubset, Task
 from maseval.runs import subset_config, task_ids
 
@@ -61,6 +62,8 @@ class PreparedBenchmarkRun(FolderRun):
         benchmark, options = self.own.benchmark, self.options
         benchmark.num_workers = options.concurrency
         benchmark.use_prices(AgentPrices(self.prices))
+        if options.reasoning is not None:
+            benchmark.reasoning_policy = ReasoningPolicy.of(options.reasoning)
         parts = by_domain(self.tasks)
         return self.run(benchmark, parts, self.agent_data, time_limit=options.timeout)
 
@@ -70,14 +73,16 @@ class PreparedBenchmarkRun(FolderRun):
     @cached_property
     def config(self) -> dict[str, object]:
         """The run's configuration."""
+        options = self.options
         return {
             **self.own.to_config(),
             "tasks": task_ids(self.tasks),
             **subset_config(self.subset),
             "data": fingerprints(self.tasks),
-            "set": dict(self.options.set or {}),
+            "set": dict(options.set or {}),
             "agent": None if self.agent_data is None else dict(self.agent_data),
-            **recorded_values(self.options),
+            **({"reasoning_policy": options.reasoning} if options.reasoning else {}),
+            **recorded_values(options),
         }
 
 

@@ -12,6 +12,7 @@ from maseval.app.running.progress import Display
 from maseval.core.benchmark import Benchmark
 from maseval.core.engine.engines import DEFAULT, AnyEngine, Engine, engine_of
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.task.queues import TasksToRun
 
 OnView = Callable[[str], object]
@@ -233,6 +234,17 @@ class BenchmarkRunOptions(FolderRunOptions):
         Flag("Seconds per simulation (default: as its task says)", EXECUTION, recorded=True),
     ] = None
 
+    reasoning: Annotated[
+        str | None,
+        Flag(
+            "Which of their own thoughts the benchmark's models are sent again: keep, drop or "
+            "auto (default: each model's own)",
+            MADE,
+        ),
+    ] = None
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_timeout(self.timeout)
+        if self.reasoning is not None:
+            ReasoningPolicy.of(self.reasoning)

@@ -20,6 +20,7 @@ from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import AgentError, ConfigurationError
 from maseval.core.messages import Message, MessageHistory, ToolCall, arguments_of
 from maseval.core.model import ModelAdapter
+from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
 from maseval.core.tracing import JsonObject
@@ -174,9 +175,9 @@ def _template() -> str:
 class DefaultMACSBenchmark(MACSBenchmark):
     """MACS with the team of the original's files, every agent played by one model.
 
-    ``agent_data`` needs ``model_id`` and may have ``max_steps`` and what ``load_agent_config``
-    returns; without that, the team of the task's domain is loaded. Conversations are recorded in
-    the original's form.
+    ``agent_data`` needs ``model_id`` and may have ``max_steps``, ``reasoning_policy`` (which of its
+    thoughts the model is sent again) and what ``load_agent_config`` returns; without that, the team
+    of the task's domain is loaded. Conversations are recorded in the original's form.
     """
 
     def setup_agents(
@@ -217,6 +218,8 @@ class DefaultMACSBenchmark(MACSBenchmark):
             register_name=f"agent_{agent_id}",
             seed=seed_generator.derive_seed(f"agents/{agent_id}"),
         )
+        if agent_data.get("reasoning_policy") is not None:
+            model.reasoning_policy = ReasoningPolicy.of(agent_data["reasoning_policy"])
         tools = environment.get_tools_for_agent(spec)
         names = {
             key: f"{environment.group_of(tool, spec)}::{tool.name}" for key, tool in tools.items()

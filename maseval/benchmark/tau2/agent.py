@@ -18,8 +18,8 @@ from maseval.benchmark.tau2.formats.message import (
     Tau2Message,
     assistant_message,
     calls_of,
-    cost_and_usage,
     is_tool_call,
+    reply_facts,
     to_chat,
     user_message,
 )
@@ -211,7 +211,7 @@ class DefaultTau2Agent(MessageAgent):
         return assistant_message(
             response.content,
             tool_calls=calls_of(response, "assistant"),
-            **cost_and_usage(response),
+            **reply_facts(response),
         )
 
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
@@ -284,4 +284,11 @@ class DefaultTau2AgentAdapter(MessageAgentAdapter):
             "llm_args": redact(self.agent.llm_args),
             "max_tool_calls": self.agent.max_tool_calls,
             "tool_names": [tool["function"]["name"] for tool in self.agent.tool_definitions],
+            **_unusual_policy(self.agent.model),
         }
+
+
+def _unusual_policy(model: ModelAdapter) -> dict[str, object]:
+    """Return the reasoning policy, if it is one by which the experiment differs."""
+    policy = model.reasoning_policy
+    return {} if policy == model.default_reasoning_policy else {"reasoning_policy": str(policy)}

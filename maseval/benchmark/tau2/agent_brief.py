@@ -32,6 +32,7 @@ class AgentModel:
     id: str | None = None
     base_url: str | None = None
     api_key: str | None = None
+    reasoning_policy: str | None = None
 
     @classmethod
     def placeholder(cls, model_id: str | None) -> "AgentModel":
@@ -79,7 +80,9 @@ class AgentBrief:
         """
         name = self.model.name  # raises if there is none
         model_id = self.model.id if "/" in str(self.model.id) else f"openai/{name}"
-        where = {"base_url": self.model.base_url, "api_key": self.model.api_key}
+        where = {
+            name: getattr(self.model, name) for name in ("base_url", "api_key", "reasoning_policy")
+        }
         given = {key: value for key, value in where.items() if value is not None}
         return self.resolve(model_id, register_name=role, seed=self.seed, **given)
 

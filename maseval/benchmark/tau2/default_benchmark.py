@@ -13,6 +13,7 @@ from maseval.benchmark.tau2.texts.original import SOLO
 from maseval.core.agent import AgentAdapter
 from maseval.core.engine.participants import hook
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
 from maseval.core.user import User
@@ -21,8 +22,9 @@ from maseval.core.user import User
 class DefaultAgentTau2Benchmark(Tau2Benchmark):
     """tau2 with the reference agent, ready to run.
 
-    ``agent_data`` needs ``model_id`` and may have ``llm_args``, ``max_tool_calls`` and
-    ``verbose``. With ``mode="oracle-plan"`` the agent is shown the reference solution.
+    ``agent_data`` needs ``model_id`` and may have ``llm_args``, ``max_tool_calls``, ``verbose`` and
+    ``reasoning_policy``, which of its thoughts the model is sent again. With
+    ``mode="oracle-plan"`` the agent is shown the reference solution.
     """
 
     @hook
@@ -37,11 +39,14 @@ class DefaultAgentTau2Benchmark(Tau2Benchmark):
         """Return one reference agent, named ``default_agent``."""
         model_id = model_id_of(agent_data, "agent", 'agent_data={"model_id": ...}')
         wording = self.wording(environment.release)
+        model = self._model("agent", model_id, environment, seed_generator)
+        if agent_data.get("reasoning_policy") is not None:
+            model.reasoning_policy = ReasoningPolicy.of(agent_data["reasoning_policy"])
         agent_class = SoloAgent if self.mode is Mode.SOLO else DefaultTau2Agent
         agent = agent_class(
             environment.tools,
             environment.policy,
-            self._model("agent", model_id, environment, seed_generator),
+            model,
             llm_args=wording.params(model_id, agent_data.get("llm_args")),
             max_tool_calls=agent_data.get("max_tool_calls"),
             verbose=agent_data.get("verbose", 0),

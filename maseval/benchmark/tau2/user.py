@@ -18,11 +18,11 @@ from maseval.benchmark.tau2.formats.message import (
     Tau2Message,
     assistant_message,
     calls_of,
-    cost_and_usage,
     has_text,
     is_tool_call,
     is_user_stop,
     message_text,
+    reply_facts,
     to_history,
     user_message,
 )
@@ -217,7 +217,7 @@ class Tau2User(MessageUser):
         return user_message(
             response.content,
             tool_calls=calls_of(response, "user"),
-            **cost_and_usage(response),
+            **reply_facts(response),
         )
 
     def gather_config(self) -> dict[str, object]:
@@ -239,7 +239,8 @@ def flip_roles(messages: Sequence[Tau2Message]) -> list[Tau2Message]:
 def _flip(message: Tau2Message) -> Tau2Message:
     match message["role"]:
         case "user":
-            return assistant_message(message["content"], tool_calls=message.get("tool_calls"))
+            calls, thought = message.get("tool_calls"), message.get("raw_data")
+            return assistant_message(message["content"], tool_calls=calls, raw_data=thought)
         case "assistant" if is_tool_call(message):
             raise ValueError(
                 f"Tool calls are not supported in the flipped messages: {message_text(message)}"

@@ -14,7 +14,7 @@ from typing import Any
 from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, Tau2DataError, known_version
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.releases import AnyVersion, release_named
-from maseval.benchmark.tau2.formats.message import Tau2Message, to_chat
+from maseval.benchmark.tau2.formats.message import Tau2Message, to_chat, with_thought
 from maseval.benchmark.tau2.texts.loading import fetching_command, kept_texts, load_texts
 from maseval.benchmark.tau2.texts.original import (
     Actions,
@@ -100,7 +100,8 @@ class OurWording(Wording):
         return [dict(definition) for definition in definitions]
 
     def chat(self, messages: Iterable[Tau2Message]) -> list[Message]:
-        return to_chat(self._sendable(messages))
+        every = self._sendable(messages)
+        return [with_thought(chat, said) for chat, said in zip(to_chat(every), every, strict=True)]
 
     def params(self, model_id: str, llm_args: Mapping[str, object] | None) -> dict[str, object]:
         return {"temperature": 0.0, **self._thinking(model_id), **(llm_args or {})}

@@ -68,10 +68,8 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
     def _answer_format(
         self, form: AnswerForm[Any], params: Params, *, has_tools: bool
     ) -> Params | None:
-        wanted = response_format(form)
-        if wanted is None or not _library().supports_response_schema(model=self.model_id):
-            return None
-        return {"response_format": wanted}
+        wanted = response_format(form)  # which LiteLLM translates, or refuses
+        return None if wanted is None else {"response_format": wanted}
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request

@@ -292,6 +292,21 @@ def test_a_budget_in_money_stops_the_run_by_the_prices_of_a_file(tmp_path):
     assert not result.complete and "the budget of $0.01 is reached" in result.stopped
 
 
+def test_a_reasoning_policy_holds_for_registered_models_and_is_a_confounder():
+    options = dict(benchmark=Priced, tasks=load_tasks, num_tasks=1, trials=2)
+    usual, other = run(**options, output="a"), run(**options, output="b", reasoning="keep")
+
+    for result, policy in ((usual, "drop"), (other, "keep")):
+        report = next(RunFolder.read(result.folder).reports())
+        assert report["config"]["models"]["clerk"]["reasoning_policy"] == policy
+    assert "reasoning_policy" not in RunFolder.read(usual.folder).config.values
+    assert any(
+        "reasoning policy" in each for each in compare([usual.folder, other.folder]).cautions
+    )
+    with pytest.raises(ConfigurationError, match="'all'; choose one of: keep, drop, auto"):
+        run(**options, output="c", reasoning="all")
+
+
 def test_a_timeout_replaces_that_of_the_tasks():
     result = run(benchmark="shopping.py:Shopping", num_tasks=1, timeout=30, output="r")
 

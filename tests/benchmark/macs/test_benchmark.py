@@ -207,3 +207,22 @@ def test_a_team_is_what_can_be_reached_from_its_primary_agent_each_once():
 def test_a_benchmark_needs_agents():
     with pytest.raises(TypeError, match="setup_agents"):
         MACSBenchmark()
+
+
+@pytest.mark.parametrize(("policy", "sent"), [(None, 0), ("auto", 1)])
+@pytest.mark.parametrize("how", ["agent_data", "benchmark"])
+def test_a_team_is_sent_its_own_thoughts_if_that_is_asked_for(policy, sent, how):
+    call = {"name": "book", "arguments": {"nights": 2}}
+    thinking = {"tool_calls": [call], "reasoning": "a secret thought"}
+    benchmark = Played({**SCRIPT, "agent_hotel": [thinking, "Booked."]})
+    data = {**TEAM, "model_id": "play/part"}
+    if how == "benchmark":
+        benchmark.reasoning_policy = policy
+    else:
+        data["reasoning_policy"] = policy
+
+    benchmark.run([a_task()], agent_data=data)
+
+    asked = {name: json.dumps(model.requests) for name, model in benchmark.asked.items()}
+    assert asked.pop("agent_hotel").count("a secret thought") == sent
+    assert "a secret thought" not in json.dumps(asked)

@@ -7,7 +7,7 @@ from maseval.core.model import resolve_model
 from maseval.core.provider_errors import ModelNotFoundError
 from maseval.interface.inference import provider
 from maseval.interface.inference.litellm import LiteLLMModelAdapter
-from maseval.testing.provider_server import AnthropicProtocol, OpenAIProtocol
+from maseval.testing.provider_server import AnthropicProtocol, OpenAIProtocol, completion
 from tests.interface.libraries import QUIET_LITELLM, needing
 
 pytestmark = [QUIET_LITELLM, *needing("litellm")]
@@ -104,3 +104,22 @@ def test_the_configuration_tells_litellms_own():
         "verbose": False,
     }
     assert config["default_generation_params"] == {"api_key": "<redacted>", "top_p": 1}
+
+
+@pytest.mark.parametrize(("policy", "sent"), [(None, None), ("auto", "hm")])
+def test_thoughts_go_the_way_that_litellm_knows(server, policy, sent):
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    message = {"role": "assistant", "content": None, "reasoning_content": "hm"}
+    server.will(
+        completion({**message, "tool_calls": [call]}, "tool_calls"), OpenAIProtocol.text("ok")
+    )
+    model = resolve_model(
+        "litellm/openai/m", base_url=server.url, api_key="key", reasoning_policy=policy
+    )
+    asked = [{"role": "user", "content": "hi"}]
+
+    answer = model.chat(asked)
+    model.chat([*asked, answer.to_message(), {"role": "tool", "tool_call_id": "c1", "content": ""}])
+
+    assert answer.reasoning["text"] == "hm"
+    assert server.requests[1].body["messages"][1].get("reasoning_content") == sent

@@ -8,7 +8,8 @@ from typing import Any, TypedDict
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.core.exceptions import MASEvalError
 from maseval.core.figures import percent
-from maseval.core.words import count_of
+from maseval.core.recorded import mapping
+from maseval.core.words import count_of, text_or_none
 
 FORM = "maseval tau2 certificate 3"
 
@@ -156,6 +157,9 @@ class Certificate:
         )
         if texts := content["rules"].get("texts"):
             lines.append(f"  texts that models read: {', '.join(texts)}")
+        for side in ("agent", "user"):
+            if policy := reasoning_of_side(content["setup"].get(side)):
+                lines.append(f"  reasoning sent back to the {side}'s model: {policy}")
         lines.append(f"  tasks of {content['rules']['scoring']}, {content['rules']['tasks']}")
         for reason, count in content["omitted"].items():
             lines.append(f"  {count} without a new verdict: {reason}")
@@ -163,6 +167,11 @@ class Certificate:
         for suspicion in content["suspicions"]:
             lines.append(f"  {suspicion['kind']}: {suspicion['where']}: {suspicion['text']}")
         return "\n".join(lines)
+
+
+def reasoning_of_side(side: object) -> str | None:
+    """Return the reasoning policy of a side of a run's setup, if it is not the usual one."""
+    return text_or_none(mapping(side, "options").get("reasoning_policy"))
 
 
 def digest(value: object) -> str:

@@ -26,6 +26,7 @@ from maseval.benchmark.tau2.formats.message import (
     messages_seen_by,
     tool_calls_of,
     user_message,
+    without_thought,
 )
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.user import MessageUser
@@ -200,7 +201,8 @@ class Orchestrator:
         return "user" if message["role"] == "assistant" else "agent"
 
     def _deliver(self, sender: Speaker, receiver: Speaker, messages: list[Tau2Message]) -> None:
-        self.from_role, self.to_role, self._incoming = sender, receiver, messages
+        heard = messages if receiver == "env" else [without_thought(each) for each in messages]
+        self.from_role, self.to_role, self._incoming = sender, receiver, heard
 
     def step(self) -> None:
         """Deliver the waiting messages and append the answer."""

@@ -14,7 +14,14 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from maseval.core.exceptions import MASEvalError
-from maseval.core.messages import ChatResponse, FunctionCall, Message, ToolCall, arguments_of
+from maseval.core.messages import (
+    ChatResponse,
+    FunctionCall,
+    Message,
+    Reasoning,
+    ToolCall,
+    arguments_of,
+)
 
 Requestor = Literal["assistant", "user"]
 
@@ -176,6 +183,7 @@ class Extras(TypedDict, total=False):
     tool_calls: list[Tau2ToolCall] | None
     cost: float | None
     usage: dict[str, object] | None
+    raw_data: dict[str, object] | None
 
 
 def assistant_message(content: str | None, **more: Unpack[Extras]) -> SpokenMessage:
@@ -197,7 +205,7 @@ def _spoken_message(role: Requestor, content: str | None, more: Extras) -> Spoke
         "timestamp": None,
         "cost": more.get("cost"),
         "usage": more.get("usage"),
-        "raw_data": None,
+        "raw_data": more.get("raw_data"),
     }
 
 
@@ -292,22 +300,57 @@ def check_sendable(messages: Iterable[Tau2Message]) -> None:
         raise BlankRequestError(f"{words}. got {message_text_of_1_0_1(message)}")
 
 
-class CostAndUsage(TypedDict):
-    """The cost and usage of a reply; None for what the provider does not report."""
+class ReplyFacts(TypedDict):
+    """What a reply cost, and what its model thought; None for what the provider does not report."""
 
     cost: float | None
     usage: dict[str, object] | None
+    raw_data: dict[str, object] | None
 
 
-def cost_and_usage(response: ChatResponse) -> CostAndUsage:
+def reply_facts(response: ChatResponse) -> ReplyFacts:
+    """Return what the record of a message says besides what was said."""
     usage: dict[str, object] = {**(response.usage or {})}
     cost = usage.get("cost")
-    return {"cost": float(cost) if isinstance(cost, int | float) else None, "usage": usage or None}
+    return {
+        "cost": float(cost) if isinstance(cost, int | float) else None,
+        "usage": usage or None,
+        "raw_data": {_THOUGHT: response.reasoning} if response.reasoning else None,
+    }
+
+
+_THOUGHT = "reasoning"
+
+
+def thought_of(message: Tau2Message) -> Reasoning | None:
+    """Return what the model thought that wrote a message, if the record has it."""
+    raw = message.get("raw_data")
+    found = raw.get(_THOUGHT) if isinstance(raw, Mapping) else None
+    return cast(Reasoning, found) if isinstance(found, Mapping) else None
+
+
+def with_thought(chat: Message, message: Tau2Message) -> Message:
+    """Return a message for the model that wrote it; its policy decides about the thought."""
+    thought = thought_of(message) if chat["role"] == "assistant" else None
+    return {**chat, "reasoning": thought} if thought else chat
+
+
+def without_thought(message: Tau2Message) -> Tau2Message:
+    """Return a message as the other side hears it."""
+    if thought_of(message) is None:
+        return message
+    raw = cast("Mapping[str, object]", message.get("raw_data"))
+    rest = {key: value for key, value in raw.items() if key != _THOUGHT}
+    return cast(SpokenMessage, {**message, "raw_data": rest or None})
 
 
 def messages_seen_by(messages: Iterable[Tau2Message], side: Requestor) -> list[Tau2Message]:
     """Return the part of a history that one side has seen."""
-    return [message for message in messages if _is_seen_by(message, side)]
+    return [
+        message if message["role"] == side else without_thought(message)
+        for message in messages
+        if _is_seen_by(message, side)
+    ]
 
 
 def _is_seen_by(message: Tau2Message, side: Requestor) -> bool:

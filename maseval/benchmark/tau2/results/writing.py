@@ -309,13 +309,19 @@ def run_info(
     return check_form(RUN_INFO, {**gathered, **known}, "info")
 
 
+def _agent_args(agent: Mapping[str, Any]) -> Any:
+    """Return the arguments of the agent's model, with a policy that the original does not have."""
+    args, policy = agent.get("llm_args"), agent.get("reasoning_policy")
+    return args if policy is None else {**(args or {}), "reasoning_policy": policy}
+
+
 def _agent_info(agents: Mapping[str, Mapping[str, Any]], mode: str) -> SideInfo:
     only = next(iter(agents.values())) if len(agents) == 1 else {}
     ours = list(agents) == [_DEFAULT_AGENT]
     return {
         "implementation": _AGENTS[mode] if ours else ", ".join(sorted(agents)) or "unknown",
         "llm": only.get("model_id"),
-        "llm_args": only.get("llm_args"),
+        "llm_args": _agent_args(only),
     }
 
 

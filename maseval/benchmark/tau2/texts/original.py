@@ -19,6 +19,7 @@ from maseval.benchmark.tau2.formats.message import (
     Tau2ToolCall,
     check_sendable,
     tool_calls_of,
+    with_thought,
 )
 from maseval.benchmark.tau2.texts.prompts import function_text
 from maseval.benchmark.tau2.texts.schemas import ToolSchema, describe_tools
@@ -213,7 +214,7 @@ class OriginalWording(Wording):
         return describe_tools(definitions, known, self.texts, domain)
 
     def chat(self, messages: Iterable[Tau2Message]) -> list[Message]:
-        return [_to_chat(message) for message in self._sendable(messages)]
+        return [with_thought(_to_chat(message), message) for message in self._sendable(messages)]
 
     def params(self, model_id: str, llm_args: Mapping[str, object] | None) -> dict[str, object]:
         """Return the parameters; those asked for replace the original's default as a whole."""

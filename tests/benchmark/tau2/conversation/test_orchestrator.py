@@ -401,3 +401,34 @@ def test_an_async_agent_is_waited_for(room):
     (report,) = Benchmark((), ["Hello", "###STOP###"]).run([room_task(room)])
 
     assert said(report)[2] == ("assistant", "Done.")
+
+
+class ThinkingSide(Side):
+    """Thinks before each message, and keeps whole what it hears."""
+
+    def begin(self, history):
+        self.whole = list(history)
+
+    def reply(self, incoming):
+        self.whole += incoming
+        said = super().reply(incoming)
+        return {**said, "raw_data": {"reasoning": {"text": f"{self.requestor} thinks"}}}
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_what_a_side_thinks_is_recorded_and_never_heard_by_the_other(new_environment, resumed):
+    thought = {"raw_data": {"reasoning": {"text": "assistant thinks"}, "id": 1}}
+    past = [{**assistant_message("Hi!"), **thought}, {**user_message("Hm."), **thought}]
+    environment = new_environment(past if resumed else ())
+    agent = ThinkingSide("assistant", "!look", "It is dark", "END")
+    user = ThinkingSide("user", "Dark?", "!press_switch", "Thanks")
+
+    Orchestrator(environment, agent, user).run()
+
+    recorded = [m["raw_data"] for m in environment.trajectory.messages if m.get("raw_data")]
+    assert len(recorded) >= 4
+    for side in (agent, user):
+        others = [m for m in side.whole if m["role"] not in ("tool", side.requestor)]
+        assert others and "thinks" not in str(others)
+    if resumed:  # what else the record has of a message is no secret
+        assert agent.whole[-1] is not None and user.whole[0]["raw_data"] == {"id": 1}

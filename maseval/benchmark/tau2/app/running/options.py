@@ -165,6 +165,15 @@ class RunOptions(ConversationOptions, FolderRunOptions):
             typed=list[str],
         ),
     ] = None
+    reasoning: Annotated[
+        str | None,
+        Flag(
+            "Which of its own thoughts the agent's model is sent again: keep, drop or auto "
+            "(default: as the original)",
+            PARTICIPANTS,
+            env=True,
+        ),
+    ] = None
     rehearse: Annotated[
         str | None,
         Flag("Replace the model of your own agent by gold, noop or noisy", PARTICIPANTS),

@@ -13,12 +13,13 @@ from maseval.benchmark.tau2.app.running.isolation import IsolatedAgent
 from maseval.benchmark.tau2.app.running.options import Human
 from maseval.benchmark.tau2.players.human import Seat
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.reasoning import ReasoningPolicy
 
 # Arguments of the connection to a model; any other is one of generation, such as temperature.
 _CONNECTION = frozenset(
     {
         *("api_key", "base_url", "timeout", "max_answer_mb", "device", "threads", "context_size"),
-        *("replies", "delay_seconds", "loop", "usage"),
+        *("replies", "delay_seconds", "loop", "usage", "reasoning_policy"),
     }
 )
 _RENAMED = {"api_base": "base_url"}
@@ -46,6 +47,8 @@ class ModelSpec:
         if base_url is not None:
             options.setdefault("base_url", base_url)
         _check_address(options.get("base_url"))
+        if "reasoning_policy" in options:
+            options["reasoning_policy"] = ReasoningPolicy.of(options["reasoning_policy"]).value
         rest = {name: value for name, value in given.items() if name not in _CONNECTION}
         return cls(model_id, options, rest)
 
@@ -84,7 +87,8 @@ class OwnAgent:
         if self.model is None:
             return AgentModel()
         options = self.model.options
-        return AgentModel(self.model.model_id, options.get("base_url"), options.get("api_key"))
+        known = ("base_url", "api_key", "reasoning_policy")
+        return AgentModel(self.model.model_id, *(options.get(name) for name in known))
 
     def to_facts(self) -> dict[str, str]:
         """Return the facts for readers of a report."""

@@ -154,6 +154,11 @@ class RunSetup:
         else:
             check_imports(agent.make)
             asks = uses_chat_model(agent.make)
+        if agent.client.reasoning_policy is not None and not asks:
+            raise ConfigurationError(
+                f"reasoning is {agent.client.reasoning_policy!r}, but {agent.name} asks its model "
+                "through a library of its own; leave it out, and set it there"
+            )
         if asks and agent.client.id is not None:
             AgentBrief({}, "", "", agent.client).chat_model()  # raises if its library is missing
 
@@ -278,15 +283,23 @@ def _check_prompt(kind: str, mode: str, prompt: str | None) -> None:
 
 
 def _agent(kind: str, options: RunOptions) -> ModelSpec | OwnAgent | SeatedHuman | str:
+    args = options.agent_args
+    if options.reasoning is not None:
+        if kind not in ("llm", "own") or not options.agent_model:
+            raise ConfigurationError(
+                f"reasoning is {options.reasoning!r}, but the agent is {kind!r} without a model "
+                "that maseval asks; leave it out, or name the model (--agent-model)"
+            )
+        args = {**(args or {}), "reasoning_policy": options.reasoning}
     if kind == HUMAN and isinstance(options.human, SeatedHuman):
         return options.human
     if kind == "llm":
-        model = _model("agent", options.agent_model, options.agent_args, options.base_url)
+        model = _model("agent", options.agent_model, args, options.base_url)
         return replace(model, prompt=options.agent_prompt)
     if kind in PLAYERS:
         return kind
     make = _make(options)
-    model = ModelSpec.of(options.agent_model or "", options.agent_args, options.base_url)
+    model = ModelSpec.of(options.agent_model or "", args, options.base_url)
     return OwnAgent(make, model if options.agent_model else None, model.args, options.rehearse)
 
 
