@@ -249,6 +249,6 @@ def usage_records(usage: object) -> Iterator[tuple[str, Mapping[str, object]]]:
 def _is_record(value: object) -> TypeGuard[Mapping[str, object]]:
     return (
         isinstance(value, MAPPINGS)
-        and isinstance(value.get("cost"), NUMBERS)
+        and isinstance(value.get("cost", ""), (*NUMBERS, type(None)))  # None: not known
         and "error" not in value
     )

@@ -16,7 +16,7 @@ from maseval.stats.trials import MEASURES, Measure, by_task, mean_cost, measure_
 
 Planned = int | Collection[tuple[str, str, int]]
 
-NOT_RUN = "not run"
+MISSING = "missing"
 
 
 @dataclass(frozen=True)
@@ -150,13 +150,13 @@ def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outc
     if isinstance(planned, int):
         counts = Counter(outcome.key for outcome in outcomes)
         gaps = [
-            Outcome(*key, trial=-1 - gap, passed=None, reason=NOT_RUN)
+            Outcome(*key, trial=-1 - gap, passed=None, reason=MISSING)
             for key, count in counts.items()
             for gap in range(planned - count)
         ]
     else:
         gaps = [
-            Outcome(group, task, trial, passed=None, reason=NOT_RUN)
+            Outcome(group, task, trial, passed=None, reason=MISSING)
             for group, task, trial in planned
             if (group, task, trial) not in there
         ]

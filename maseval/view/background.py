@@ -103,7 +103,7 @@ def _label(run: ViewedRun) -> None:
         run.keep_labels()
 
 
-_SUMMARY_FORMAT = 1
+_SUMMARY_FORMAT = 2
 _RESULTS = "results-"
 
 SummaryOrProblem = tuple[FileSummary | None, str | None]

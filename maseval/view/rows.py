@@ -19,7 +19,6 @@ from maseval.runs.live import InFlight, read_live
 from maseval.runs.lock import holder_of
 from maseval.view.viewed import ViewedRun
 
-_STATES = {"complete": "finished", "incomplete": "interrupted"}
 _NAMES = ("function", "model", "model_id", "player")
 
 
@@ -70,7 +69,7 @@ def row_of_folder(name: str, state: RunState) -> RunRow:
     return {
         "name": name,
         "kind": "run",
-        "state": _STATES.get(state.state, state.state),
+        "state": state.state,
         "pass_1": state.pass_1,
         "estimate": _estimate(config),
         "done": state.done,
@@ -104,7 +103,7 @@ def row_of_file(name: str, path: Path, judged: FileSummary | None, problem: str 
     return {
         "name": name,
         "kind": "results",
-        "state": "damaged" if problem else "finished",
+        "state": "damaged" if problem else _condition(numbers) if judged else "reading",
         **numbers,
         "models": judged["models"] if judged else [],
         "domains": judged["domains"] if judged else [],
@@ -194,9 +193,10 @@ def live_of(run: ViewedRun) -> Live:
     """Return the run as it is now."""
     path, numbers = run.source.path, numbers_of(run)
     now = read_live(path) if path.is_dir() else None
+    running = path.is_dir() and holder_of(path / LOCK) is not None
     cost, tokens = numbers["cost"], numbers["tokens"] or 0
     return {
-        "state": _state_of(run),
+        "state": "running" if running else _condition(numbers),
         "done": numbers["done"],
         "failed": numbers["failed"],
         "planned": numbers["planned"],
@@ -211,16 +211,8 @@ def live_of(run: ViewedRun) -> Live:
     }
 
 
-def _state_of(run: ViewedRun) -> str:
-    """Return "running", "finished" or "interrupted"; a results file is finished.
-
-    A run is finished once every planned simulation has a verdict.
-    """
-    path = run.source.path
-    if not path.is_dir():
-        return "finished"
-    if holder_of(path / LOCK) is not None:
-        return "running"
-    score, planned = run.scores().get(1), len(run.source.planned)
+def _condition(numbers: Numbers) -> str:
+    """Return "complete" if every planned simulation has a verdict, else "incomplete"."""
+    score, planned = numbers["pass_1"], numbers["planned"]
     judged = 0 if score is None else score.get("verdicts", planned)
-    return "finished" if judged >= planned else "interrupted"
+    return "complete" if judged >= planned else "incomplete"

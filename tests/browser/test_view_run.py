@@ -111,7 +111,7 @@ def test_the_page_survives_a_restart_of_the_server(visit, serve, growing):
 def test_an_interrupted_run_says_so_and_is_taken_up_again(visit, serve, growing):
     growing.close()
     page = visit(serve(growing.path.parent).url).open("/run/grows")
-    expect(page.locator(".live .state")).to_have_text("interrupted")
+    expect(page.locator(".live .state")).to_have_text("incomplete")
 
     with RunFolder.open(growing.path, planned(REPORTS)) as resumed:
         resumed.append(REPORTS[4])

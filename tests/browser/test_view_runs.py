@@ -25,7 +25,7 @@ def test_every_run_stands_there_with_its_numbers(visit, serve, compared):
     page = visit(serve(compared).url).open("/")
 
     row = page.locator('tr[data-run="careful"]')
-    expect(row.locator(".state")).to_have_text("finished")
+    expect(row.locator(".state")).to_have_text("complete")
     expect(row.locator(".of-pass1")).to_contain_text(re.compile(r"\d+\.\d.% \d+\.\d . \d+\.\d"))
     expect(row.locator("svg.interval")).to_have_count(1)
     expect(row.locator(".of-domains")).to_contain_text("library")
@@ -80,7 +80,7 @@ def test_a_run_that_begins_and_what_becomes_of_it_appear_by_themselves(visit, se
         folder.append(reports[1])
         expect(row.locator(".of-state")).to_contain_text("2/2")
 
-    expect(row.locator(".state")).to_have_text("finished")
+    expect(row.locator(".state")).to_have_text("complete")
     expect(page.get_by_label("Compare first")).to_be_focused()
 
 

@@ -95,7 +95,7 @@ def test_bounds_are_the_extremes_over_everything_the_missing_trials_may_become()
     outcomes = run([4, 3, 0, 2])
     missing = {("0", 3), ("2", 0), ("2", 1), ("3", 2)}
     partial = [
-        replace(each, passed=None, reason="not run") if (each.task, each.trial) in missing else each
+        replace(each, passed=None, reason="missing") if (each.task, each.trial) in missing else each
         for each in outcomes
     ]
     found = summarise(partial).overall
@@ -128,10 +128,10 @@ def test_a_plan_may_name_every_simulation():
 
     assert (summary.overall.tasks, summary.overall.untried) == (3, 1)
     assert (summary.overall.planned, summary.overall.done) == (6, 4)
-    assert summary.overall.missing == {"not run": 2}
+    assert summary.overall.missing == {"missing": 2}
     assert summary.overall.estimate("pass^k", 1).bounds == pytest.approx((1 / 3, 2 / 3))
     assert summary.overall.shortfall == (
-        "4 of 6 simulations have a verdict (2 not run): pass^1 is 33.3% if all others fail, "
+        "4 of 6 simulations have a verdict (2 missing): pass^1 is 33.3% if all others fail, "
         "66.7% if all pass."
     )
     assert summary.overall.shortfall in summary.notes

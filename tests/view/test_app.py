@@ -15,8 +15,8 @@ def test_every_run_below_the_folder_is_listed(tmp_path):
     found = viewer(tmp_path).get("/api/runs").json()
 
     assert {(row["name"], row["state"], row["done"]) for row in found["runs"]} == {
-        ("one", "finished", 2),
-        ("deep/two", "finished", 1),
+        ("one", "complete", 2),
+        ("deep/two", "complete", 1),
     }
     assert (found["root"], found["edit"], found["play"]) == (str(tmp_path), False, False)
 

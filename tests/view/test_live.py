@@ -114,11 +114,11 @@ def test_the_list_says_what_has_changed(served, tmp_path, running):
     _, last = next(stream)
 
     assert [(row["name"], row["state"]) for row in first["runs"]] == [("run", "running")]
-    assert [(row["name"], row["state"]) for row in then["runs"]] == [("run", "interrupted")]
+    assert [(row["name"], row["state"]) for row in then["runs"]] == [("run", "incomplete")]
     assert [row["name"] for row in last["runs"]] == ["other"]
 
 
-def test_a_run_that_ends_without_a_word_is_interrupted(tmp_path):
+def test_a_run_that_ends_without_a_word_is_incomplete(tmp_path):
     folder = RunFolder.open(tmp_path / "run", config("a", "b"))
     folder.append(report("a"))
     client = viewer(tmp_path)
@@ -128,7 +128,7 @@ def test_a_run_that_ends_without_a_word_is_interrupted(tmp_path):
     folder._lock.release()
     states.append(client.get("/api/runs").json()["runs"][0]["state"])
 
-    assert states == ["running", "interrupted"]
+    assert states == ["running", "incomplete"]
 
 
 def test_events_of_a_run_that_is_not_there_are_refused(served):

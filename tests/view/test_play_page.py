@@ -72,7 +72,7 @@ def test_the_gold_solution_played_in_the_page_passes(client, tmp_path):
 
     assert state["judged"] and "the agent has ended it" in state["over"]
     [row] = client.get("/api/runs").json()["runs"]
-    assert row["name"] == state["run"] and row["state"] == "finished"
+    assert row["name"] == state["run"] and row["state"] == "complete"
     assert row["pass_1"]["value"] == 1 and "human" in row["models"]
     packet = {"run": state["run"], "domain": "library", "task": TASK}
     assert client.get("/api/run/packet", params=packet).json()["trials"]

@@ -18,7 +18,7 @@ from maseval.runs.recording import Recording
 from maseval.stats import Outcome, label_bars, pass_curves, summarise, trial_map
 from maseval.stats.failure_labels import LabelSummary
 from maseval.stats.plots.svg import in_plain_colours
-from maseval.stats.summary import NOT_RUN
+from maseval.stats.summary import MISSING
 
 
 class PlotFiles(list[Path]):
@@ -83,7 +83,7 @@ def _groups(outcomes: Sequence[Outcome]) -> Mapping[str, list[Outcome]]:
 def _missing(folder: Recording, outcomes: Sequence[Outcome]) -> list[Outcome]:
     there = {(each.group, each.task, each.trial) for each in outcomes}
     return [
-        Outcome(*one, passed=None, reason=NOT_RUN)
+        Outcome(*one, passed=None, reason=MISSING)
         for one in folder.planned
         if tuple(one) not in there
     ]

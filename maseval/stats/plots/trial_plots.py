@@ -88,7 +88,7 @@ def _tally(group: str, tasks: Sequence[Sequence[Outcome]]) -> str:
     always = sum(bool(each) and all(each) for each in counted)
     never = sum(bool(each) and not any(each) for each in counted)
     none = sum(not each for each in counted)
-    rest = f", {none} not run" if none else ""
+    rest = f", {none} missing" if none else ""
     mixed = len(tasks) - always - never - none
     name = f"{group}: " if group else ""
     return (

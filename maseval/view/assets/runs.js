@@ -12,12 +12,12 @@ import { minute, stateChip, topBar } from "./frame.js";
 import { noteCell, tagsCell } from "./remarks.js";
 import { ask, pathTo } from "./server.js";
 
-const STATES = ["running", "finished", "interrupted", "damaged"];
+const STATES = ["running", "reading", "complete", "incomplete", "damaged"];
 
 // What a column is called, what it is sorted by, and what it shows.
 const RUN_COLUMNS = [
   ["Run", ({ name }) => name.toLowerCase(), ({ name, problem }) => [h("a", { href: pathTo(name) }, name), problem && h("small", { class: "problem" }, problem)]],
-  ["State", ({ state }) => STATES.indexOf(state), ({ state, done, failed, planned }) => [stateChip(state), h("small", {}, ` ${count.format(done)}/${count.format(planned)}`), failed > 0 && h("small", { class: "problem" }, ` ${counted(failed, "error")}`)]],
+  ["State", ({ state }) => STATES.indexOf(state), runProgress],
   ["pass^1", ({ pass_1 }) => pass_1?.value ?? -1, ({ pass_1, estimate }) => [passRate(pass_1), pass_1 && estimate && h("div", {}, h("small", { class: "estimate" }, estimate))]],
   ["Cost", ({ cost }) => cost ?? -1, ({ cost }) => money(cost)],
   ["Tokens", ({ tokens }) => tokens ?? -1, ({ tokens }) => (tokens ? count.format(tokens) : "–")],
@@ -33,6 +33,12 @@ const known = new Map();
 const wanted = { q: "", state: "", domain: "", model: "", tag: "", sort: "Date", down: true };
 let chosen = [];
 let parts;
+
+function runProgress({ state, done, failed, planned }) {
+  const missing = state === "running" ? 0 : planned - done - failed;
+  const lacking = [failed > 0 && counted(failed, "error"), missing > 0 && `${count.format(missing)} missing`].filter(Boolean);
+  return [stateChip(state), h("small", {}, ` ${count.format(done)}/${count.format(planned)}`), lacking.length > 0 && h("small", { class: "problem" }, ` ${lacking.join(", ")}`)];
+}
 
 function stacked(list) {
   return list.length ? list.map((each) => h("div", {}, each)) : "–";

@@ -2,38 +2,25 @@
 
 import json
 import re
-from typing import Any, NamedTuple
+import shutil
 
 import pytest
 
 from maseval import frames
 from maseval.app.comparing.gate import IncompleteRunError
-from maseval.app.results.finding import open_recording
+from maseval.app.results.finding import UnknownSimulationError, open_recording
 from maseval.app.sharing.sync import _tracked_run
 from maseval.app.viewing.reader import BenchmarkReader
-from maseval.commands import compare, gate, report, runs, show, tau2
+from maseval.commands import compare, gate, plots, report, show, tau2
+from maseval.core.figures import between, percent
+from maseval.core.outcome import total_cost
 from maseval.runs import RunFolder
 from tests.cli.commandline import maseval
 from tests.report.reading import index_of
 from tests.view.builders import viewer
+from tests.waiting import wait_until
 
 COST = {"agents": {"a": {"cost": 0.5, "input_tokens": 100}}}
-
-
-class Number(NamedTuple):
-    """pass^1 over the ``verdicts`` of ``planned``, and what the others can make of it."""
-
-    value: float
-    verdicts: int
-    planned: int
-    worst: float
-    best: float
-
-    @classmethod
-    def of(cls, found: dict[str, Any], verdicts: int, planned: int) -> "Number":
-        value = found["value"]
-        ends = (found.get(end, value) for end in ("worst", "best"))
-        return cls(value, verdicts, planned, *ends)
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +30,14 @@ def whole(tmp_path_factory):
     args = {"error_rate": 0.3}
     tau2.run(domain="library", agent="noisy", agent_args=args, output=folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def exported(whole, tmp_path_factory):
+    """The same run as a results file."""
+    file = tmp_path_factory.mktemp("exported") / "whole.json"
+    tau2.export(whole, file)
+    return file
 
 
 def broken(recorded, status):
@@ -89,53 +84,9 @@ def case(request, whole, tmp_path):
 def finish(case):
     """End the session as a run does, which writes the number down for the list of runs."""
     with RunFolder.open(case, dict(RunFolder.read(case).config.values)) as folder:
-        overall = show(case, explain=False).summary.overall
-        folder.note_score(overall.pass_1, overall.verdicts)
-
-
-def test_every_command_states_the_same_number_and_range(case, whole, tmp_path):
-    finish(case)
-    overall = show(case, explain=False).summary.overall
-    shown = Number.of(overall.pass_hat[1].in_brief(), overall.verdicts, overall.planned)
-
-    (score,) = tau2.score([case])
-    certified = tau2.certify(case, partial=True).certificate.content["numbers"]["library"]
-    ends = certified["range"] or [certified["pass_hat_k"]["pass^1"]] * 2
-    (row,) = index_of(report(case, tmp_path / "page.html", explain=False))["results"]["rows"]
-    (listed,) = runs(case.parent)
-    (frame,) = frames.runs(case)
-    (viewed,) = viewer(case.parent, reader=BenchmarkReader()).get("/api/runs").json()["runs"]
-    with _tracked_run(open_recording(case), explain=False) as sent:
-        tracked = sent.metrics
-    as_json = score.to_dict()
-
-    assert {
-        "score": Number.of(as_json["pass^1"], as_json["verdicts"], as_json["planned"]),
-        "certify": Number(
-            certified["pass_hat_k"]["pass^1"],
-            *(certified["verdicts"], certified["simulations"]),
-            *ends,
-        ),
-        "report": Number.of(row["measures"][0], row["counts"][2], row["counts"][1]),
-        "runs": Number.of(listed.pass_1, listed.verdicts, listed.planned),
-        "frames": Number(
-            *(frame["pass_1"], frame["verdicts"], frame["planned"]),
-            *(frame["pass_1_worst"], frame["pass_1_best"]),
-        ),
-        "viewer": Number.of(
-            viewed["pass_1"], viewed["pass_1"]["verdicts"], viewed["pass_1"]["planned"]
-        ),
-        "trackers": Number(
-            *(tracked["pass_hat_1"], tracked["verdicts"], shown.planned),
-            tracked.get("pass_hat_1_worst", tracked["pass_hat_1"]),
-            tracked.get("pass_hat_1_best", tracked["pass_hat_1"]),
-        ),
-    } == dict.fromkeys(
-        ("score", "certify", "report", "runs", "frames", "viewer", "trackers"),
-        pytest.approx(shown),
-    )
-    complete = shown.verdicts == shown.planned
-    assert complete == (listed.state == "complete") == sent.complete == (shown.worst == shown.best)
+        summary = show(case, explain=False).summary
+        folder.note_use(summary.cost, summary.tokens)
+        folder.note_score(summary.overall.pass_1, summary.overall.verdicts)
 
 
 def test_every_text_says_how_many_have_a_verdict(case, whole, tmp_path):
@@ -178,15 +129,302 @@ def statuses(case):
     return set(RunFolder.read(case).recorded.values())
 
 
-def test_cost_and_tokens_are_those_of_every_attempt(case):
-    lines = map(json.loads, (case / "log.jsonl").read_text().splitlines())
-    paid = sum(each.get("usage") == COST for each in lines)
-    view = show(case, explain=False).summary
-    (frame,) = frames.runs(case)
-    index = viewer(case.parent, reader=BenchmarkReader()).get("/api/runs").json()["runs"][0]
-    with _tracked_run(open_recording(case), explain=False) as sent:
-        tracked = sent.metrics
+def with_usage(reports, **model):
+    """The same reports, each of which read 100 tokens; ``model`` is what is recorded of it."""
+    return [
+        {
+            **each,
+            "usage": {"models": {"agent_model": {"cost": cost, "input_tokens": 100}}},
+            "config": {**each["config"], "models": {"agent_model": {"model_id": "m", **model}}},
+        }
+        for each, cost in zip(reports, model.pop("costs"), strict=False)
+    ]
 
-    assert view.cost == frame["cost"] == tracked["cost"] == 0.5 * paid
-    assert view.tokens == frame["tokens"] == tracked["tokens"] == index["tokens"] == 100 * paid
-    assert (index["cost"] or 0) == view.cost
+
+FREE = {"type": "ModelPrice", "source": "a file", "input": 0.0, "output": 0.0}
+
+
+def foreign(benchmark, passed, trials):
+    """The configuration and the reports of a benchmark without a world; None has no verdict."""
+    ids = [f"t{at}" for at in range(len(passed) // trials)]
+    config = {"benchmark": benchmark, "tasks": {"": ids}, "trials": trials, "seed": 77}
+    reports = [
+        {
+            **{"task_id": ids[at // trials], "repeat_idx": at % trials, "seed": 1000 + at},
+            **{"status": "provider_error" if each is None else "success", "error": None},
+            "eval": [] if each is None else [{"passed": each, "overall_gsr": float(each)}],
+            **{"traces": {}, "config": {}, "usage": {}, "attempts": [], "run_id": "r"},
+            **{"final_answer": None, "duration_seconds": 1.0, "started_at": "2026-01-02T03:04:05"},
+            "task": {"query": "", "metadata": {}, "protocol": {}},
+        }
+        for at, each in enumerate(passed)
+    ]
+    return config, reports
+
+
+def of_library(change, **settings):
+    def make(recorded):
+        return {**recorded.config.values, **settings}, change(list(recorded.reports()))
+
+    return make
+
+
+def free_of_charge(reports):
+    return with_usage(reports, costs=[0.0] * 12, cost_calculator=FREE)
+
+
+RUNS = {
+    **{name: of_library(change) for name, change in CASES.items()},
+    "with costs": of_library(lambda reports: with_usage(reports, costs=[0.25] * 12)),
+    "no price": of_library(lambda reports: with_usage(reports, costs=[0.0] * 12)),
+    "some prices": of_library(lambda reports: with_usage(reports, costs=[0.0, 0.5] * 6)),
+    "free": of_library(free_of_charge, prices={"models": {"m": FREE}, "unknown": []}),
+    "one task": lambda _: foreign("mine:Shop", [True] * 5, 5),
+    "many trials": lambda _: foreign("mine:Shop", [True, False, True] * 4 + [False] * 4, 4),
+    "one trial": lambda _: foreign("mine:Shop", [True] * 5 + [False] * 11, 1),
+    "macs": lambda _: foreign("macs", [True, False, True, None], 2),
+}
+
+
+@pytest.fixture(params=[*RUNS, "whole file", "partial file"])
+def source(request, whole, exported, tmp_path, monkeypatch):
+    """A run or a results file, alone in its folder."""
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "240")
+    path = tmp_path / "runs" / "case"
+    if request.param.endswith("file"):
+        return copy_of(exported, path, 3 if request.param == "partial file" else None)
+    config, reports = RUNS[request.param](RunFolder.read(whole))
+    with RunFolder.open(path, config) as folder:
+        for each in reports:
+            folder.append(each)
+    finish(path)
+    return path
+
+
+def copy_of(exported, path, left=None):
+    """A copy of a results file, with so many of its simulations."""
+    content = json.loads(exported.read_text())
+    content["simulations"] = content["simulations"][:left]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_suffix(".json").write_text(json.dumps(content))
+    return path.with_suffix(".json")
+
+
+def interval(found, names=("value", "low", "high", "worst", "best")):
+    value, low, high, worst, best = (found.get(name) for name in names)
+    ends = value if worst is None else worst, value if best is None else best
+    return dict(
+        zip(("pass_1", "low", "high", "worst", "best"), (value, low, high, *ends), strict=True)
+    )
+
+
+def in_show(source):
+    view = show(source, explain=False)
+    overall = view.summary.overall
+    return {
+        **interval(overall.pass_hat[1].in_brief()),
+        **{"planned": overall.planned, "verdicts": overall.verdicts, "passed": overall.passed},
+        **{"tasks": overall.tasks, "recorded": overall.recorded, "failed": overall.failed},
+        **{"cost": view.summary.cost, "tokens": view.summary.tokens},
+        "seed": view.folder.config.values.get("seed"),
+        "complete": overall.verdicts == overall.planned,
+    }
+
+
+def in_frame_of_runs(source):
+    (row,) = frames.runs(source)
+    names = ("planned", "verdicts", "passed", "tasks", "cost", "tokens", "seed")
+    ends = ("pass_1", *(f"pass_1_{end}" for end in ("low", "high", "worst", "best")))
+    return {
+        **{name: row[name] for name in names},
+        **interval(row, ends),
+        "recorded": row["simulations"],
+    }
+
+
+def in_frame_of_simulations(source):
+    rows = list(frames.simulations(source))
+    passed = [row["passed"] for row in rows if row["passed"] is not None]
+    return {
+        "recorded": len(rows),
+        "verdicts": len(passed),
+        "passed": sum(passed),
+        "cost": total_cost(row["cost"] for row in rows),
+        "tokens": sum((row["input_tokens"] or 0) + (row["output_tokens"] or 0) for row in rows),
+    }
+
+
+def in_index(index):
+    """What a page shows: the row of all in its table, its facts, and its simulations."""
+    results, rows = index["results"], index["simulations"]
+    row = next(each for each in reversed(results["rows"]) if not each["name"].startswith("with"))
+    counts = dict(zip(results["counts"], row["counts"], strict=True))
+    measures = dict(zip(results["measures"], row["measures"], strict=True))
+    seed = dict(index["facts"]).get("Seed")
+    return {
+        **interval(measures["pass^1"]),
+        **{"planned": counts["simulations"], "verdicts": counts["verdicts"]},
+        **{"tasks": counts["tasks"], "recorded": len(rows)},
+        "passed": sum(each["outcome"] == "pass" for each in rows),
+        "cost": total_cost(each["cost"] for each in rows),
+        "tokens": sum(each["tokens"] for each in rows),
+        "seed": None if seed is None else int(seed),
+    }
+
+
+def in_report(source):
+    return in_index(index_of(report(source, source.with_name("page.html"), explain=False)))
+
+
+def in_viewer(source):
+    client = viewer(source.parent, reader=BenchmarkReader())
+
+    def row():
+        return client.get("/api/runs").json()["runs"][0]
+
+    wait_until(lambda: row()["planned"])
+    listed, name = row(), source.name
+    live = client.get("/api/run/live", params={"run": name}).json()
+    assert live["rate_limits"] is None  # nobody counted any, as it is not running
+    assert live["pass_k"]["1"] == listed["pass_1"]
+    same = ("planned", "failed", "cost", "tokens", "state")
+    assert {key: live[key] for key in same} == {key: listed[key] for key in same}
+    return {
+        **in_index(client.get("/api/run/index", params={"run": name}).json()),
+        **interval(listed["pass_1"]),
+        **{key: listed[key] for key in ("planned", "failed", "cost", "tokens")},
+        "verdicts": listed["pass_1"]["verdicts"],
+        "recorded": listed["done"] + listed["failed"],
+        "complete": listed["state"] == "complete",
+    }
+
+
+def in_list(source):
+    (listed,) = json.loads(maseval("runs", source.parent, "--json").stdout)
+    return {
+        **interval(listed["pass^1"]),
+        **{key: listed[key] for key in ("planned", "failed", "cost", "tokens")},
+        "recorded": listed["done"] + listed["failed"],
+        "verdicts": listed["pass^1"]["verdicts"],
+        "complete": listed["state"] == "complete",
+    }
+
+
+def in_trackers(source):
+    with _tracked_run(open_recording(source), explain=False) as sent:
+        found = sent.metrics
+    ends = ("pass_hat_1", *(f"pass_hat_1_{end}" for end in ("low", "high", "worst", "best")))
+    rows = [dict(zip(sent.columns, row, strict=True)) for row in sent.rows()]
+    assert sum(row["passed"] for row in rows) == found["passed"]
+    assert total_cost(row["cost"] for row in rows) == found.get("cost")
+    return {
+        **interval(found, ends),
+        **{key: found[key] for key in ("verdicts", "passed", "tokens")},
+        "cost": found.get("cost"),
+        "recorded": found["simulations"],
+        "complete": sent.complete,
+    }
+
+
+def in_score(source):
+    (found,) = tau2.score([source])
+    numbers = found.to_dict()
+    counts = {key: numbers[key] for key in ("planned", "verdicts", "passed")}
+    return {**interval(numbers["pass^1"]), **counts, "recorded": numbers["simulations"]}
+
+
+def in_certificate(source):
+    numbers = tau2.certify(source, partial=True).certificate.content["numbers"]["library"]
+    value = numbers["pass_hat_k"]["pass^1"]
+    worst, best = numbers["range"] or (value, value)
+    return {
+        **{"pass_1": value, "worst": worst, "best": best, "planned": numbers["simulations"]},
+        **{key: numbers[key] for key in ("verdicts", "passed", "tasks")},
+    }
+
+
+def in_comparison(source):
+    """Compared with a copy of itself, whose numbers are on the tasks that have a verdict."""
+    copy = source.with_name(f"copy{source.suffix}")
+    if source.is_dir():
+        shutil.copytree(source, copy)
+    else:
+        shutil.copy(source, copy)
+    found = compare([source, copy])
+    first, second = found.summaries.values()
+    assert first.overall == second.overall and not found.two.main.difference
+    mean, done = first.overall.mean_cost, first.overall
+    known = [row["cost"] for row in frames.simulations(source) if row["cost"] is not None]
+    paid = {} if found.dropped else {"cost": None if mean is None else mean * len(known)}
+    return {
+        **{"pass_1": done.estimate("pass^k", 1).value, "passed": done.passed},
+        **{"verdicts": done.done, **paid},
+    }
+
+
+PLACES = [
+    *(in_frame_of_runs, in_frame_of_simulations, in_report, in_viewer, in_list, in_trackers),
+    *(in_score, in_certificate, in_comparison),
+]
+
+
+def places_of(source):
+    """A list of runs has no files, and only tau2 scores and certifies."""
+    benchmark = show(source, explain=False).folder.config.values["benchmark"]
+    left_out = [] if source.is_dir() else [in_list]
+    left_out += [] if benchmark == "tau2" else [in_score, in_certificate]
+    return [place for place in PLACES if place not in left_out]
+
+
+def test_every_place_shows_the_same_numbers(source):
+    shown = in_show(source)
+    for place in places_of(source):
+        found = place(source)
+        assert {place.__name__: found} == {
+            place.__name__: pytest.approx({key: shown[key] for key in found})
+        }
+
+
+def test_every_text_shows_the_same_number_and_interval(source):
+    shown = in_show(source)
+    value, ends = percent(shown["pass_1"]), (shown["low"], shown["high"])
+    in_terminal, in_plot = between(*ends), "({} to {})".format(*map(percent, ends))
+    drawn = plots(source, source.with_name("plots"), explain=False)[0].read_text()
+
+    assert f"{value} {in_plot}" in drawn
+    assert f"{value} {in_terminal}" in maseval("show", source, "--no-explain").stdout
+    if source.is_dir():
+        assert f"{value} {in_terminal}" in maseval("runs", source.parent).stdout
+    if in_score in places_of(source):
+        assert f"{value} {in_terminal}" in maseval("tau2", "score", source).stdout
+
+
+def test_what_a_results_file_lacks_is_missing_everywhere_and_no_error(exported, tmp_path):
+    file = copy_of(exported, tmp_path / "files" / "theirs", 3)
+    words = "3 of 12 simulations have a verdict (9 missing): pass^1 is "
+    client = viewer(file.parent, reader=BenchmarkReader())
+    wait_until(lambda: client.get("/api/runs").json()["runs"][0]["planned"])
+    (row,) = client.get("/api/runs").json()["runs"]
+    shown = " ".join(maseval("show", file).stdout.split())
+    page = index_of(report(file, tmp_path / "page.html", explain=False))
+    (frame,) = frames.runs(file)
+
+    assert words in shown and "setup_failed" not in shown
+    assert any(words in note for note in page["results"]["notes"])
+    assert tau2.score([file])[0].shortfall.startswith(words)
+    assert words in compare([exported, file]).incomplete[0]
+    assert (row["state"], row["done"], row["failed"], row["planned"]) == ("incomplete", 3, 0, 12)
+    assert (frame["simulations"], frame["errors"], frame["planned"]) == (3, 0, 12)
+    with pytest.raises(UnknownSimulationError, match="has no"):
+        show(file, show(exported).lines[5].task_id)
+
+
+def test_a_simulation_of_a_file_that_was_not_judged_did_not_fail_at_setup(exported, tmp_path):
+    file = copy_of(exported, tmp_path / "theirs")
+    content = json.loads(file.read_text())
+    del content["simulations"][0]["reward_info"]
+    file.write_text(json.dumps(content))
+    first = show(file, explain=False, as_recorded=True).lines[0]
+
+    assert (first.status, first.error) == ("evaluation_failed", "no recorded verdict")

@@ -76,7 +76,7 @@ def test_the_range_covers_whatever_has_no_verdict():
     assert summary.overall.pass_hat[1].value == 0.5
     assert summary.overall.pass_hat[1].bounds == pytest.approx((1 / 6, 5 / 6))
     assert summary.overall.missing == {
-        **{"quota_exhausted": 1, "unjudged": 1, "evaluation_failed": 1, "not run": 1}
+        **{"quota_exhausted": 1, "unjudged": 1, "evaluation_failed": 1, "missing": 1}
     }
 
 
@@ -84,7 +84,7 @@ def test_an_incomplete_run_says_between_which_numbers_it_may_end():
     summary = run_summary([line("1", 0), line("1", 1, "fail")], planned("1", "2"))
     complete = run_summary([line("1", 0), line("1", 1)], planned("1"))
 
-    assert "2 of 4 simulations have a verdict (2 not run)" in summary.method
+    assert "2 of 4 simulations have a verdict (2 missing)" in summary.method
     assert "25.0% if all others fail, 75.0% if all pass" in summary.method
     assert "simulations have a verdict" not in complete.method
 

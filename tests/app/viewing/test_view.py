@@ -56,7 +56,7 @@ def test_a_run_has_the_numbers_facts_and_notes_of_its_report(ask, played):
 
     same = ("facts", "results", "plots", "tasks", "simulations")
     assert {key: index[key] for key in same} == {key: expected[key] for key in same}
-    assert index["live"]["state"] == "finished"
+    assert index["live"]["state"] == "complete"
 
 
 def test_failures_are_explained_when_they_are_opened_and_labelled_from_then_on(ask):
@@ -88,7 +88,7 @@ def test_a_results_file_is_listed_judged_in_the_background_and_shown_like_a_run(
         "run/packet", run="files/theirs.json", domain=packet_of["domain"], task=packet_of["id"]
     )
 
-    assert (file["kind"], file["state"], file["domains"]) == ("results", "finished", ["library"])
+    assert (file["kind"], file["state"], file["domains"]) == ("results", "complete", ["library"])
     assert (file["pass_1"], file["planned"]) == (run["pass_1"], run["planned"])
     assert len(packet["trials"]) == 2
 

@@ -109,7 +109,7 @@ def test_the_map_has_a_cell_for_each_trial_told_apart_by_shape():
     assert sum(cell.tag == f"{SVG}circle" for cell in cells) == 1
     assert columns[0].find(f"{SVG}title").text == "shop 0: ✓✓✓✓"
     described = root.find(f"{SVG}desc").text
-    assert "shop: 4 tasks, 1 always pass, 1 sometimes, 1 never, 1 not run" in described
+    assert "shop: 4 tasks, 1 always pass, 1 sometimes, 1 never, 1 missing" in described
 
 
 def test_cost_and_score_places_the_dearer_run_further_right_and_names_those_without_costs():

@@ -37,9 +37,8 @@ from maseval.core.outcome import Outcome
 from maseval.core.scoring_options import ScoringOptions
 from maseval.data.store import AnyPath
 from maseval.stats.estimation import Estimate
-from maseval.stats.summary import GroupSummary, summarise
+from maseval.stats.summary import MISSING, GroupSummary, summarise
 
-NOT_RECORDED = "not in the record"
 NO_RECORDED_VERDICT = "no recorded verdict"
 
 
@@ -262,7 +261,7 @@ class RescoredRecord:
     def _reason(self, slot: PlannedTrial) -> str:
         several = self.by_slot.get(slot, ())
         without = (each.no_verdict for each in several if self.verdict_alone(each) is None)
-        return next(without, NOT_RECORDED) or NO_RECORDED_VERDICT
+        return next(without, MISSING) or NO_RECORDED_VERDICT
 
     @cached_property
     def summary(self) -> GroupSummary | None:

@@ -331,7 +331,7 @@ def test_a_judge_that_is_locked_out_stops_the_run_at_once(court, tmp_path):
 
     assert "every other task would have failed in the same way" in run.stopped
     assert (run.ran, run.resumable) == (1, 3)
-    assert run.summary.overall.missing == {"evaluation_failed": 1, "not run": 2}
+    assert run.summary.overall.missing == {"evaluation_failed": 1, "missing": 2}
 
 
 def test_a_judge_that_is_down_costs_no_verdict_that_it_cannot_change(court, tmp_path):

@@ -24,7 +24,7 @@ from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.benchmark.tau2.results.reports import JUDGED_BY
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.report import NO_VERDICT_STATUSES, Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import Scratch
 from maseval.report.simulations import report_of_simulation
@@ -108,10 +108,7 @@ class ResultsFileRun:
         return self._trials[0]
 
     def _report(self, slot: PlannedTrial) -> Report:
-        """Return the report on a planned simulation; on one that is missing, it says so."""
         recount, trials = self._trials
-        if slot not in trials:
-            return _missing_report(slot)
         # Of several in one place, the one whose verdict is that of the trial decides.
         several, verdict = trials[slot], recount.passes[slot]
         alike = (each for each in several if recount.verdict_alone(each.judged) is verdict)
@@ -124,7 +121,7 @@ class ResultsFileRun:
         task = stored.task or recount.known_tasks(chosen.domain).raw(slot.task_id)
         embedded = recount.record.tasks.get(chosen.judged.named)
         report = report_of_simulation(simulation, domain=slot.domain, task=task or embedded)
-        report |= _status(recount, slot, chosen.judged)
+        report |= _status(recount, slot, chosen.judged, str(report["status"]))
         report["config"] = self._configuration(chosen)
         report["recorded_reward"] = stored.recorded_reward
         if stored.task is not None:
@@ -151,24 +148,21 @@ class ResultsFileRun:
         """Every simulation that should be there."""
         return [Simulation(*slot) for slot in dict.fromkeys(self._recount.slots)]
 
-    @property
-    def recorded(self) -> list[Simulation]:
-        """The same: a missing simulation has a report that says so."""
-        return self.planned
+    @cached_property
+    def recorded(self) -> dict[Simulation, None]:
+        """Every simulation that is there, in the order of the plan."""
+        _, trials = self._trials
+        return dict.fromkeys(one for one in self.planned if PlannedTrial(*one) in trials)
 
     def reports(self) -> Iterator[Report]:
         """Yield one report for each simulation, one in memory at a time."""
-        return (self._report(PlannedTrial(*one)) for one in self.planned)
+        return (self._report(PlannedTrial(*one)) for one in self.recorded)
 
     def report(self, simulation: Simulation) -> Report:
         """Return the report on one simulation."""
-        if simulation not in self._planned_set:
+        if simulation not in self.recorded:
             raise UnknownSimulationError(f"{self.path} has no {simulation}")
         return self._report(PlannedTrial(*simulation))
-
-    @cached_property
-    def _planned_set(self) -> frozenset[Simulation]:
-        return frozenset(self.planned)
 
     @cached_property
     def notes(self) -> list[str]:
@@ -186,15 +180,23 @@ class ResultsFileRun:
 
 
 def _status(
-    recount: RescoredRecord, slot: PlannedTrial, judged: RescoredSimulation
+    recount: RescoredRecord, slot: PlannedTrial, judged: RescoredSimulation, ended: str
 ) -> dict[str, object]:
-    """Return the status of a simulation where the recount decides and not its end alone."""
+    """Return the status of a simulation where the recount decides and not its end alone.
+
+    ``ended`` is the status by its end: it stays if that is why there is no verdict.
+    """
     done: dict[str, object] = {"status": TaskExecutionStatus.SUCCESS.value}
     match recount.passes[slot]:
         case True:
             return {**done, "error": None}
         case None if not judged.open:
-            return _without_verdict("no verdict", judged.no_verdict or NO_RECORDED_VERDICT)
+            if ended in NO_VERDICT_STATUSES:
+                return {"eval": []}
+            words = judged.no_verdict or NO_RECORDED_VERDICT
+            error = {"error_type": "no verdict", "error_message": words}
+            status = TaskExecutionStatus.EVALUATION_FAILED.value
+            return {"status": status, "error": error, "eval": []}
         case None:
             return {}
     original = recount.copy_of(judged)
@@ -202,15 +204,3 @@ def _status(
         words = f"a copy of {original.identity.where}, which counts as a failure"
         return {**done, "error": None, "eval": [{"passed": False, "note": words}]}
     return {**done, "eval": [{"passed": False}]} if judged.reward is None else done
-
-
-def _without_verdict(kind: str, words: str) -> dict[str, object]:
-    error = {"error_type": kind, "error_message": words}
-    return {"status": TaskExecutionStatus.SETUP_FAILED.value, "error": error, "eval": []}
-
-
-def _missing_report(slot: PlannedTrial) -> Report:
-    ids: dict[str, Any] = {"task_id": slot.task_id, "trial": slot.trial}
-    bare = report_of_simulation(ids, domain=slot.domain)
-    missing = _without_verdict("missing", "this simulation is not in the file")
-    return cast("Report", {**bare, **missing, "started_at": ""})

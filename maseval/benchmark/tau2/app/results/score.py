@@ -361,11 +361,7 @@ def conventions_of_lines(
     """Count a run of 1.0.x, or its results file; none for 0.2.0, which knows no such errors."""
     release = (RecordedSetup.of(config).release or "").partition("+")[0]
     is_run = release in RELEASES and RELEASES[release].rules.metrics.detailed
-    every = [
-        (one.domain, one.task_id, one.ended, one.outcome == "pass")
-        for one in lines
-        if is_run or one.ended is not None  # of a file, that one is missing
-    ]
+    every = [(one.domain, one.task_id, one.ended, one.outcome == "pass") for one in lines]
     return _count_conventions(every, is_detailed=is_run)
 
 
