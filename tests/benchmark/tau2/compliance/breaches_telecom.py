@@ -323,6 +323,8 @@ def other_price(steps: list[Step], task: Task, rng: random.Random) -> list[Step]
         f"To refuel 2 GB costs $2.00 per GB, a total of ${2 * unit + 1.25:.2f}. Add it?",
         "I can add 2 GB of data for a small fee. Shall I?",
         "Shall I refuel 2 GB?",
+        "I can refuel 2 GB for $2.00. Shall I?",
+        "I can refuel 2 GB for three dollars. Shall I?",
     ]
     return _reworded(steps, OFFER, rng.choice(offers))
 
@@ -380,6 +382,9 @@ def lookup_later(steps: list[Step], task: Task, rng: random.Random) -> list[Step
 
 
 def data_refused(steps: list[Step], task: Task, rng: random.Random) -> list[Step] | None:
+    """A no, something else, or no answer at all."""
+    if rng.random() < 0.2 and _where(steps, "refuel_data") is not None:
+        return _unsaid(steps, "Yes, please add 2 GB.")
     reply = rng.choice(
         [
             "No, I don't want that.",
@@ -387,6 +392,7 @@ def data_refused(steps: list[Step], task: Task, rng: random.Random) -> list[Step
             "I do not want to add data now.",
             "Hold off, please don't refuel it.",
             "I'd rather not add data.",
+            "I don't want to refuel. I'd like to change my plan.",
         ]
     )
     return _reworded(steps, "Yes, please add 2 GB.", reply)
@@ -480,12 +486,13 @@ def hasty_transfer(steps: list[Step], task: Task, rng: random.Random) -> list[St
     if not _is_solvable(task):
         return None
     summary = {"summary": rng.choice(["no idea", "the user is angry"])}
-    return [
-        *steps[: rng.choice([1, 2, 3])],
-        Do("transfer_to_human_agents", summary),
-        Say("assistant", TRANSFER),
-        Say("user", "###TRANSFER###"),
-    ]
+    end = [Do("transfer_to_human_agents", summary), Say("assistant", TRANSFER)]
+    if rng.random() < 0.3:  # all is done, and the user has nothing to complain about
+        thanks = Say(
+            "user", rng.choice(["Yes, it works. Thank you.", "All is well now.", "Great!"])
+        )
+        return [*steps[:-1], thanks, *end, Say("user", "###TRANSFER###")]
+    return [*steps[: rng.choice([1, 2, 3])], *end, Say("user", "###TRANSFER###")]
 
 
 def write_after_transfer(steps: list[Step], task: Task, rng: random.Random) -> list[Step]:

@@ -1,4 +1,4 @@
-"""Where the values of a call come from: read in a record, said by the customer, agreed to."""
+"""Rules about the origin of a call's values: read in a record, said by the user, agreed to."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ LINE_WRITES = frozenset(
 WRITES = LINE_WRITES | {"send_payment_request"}
 _ARGUMENTS = {"phone_number": "phone number", "full_name": "name", "dob": "date of birth"}
 _MOST_NAMED = 5.0
-_NUMBER = re.compile(r"\+?\d[\d\s().-]{5,}\d")
+_NUMBER = re.compile(r"(?<!\d)\(?\d{3}\)?[\s.-]{0,2}\d{3}[\s.-]?\d{4}(?!\d)")
 _NUMERALS = {"one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "a": 1.0, "half": 0.5}
 _GB = re.compile(
     r"(?<![\w.$])(\d+(?:\.\d+)?|one|two|three|four|five|half|a)[ -]*"
@@ -44,7 +44,14 @@ _ALL_OF_IT = re.compile(
 _DATA = re.compile(
     r"\brefuel|\btop[ -]?up|\bmore data|\badd\w* (?:\S+ )*?(?:data|gb|gigs?)\b", re.I
 )
-_PRICE = re.compile(r"(?:\$|usd ?)(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?) ?(?:dollars|usd)\b", re.I)
+_PRICE = re.compile(
+    r"(?:\$|usd ?)(\d+(?:\.\d+)?)|"
+    r"\b(\d+(?:\.\d+)?|one|two|three|four|five) ?(?:dollars?|bucks|usd)\b",
+    re.I,
+)
+_EACH = re.compile(r"^\W{0,3}(?:/|per|a|each|for (?:each|every|one|1))? ?(?:gb|gig)", re.I)
+_EACH_GB = re.compile(r"(?:/|\bper|\beach|\bevery|\ba) ?(?:gb|gig)|\brate\b", re.I)
+_IF_NEEDED = re.compile(r"\bwilling\b|\bif (?:it is |it's )?(?:necessary|needed|required)", re.I)
 _PER_MONTH = re.compile(r"^\W{0,3}(?:/ ?|per |a |each )?month", re.I)
 _OF_DATA = re.compile(
     r"refuel|top[ -]?up|gb\b|gig|\bdata\b|cost|charge|total|price|rate\b|fee\b", re.I
@@ -73,8 +80,11 @@ _REQUESTED = re.compile(r"\bpay|\bbill\b", re.I)
 
 def gigabytes(text: str) -> list[float]:
     """Return the amounts of data that a text names, without repetition."""
-    found = (_NUMERALS.get(each.lower()) or float(each) for each in _GB.findall(text))
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(_number(each) for each in _GB.findall(text)))
+
+
+def _number(word: str) -> float:
+    return _NUMERALS.get(word.lower()) or float(word)
 
 
 def text_from_user(moment: Moment) -> str:
@@ -87,10 +97,15 @@ def asks_for_data_first(moment: Moment) -> bool:
     if moment.ticket is not None:
         return False
     at = moment.message_index
-    asked = next((each for each in moment.talk.user_before(at) if _DATA.search(each.text)), None)
+    said = moment.talk.user_before(at)
+    asked = next((each for each in said if any(map(_asks_for_data, sentences(each.text)))), None)
     if asked is None:
         return False
     return not any(_DATA.search(each.text) for each in moment.talk.agent_before(asked[0]))
+
+
+def _asks_for_data(sentence: str) -> bool:
+    return bool(_DATA.search(sentence)) and not _IF_NEEDED.search(sentence)
 
 
 def says_travelling(moment: Moment) -> bool:
@@ -121,17 +136,17 @@ def _finds_a_customer(made: CallMade) -> bool:
 def check_lookup(moment: Moment) -> Iterator[Answer]:
     """A customer is looked up by what the user gave: a number, an id, or name and birth date."""
     known = moment.talk.known_before(moment.message_index) + (moment.ticket or "")
-    made_up = _unknown(moment.arguments, known)
+    made_up = _find_unknown(moment.arguments, known)
     earlier = moment.talk.calls_before(moment.message_index)
     tried = [each.call["arguments"] for each in earlier if each.call["name"] in LOOKUPS]
-    if any(_unknown(each, known) for each in tried):
+    if any(_find_unknown(each, known) for each in tried):
         return  # one guess of many: the first tells it
     if made_up:
         values = " and ".join(f"{_ARGUMENTS.get(name, name)} {made_up[name]}" for name in made_up)
         yield Broken(f"nobody gave the {values}", made_up)
 
 
-def _unknown(arguments: Mapping[str, Any], known: str) -> dict[str, str]:
+def _find_unknown(arguments: Mapping[str, Any], known: str) -> dict[str, str]:
     """Return the arguments of a look-up that stand in nothing that was read or said."""
     return {
         name: value
@@ -143,7 +158,7 @@ def _unknown(arguments: Mapping[str, Any], known: str) -> dict[str, str]:
 def _is_known(name: str, value: str, known: str) -> bool:
     lower = known.lower()
     if name == "phone_number":
-        return _digits(value) in _phone_numbers(known)
+        return value in known or _digits(value) in _phone_numbers(known)
     if name == "full_name":
         return all(part in lower for part in value.lower().split())
     if name == "dob":
@@ -309,37 +324,38 @@ def check_price(moment: Moment) -> Iterator[Answer]:
     if plan is None or amount is None or not replies:
         return
     unit = plan.data_refueling_price_per_gb
-    right = (unit, unit * amount)
     told = [
         prices
         for each in moment.talk.agent_before(replies[-1].message_index)
-        if (prices := list(_data_prices(each.text, unit)))
+        if (prices := list(_data_prices(each.text, unit, amount)))
     ]
     if not told:
         text = f"no price was told before {amount:g} GB were added"
         yield Broken(text, {"booked": unit * amount})
         return
-    wrong = [price for price, offers in told[-1] if not _is_one_of(price, (*right, *offers))]
+    wrong = [price for price, is_right in told[-1] if not is_right]
     if wrong:
         text = f"the price told was ${wrong[0]:.2f}, and ${unit * amount:.2f} are charged"
         yield Broken(text, {"said": wrong[0], "booked": unit * amount, "per_gb": unit})
 
 
-def _data_prices(text: str, unit: float) -> Iterator[tuple[float, list[float]]]:
-    """Yield the prices of data that a text names, each with those of the amounts named beside."""
+def _data_prices(text: str, unit: float, amount: float) -> Iterator[tuple[float, bool]]:
+    """Yield the prices of data that a text names, and whether each is right."""
     for sentence in sentences(text):
         if not _OF_DATA.search(sentence) or (
             _OF_A_BILL.search(sentence) and not _DATA.search(sentence)
         ):
             continue
-        offers = [unit * each for each in gigabytes(sentence)]
+        offers = gigabytes(sentence)
+        totals = [unit * each for each in (*offers, amount)]
+        each_gb = [unit] if _EACH_GB.search(sentence) or not offers else []
         for found in _PRICE.finditer(sentence):
-            if not _PER_MONTH.search(sentence[found.end() : found.end() + 12]):
-                yield float(found[1] or found[2]), offers
-
-
-def _is_one_of(price: float, prices: tuple[float, ...]) -> bool:
-    return any(abs(price - each) < 0.005 for each in prices)
+            after = sentence[found.end() : found.end() + 12]
+            if _PER_MONTH.search(after):
+                continue
+            price = _number(found[1] or found[2])
+            right = [unit] if _EACH.search(after) else [*each_gb, *totals]
+            yield price, any(abs(price - each) < 0.005 for each in right)
 
 
 @talk_rule(

@@ -1,4 +1,4 @@
-"""How the customer is dealt with: known first, asked before money is spent, told the truth."""
+"""Rules about the dealings with a user: known first, asked before a charge, told the truth."""
 
 import re
 from collections.abc import Iterator
@@ -30,14 +30,26 @@ _OF_DATA = re.compile(r"refuel|top[ -]?up|\bgb\b|\bgig|\bdata\b|\bit\b|\bthat\b"
 _CLAUSE = re.compile(r"[.!?;,\n\u2014]+|\bbut\b|\bthough\b", re.I)
 _REFUSES = re.compile(r"n't\b|\b(?:not|never mind|hold off|without)\b|^\s*no\b", re.I)
 _WISHES = re.compile(
-    r"\b(?:yes|yeah|yep|sure|ok(?:ay)?|please|go ahead|proceed|i'd like|i would like|let's|add|"
-    r"willing|happy|fine|refuel|go with|i'll (?:take|go|do)|i want|sounds good|do (?:it|that)|"
-    r"confirm)\b",
+    r"\b(?:yes|yeah|yep|sure|ok(?:ay)?|fine|please do|go ahead|go with|proceed|add|refuel|top up|"
+    r"willing|happy to|i'll take|do (?:it|that|so)|sounds good|confirm|agree|max(?:imum)?|"
+    r"gb|gigs?|gigabytes?)\b|\dgb\b",
     re.I,
 )
+_OTHER_WISH = re.compile(r"\bplans?\b|\bprices?\b|\bcosts?\b|how much|\bcharged?\b", re.I)
 _A_PLACE = re.compile(
     r"\b(?:[Ii]'m|[Ii] am|[Ww]e're|[Ww]e are|now|currently|here|staying|flew|going|arrived) "
     r"(?:\w+ ){0,2}(?:in|to) (?:the )?(?!United|US|America|Airplane)[A-Z][a-z]{2,}"
+)
+_SUSPENDS = re.compile(r"suspend|pause|stolen|\blost\b|deactivat", re.I)
+_ENDS_ROAMING = re.compile(
+    r"\b(?:disabl|turn\w* off|switch\w* off|deactivat|stop|cancel|remov|without)[^.?!]{0,30}roam|"
+    r"\b(?:want|like|need|please)[^.?!]{0,30}roaming[^.?!]{0,15}\b(?:off|disabled|removed)",
+    re.I,
+)
+_COMPLAINS = re.compile(
+    r"n't\b|\b(?:not|no|still|slow|issue|problem|error|fail\w*|unable|cannot|frustrat\w*|help|"
+    r"what (?:else|should|now|next))\b",
+    re.I,
 )
 _RESTART = re.compile(
     r"re-?boot|re-?start|power[ -]cycl|turn(?:ing)? (?:\w+ )*off and|power (?:\w+ )*(?:off|down)",
@@ -135,9 +147,10 @@ def check_wish_for_data(moment: Moment) -> Iterator[Answer]:
         if re.search(r"refuel|\bgb\b|more data|top[ -]?up", each.text, re.I)
     ]
     after = [each for each in replies if offers and each[0] > offers[0][0]]
-    spoken = after or [each for each in replies if gigabytes(each.text)]
+    spoken = after if offers else [each for each in replies if gigabytes(each.text)]
     if not spoken:
-        yield Broken("the user was not asked before data was added")
+        why = "did not answer the offer" if offers else "was not asked"
+        yield Broken(f"the user {why} before data was added")
         return
     last = spoken[-1]
     wishes, refuses = _attitude(last.text)
@@ -155,7 +168,12 @@ def _attitude(text: str) -> tuple[bool, bool]:
         for each in clauses
         if "plan" not in each.lower()
     )
-    wishes = any(_WISHES.search(each) and not _REFUSES.search(each) for each in clauses)
+    wishes = any(
+        _WISHES.search(each)
+        and not _REFUSES.search(each)
+        and (not _OTHER_WISH.search(each) or gigabytes(each) or agrees(each))
+        for each in clauses
+    )
     return wishes, refuses
 
 
@@ -188,13 +206,11 @@ def check_journey(moment: Moment) -> Iterator[Answer]:
 )
 def check_request(moment: Moment) -> Iterator[Answer]:
     """A line is suspended, or its roaming ended, only at the user's wish."""
-    words = (
-        r"suspend|pause|stolen|lost|deactivat" if moment.call["name"] == "suspend_line" else "roam"
-    )
+    words = _SUSPENDS if moment.call["name"] == "suspend_line" else _ENDS_ROAMING
     question, reply = moment.talk.question_and_reply(moment.message_index)
-    if re.search(words, text_from_user(moment), re.I):
+    if words.search(text_from_user(moment)):
         return
-    if question and reply and re.search(words, question.text, re.I) and agrees(reply.text):
+    if question and reply and words.search(question.text) and agrees(reply.text):
         return
     line = moment.arguments.get("line_id")
     yield Broken(f"nobody asked for {moment.call['name']}", {"line": line})
@@ -310,17 +326,19 @@ def check_transfer(moment: Moment) -> Iterator[Answer]:
         return
     left = list_remedies(db, line, _concern(moment))
     if moment.ticket is not None:
-        if left:
-            names = [each.name for each in left]
-            yield Broken(f"not tried: {'; '.join(names)}", {"left": names})
-        return
-    if not left:
+        left_undone = "; ".join(each.name for each in left) or "nothing, for all works"
+        yield Broken(f"still to be tried: {left_undone}", {"left": [each.name for each in left]})
         return
     if not moment.talk.is_english:
         yield CannotTell("what the user was asked to try cannot be read")
         return
     if _asks_for_a_human(moment):
         yield CannotTell("the user asked for a human agent")
+        return
+    if not left:
+        last = moment.talk.user_before(moment.message_index)[-1:]
+        if not last or not _COMPLAINS.search(last[0].text):
+            yield Broken("all that the user complained about works")
         return
     said = "\n".join(each.text for each in moment.talk.agent_before(moment.message_index))
     untried = [each.name for each in left if not each.words.search(said)]
