@@ -241,6 +241,13 @@ class MessageHistory(Sequence[Message]):
             message["content"] = content
         self._add(message, timestamp, metadata)
 
+    def add_response(self, response: ChatResponse) -> None:
+        """Append a model's response, with what it thought."""
+        message = response.to_message()
+        if not response.tool_calls:
+            message.setdefault("content", "")
+        self._add(message, None, None)
+
     def add_tool_response(
         self,
         tool_call_id: str,

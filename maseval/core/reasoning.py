@@ -44,9 +44,14 @@ class ReasoningMemory:
         self._by_call: dict[str, Reasoning] = {}
 
     def note(self, response: ChatResponse) -> None:
-        """Remember the thoughts that led to tool calls."""
-        if response.reasoning and response.tool_calls:
-            self._by_call[response.tool_calls[0]["id"]] = response.reasoning
+        """Remember the thoughts that led to tool calls; some servers use an id again."""
+        if not response.tool_calls:
+            return
+        call = response.tool_calls[0]["id"]
+        if response.reasoning:
+            self._by_call[call] = response.reasoning
+        else:
+            self._by_call.pop(call, None)
 
     def select(
         self,

@@ -199,3 +199,15 @@ def test_usage_adds_up_its_total_and_leaves_out_what_is_zero_or_unknown():
         "reasoning_tokens": 2,
     }
     assert chat_usage(3, 4, 9)["total_tokens"] == 9
+
+
+def test_a_response_is_kept_with_what_its_model_thought():
+    history = MessageHistory()
+
+    history.add_response(ChatResponse(None, reasoning={"text": "hm"}))
+    history.add_response(ChatResponse(None, [tool_call("look")]))
+
+    silent, calling = history
+    assert silent.pop("timestamp") and calling.pop("timestamp")
+    assert silent == {"role": "assistant", "content": "", "reasoning": {"text": "hm"}}
+    assert calling == {"role": "assistant", "tool_calls": [tool_call("look")]}

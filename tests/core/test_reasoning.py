@@ -120,3 +120,15 @@ def test_thoughts_that_cannot_be_read_are_left_out(nonsense):
     model = ScriptedModelAdapter([ChatResponse("ok", reasoning=nonsense)])
 
     assert model.chat([USER]).reasoning is None
+
+
+def test_an_id_that_a_server_uses_again_does_not_bring_old_thoughts_back():
+    plain = ChatResponse(None, [tool_call("look", id="one")])
+    model = resolve_model("scripted/x", replies=[*replies()[:1], plain, "ok"])
+    model.reasoning_policy = "keep"
+    model.chat([USER])
+
+    call = model.chat([USER]).tool_calls
+    model.chat([USER, {"role": "assistant", "tool_calls": call}, result("one")])
+
+    assert sent_thoughts(model.requests[2]) == []

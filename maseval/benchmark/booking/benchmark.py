@@ -98,12 +98,11 @@ class BookingAgent(AgentAdapter):
         offered = [tool_definition(tool, name=name) for name, tool in self.tools.items()]
         self.messages.add_message("user", query)
         while (response := self.agent.chat(self.messages, tools=offered)).tool_calls:
-            self.messages.add_tool_call(response.tool_calls)
+            self.messages.add_response(response)
             for call in response.tool_calls:
                 self.messages.add_tool_response(call["id"], self._result(**call["function"]))
-        answer = response.content or ""
-        self.messages.add_message("assistant", answer)
-        return answer
+        self.messages.add_response(response)
+        return response.content or ""
 
     def _result(self, name: str, arguments: str) -> str:
         try:

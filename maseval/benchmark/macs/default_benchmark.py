@@ -81,7 +81,6 @@ class MACSAgent(AgentAdapter):
             text = self._find_answer()
         finally:
             self._is_working = False
-        self.messages.add_message("assistant", text)
         self._log.message(self.name, asked_by, text)
         return text
 
@@ -92,9 +91,9 @@ class MACSAgent(AgentAdapter):
             response = self.agent.chat(
                 [system, *self.messages.to_openai_format()], tools=definitions or None
             )
+            self.messages.add_response(response)
             if not response.tool_calls:
                 return response.content or ""
-            self.messages.add_tool_call(response.tool_calls, response.content)
             for call in response.tool_calls:
                 self.messages.add_tool_response(call["id"], self._result_of(call))
         raise AgentError(

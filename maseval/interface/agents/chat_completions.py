@@ -74,12 +74,11 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
                     f"{self.max_tool_calls}",
                     component=self.name,
                 )
-            self.messages.add_tool_call(response.tool_calls, response.content)
+            self.messages.add_response(response)
             for call in response.tool_calls:
                 self._make(call)
-        answer = response.content or ""
-        self.messages.add_message("assistant", answer)
-        return answer
+        self.messages.add_response(response)
+        return response.content or ""
 
     def load_messages(self, messages: MessageHistory) -> None:
         """Continue a conversation; the instructions stay."""

@@ -4,8 +4,10 @@ import json
 import re
 import signal
 import threading
+from typing import Annotated, Literal
 
 import pytest
+from pydantic import BaseModel, Field
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import resolve_model
@@ -161,3 +163,20 @@ def test_a_damaged_file_is_named(tmp_path):
 def test_what_only_a_server_has_is_refused():
     with pytest.raises(ConfigurationError, match="runs in this process"):
         resolve_model("llamacpp/any", base_url="http://localhost")
+
+
+class Table(BaseModel):
+    """What even a small model writes, as a grammar leaves it no other way."""
+
+    guests: Annotated[int, Field(ge=1, le=9)]
+    room: Literal["garden", "hall"]
+
+
+@pytest.mark.slow
+def test_even_a_small_model_gives_a_structured_answer(model):
+    answer = model.chat(
+        [{"role": "user", "content": "A table for four in the garden."}], response_model=Table
+    )
+
+    assert isinstance(answer.parsed, Table)
+    assert [entry["is_valid"] for entry in model.logs] == [True]
