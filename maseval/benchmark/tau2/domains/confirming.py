@@ -20,6 +20,7 @@ from maseval.benchmark.tau2.formats.message import spoken_text, tool_calls_of
 from maseval.benchmark.tau2.words import mentions, record, spellings
 
 TRANSFER_TOOL = "transfer_to_human_agents"
+_JOINS = ("_", "-", ".")
 TRANSFER_TEXT = "YOU ARE BEING TRANSFERRED TO A HUMAN AGENT. PLEASE HOLD ON."
 
 
@@ -64,12 +65,13 @@ def _objection(consent: Consent, moment: Moment) -> Answer:
 class Detail(NamedTuple):
     """A part of an action that the user must hear of before the yes.
 
-    ``spellings`` are the texts that name it, ``paraphrase`` recognises words that may stand for it.
+    ``spellings`` are the texts and patterns that name it, ``paraphrase`` recognises words that may
+    stand for it. Patterns are asked about texts in lower case.
     """
 
     name: str
     value: object
-    spellings: Collection[str]
+    spellings: Collection[str | re.Pattern[str]]
     paraphrase: re.Pattern[str] | None = None
 
 
@@ -112,10 +114,18 @@ def words_before(moment: Moment, reply: int) -> str:
     return "\n".join(each.text for each in said).lower()
 
 
-def names(text: str, spelling: str) -> bool:
-    """Tell whether a text in lower case has a spelling as a word of its own."""
+def names(text: str, spelling: str | re.Pattern[str]) -> bool:
+    """Tell whether a text in lower case has a spelling as a word of its own, or fits a pattern."""
+    if isinstance(spelling, re.Pattern):
+        return spelling.search(text) is not None
     lower = spelling.lower()
-    return lower in text and mentions(text, lower)
+    at = text.find(lower)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(lower) : at + len(lower) + 1]
+        if not (before.isalnum() or after.isalnum() or before in _JOINS or after in ("_", "-")):
+            return True
+        at = text.find(lower, at + 1)
+    return False
 
 
 def spell_amount(amount: float) -> list[str]:

@@ -55,7 +55,7 @@ _YES = re.compile(
     r"\b(?:yes|yeah|yea|yep|yup|oui|s\u00ed|(?<!make )sure|ok|okay|alright|all right|absolutely"
     r"|definitely|certainly|of course|by all means|perfect|exactly|indeed|affirmative|agreed"
     r"|approved|confirmed|correct(?! (?:the|my|it|this|that)\b)|accurate|go ahead|go for it"
-    r"|do (?:it|so|that)|please do|proceed(?:ing)?"
+    r"|do (?:it|so|that)|please do(?! not|n't)|proceed(?:ing)?"
     r"|i(?:'d| would)? (?:also )?(?:like to )?(?:confirm|accept|approve|authori[sz]e|agree|consent)"
     r"|(?:that|it|this|which)(?:'s| is| all is)? (?:right|fine|good|great|okay|it\b|what i want)"
     r"|(?:that|this|it|which|everything|all|these|those|option)(?: all| really| both)? works?"
@@ -78,6 +78,7 @@ _TAKES_BACK = re.compile(
     r"(?:^|[.!?,;\u2014-]\s*)(?:but |and |oh,? |um,? |please |actually,? |hmm,? )*"
     r"(?:wait(?! for)\b|hold (?:on|off)\b|stop\b(?! ?over))"
     r"|(?:^|[.!?]\s+|actually,? )no\b(?=\s*(?:[,.!;]|$|thank|don't|wait|not\b|i ))"
+    r"|\bplease (?:don't|do not)\W*$"
     r"|\bnever ?mind\b|\bforget (?:it|about it)\b|\bnot yet\b|\bchanged my mind\b"
     r"|\bon second thought|\blet me think\b|\bneed (?:some )?(?:time )?to think\b"
     rf"|\b(?:don't|do not|not)(?: want)?(?: you)?(?: to)? {_ACT}"
@@ -87,7 +88,8 @@ _TAKES_BACK = re.compile(
     re.IGNORECASE,
 )
 _CONDITION = re.compile(
-    r"\b(?:only if|as long as|so long as|provided(?: that)?|on (?:the )?condition|assuming|unless"
+    r"\b(?:only if|as long as|so long as|provided (?:that|it|you|there|the)\b|assuming"
+    r"|unless|on (?:the )?condition"
     r"|(?<!even )(?<!m\u00eame )if (?:it|that|this|there|you|the|i|so)\b)",
     re.IGNORECASE,
 )
@@ -109,10 +111,8 @@ _ID = re.compile(r"#?[\w-]*\w")
 
 def read_reply(text: str, call: Tau2ToolCall) -> Meaning:
     """Say what a reply means for a call that was proposed; its last word on the matter counts."""
-    agreed = ordered = -1
+    agreed = -1
     for start, clause in _clauses(text):
-        if _orders(clause, call):
-            ordered = start
         for found in _YES.finditer(clause):
             if not _TURNED.search(clause[: found.start()]):
                 agreed = start + found.start()
@@ -121,10 +121,10 @@ def read_reply(text: str, call: Tau2ToolCall) -> Meaning:
     if back > agreed:
         if agreed >= 0 and _depends(text, back):
             return Meaning.CONDITION
-        return Meaning.UNCLEAR if ordered > back else Meaning.NO
+        return Meaning.UNCLEAR if _last_order(text, call) > back else Meaning.NO
     if agreed >= 0:
         return Meaning.CONDITION if _depends(text, agreed) else Meaning.YES
-    if ordered >= 0:
+    if _last_order(text, call) >= 0:
         return Meaning.REQUEST
     return Meaning.QUESTION if text.rstrip().endswith("?") else Meaning.UNCLEAR
 
@@ -141,6 +141,11 @@ def _depends(text: str, agreed: int) -> bool:
     """Tell whether the sentence with the yes goes on with a condition."""
     sentence = _END.split(text[agreed + 1 :], maxsplit=1)[0]
     return _CONDITION.search(sentence) is not None
+
+
+def _last_order(text: str, call: Tau2ToolCall) -> int:
+    """Return where the last order to do what a call does begins, or -1."""
+    return max((start for start, clause in _clauses(text) if _orders(clause, call)), default=-1)
 
 
 def _orders(clause: str, call: Tau2ToolCall) -> bool:
@@ -224,6 +229,14 @@ class Consent(NamedTuple):
             return self.asked or self.topic is Topic.THIS
         return self.meaning is Meaning.REQUEST and self.asked and self.topic is Topic.THIS
 
+    @property
+    def decides(self) -> bool:
+        """True if no older reply matters: a yes, a no, or no clear answer to a clear question."""
+        if self.given or (self.meaning is Meaning.NO and not closes(self.question.text)):
+            return True
+        open_answer = self.meaning in (Meaning.CONDITION, Meaning.QUESTION)
+        return open_answer and self.asked and self.topic is Topic.THIS
+
 
 def find_consent(moment: Moment) -> Consent | None:
     """Return the yes that covers a call, or else the last reply before it; None if nobody replied.
@@ -231,18 +244,25 @@ def find_consent(moment: Moment) -> Consent | None:
     An older yes holds as long as the user has not said no to the same call since, and the same
     call has not been carried out since.
     """
+    if "consent" not in moment.notes:
+        moment.notes["consent"] = _search(moment)
+    found: Consent | None = moment.notes["consent"]
+    return found
+
+
+def _search(moment: Moment) -> Consent | None:
     last: Consent | None = None
     for question, reply in _exchanges(moment.talk, moment.message_index):
         found = _consent(question, reply, moment)
         if last is None:
             last = found
-            if found.given or (found.meaning is Meaning.NO and not closes(question.text)):
+            if found.decides:
                 return found
         elif found.topic is not Topic.THIS:
             continue
         elif found.meaning is Meaning.NO:
             return last
-        elif found.given:
+        elif found.given and found.meaning is Meaning.YES:
             return last if _done_since(reply.message_index, moment) else found
     return last
 
@@ -253,7 +273,8 @@ def _consent(question: Said, reply: Said, moment: Moment) -> Consent:
     described = topic is Topic.THIS or any(
         topic_of(said.text, moment) is Topic.THIS for said in reversed(before)
     )
-    asked = any(
+    # The whole text first: it is cheaper than its sentences.
+    asked = asks(question.text) and any(
         asks(each) and _EXPECTS.search(each) and not _CHOICE.search(each)
         for each in sentences(question.text)
     )

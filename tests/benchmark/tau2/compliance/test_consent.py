@@ -54,7 +54,13 @@ def test_a_yes_in_many_words(text):
     "text",
     [
         *("No", "No, thank you.", "Wait, how much is that?", "Hold on.", "Not yet.", "Never mind."),
-        *("Please don't cancel it.", "I changed my mind.", "I'd rather not cancel it."),
+        *(
+            "No, please do not.",
+            "Please don't.",
+            "Please don't cancel it.",
+            "I changed my mind.",
+            "I'd rather not cancel it.",
+        ),
         *("Yes... actually, no.", "Yes. Wait, don't do that yet!", "I do not want to proceed."),
         "Before you proceed, tell me the refund.",
         "Let me think about it.",

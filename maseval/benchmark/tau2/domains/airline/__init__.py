@@ -10,6 +10,7 @@ from maseval.benchmark.tau2.domains.airline.preconditions import (
     PRECONDITIONS,
     SPOKEN_CONDITIONS,
 )
+from maseval.benchmark.tau2.domains.airline.rules import RULES
 from maseval.benchmark.tau2.domains.airline.tools import AirlineTools
 from maseval.benchmark.tau2.domains.domain import Domain
 
@@ -21,6 +22,7 @@ AIRLINE = Domain(
     preconditions=PRECONDITIONS,
     spoken_conditions=SPOKEN_CONDITIONS,
     permanence=PERMANENCE,
+    rules=RULES,
 )
 
 __all__ = ["AIRLINE", "AirlineDB", "AirlineTools"]

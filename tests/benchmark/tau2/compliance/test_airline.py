@@ -1,0 +1,159 @@
+"""The airline's rules: gold conversations keep them, and each is found broken where it is."""
+
+import itertools
+import random
+from collections import Counter
+
+import pytest
+
+from maseval.benchmark.tau2.compliance import check_case
+from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
+from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.domains.airline.rules import RULES
+from maseval.benchmark.tau2.domains.rules import Kind
+from maseval.benchmark.tau2.scoring.case import open_case
+from tests.benchmark.tau2.compliance.breaches_airline import (
+    MUTANTS,
+    SCENES,
+    gold_steps,
+    with_scene,
+)
+from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of, play, steps_of
+
+pytestmark = pytest.mark.data
+
+RELEASES = ("0.2.0", "1.0.1")
+FORM = {rule.id for rule in RULES if rule.kind is Kind.FORM}
+# The reference solutions that break a rule of state; all of these but the last were corrected.
+GOLD_BREAKS = {
+    ("0.2.0", "2", "airline.compensation.grounds"),
+    ("0.2.0", "7", "airline.cancel.eligible"),
+    ("0.2.0", "7", "airline.cancel.reason"),
+    ("0.2.0", "9", "airline.cancel.flown"),
+    ("0.2.0", "27", "airline.compensation.grounds"),
+    ("0.2.0", "29", "airline.flights.journey"),
+    ("0.2.0", "33", "airline.bags.paid"),
+    ("0.2.0", "37", "airline.cancel.flown"),
+    ("0.2.0", "38", "airline.compensation.grounds"),
+    ("0.2.0", "39", "airline.cancel.reason"),
+    ("0.2.0", "44", "airline.cancel.reason"),
+    ("1.0.1", "39", "airline.cancel.reason"),
+}
+# The same solutions send certificates before they have looked at the flights.
+GOLD_SKIPS_FACTS = {("0.2.0", task, "airline.compensation.facts") for task in ("2", "27", "38")}
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_gold_conversations_are_clean_but_for_what_the_gold_demands(version, tau2_data):
+    found, demanded = set(), set()
+    for task in load_raw_tasks("airline", None, version=version):
+        compliance = compliance_of("airline", task, gold_steps(task, version), version=version)
+        assert not compliance.faults
+        assert not compliance.doubts, (task["id"], compliance.doubts)
+        for breach in compliance.breaches:
+            (demanded if breach.demanded else found).add((version, task["id"], breach.rule))
+
+    assert demanded == {each for each in GOLD_BREAKS if each[0] == version}
+    assert {each for each in found if each[2] not in FORM} == {
+        each for each in GOLD_SKIPS_FACTS if each[0] == version
+    }
+
+
+@pytest.fixture(scope="module")
+def conversations(tau2_data):
+    """Gold conversations of tasks, with what the rules say of them."""
+    tasks = [load_raw_task("airline", task) for task in ("8", "11", "14", "18", "21", "40", "43")]
+    talks = [(task, gold_steps(task)) for task in tasks]
+    return [(task, steps, _breaches(task, steps)) for task, steps in talks]
+
+
+def _breaches(task, steps):
+    compliance = compliance_of("airline", task, steps)
+    assert not compliance.faults
+    return Counter(breach.rule for breach in compliance.breaches)
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_what_keeps_the_policy_is_no_breach(name, conversations):
+    rng = random.Random(name)
+    for task, steps, before in conversations[:3]:
+        more = with_scene(steps, SCENES[name](rng))
+        if more is not None:
+            assert _breaches(task, more) - before == Counter()
+
+
+@pytest.mark.parametrize("rule", MUTANTS)
+def test_every_rule_is_found_broken(rule, conversations):
+    rng, made = random.Random(rule), 0
+    for task, steps, before in conversations:
+        mutant = MUTANTS[rule](steps, task, rng)
+        if mutant is not None and made < 3:
+            made += 1
+            assert rule in _breaches(task, mutant) - before
+
+    assert made
+
+
+def test_every_rule_but_those_of_form_has_mutants():
+    assert set(MUTANTS) == {rule.id for rule in RULES} - FORM
+
+
+def test_rules_of_form_are_no_breach_of_substance(tau2_data):
+    task = load_raw_task("airline", "43")
+    simulation = play("airline", task, steps_of("airline", task))
+    first = next(m for m in simulation["messages"] if m.get("tool_calls"))
+    first["content"] = "One moment."
+
+    compliance = check_case(open_case(simulation, "airline", task))
+
+    assert [breach.rule for breach in compliance.breaches] == ["airline.form.text_or_call"]
+    assert compliance.clean is True
+
+
+ABSURD = [None, "", -1, True, [], [None], [{}], {"a": 1}, "\u20ac" * 5]
+
+
+def test_absurd_arguments_make_no_rule_raise(tau2_data):
+    task = load_raw_task("airline", "43")
+    tools = domain_named("airline").toolkit
+    keys = {
+        "book_reservation": (
+            *("user_id", "origin", "destination", "flight_type", "cabin", "flights", "passengers"),
+            *("payment_methods", "total_baggages", "nonfree_baggages", "insurance"),
+        ),
+        "cancel_reservation": ("reservation_id",),
+        "update_reservation_flights": ("reservation_id", "cabin", "flights", "payment_id"),
+        "update_reservation_passengers": ("reservation_id", "passengers"),
+        "update_reservation_baggages": (
+            *("reservation_id", "total_baggages", "nonfree_baggages", "payment_id"),
+        ),
+        "send_certificate": ("user_id", "amount"),
+    }
+    real = {"reservation_id": "FDZ0T5", "user_id": "anya_garcia_5901", "cabin": "economy"}
+    steps = [Say("user", "My user id is anya_garcia_5901."), Say("assistant", "Proceed?")]
+    for name, arguments in keys.items():
+        assert tools.mutates(name)
+        steps += [Say("user", "Yes."), Do(name, {})]
+        for key, value in itertools.product(arguments, ABSURD):
+            whole = {each: real.get(each, "economy") for each in arguments}
+            steps += [Do(name, {**whole, key: value}), Do(name, {key: value})]
+
+    compliance = compliance_of("airline", task, steps)
+
+    assert compliance.faults == ()
+    assert compliance.unreadable is None
+
+
+def test_a_change_to_no_flights_at_all_is_a_breach_that_was_carried_out(tau2_data):
+    task = load_raw_task("airline", "43")
+    arguments = {
+        "reservation_id": "FDZ0T5",
+        "cabin": "economy",
+        "flights": [],
+        "payment_id": "gift_card_0000000",
+    }
+    steps = [Say("user", "Remove my flights"), Do("update_reservation_flights", arguments)]
+
+    found = [b for b in compliance_of("airline", task, steps).breaches if "journey" in b.rule]
+
+    assert [breach.text.startswith("no flight is left") for breach in found] == [True]
