@@ -146,9 +146,10 @@ def _print_outcome(view: "SimulationView", console: Console) -> None:
     reward = "no reward" if line.reward is None else f"reward {line.reward:g}"
     ended = f", ended by {inert(line.ended)}" if line.ended else ""
     cost = f", {money(line.cost)}" if line.cost else ""
+    cached = f", {line.cache_in_words}" if line.cache_in_words else ""
     console.print(
         f"{MARKS[line.outcome]} [bold]{line.outcome}[/bold], {reward}{ended}, "
-        f"{duration(line.seconds)}{cost}",
+        f"{duration(line.seconds)}{cost}{cached}",
         highlight=False,
     )
     if len(view.trials) > 1:

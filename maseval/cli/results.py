@@ -163,15 +163,23 @@ def _counts(score: DomainScore, between: str = " ") -> str:
 
 def consumption_of(summary: RunSummary, config: Mapping[str, object]) -> str:
     """Format the consumption of a run; empty if no model took part."""
-    return consumption(summary.cost, summary.tokens, unpriced_models(config))
+    return consumption(summary.cost, summary.tokens, unpriced_models(config), summary.unpriced)
 
 
-def consumption(cost: float | None, tokens: int, unpriced: Sequence[str] | None = None) -> str:
-    """Format tokens and money, and which models have no price."""
+def consumption(
+    cost: float | None,
+    tokens: int,
+    unpriced: Sequence[str] | None = None,
+    of_unknown_cost: int = 0,
+) -> str:
+    """Format tokens and money, which models have no price, and of how many simulations."""
     if not tokens and not cost:
         return ""
     without = f" (no price for {' and '.join(map(inert, unpriced))})" if unpriced else ""
     known = "cost not known" if cost is None else money(cost)
+    if cost and of_unknown_cost:
+        others = count_of(of_unknown_cost, "simulation")
+        known = f"{known} and the unknown cost of {others}"
     return f"{count(tokens)} tokens, {known}{without}"
 
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 from uuid import uuid4
 
 from maseval.core.agent import AgentAdapter
+from maseval.core.answer_cache import AnswerCache
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
 from maseval.core.callbacks.progress import ProgressBarCallback, progress_callback
 from maseval.core.context import BenchmarkComponents, Conversations, Said
@@ -108,6 +109,7 @@ class Benchmark(ABC):
         )
         self._count_anew()
         self._prices: CostCalculator | None = None
+        self._cache: AnswerCache | None = None
         self._has_run = False
         self._stopping = False
         self._conversations = Conversations()
@@ -313,6 +315,7 @@ class Benchmark(ABC):
             totals=self._totals,
             shared=shared,
             prices=self._prices,
+            cache=self._cache,
             stopping=lambda: self._stopping,
             conversations=self._conversations,
         )
@@ -373,6 +376,10 @@ class Benchmark(ABC):
     def use_prices(self, calculator: CostCalculator) -> None:
         """Compute costs with ``calculator`` wherever a model or agent was made without one."""
         self._prices = calculator
+
+    def use_cache(self, cache: AnswerCache) -> None:
+        """Let registered models take answers to equal requests from ``cache``."""
+        self._cache = cache
 
     def register(self, category: str, name: str, component: ComponentT) -> ComponentT:
         """Report a component's traces, configuration and usage with the current repetition.

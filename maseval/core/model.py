@@ -9,6 +9,12 @@ from typing import Any, ClassVar, TypeAlias, TypedDict, overload
 
 from pydantic import BaseModel
 
+from maseval.core.answer_cache import (
+    ANSWERS,
+    ANSWERS_FROM_CACHE,
+    TOKENS_FROM_CACHE,
+    AnswerCache,
+)
 from maseval.core.answers import MOST_PARTS, TOO_MANY_PARTS, checked_answer, size_of
 from maseval.core.call_policy import CallAttempt, CallPolicy, default_policy
 from maseval.core.exceptions import HookResultError, UnreadableAnswerError
@@ -63,6 +69,7 @@ class ModelCallRecord(TypedDict, total=False):
     is_valid: bool
     input_tokens: int
     output_tokens: int
+    from_cache: bool
     error: str
     error_type: str
     duration_seconds: float
@@ -104,6 +111,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         """Which of its earlier thoughts the model is sent again."""
         self._thoughts = ReasoningMemory()
         self._refuses_formats = False
+        self._cache: AnswerCache | None = None
         self._usage_records: list[TokenUsage] = []
         self.logs: list[ModelCallRecord] = []
 
@@ -215,20 +223,62 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             auto_with_every_call=self.auto_with_every_call,
         )
 
-        def ask(attempt: CallAttempt) -> ChatResponse:
+        def ask(attempt: CallAttempt, kept: ChatResponse | None = None) -> ChatResponse:
             with self._log_attempt(asked, attempt) as entry:
-                answer = self._chat_impl(list(sent), generation_params=generation_params, **request)
+                answer = kept or self._chat_impl(
+                    list(sent), generation_params=generation_params, **request
+                )
                 response = self._checked_answer(answer)
                 entry |= _success(response)
+                if kept is not None:
+                    entry["from_cache"] = True
                 if form is not None:
                     entry["is_valid"] = form.read(response) is None
             return response
 
-        policy = self.policy or default_policy()
-        response = policy.call(ask, model_id=self.model_id, endpoint=self.endpoint)
-        self._account_for(response)
+        key = self._cache_key(sent, generation_params, request)
+        kept = self._cache.get(key) if self._cache is not None and key is not None else None
+        if kept is not None:
+            response = ask(CallAttempt(0, 0.0), kept)
+        else:
+            policy = self.policy or default_policy()
+            response = policy.call(ask, model_id=self.model_id, endpoint=self.endpoint)
+            if self._cache is not None and key is not None:
+                self._cache.put(key, response)
+        self._account_for(response, from_cache=kept is not None)
         self._thoughts.note(response)
         return response
+
+    def _cache_key(
+        self, messages: Sequence[Message], params: Params | None, request: dict[str, Any]
+    ) -> str | None:
+        """Return the key of a request, by all that its answer depends on; None without a cache."""
+        if self._cache is None:
+            return None
+        options = {key: request[key] for key in request if key not in ("tools", "tool_choice")}
+        return self._cache.key(
+            {
+                **self.cache_identity(),
+                "messages": list(messages),
+                "params": redact(params or {}),
+                "tools": request["tools"],
+                "tool_choice": request["tool_choice"],
+                "options": redact(options),
+            }
+        )
+
+    def cache_identity(self) -> JsonObject:
+        """Return what answers depend on besides the request: the model, its address and its seed.
+
+        Two adapters with equal identities share the entries of a cache.
+        """
+        return {
+            "adapter": f"{type(self).__module__}.{type(self).__qualname__}",
+            "model": self.model_id,
+            "endpoint": redact_text(self.endpoint or ""),
+            "seed": self.seed,
+            "message_form": self.message_form.value,
+        }
 
     @contextmanager
     def _log_attempt(
@@ -258,6 +308,10 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
     def use_prices(self, calculator: CostCalculator) -> None:
         """Compute costs with ``calculator``, unless the model was made with one."""
         self._cost_calculator = self._cost_calculator or calculator
+
+    def use_cache(self, cache: AnswerCache) -> None:
+        """Take answers to equal requests from ``cache``, and keep new ones there."""
+        self._cache = cache
 
     @overload
     def generate(
@@ -342,8 +396,18 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
     def _error(self, kind: type[ProviderError], text: object) -> ProviderError:
         return kind(str(text), provider=type(self).__name__, model_id=self.model_id)
 
-    def _account_for(self, response: ChatResponse) -> None:
-        if not response.usage:
+    def _count_answer(self, response: ChatResponse, from_cache: bool) -> None:
+        """Count an answer in units: one from the cache took no tokens now, and cost nothing."""
+        units: dict[str, float] = {ANSWERS: 1}
+        if from_cache:
+            units[ANSWERS_FROM_CACHE] = 1
+            units[TOKENS_FROM_CACHE] = (response.usage or {}).get("total_tokens") or 0
+        self._usage_records.append(TokenUsage(units=units, kind="llm"))
+
+    def _account_for(self, response: ChatResponse, *, from_cache: bool) -> None:
+        if self._cache is not None:
+            self._count_answer(response, from_cache)
+        if not response.usage or from_cache:
             return
         cost = response.usage.get("cost") or 0.0
         usage = TokenUsage.from_chat_response_usage(response.usage, cost=cost)

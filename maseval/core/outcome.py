@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple, NotRequired, TypedDict
 
+from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.recorded import Part, Recorded, anything, dict_of, list_of, mapping, number
 from maseval.core.report import AGENT_FAILURES, TaskExecutionStatus
 from maseval.core.usage import usage_records
-from maseval.core.words import text, text_or_none
+from maseval.core.words import count_of, text, text_or_none
 
 OutcomeKind = Literal["pass", "fail", "error", "unjudged"]
 """``error``: it did not run to its end. ``unjudged``: no evaluator says whether it passed."""
@@ -42,7 +43,8 @@ class Outcome:
     """One trial of one task, as statistics see it.
 
     ``passed`` is None for a trial without a verdict, be it missing, broken or excluded; ``reason``
-    then says why. ``cost`` is None if it is not known.
+    then says why. ``cost`` is None if it is not known. Of the models' ``answers``, so many
+    ``cached_answers`` came from a cache; both are counted only in runs with one.
     """
 
     group: str
@@ -51,6 +53,8 @@ class Outcome:
     passed: bool | None
     cost: float | None = None
     reason: str | None = None
+    answers: int = 0
+    cached_answers: int = 0
 
     @property
     def key(self) -> TaskKey:
@@ -84,6 +88,19 @@ def total_cost(costs: Iterable[float | None]) -> float | None:
     return sum(cost or 0.0 for cost in every) or (None if None in every else 0.0)
 
 
+def words_on_cache(trials: Iterable["Outcome | SimulationLine"]) -> str | None:
+    """Return what answers from a cache mean for an interval; None if there are none."""
+    every = list(trials)
+    cached = sum(each.cached_answers for each in every)
+    if not cached:
+        return None
+    answers = count_of(sum(each.answers for each in every), "answer")
+    return (
+        f"{cached} of {answers} came from a cache: trials are not independent, and the interval "
+        "is too narrow."
+    )
+
+
 class TrialVerdict(NamedTuple):
     """The answer to "did it pass?": None if there is no verdict, and then the reason."""
 
@@ -106,7 +123,9 @@ def verdict_for(kind: OutcomeKind, status: str | None) -> TrialVerdict:
 class SimulationLine(NamedTuple):
     """One simulation of a run, without its conversation.
 
-    ``cost`` and ``tokens`` are those of all attempts at it; ``cost`` is None if it is not known.
+    ``cost`` and ``tokens`` are those of all attempts at it; ``cost`` is None if it is not known. Of
+    the models' ``answers``, so many ``cached_answers`` came from a cache; both are counted only in
+    runs with one.
     """
 
     domain: str
@@ -120,17 +139,27 @@ class SimulationLine(NamedTuple):
     cost: float | None
     tokens: int
     error: str | None
+    answers: int = 0
+    cached_answers: int = 0
 
     @property
     def passed(self) -> bool | None:
         """True or False if it has a verdict, else None."""
         return verdict_for(self.outcome, self.status).passed
 
+    @property
+    def cache_in_words(self) -> str | None:
+        """How many of the models' answers came from a cache; None if none did."""
+        if not self.cached_answers:
+            return None
+        return f"{self.cached_answers} of {count_of(self.answers, 'answer')} from a cache"
+
     def to_outcome(self) -> Outcome:
         """Return the line as statistics see it."""
         key = self.domain, self.task_id, self.trial
         passed, reason = verdict_for(self.outcome, self.status)
-        return Outcome(*key, passed, self.cost, reason)
+        counts = self.answers, self.cached_answers
+        return Outcome(*key, passed, self.cost, reason, *counts)
 
 
 class RecordedError(Recorded):
@@ -407,7 +436,14 @@ class RecordedReport(RecordedAttempt):
     def outcome(self) -> Outcome:
         """The report as statistics need it."""
         passed, reason = verdict_for(self.kind, self.status)
-        return Outcome(*self.key, passed, self.cost, reason)
+        return Outcome(
+            *self.key,
+            passed,
+            self.cost,
+            reason,
+            self._count(ANSWERS),
+            self._count(ANSWERS_FROM_CACHE),
+        )
 
     @property
     def line(self) -> SimulationLine:
@@ -421,7 +457,20 @@ class RecordedReport(RecordedAttempt):
             cost=self.cost,
             tokens=self.tokens,
             error=None if self.error.message is None else str(self.error),
+            answers=self._count(ANSWERS),
+            cached_answers=self._count(ANSWERS_FROM_CACHE),
         )
+
+    @property
+    def cache_in_words(self) -> str | None:
+        """How many of the models' answers came from a cache; None if none did."""
+        return self.line.cache_in_words
+
+    def _count(self, unit: str) -> int:
+        """Return how much of a unit was used, with all attempts."""
+        every = [*usage_records(self.raw.get("usage"))]
+        every += [each for one in self.attempts for each in usage_records(one.raw.get("usage"))]
+        return int(sum(number(mapping(record, "units").get(unit)) or 0 for _, record in every))
 
     def conversations(self) -> list[tuple[str | None, list[RecordedMessage]]]:
         """Return the simulation's messages where there is one, else those of each agent.

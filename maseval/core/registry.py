@@ -7,6 +7,7 @@ from itertools import count
 from typing import Protocol, TypeVar, runtime_checkable
 
 from maseval.core.agent import AgentAdapter
+from maseval.core.answer_cache import AnswerCache
 from maseval.core.exceptions import ConfigurationError, DuplicateComponentError
 from maseval.core.model import ModelAdapter
 from maseval.core.report import gathering_failure
@@ -91,12 +92,14 @@ class ComponentRegistry:
         totals: UsageTotals | None = None,
         shared: "ComponentRegistry | None" = None,
         prices: CostCalculator | None = None,
+        cache: AnswerCache | None = None,
     ) -> None:
         self._benchmark_config = benchmark_config if benchmark_config is not None else {}
         self._shared = shared
         self._totals = totals if totals is not None else UsageTotals()
         self._totals.open(self)
         self._prices = prices
+        self._cache = cache
         self._components: dict[Key, object] = {}
         self._keys: dict[int, Key] = {}
         self._included: list[tuple[str, object]] = []
@@ -121,6 +124,8 @@ class ComponentRegistry:
         self._keys[id(component)] = key
         if self._prices is not None and isinstance(component, ModelAdapter | AgentAdapter):
             component.use_prices(self._prices)
+        if self._cache is not None and isinstance(component, ModelAdapter):
+            component.use_cache(self._cache)
         return component
 
     def include(self, category: str, component: object) -> None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, cast
 
+from maseval.core.answer_cache import AnswerCache
 from maseval.core.exceptions import (
     ConfigurationError,
     HookResultError,
@@ -66,6 +67,9 @@ class ScriptedModelAdapter(ModelAdapter):
         delay_seconds: How long each answer takes.
         loop: Start again when the replies run out, instead of raising ``ScriptExhaustedError``.
     """
+
+    def use_cache(self, cache: AnswerCache) -> None:
+        """Leave the cache alone: a script's next answer does not depend on the request."""
 
     def __init__(
         self,

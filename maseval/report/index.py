@@ -62,11 +62,14 @@ class Entry(NamedTuple):
     started: str
     note: str
     facts: tuple[Fact, ...]
+    answers: int
+    cached_answers: int
 
     def to_outcome(self, trial: int) -> Outcome:
         """Return the entry as statistics see it, as the trial of this number."""
         passed, reason = verdict_for(self.outcome, self.status)
-        return Outcome(*self.key, trial, passed, self.cost, reason)
+        counts = self.answers, self.cached_answers
+        return Outcome(*self.key, trial, passed, self.cost, reason, *counts)
 
 
 def entry_of(report: RecordedReport, at: int) -> Entry:
@@ -87,6 +90,8 @@ def entry_of(report: RecordedReport, at: int) -> Entry:
         started=report.started_at or "",
         note=(task_title(report) or report.purpose or report.query or "")[:_NOTE_LENGTH],
         facts=tuple(facts_of(report)),
+        answers=report.line.answers,
+        cached_answers=report.line.cached_answers,
     )
 
 

@@ -1,9 +1,10 @@
 """The configuration of a run, in a form that can be compared with another.
 
 Two keys say what to run: ``tasks`` (the task ids of each domain) and ``trials``. ``prices`` notes
-what the models cost when the run was started, ``command`` how it was started. All other keys are
-settings, which the simulations of the run share; ``subset`` among them marks a run of chosen tasks,
-whose numbers are estimates.
+what the models cost when the run was started, ``own_prices`` what a file said of that, ``command``
+how it was started, and ``cache`` that answers could come from one. All other keys are settings,
+which the simulations of the run share; ``subset`` among them marks a run of chosen tasks, whose
+numbers are estimates.
 """
 
 import hashlib
@@ -23,7 +24,7 @@ from maseval.core.task.queues import SUBSET
 # Keyed or filled by names of domains and tasks, among which nothing is a secret.
 _NAMES = frozenset({"tasks", "domains", "data"})
 # Prices change from day to day, a command can be typed in many ways, and no result with them.
-_NOTES = frozenset({"prices", "command"})
+_NOTES = frozenset({"prices", "own_prices", "command", "cache"})
 
 
 class Simulation(NamedTuple):

@@ -119,3 +119,22 @@ def test_a_price_file_with_a_mistake_is_explained(agent, tmp_path):
     assert refused.exit_code == 2
     assert "prices.json has ['input'] for model 'm'" in " ".join(refused.stderr.split())
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_remembers_the_prices_it_was_started_with(agent, prices):
+    first = last_json(maseval(*LIBRARY, *agent, *prices, "--output", "r", "--json").stdout)
+    second = maseval(*LIBRARY, *agent, "-k", 2, "--output", "r", "--json")
+    third = last_json(maseval(*LIBRARY, *agent, "-k", 3, "--output", "r", "--json").stdout)
+
+    told = last_json(second.stdout)
+    assert first["cost"] > 0 and told["cost"] == pytest.approx(2 * first["cost"])
+    assert third["cost"] == pytest.approx(3 * first["cost"])
+    assert "unknown cost" not in second.stderr
+
+
+def test_a_part_of_the_cost_is_not_shown_as_the_whole(agent, prices):
+    maseval(*LIBRARY, *agent, "--output", "r")
+    again = maseval(*LIBRARY, *agent, *prices, "-k", 2, "--output", "r")
+
+    for printed in (again.stdout, maseval("show", "r").stdout):
+        assert "and the unknown cost of 2 simulations" in " ".join(printed.split())

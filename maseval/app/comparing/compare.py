@@ -15,7 +15,7 @@ from maseval.app.results.plots import write_plot
 from maseval.app.results.recording import human_sides
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_points, p_is
-from maseval.core.outcome import TaskKey
+from maseval.core.outcome import TaskKey, words_on_cache
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
@@ -146,7 +146,12 @@ def compare(
     if plot_cost is not None:
         drawn.append(write_plot(cost_and_score(table.runs, k), plot_cost))
     incomplete = _missing_verdicts(whole)
-    cautions = [*_participant_cautions(loaded), *incomplete, *(two or table).cautions]
+    cautions = [
+        *_participant_cautions(loaded),
+        *_cache_cautions(loaded),
+        *incomplete,
+        *(two or table).cautions,
+    ]
     notes = [*_estimates(loaded)]
     notes += [f"{name}: {note}" for name, run in loaded.items() for note in run.notes]
     return RunComparison(
@@ -263,6 +268,12 @@ def _participant_cautions(runs: Mapping[str, ComparedRun]) -> list[str]:
         if player
     ]
     return [*humans, *rehearsals]
+
+
+def _cache_cautions(runs: Mapping[str, ComparedRun]) -> list[str]:
+    """Warn where answers came from a cache, so that the test is surer than it should be."""
+    found = {name: words_on_cache(run.outcomes) for name, run in runs.items()}
+    return [f"{name}: {words}" for name, words in found.items() if words]
 
 
 def for_report(found: RunComparison) -> dict[str, object]:

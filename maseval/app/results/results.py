@@ -10,7 +10,7 @@ from maseval.app.results.counting import (
     conventions_in_json,
     conventions_in_words,
 )
-from maseval.core.outcome import UNJUDGED, Score, SimulationLine, total_cost
+from maseval.core.outcome import UNJUDGED, Score, SimulationLine, total_cost, words_on_cache
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.task import ChosenSubset
 from maseval.runs import Simulation
@@ -68,6 +68,9 @@ class DomainScore:
 class RunSummary:
     """A run in numbers: each domain, all of them, and what they took, with every attempt.
 
+    Of the models' ``answers``, so many ``cached_answers`` came from a cache; both are counted only
+    in runs with one. The cost does not have that of the ``unpriced`` simulations.
+
     With a ``subset`` they are an estimate of what a run of all tasks would have.
     """
 
@@ -78,6 +81,9 @@ class RunSummary:
     method: str
     conventions: Sequence[ConventionScore] = ()
     subset: ChosenSubset | None = None
+    answers: int = 0
+    cached_answers: int = 0
+    unpriced: int = 0
 
     @property
     def unjudged(self) -> int:
@@ -156,6 +162,11 @@ class RunResult:
             "seconds": round(self.seconds, 3),
             "cost": summary.cost,
             "tokens": summary.tokens,
+            **(
+                {"answers": summary.answers, "cached_answers": summary.cached_answers}
+                if summary.answers
+                else {}
+            ),
             "prices": self.config.get("prices"),
             "notes": list(self.notes),
             **({} if summary.subset is None else {"estimate": summary.subset.to_dict()}),
@@ -190,8 +201,20 @@ def run_summary(
         _score(overall, lines, "all"),
         cost=total_cost(line.cost for line in lines),
         tokens=sum(line.tokens for line in lines),
+        unpriced=sum(line.cost is None and line.tokens > 0 for line in lines),
+        answers=sum(line.answers for line in lines),
+        cached_answers=sum(line.cached_answers for line in lines),
         method=" ".join(
-            filter(None, (subset and subset.note, method, overall.without_value, overall.shortfall))
+            filter(
+                None,
+                (
+                    subset and subset.note,
+                    method,
+                    overall.without_value,
+                    overall.shortfall,
+                    words_on_cache(lines),
+                ),
+            )
         ),
         conventions=conventions,
         subset=subset,

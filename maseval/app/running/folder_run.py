@@ -74,14 +74,18 @@ class FolderRun(ABC):
         ``priced`` and ``time_limit`` see ``RunWatch``.
         """
         options, engine = self.options, self.options.chosen_engine
-        command = {"command": options.command} if options.command else {}
+        notes: dict[str, object] = {"command": options.command} if options.command else {}
+        if cache := options.answer_cache:
+            benchmark.use_cache(cache)
+            notes["cache"] = True
+        notes |= self.prices.to_notes()
         support = support_by_name(self.config.get("benchmark"))  # raises before anything is run
         tracking = None
         if names := options.destinations:
             from maseval.app.running.tracking import Tracking  # loads telemetry
 
             tracking = Tracking(names, content=options.otel_content)
-        with RunFolder.open(self.path, {**self.config, **command}, fork=options.fork) as folder:
+        with RunFolder.open(self.path, {**self.config, **notes}, fork=options.fork) as folder:
             on_folder(folder.path)
             # All are in the folder; in memory only somebody's own callbacks could want them.
             benchmark.keep_reports = self.has_listeners(benchmark)
@@ -125,6 +129,17 @@ class FolderRun(ABC):
 def budget_of(options: FolderRunOptions) -> Budget | None:
     """Return the budget, if there is one."""
     return None if options.budget is None else Budget.of(options.budget)
+
+
+def prices_of(options: FolderRunOptions) -> Prices:
+    """Return the prices in the file that is named, else those of the run that is resumed."""
+    if (
+        options.prices is None
+        and options.output is not None
+        and is_run_folder(Path(options.output))
+    ):
+        return Prices.remembered(RunFolder.read(options.output).config.values)
+    return Prices.of(options.prices)
 
 
 def path_of(options: FolderRunOptions, *title: str) -> Path:

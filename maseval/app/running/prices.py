@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.recorded import entries, mapping
+from maseval.core.recorded import entries, mapping, number
 from maseval.core.usage import CostCalculator, StaticPricingCalculator, TokenUsage
 
 _MILLION = 1_000_000
 _UNIT = "usd per million tokens"
+OWN_PRICES = "own_prices"
 _RATES = {"input", "output", "cached_input", "cache_creation_input"}
 _FORM = (
     "write a table for each model with its prices in US dollars per million tokens, like "
@@ -90,6 +91,31 @@ class Prices:
             {model: _rates(path, model, given) for model, given in content.items()},
             f"{path.name} of {dated}" if dated else path.name,
         )
+
+    @classmethod
+    def remembered(cls, config: Mapping[str, object]) -> "Prices":
+        """Return the prices that a run noted when it was started with a file of them."""
+        noted = mapping(config, OWN_PRICES)
+        given = mapping(noted, "models")
+        return cls(
+            {
+                model: {
+                    kind: (number(rate) or 0) / _MILLION for kind, rate in mapping(rates).items()
+                }
+                for model, rates in given.items()
+            },
+            str(noted.get("source") or ""),
+        )
+
+    def to_notes(self) -> dict[str, object]:
+        """Return the file's prices for the run's configuration, so that resuming knows them."""
+        if not self.own:
+            return {}
+        models = {
+            model: {kind: round(rate * _MILLION, 9) for kind, rate in rates.items()}
+            for model, rates in self.own.items()
+        }
+        return {OWN_PRICES: {"source": self.source, "unit": _UNIT, "models": models}}
 
     def at(self, model_id: str, base_url: object = None) -> ModelPrice | None:
         """Return the price of a model at ``base_url``, or at its provider's own address."""

@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import Any
 
 from maseval.app.results.results import RunResult
-from maseval.app.running.folder_run import FolderRun, as_file_name, budget_of, path_of
+from maseval.app.running.folder_run import FolderRun, as_file_name, budget_of, path_of, prices_of
 from maseval.app.running.options import ExtraArguments, recorded_values, takes
 from maseval.app.running.own_benchmarks import OwnBenchmark, by_domain, fingerprints, tasks_to_run
-from maseval.app.running.prices import AgentPrices, Prices
+from maseval.app.running.prices import AgentPrices
 from maseval.app.running.run_options import BenchmarkRunOptions
 from maseval.core.benchmark import Benchmark
 from maseval.core.exceptions import ConfigurationError
@@ -50,7 +50,7 @@ class PreparedBenchmarkRun(FolderRun):
         return cls(
             options,
             budget_of(options),
-            Prices.of(options.prices),
+            prices_of(options),
             path_of(options, as_file_name(own.name.replace(".py:", "-"))),
             own,
             *tasks_to_run(own, options),

@@ -9,11 +9,13 @@ from typing import Annotated
 
 from maseval.app.running.options import ExtraArguments, Flag
 from maseval.app.running.progress import Display
+from maseval.core.answer_cache import AnswerCache, answer_cache
 from maseval.core.benchmark import Benchmark
 from maseval.core.engine.engines import DEFAULT, AnyEngine, Engine, engine_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.task.queues import TasksToRun
+from maseval.data.store import cache_dir
 
 OnView = Callable[[str], object]
 """Called with the address of the page that shows a run."""
@@ -88,6 +90,22 @@ class FolderRunOptions(OutputOptions):
     retry_failed: Annotated[
         bool, Flag("Retry simulations that failed through no fault of the agent", EXECUTION)
     ] = True
+    cache: Annotated[
+        bool,
+        Flag(
+            "Take answers to equal requests from a cache, and keep new ones there; the run's "
+            "record says so",
+            EXECUTION,
+        ),
+    ] = False
+    cache_dir: Annotated[
+        str | os.PathLike[str] | None,
+        Flag(
+            "The same with the cache in this folder (default: below the user's cache folder)",
+            EXECUTION,
+            typed=Path,
+        ),
+    ] = None
     prices: Annotated[
         str | os.PathLike[str] | None,
         Flag(
@@ -148,6 +166,13 @@ class FolderRunOptions(OutputOptions):
     def chosen_engine(self) -> Engine:
         """Return the engine that the options ask for; raise if it cannot be had."""
         return chosen_engine(self.engine, self.ray_address, self.processes)
+
+    @property
+    def answer_cache(self) -> AnswerCache | None:
+        """The cache of answers that the options ask for."""
+        if not self.cache and self.cache_dir is None:
+            return None
+        return answer_cache(self.cache_dir or cache_dir() / "answers")
 
     @property
     def destinations(self) -> list[str]:

@@ -85,4 +85,6 @@ def _line(entry: Entry) -> SimulationLine:
         cost=entry.cost,
         tokens=entry.tokens,
         error=None,
+        answers=entry.answers,
+        cached_answers=entry.cached_answers,
     )

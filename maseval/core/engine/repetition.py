@@ -14,6 +14,7 @@ from threading import Thread, current_thread, main_thread
 from typing import TypeVar
 
 from maseval.core.agent import AgentAdapter
+from maseval.core.answer_cache import AnswerCache
 from maseval.core.context import Conversations, TaskContext
 from maseval.core.engine.participants import BenchmarkHooks, Participants, SetupHooks
 from maseval.core.evaluator import Evaluator
@@ -51,6 +52,7 @@ class RunSetting:
     config: Mapping[str, object]
     totals: UsageTotals
     prices: CostCalculator | None
+    cache: AnswerCache | None
     stopping: Callable[[], bool]
     """Whether the run is stopping."""
     shared: ComponentRegistry | None = None
@@ -99,7 +101,11 @@ class Repetition:
         self._started_at, self._began = now(), time.perf_counter()
         setting = self.setting
         registry = ComponentRegistry(
-            setting.config, totals=setting.totals, prices=setting.prices, shared=setting.shared
+            setting.config,
+            totals=setting.totals,
+            prices=setting.prices,
+            cache=setting.cache,
+            shared=setting.shared,
         )
         self.context = TaskContext(
             self.timeout,

@@ -178,6 +178,9 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
             reasoning=_reasoning(parts, calls),
         )
 
+    def _address(self) -> str:
+        return str(get(get(get(self._client, "_api_client"), "_http_options"), "base_url") or "")
+
     def _secrets(self) -> Sequence[object]:
         return (get(get(self._client, "_api_client"), "api_key"),)
 

@@ -54,6 +54,9 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
         self._api_key = api_key
         self._api_base = api_base
 
+    def _address(self) -> str:
+        return self._api_base or _address(self.model_id) or ""
+
     def gather_config(self) -> dict[str, Any]:
         config = super().gather_config()
         if extras.is_installed("litellm"):

@@ -20,7 +20,7 @@ from maseval.core.exceptions import ConfigurationError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message
 from maseval.core.model import MAX_ANSWER_MB, ModelAdapter, Params
 from maseval.core.provider_errors import ProviderError
-from maseval.core.storage.redaction import redact
+from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.usage import CostCalculator
 from maseval.core.words import excerpt
 from maseval.interface import extras
@@ -136,6 +136,17 @@ class ProviderModelAdapter(ModelAdapter):
             **super().gather_config(),
             "default_generation_params": redact(self._default_generation_params),
         }
+
+    def cache_identity(self) -> dict[str, Any]:
+        return {
+            **super().cache_identity(),
+            "address": redact_text(self._address()),
+            "default_params": redact(self._default_generation_params),
+        }
+
+    def _address(self) -> str:
+        """Return where requests go, as far as it is not the library's own business."""
+        return ""
 
     def _chat_impl(
         self,
@@ -263,6 +274,9 @@ class ClientModelAdapter(ProviderModelAdapter):
         sdk = sys.modules.get(library)
         if sdk is not None and isinstance(client, getattr(sdk, kind)):
             self._client = client.with_options(max_retries=0)
+
+    def _address(self) -> str:
+        return str(getattr(self._client, "base_url", ""))
 
     def gather_config(self) -> dict[str, Any]:
         return {**super().gather_config(), "client_type": type(self._client).__name__}

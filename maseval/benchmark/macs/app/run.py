@@ -6,10 +6,9 @@ from functools import cached_property
 from typing import Any
 
 from maseval.app.results.results import RunResult
-from maseval.app.running.folder_run import as_file_name, budget_of, path_of
+from maseval.app.running.folder_run import as_file_name, budget_of, path_of, prices_of
 from maseval.app.running.options import takes
 from maseval.app.running.own_benchmarks import OwnBenchmark, tasks_to_run
-from maseval.app.running.prices import Prices
 from maseval.app.running.run import PreparedBenchmarkRun
 from maseval.app.running.run_options import BenchmarkRunOptions, FolderRunOptions
 from maseval.benchmark.macs.app.options import MACSRunOptions
@@ -54,7 +53,7 @@ class PreparedMACSRun(PreparedBenchmarkRun):
         return cls(
             general,
             budget_of(general),
-            Prices.of(general.prices),
+            prices_of(general),
             path,
             own,
             *tasks_to_run(own, general),

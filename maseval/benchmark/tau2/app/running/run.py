@@ -14,9 +14,9 @@ from typing import Self
 
 from maseval.app.results.recording import ORIGIN
 from maseval.app.results.results import RunResult
-from maseval.app.running.folder_run import FolderRun, as_file_name, budget_of, path_of
+from maseval.app.running.folder_run import FolderRun, as_file_name, budget_of, path_of, prices_of
 from maseval.app.running.options import takes
-from maseval.app.running.prices import Prices, PriceTable
+from maseval.app.running.prices import PriceTable
 from maseval.app.running.probe import probe
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.own_domains import domain_name, own_domain_origins
@@ -65,7 +65,7 @@ class PreparedRun(FolderRun):
         """Prepare the run that the options ask for; raises ``ConfigurationError``."""
         options = replace(options, domain=[domain_name(name) for name in options.domains])
         setup = RunSetup.of(options)
-        budget, prices = budget_of(options), Prices.of(options.prices)
+        budget, prices = budget_of(options), prices_of(options)
         tasks = select_tasks(
             options.domains,
             split=options.split,
