@@ -17,7 +17,7 @@ NAMES = {
         ToolSimulatorError UserSimulatorError User LLMUser AgenticLLMUser TerminationReason
         Evaluator MessageHistory ToolInvocationHistory TraceableMixin Usage TokenUsage
         UsageTrackableMixin CostCalculator StaticPricingCalculator UsageReporter ComponentRegistry
-        TaskContext BaseTaskQueue TaskQueue SequentialTaskQueue
+        TaskContext BaseTaskQueue TaskQueue SequentialTaskQueue InformativeSubsetQueue DISCOQueue
         PriorityTaskQueue AdaptiveTaskQueue ModelAdapter ChatResponse ModelScorer MASEvalError
         AgentError EnvironmentError UserError UserExhaustedError TaskFrozenError TaskTimeoutError
         validate_argument_type validate_required_arguments validate_no_extra_arguments
@@ -25,7 +25,7 @@ NAMES = {
     """,
     "maseval.core.task": """
         TimeoutAction TaskProtocol FrozenDict Task BaseTaskQueue SequentialTaskQueue TaskQueue
-        PriorityTaskQueue AdaptiveTaskQueue
+        InformativeSubsetQueue DISCOQueue PriorityTaskQueue AdaptiveTaskQueue
     """,
     "maseval.core.benchmark": "Benchmark TaskExecutionStatus",
     "maseval.core.environment": "Environment",
@@ -84,12 +84,16 @@ NAMES = {
     "maseval.interface.agents": """
         SmolAgentAdapter SmolAgentLLMUser LangGraphAgentAdapter LangGraphLLMUser
         LlamaIndexAgentAdapter LlamaIndexLLMUser CamelAgentAdapter CamelLLMUser CamelAgentUser
+        CamelRolePlayingTracer CamelWorkforceTracer camel_role_playing_execution_loop
     """,
     "maseval.interface.agents.smolagents": "SmolAgentAdapter SmolAgentLLMUser",
     "maseval.interface.agents.smolagents_optional": "",  # its class needs smolagents
     "maseval.interface.agents.langgraph": "LangGraphAgentAdapter LangGraphLLMUser",
     "maseval.interface.agents.llamaindex": "LlamaIndexAgentAdapter LlamaIndexLLMUser",
-    "maseval.interface.agents.camel": "CamelAgentAdapter CamelLLMUser CamelAgentUser",
+    "maseval.interface.agents.camel": """
+        CamelAgentAdapter CamelLLMUser CamelAgentUser CamelRolePlayingTracer CamelWorkforceTracer
+        camel_role_playing_execution_loop
+    """,
     "maseval.benchmark": """
         MACSBenchmark MACSEnvironment MACSEvaluator MACSGenericTool MACSUser
     """,
@@ -159,6 +163,7 @@ MEMBERS = """
     maseval.TaskProtocol: to_dict
     maseval.Task: freeze unfreeze is_frozen
     maseval.BaseTaskQueue: append extend to_list from_list from_json_file
+    maseval.DISCOQueue: load_anchor_points
     maseval.AdaptiveTaskQueue: initial_state select_next_task update_state stop on_task_repeat_end
     maseval.Benchmark: setup_environment setup_user setup_agents setup_evaluators get_model_adapter
         run_agents evaluate execution_loop run add_callback register clear_registry
@@ -226,6 +231,8 @@ PARAMETERS = """
     maseval.Task: query id environment_data user_data evaluation_data metadata protocol
     maseval.BaseTaskQueue.from_json_file: path limit
     maseval.PriorityTaskQueue: tasks reverse
+    maseval.InformativeSubsetQueue: tasks indices
+    maseval.DISCOQueue: tasks anchor_points anchor_points_path
     maseval.Benchmark: callbacks n_task_repeats max_invocations num_workers fail_on_setup_error
         fail_on_task_error fail_on_evaluation_error progress_bar seed seed_generator
     maseval.Benchmark.run: tasks agent_data
@@ -307,6 +314,10 @@ PARAMETERS = """
     maseval.interface.agents.CamelAgentAdapter: agent_instance name callbacks cost_calculator
         model_id
     maseval.interface.agents.CamelAgentUser: user_agent initial_query name max_turns
+    maseval.interface.agents.camel_role_playing_execution_loop: role_playing task max_steps tracer
+    maseval.interface.agents.CamelRolePlayingTracer: role_playing name
+    maseval.interface.agents.CamelRolePlayingTracer.record_step: assistant_response user_response
+    maseval.interface.agents.CamelWorkforceTracer: workforce name
     maseval.benchmark.macs.MACSGenericTool: spec model
     maseval.benchmark.macs.MACSEnvironment: environment_data model_factory callbacks
     maseval.benchmark.macs.MACSEnvironment.setup_state: environment_data

@@ -1,6 +1,11 @@
 from maseval.interface.agents.camel import CamelAgentAdapter as CamelAgentAdapter
 from maseval.interface.agents.camel import CamelAgentUser as CamelAgentUser
 from maseval.interface.agents.camel import CamelLLMUser as CamelLLMUser
+from maseval.interface.agents.camel import CamelRolePlayingTracer as CamelRolePlayingTracer
+from maseval.interface.agents.camel import CamelWorkforceTracer as CamelWorkforceTracer
+from maseval.interface.agents.camel import (
+    camel_role_playing_execution_loop as camel_role_playing_execution_loop,
+)
 from maseval.interface.agents.chat_completions import (
     ChatCompletionsAgentAdapter as ChatCompletionsAgentAdapter,
 )

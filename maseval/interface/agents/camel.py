@@ -21,10 +21,16 @@ from maseval.interface.agents.camel_library import (
     remember,
     token_counter,
 )
+from maseval.interface.agents.camel_society import (
+    CamelRolePlayingTracer,
+    CamelWorkforceTracer,
+    camel_role_playing_execution_loop,
+)
 from maseval.interface.agents.framework import (
     AgentGaveUpError,
     AskedLLMUser,
     FrameworkAgentAdapter,
+    asking_function,
     bystanding_adapter,
     name_tool_results,
 )
@@ -35,7 +41,16 @@ from maseval.interface.inference.chat_completions import (
     usage_of,
 )
 
-__all__ = ["CamelAgentAdapter", "CamelAgentUser", "CamelLLMUser", "as_tools", "token_counter"]
+__all__ = [
+    "CamelAgentAdapter",
+    "CamelAgentUser",
+    "CamelLLMUser",
+    "CamelRolePlayingTracer",
+    "CamelWorkforceTracer",
+    "as_tools",
+    "camel_role_playing_execution_loop",
+    "token_counter",
+]
 
 # The settings beside the model that influence a turn: recorded, so that runs can be compared.
 _SETTINGS = (
@@ -325,6 +340,10 @@ class CamelAgentUser(User, UsageTrackableMixin):
         """Put the initial query into the agent's memory, so that it knows what it asked."""
         make = camel_module("messages").BaseMessage.make_assistant_message
         self._adapter.agent.record_message(make(self.name, self.initial_query))
+
+    def get_tool(self) -> Any:
+        """Return the user as a tool ``ask_user``, for agents that ask questions while they work."""
+        return as_tools([asking_function(self)])[0]
 
     def is_done(self) -> bool:
         return self._terminated or self._turns_used >= self.max_turns

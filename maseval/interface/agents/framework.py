@@ -29,7 +29,7 @@ from maseval.core.messages import Message
 from maseval.core.provider_errors import ProviderError
 from maseval.core.tracing import JsonObject, now
 from maseval.core.usage import TOKEN_FIELDS, CostCalculator, TokenUsage, Usage
-from maseval.core.user import LLMUser
+from maseval.core.user import LLMUser, User
 from maseval.interface import extras
 from maseval.interface.inference.http import error_from_status, transport_error
 from maseval.interface.usage import LiteLLMCostCalculator
@@ -205,21 +205,26 @@ def name_tool_results(messages: Iterable[Message]) -> Iterator[Message]:
         yield message
 
 
+def asking_function(user: User) -> Callable[[str], str]:
+    """Return a function ``ask_user`` that the user answers, to make a tool of."""
+
+    def ask_user(question: str) -> str:
+        """Ask the user a question and wait for the answer.
+
+        Args:
+            question: What to ask.
+        """
+        return user.respond(question)
+
+    return ask_user
+
+
 class AskedLLMUser(LLMUser):
     """A user played by a model; ``get_tool`` returns it as a framework's tool ``ask_user``."""
 
     def get_tool(self) -> Any:
         """Return the user as a tool, for agents that ask questions while they work."""
-
-        def ask_user(question: str) -> str:
-            """Ask the user a question and wait for the answer.
-
-            Args:
-                question: What to ask.
-            """
-            return self.respond(question)
-
-        return self._as_tool(ask_user)
+        return self._as_tool(asking_function(self))
 
     @abstractmethod
     def _as_tool(self, function: Callable[[str], str]) -> Any:

@@ -336,6 +336,17 @@ def test_a_chat_agent_can_play_the_user(chat_agent):
     assert (config["name"], config["max_turns"]) == ("camel_agent_user", 2)
 
 
+def test_a_chat_agent_that_plays_the_user_can_be_asked_by_a_tool(clerk, chat_agent):
+    ask = {"name": "ask_user", "arguments": {"question": "Which?"}}
+    with served("The red one.") as (_, one), served(ask, ask, "Fine.") as (model, two):
+        user = CamelAgentUser(chat_agent(one), "A bag!", max_turns=1)
+        agent = clerk(two, own_tools=[user.get_tool()])
+        assert agent.run(user.get_initial_query()) == "Fine."
+
+    assert answers(model) == ["The red one.", ""]
+    assert user.is_done()
+
+
 def test_a_user_is_done_when_its_terminator_says_so(chat_agent):
     words = import_module("camel.terminators").ResponseWordsTerminator({"BYE": 1})
     with served("BYE") as (_, url):
