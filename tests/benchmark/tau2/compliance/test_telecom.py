@@ -170,6 +170,86 @@ def test_replies_to_an_offer_of_data(
     assert names(compliance_of("telecom", task, steps)) == rules
 
 
+@pytest.mark.parametrize(
+    ("offer", "is_right"),
+    [
+        ("You can refuel up to 2 GB at $2/GB. How much?", True),
+        ("- Price per GB: $2.00\n- Total: $4.00\nShall I add 2 GB?", True),
+        ("1 GB costs $2.00 and 2 GB cost $4.00. Shall I add 2 GB?", True),
+        ("Refuel 2 GB for $4.00, or switch to Unlimited Plus for $85.00 per month?", True),
+        (
+            "Unlimited Plus: $85.00, refueling $0.10 per GB.\nOr 2 GB of data for four dollars?",
+            True,
+        ),
+        ("The refueling price is $2.00. Your bill of $65.00 is paid. Shall I add 2 GB?", True),
+        ("Refueling 2 GB would cost $2.00. Shall I?", False),
+        ("You can refuel at $4/GB. Add 2 GB?", False),
+        ("Refueling 2 GB is free for you. Shall I?", False),
+    ],
+)
+def test_prices_in_an_offer_of_data(
+    offer: str, is_right: bool, tasks: list[dict[str, Any]]
+) -> None:
+    task = next(each for each in tasks if "data_usage_exceeded" in each["id"])
+    steps = [
+        Say("assistant", offer) if step == Say("assistant", OFFER) else step
+        for step in clean_steps(task)
+    ]
+    broken = set() if is_right else {"telecom.refuel.price"}
+    assert names(compliance_of("telecom", task, steps)) == broken
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("Please don't enter any PIN, I will transfer you.", set()),
+        ("If you enter the wrong PIN three times, the card locks.", set()),
+        ("Did you enter a PIN recently?", set()),
+        ("Please enter your SIM PIN now.", {"telecom.sim.locked"}),
+        ("Please remove and reinstall the SIM card.", set()),
+        ("This is not a factory reset, your photos stay.", set()),
+        ("Are you chatting from another device?", set()),
+        ("Thank you for letting me know that the payment is completed.", set()),
+        ("I've added a note to your account.", set()),
+        ("Please reset your network settings.", {"telecom.advice.manual"}),
+        ("I've added 1 GB to your line.", {"telecom.claim.done"}),
+        ("I have upgraded your line to another plan.", {"telecom.claim.done"}),
+    ],
+)
+def test_what_an_agent_says(text: str, rules: set[str], tasks: list[dict[str, Any]]) -> None:
+    task = next(each for each in tasks if each["id"].startswith("[service_issue]"))
+    steps = clean_steps(task)
+    added = [*steps[:3], Say("assistant", text), Say("user", "I see."), *steps[3:]]
+    assert names(compliance_of("telecom", task, added)) == rules
+
+
+@pytest.mark.parametrize(
+    ("wish", "line", "rules"),
+    [
+        ("My number is (555) 123-2002. I'm abroad.", LINE, set()),
+        ("My number is 555.123.2002. I am travelling.", "L1001", {"telecom.line.asked"}),
+        (
+            "My number is 5551232002, but it's about my line ending in 2001. I'm abroad.",
+            "L1001",
+            set(),
+        ),
+        ("My number is 555-123-2002. I'm abroad with all of my lines.", "L1001", set()),
+    ],
+)
+def test_the_line_that_the_user_speaks_of(
+    wish: str, line: str, rules: set[str], tasks: list[dict[str, Any]]
+) -> None:
+    task = next(each for each in tasks if "user_abroad_roaming_disabled" in each["id"])
+    steps = [
+        Say("user", wish),
+        Do("get_customer_by_phone", {"phone_number": NUMBER}),
+        Do("get_details_by_id", {"id": line}),
+        Do("enable_roaming", {"customer_id": CUSTOMER, "line_id": line}),
+        *(Say("assistant", "Roaming is on."), Say("user", "Thank you. ###STOP###")),
+    ]
+    assert names(compliance_of("telecom", task, steps)) == rules
+
+
 def test_a_user_who_asks_for_data_may_have_it_before_the_limit(
     tasks: list[dict[str, Any]],
 ) -> None:

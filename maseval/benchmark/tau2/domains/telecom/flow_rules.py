@@ -1,7 +1,7 @@
 """Rules about the origin of a call's values: read in a record, said by the user, agreed to."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from maseval.benchmark.tau2.domains.rules import (
@@ -16,6 +16,7 @@ from maseval.benchmark.tau2.domains.rules import (
     rule,
     talk_rule,
 )
+from maseval.benchmark.tau2.domains.telecom.models import Plan
 from maseval.benchmark.tau2.domains.telecom.records import (
     amount_of,
     customer_of,
@@ -30,6 +31,7 @@ LINE_WRITES = frozenset(
 )
 WRITES = LINE_WRITES | {"send_payment_request"}
 _ARGUMENTS = {"phone_number": "phone number", "full_name": "name", "dob": "date of birth"}
+_OF_THE_PAYER = ("check_payment_request", "make_payment")
 _MOST_NAMED = 5.0
 _NUMBER = re.compile(r"(?<!\d)\(?\d{3}\)?[\s.-]{0,2}\d{3}[\s.-]?\d{4}(?!\d)")
 _NUMERALS = {"one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "a": 1.0, "half": 0.5}
@@ -44,6 +46,7 @@ _ALL_OF_IT = re.compile(
 _DATA = re.compile(
     r"\brefuel|\btop[ -]?up|\bmore data|\badd\w* (?:\S+ )*?(?:data|gb|gigs?)\b", re.I
 )
+_MONEY = re.compile(r"\$|[Uu][Ss][Dd]|dollar|bucks")
 _PRICE = re.compile(
     r"(?:\$|usd ?)(\d+(?:\.\d+)?)|"
     r"\b(\d+(?:\.\d+)?|one|two|three|four|five) ?(?:dollars?|bucks|usd)\b",
@@ -53,9 +56,11 @@ _EACH = re.compile(r"^\W{0,3}(?:/|per|a|each|for (?:each|every|one|1))? ?(?:gb|g
 _EACH_GB = re.compile(r"(?:/|\bper|\beach|\bevery|\ba) ?(?:gb|gig)|\brate\b", re.I)
 _IF_NEEDED = re.compile(r"\bwilling\b|\bif (?:it is |it's )?(?:necessary|needed|required)", re.I)
 _PER_MONTH = re.compile(r"^\W{0,3}(?:/ ?|per |a |each )?month", re.I)
-_OF_DATA = re.compile(
-    r"refuel|top[ -]?up|gb\b|gig|\bdata\b|cost|charge|total|price|rate\b|fee\b", re.I
-)
+_OF_DATA = re.compile(r"refuel|top[ -]?up|gb\b|\bgig|\bdata\b", re.I)
+_OF_COST = re.compile(r"cost|charge|total|price|\brate\b|\bfee\b", re.I)
+_OF_A_PLAN = re.compile(r"\bplans?\b|switch|upgrad|month", re.I)
+_ALL_LINES = re.compile(r"\b(?:all|both|every|each)\b[^.?!]{0,20}\blines?\b", re.I)
+_HEARD = re.compile(r"\bthank(?:s| you) for (?:letting|telling|confirming|informing)", re.I)
 _OF_A_BILL = re.compile(
     r"overdue|outstanding|past due|bill (?:of|for|amount|total)|amount due", re.I
 )
@@ -224,8 +229,11 @@ def check_line(moment: Moment) -> Iterator[Answer]:
     named = [
         each.line_id
         for each in lines
-        if _digits(each.phone_number) in numbers or mentions(told, each.line_id)
+        if _digits(each.phone_number) in numbers
+        or any(mentions(told, name) for name in (each.line_id, each.phone_number[-4:]))
     ]
+    if _ALL_LINES.search(told):
+        return
     if line.line_id in named or len(lines) == 1 or _agrees_upon(moment, line.phone_number):
         return
     values = {"asked": named, "changed": line.line_id, "number": line.phone_number}
@@ -324,10 +332,12 @@ def check_price(moment: Moment) -> Iterator[Answer]:
     if plan is None or amount is None or not replies:
         return
     unit = plan.data_refueling_price_per_gb
+    others = [each for each in moment.tools.db.plans if each.plan_id != plan.plan_id]
     told = [
         prices
         for each in moment.talk.agent_before(replies[-1].message_index)
-        if (prices := list(_data_prices(each.text, unit, amount)))
+        if _MONEY.search(each.text)
+        and (prices := list(_data_prices(each.text, plan, amount, others)))
     ]
     if not told:
         text = f"no price was told before {amount:g} GB were added"
@@ -339,23 +349,37 @@ def check_price(moment: Moment) -> Iterator[Answer]:
         yield Broken(text, {"said": wrong[0], "booked": unit * amount, "per_gb": unit})
 
 
-def _data_prices(text: str, unit: float, amount: float) -> Iterator[tuple[float, bool]]:
+def _data_prices(
+    text: str, plan: Plan, amount: float, others: Sequence[Plan]
+) -> Iterator[tuple[float, bool]]:
     """Yield the prices of data that a text names, and whether each is right."""
+    unit = plan.data_refueling_price_per_gb
+    monthly = [each.price_per_month for each in (plan, *others)]
     for sentence in sentences(text):
-        if not _OF_DATA.search(sentence) or (
-            _OF_A_BILL.search(sentence) and not _DATA.search(sentence)
-        ):
+        if not _is_about_data(sentence):
             continue
+        is_mixed = any(each.name in sentence for each in others)
         offers = gigabytes(sentence)
         totals = [unit * each for each in (*offers, amount)]
         each_gb = [unit] if _EACH_GB.search(sentence) or not offers else []
         for found in _PRICE.finditer(sentence):
             after = sentence[found.end() : found.end() + 12]
-            if _PER_MONTH.search(after):
-                continue
             price = _number(found[1] or found[2])
+            if _PER_MONTH.search(after) or (price in monthly and _OF_A_PLAN.search(sentence)):
+                continue
             right = [unit] if _EACH.search(after) else [*each_gb, *totals]
-            yield price, any(abs(price - each) < 0.005 for each in right)
+            is_right = any(abs(price - each) < 0.005 for each in right)
+            if is_right or not is_mixed:
+                yield price, is_right
+
+
+def _is_about_data(sentence: str) -> bool:
+    """Tell whether the prices in a sentence can be those of data, and not of a bill or a plan."""
+    if _OF_A_BILL.search(sentence):
+        return _DATA.search(sentence) is not None
+    if _OF_DATA.search(sentence):
+        return True
+    return _OF_COST.search(sentence) is not None and not _OF_A_PLAN.search(sentence)
 
 
 @talk_rule(
@@ -388,7 +412,8 @@ def _claims_payment(talk: Talk, after: int, until: int | None) -> Said | None:
     for said in talk.agent:
         if said.message_index > after and (until is None or said.message_index < until):
             for sentence in sentences(said.text):
-                if _PAID.search(sentence) and not _NOT_YET.search(sentence):
+                claims = _PAID.search(sentence) and not _HEARD.search(sentence)
+                if claims and not _NOT_YET.search(sentence):
                     return said
     return None
 
@@ -411,10 +436,16 @@ def _calls_of(talk: Talk, name: str) -> list[CallMade]:
 def check_announcement(talk: Talk) -> Iterator[Answer]:
     """The user is told that a payment request was sent."""
     for made in _calls_of(talk, "send_payment_request"):
-        said = [each for each in talk.agent if each.message_index >= made.message_index]
-        if not made.failed and said and not any(_REQUESTED.search(each.text) for each in said[:2]):
-            bill = made.call["arguments"].get("bill_id")
-            yield Broken("the user is not told of the payment request", {"bill": bill})
+        at, bill = made.message_index, made.call["arguments"].get("bill_id")
+        later = [each for each in talk.agent if each.message_index >= at]
+        told = any(
+            _REQUESTED.search(each.text) for each in (*talk.agent_before(at)[-1:], *later[:2])
+        )
+        goes_on = any(
+            each.call["name"] in _OF_THE_PAYER and each.message_index > at for each in talk.calls
+        )
+        if later and not (made.failed or told or goes_on):
+            yield Broken("the user is not told of the payment request", {"bill": bill}, at)
 
 
 FLOW_RULES = (

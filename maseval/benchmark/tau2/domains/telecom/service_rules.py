@@ -1,7 +1,7 @@
 """Rules about the dealings with a user: known first, asked before a charge, told the truth."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
@@ -9,6 +9,7 @@ from maseval.benchmark.tau2.domains.rules import (
     CannotTell,
     Kind,
     Moment,
+    Said,
     Talk,
     rule,
     talk_rule,
@@ -56,17 +57,20 @@ _RESTART = re.compile(
     re.I,
 )
 _PIN = re.compile(
-    r"\b(?:enter|input|type|try)\b[^.?!\n]{0,40}\b(?:pin|puk)\b|"
-    r"\bunlock\b[^.?!\n]{0,40}\b(?:with|using|by entering)\b[^.?!\n]{0,20}\b(?:pin|puk)\b",
+    r"\b(?:enter|input|type|try)\b(?![^.?!\n]{0,20}(?:wrong|incorrect))[^.?!\n]{0,40}\bp(?:in|uk)\b|"
+    r"\bunlock\b[^.?!\n]{0,40}\b(?:with|using|by entering)\b[^.?!\n]{0,20}\bp(?:in|uk)\b",
     re.I,
 )
 _NEGATED = re.compile(
-    r"(?:n't|\b(?:not|never|avoid|no need|without|instead of|unable))\W+(?:\w+\W+){0,3}$", re.I
+    r"(?:n't|\b(?:not|never|avoid|no need|without|instead of|unable|have you|did you|were you)|"
+    r"\b(?:human agent|specialist|technician)s? (?:can|will|to))\W+(?:\w+\W+){0,3}$",
+    re.I,
 )
 _ELSEWHERE = re.compile(
     r"factory reset|reset (?:\w+ )?network settings|clear(?:ing)? (?:\S+ ){0,3}cache|safe mode|"
     r"(?:software|system|firmware|ios|android|carrier settings) updates?\b|"
-    r"(?:different|another) (?:phone|device|sim)\b(?! num)|uninstall|re-?install|"
+    r"\b(?:try|insert|test|put|swap)\b[^.?!\n]{0,40}(?:different|another) (?:phone|device|sim)\b|"
+    r"(?:un|re-?)install\w* (?:\S+ ){0,3}app\b|"
     r"contact (?:\w+ ){0,2}(?:manufacturer|apple|samsung)|visit (?:\w+ ){0,3}store",
     re.I,
 )
@@ -80,11 +84,13 @@ _STRANGE = (
         for what in ("phone", "device", "sim")
     ),
 )
-_PIN_WORD = re.compile(r"\bp(?:in|uk)\b")
 _REPORTS = re.compile(r"I(?:'ve| have) ")
 _I_HAVE = r"\bi(?:'ve| have) (?:now |just |also |already |successfully |gone ahead and )*"
 _CLAIMS = {
-    "refuel_data": re.compile(_I_HAVE + r"(?:added|refuel+ed|applied)\b.*\b(?:gb|data)\b", re.I),
+    "refuel_data": re.compile(
+        _I_HAVE + r"(?:added|refuel+ed|applied)\b.*\b(?:gb|gigs?|gigabytes?|data to|more data)\b",
+        re.I,
+    ),
     "enable_roaming": re.compile(_I_HAVE + r"(?:enabled|activated|turned on)\b.*\broaming", re.I),
     "resume_line": re.compile(
         _I_HAVE + r"(?:resumed|reactivated|restored|lifted|unsuspended)\b.*"
@@ -99,7 +105,11 @@ _CLAIMS = {
 }
 _MMS = re.compile(r"\bmms\b|picture|photo|multimedia|group (?:text|mess)|image", re.I)
 _INTERNET = re.compile(r"internet|mobile data|\bdata\b|brows|speed|slow|online", re.I)
-_GUIDES = re.compile(r"status|check|toggle|turn|restart|reboot|settings|speed test|sim\b|try", re.I)
+_GUIDES = re.compile(
+    r"status bar|air ?plane|re-?start|re-?boot|speed test|\bsim\b|toggle|\bapn\b|\bvpn\b|"
+    r"data saver|network (?:status|mode|setting)|check_|run_",
+    re.I,
+)
 
 
 @rule(
@@ -258,12 +268,10 @@ def _check_restart(talk: Talk, at: int, why: str) -> Iterator[Answer]:
 )
 def check_locked_card(talk: Talk) -> Iterator[Answer]:
     """A locked SIM card is left to a human agent, and no PIN is tried."""
-    for said in talk.agent if _PIN_WORD.search(talk.agent_words) else ():
-        for sentence in sentences(said.text):
-            if _advises(_PIN, sentence):
-                text = "the user is told to enter a PIN, where the manual has it escalated"
-                yield Broken(text, {"said": sentence}, said.message_index)
-                return
+    for said, sentence, _ in _advice(talk, _PIN, (" pin", "puk")):
+        text = "the user is told to enter a PIN, where the manual has it escalated"
+        yield Broken(text, {"said": sentence}, said.message_index)
+        return
 
 
 @talk_rule(
@@ -273,18 +281,28 @@ def check_locked_card(talk: Talk) -> Iterator[Answer]:
 )
 def check_advice(talk: Talk) -> Iterator[Answer]:
     """The agent advises nothing that the manual does not know."""
-    for said in talk.agent if any(each in talk.agent_words for each in _STRANGE) else ():
-        for sentence in sentences(said.text):
-            if step := _advises(_ELSEWHERE, sentence):
-                text = f"{step!r} is no step of the manual"
-                yield Broken(text, {"said": sentence}, said.message_index)
-                return
+    for said, sentence, step in _advice(talk, _ELSEWHERE, _STRANGE):
+        text = f"{step!r} is no step of the manual"
+        yield Broken(text, {"said": sentence}, said.message_index)
+        return
 
 
-def _advises(pattern: re.Pattern[str], sentence: str) -> str | None:
-    """Return the words with which a sentence advises something, unless it advises against it."""
-    found = pattern.search(sentence)
-    return found[0] if found and not _NEGATED.search(sentence[: found.start()]) else None
+def _advice(
+    talk: Talk, pattern: re.Pattern[str], hints: Collection[str]
+) -> Iterator[tuple[Said, str, str]]:
+    """Yield the sentences that advise something, with the words; not those that advise against it.
+
+    Only texts with one of the hints are looked into.
+    """
+    if not any(hint in talk.agent_words for hint in hints):
+        return
+    for said in talk.agent:
+        text = said.text.lower()
+        if any(hint in text for hint in hints):
+            for sentence in sentences(said.text):
+                found = pattern.search(sentence)
+                if found and not _NEGATED.search(sentence[: found.start()]):
+                    yield said, sentence, found[0]
 
 
 @talk_rule(
