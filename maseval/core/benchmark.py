@@ -63,7 +63,7 @@ class Benchmark(ABC):
     """
 
     reasoning_policy: ReasoningPolicy | None = None
-    """The policy of all registered models; by default each has its own."""
+    """Which of their own thoughts registered models are sent again; by default each model's own."""
 
     def __init__(
         self,

@@ -32,7 +32,8 @@ class ChosenSubset(NamedTuple):
     by: str
 
     def __str__(self) -> str:
-        return f"estimate from {count_of(self.chosen, 'chosen task')} of {self.total}"
+        tasks = "task" if self.chosen == 1 else "tasks"
+        return f"estimate from {self.chosen} chosen {tasks} of {self.total}"
 
     @property
     def note(self) -> str:

@@ -27,7 +27,13 @@ from maseval.benchmark.tau2.domains.retail.eligibility import (
     paid_with,
     replacements,
 )
-from maseval.benchmark.tau2.domains.retail.models import CreditCard, GiftCard, OrderItem, User
+from maseval.benchmark.tau2.domains.retail.models import (
+    CreditCard,
+    GiftCard,
+    OrderItem,
+    User,
+    UserAddress,
+)
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
@@ -78,6 +84,7 @@ _ORIGINAL = re.compile(
     r"|(?:paid|bought|purchased) (?:\w+ )?with|(?:originally|previously) (?:paid|used)",
     re.I,
 )
+_INSTEAD = re.compile(r"\b(?:inste?ad of|rather than)[^.,;!?\n]*", re.I)
 _ON_FILE = re.compile(r"\bon (?:file|record|your account|your profile)|existing payment", re.I)
 
 _REASON_WORDS = {
@@ -111,6 +118,7 @@ _SIZES = {
     "l": "l|large",
     "xl": "xl|extra[ -]large",
 }
+_ZIP = re.compile(r"(?<![\w#$.-])\d{5}(?![\w.-])")
 _DEFAULT = re.compile(
     r"\b(?:default|on file|on record|in (?:my|your) (?:profile|account)|profile|same|current)\b",
     re.I,
@@ -314,6 +322,7 @@ def _methods_named(text: str, user: User, original: list[str]) -> set[str]:
 
     A kind that the customer does not have stands for itself.
     """
+    text = _INSTEAD.sub(" ", text)
     named = {each for each in user.payment_methods if each in text}
     if named:
         return named
@@ -517,7 +526,7 @@ def _names_item(text: str, item: OrderItem) -> bool:
 )
 def new_items_were_described(moment: Moment) -> Iterator[Answer]:
     """The item that comes instead was described before the customer agreed."""
-    text = "\n".join(said.text for said in _texts_backwards(moment)).lower()
+    text = _before_the_reply(moment)
     for item, variant in replacements(moment):
         if variant.item_id in text or f"{variant.price:.2f}" in text.replace(",", ""):
             continue
@@ -559,11 +568,16 @@ def _find_word(word: str) -> re.Pattern[str]:
 def address_was_named(moment: Moment) -> Iterator[Answer]:
     """The new address was named before the customer agreed."""
     texts = "\n".join(said.text for said in _texts_backwards(moment)).lower()
-    street, zip_code, city = (moment.arguments.get(each) for each in ("address1", "zip", "city"))
+    street, suite, zip_code, city = (
+        moment.arguments.get(each) for each in ("address1", "address2", "zip", "city")
+    )
     missing = {
         name: value
-        for name, value in (("address1", street), ("zip", zip_code))
-        if isinstance(value, str) and value and value.lower() not in texts
+        for name, value in (("address1", street), ("address2", suite), ("zip", zip_code))
+        if isinstance(value, str)
+        and value
+        and value.lower() not in texts
+        and value != getattr(_address_now(moment), name, None)
     }
     if not missing or (_is_the_default(moment) and _DEFAULT.search(texts)):
         return
@@ -600,22 +614,22 @@ def address_is_the_one_agreed(moment: Moment) -> Iterator[Answer]:
     question, reply = _asked(moment)
     if question is None or reply is None:
         return
-    both = (question.text.lower(), reply.text.lower())
-    text = "\n".join(each for each in both if "address" in each or _STREET.search(each))
-    zip_code, street = moment.arguments.get("zip"), moment.arguments.get("address1")
-    told = set(re.findall(r"(?<![\w#$.-])\d{5}(?![\w.-])", text))
-    if isinstance(zip_code, str) and told and zip_code not in told:
-        yield Broken(
-            f"{', '.join(sorted(told))} was agreed to, and {zip_code} is entered",
-            {"agreed": sorted(told), "entered": zip_code},
-        )
-        return
-    streets = {each.group() for each in _STREET.finditer(text)}
-    if isinstance(street, str) and streets and street.lower() not in text:
-        yield Broken(
-            f"{', '.join(sorted(streets))} was agreed to, and {street} is entered",
-            {"agreed": sorted(streets), "entered": street},
-        )
+    text, now = question.text.lower(), _address_now(moment)
+    for name, told in (("zip", _ZIP.findall(text)), ("address1", _STREET.findall(text))):
+        value = moment.arguments.get(name)
+        others = set(told) - {getattr(now, name, "").lower()}
+        if isinstance(value, str) and others and value.lower() not in text:
+            yield Broken(
+                f"{', '.join(sorted(others))} was agreed to, and {value} is entered",
+                {"agreed": sorted(others), "entered": value},
+            )
+            return
+
+
+def _address_now(moment: Moment) -> UserAddress | None:
+    """Return the address that a call would replace."""
+    record = order_of(moment) if moment.call["name"] == MODIFY_ADDRESS else owner_of(moment)
+    return record.address if record else None
 
 
 AGREEMENT: tuple[Rule, ...] = (

@@ -1,0 +1,297 @@
+"""The shop's policy as rules: clean where it is kept, and each breach found and named."""
+
+import gzip
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maseval.benchmark.tau2.compliance import Compliance, check_case
+from maseval.benchmark.tau2.domains import DOMAINS
+from maseval.benchmark.tau2.domains.rules import Kind
+from maseval.benchmark.tau2.scoring.case import open_case
+from tests.benchmark.tau2.compliance.breaches_retail import (
+    ADDRESS,
+    CANCEL,
+    EXCHANGE,
+    MUTANTS,
+    YES,
+    Steps,
+    conversation,
+    writes,
+)
+from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of
+
+READINGS = json.loads(Path(__file__).with_name("readings_retail.json").read_text("utf-8"))
+RULES = {rule.id: rule for rule in DOMAINS["retail"].rules}
+SAMPLE = 3
+# What reference solutions break: the task, the rule, and whether the tool lets them.
+BROKEN_BY_GOLD = {
+    "0.2.0": {
+        ("12", "retail.return.refund", False),
+        ("13", "retail.return.refund", False),
+        ("18", "retail.items.option", True),
+        ("64", "retail.exchange.status", False),
+        ("91", "retail.items.option", True),
+        ("105", "retail.payment.balance", False),
+        ("107", "retail.items.option", True),
+    },
+    "1.0.1": {
+        ("64", "retail.exchange.status", False),
+        ("105", "retail.payment.balance", False),
+    },
+}
+NAMES = (
+    *("order_id", "item_ids", "new_item_ids", "payment_method_id", "reason", "user_id", "zip"),
+    *("address1", "address2", "city", "state", "country", "email", "first_name", "last_name"),
+)
+ORDER, ITEM, CARD = "#W6247578", "3799046073", "credit_card_9513926"
+# Absurd values, each for every argument of a call; a tool may accept some of them.
+HOSTILE: list[dict[str, Any]] = [
+    {},
+    *(
+        dict.fromkeys(NAMES, value)
+        for value in (None, "", 0, -1, 1e308, float("nan"), True, [], {}, [None], ORDER, [ORDER])
+    ),
+    *(dict.fromkeys(NAMES, value) for value in ("(", [["1"]])),
+    {"order_id": ORDER, "item_ids": ITEM, "new_item_ids": ["1"], "payment_method_id": CARD},
+    {"order_id": ORDER, "item_ids": [None, 7], "new_item_ids": [{}], "payment_method_id": ["x"]},
+    {"order_id": ORDER, "item_ids": [], "new_item_ids": [], "payment_method_id": CARD},
+    {"order_id": ORDER, "reason": ["no longer needed"]},
+    {"user_id": "yusuf_rossi_9620", "zip": 19122, "city": None, "address1": {}, "state": ["NY"]},
+]
+
+
+@pytest.fixture(scope="module")
+def tasks(tau2_data: Path) -> dict[str, dict[str, Any]]:
+    raw = json.loads((tau2_data / "domains/retail/tasks.json").read_text("utf-8"))
+    return {task["id"]: task for task in raw}
+
+
+@pytest.fixture(scope="module")
+def later_tasks(tau2_data_of_1_0_1: Path) -> dict[str, dict[str, Any]]:
+    raw = json.loads((tau2_data_of_1_0_1 / "domains/retail/tasks.json").read_text("utf-8"))
+    return {task["id"]: task for task in raw}
+
+
+def names(found: Compliance) -> set[str]:
+    return {breach.rule for breach in found.breaches}
+
+
+def broken_by_gold(tasks: dict[str, dict[str, Any]], version: str) -> set[tuple[str, str, bool]]:
+    """Play every reference solution; what is not against the state must be clean."""
+    broken = set()
+    for task in tasks.values():
+        found = compliance_of("retail", task, conversation(task), version=version)
+        assert (found.clean, found.doubts, found.faults) == (True, (), ()), (task["id"], found)
+        assert all(breach.demanded for breach in found.breaches), (task["id"], found.breaches)
+        broken |= {(task["id"], breach.rule, breach.done) for breach in found.breaches}
+    return broken
+
+
+def test_the_reference_solutions_are_clean_but_for_known_ones(
+    tasks: dict[str, dict[str, Any]],
+) -> None:
+    assert broken_by_gold(tasks, "0.2.0") == BROKEN_BY_GOLD["0.2.0"]
+
+
+def test_the_reference_solutions_of_the_next_release_are_clean_but_for_known_ones(
+    later_tasks: dict[str, dict[str, Any]],
+) -> None:
+    assert broken_by_gold(later_tasks, "1.0.1") == BROKEN_BY_GOLD["1.0.1"]
+
+
+def test_every_rule_has_breaches() -> None:
+    shared = {"retail.form.one_call", "retail.form.text_or_call"}  # tried with the shared rules
+    assert set(MUTANTS) == set(RULES) - shared
+
+
+def spoil(
+    rule: str, tasks: dict[str, dict[str, Any]], most: int
+) -> Iterator[tuple[dict[str, Any], Steps]]:
+    """Yield tasks with conversations that break a rule."""
+    rng, made = random.Random(rule), 0
+    for task in rng.sample(list(tasks.values()), len(tasks)):
+        steps = MUTANTS[rule](conversation(task, with_wish=False), task, rng)
+        if steps is not None and made < most:
+            made += 1
+            yield task, steps
+
+
+@pytest.mark.parametrize("rule", MUTANTS)
+def test_breaches_are_found_and_named(rule: str, tasks: dict[str, dict[str, Any]]) -> None:
+    spoilt = list(spoil(rule, tasks, SAMPLE))
+    assert len(spoilt) == SAMPLE
+    for task, steps in spoilt:
+        found = compliance_of("retail", task, steps)
+        assert rule in names(found), (task["id"], found)
+        assert not found.faults
+
+
+@pytest.mark.parametrize("identified", [False, True])
+def test_no_arguments_make_a_rule_raise(identified: bool, tasks: dict[str, dict[str, Any]]) -> None:
+    tools = sorted({tool for rule in RULES.values() for tool in rule.tools})
+    before = [
+        Do(
+            "find_user_id_by_name_zip",
+            {"first_name": "Yusuf", "last_name": "Rossi", "zip": "19122"},
+        ),
+        Do("get_order_details", {"order_id": ORDER}),
+    ]
+    steps = [
+        *(before if identified else ()),
+        Say("assistant", "A refund of $5.00 goes to your gift card in 5 to 7 business days. Yes?"),
+        Say("user", "Yes, please go ahead. ("),
+        *(Do(tool, arguments) for tool in tools for arguments in HOSTILE),
+        Say("assistant", "A refund of $5.00 was made at 12 Some Street. ###STOP###"),
+    ]
+    found = compliance_of("retail", tasks["0"], steps)
+    assert found.unreadable is None
+    assert found.faults == ()
+    assert found.breaches
+
+
+def test_a_breach_names_what_was_told_and_what_is_booked(tasks: dict[str, dict[str, Any]]) -> None:
+    task = tasks["70"]
+    steps = [
+        Say("assistant", step.text.replace("$22.55", "$25.00"))
+        if isinstance(step, Say) and step.role == "assistant"
+        else step
+        for step in conversation(task)
+    ]
+    (breach,) = compliance_of("retail", task, steps).breaches
+    assert breach.rule == "retail.amount.told"
+    assert breach.text == "25.00 was told, and 22.55 is booked"
+    assert breach.values == {"told": 25.0, "booked": 22.55}
+
+
+def told(task: dict[str, Any], question: str, reply: str, tool: str) -> Compliance:
+    """Ask about the only change of a task, with another question and another reply."""
+    steps = conversation(task, with_wish=False)
+    (at,) = writes(steps, tool)
+    steps[at - 2 : at] = [Say("assistant", question), Say("user", reply)]
+    return compliance_of("retail", task, steps)
+
+
+HELMET = "I will exchange the cycling helmet in order #W3947049 for 9013366374 (blue, medium). "
+ASK = " Are these all items you want to exchange? Do you confirm?"
+
+
+@pytest.mark.parametrize(
+    ("words", "reply", "rules"),
+    [
+        ("The price difference of $22.55 goes to your Visa ending in 7312.", YES, set()),
+        ("You pay $22.55 more with your credit card.", YES, set()),
+        ("It costs $219.88 instead of $197.33; your card pays the difference.", YES, set()),
+        (
+            "You will be charged $219.88, on your credit card.",
+            YES,
+            {"retail.amount.told"},
+        ),
+        (
+            "You receive a refund of $22.55 on your credit card.",
+            YES,
+            {"retail.amount.told"},
+        ),
+        (
+            "The difference of $22.55 goes to your PayPal account.",
+            YES,
+            {"retail.payment.confirmed"},
+        ),
+        ("The difference of $22.55 goes to your credit card.", "No, wait.", {"retail.confirm.yes"}),
+    ],
+)
+def test_proposals_of_an_exchange(
+    words: str, reply: str, rules: set[str], tasks: dict[str, dict[str, Any]]
+) -> None:
+    assert names(told(tasks["70"], f"{HELMET}{words}{ASK}", reply, EXCHANGE)) == rules
+
+
+def test_a_wish_for_a_payment_that_is_not_to_be_had_is_left_open(
+    tasks: dict[str, dict[str, Any]],
+) -> None:
+    question = f"{HELMET}The difference of $22.55 goes to your credit card.{ASK}"
+    found = told(tasks["70"], question, "Yes, but please use my gift card.", EXCHANGE)
+    assert (found.clean, names(found)) == (None, set())
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "rules"),
+    [
+        ("Order #W9284598 for 'ordered by mistake'. Shall I cancel it?", "Yes.", set()),
+        (
+            "Shall I cancel order #W9284598?",
+            "Yes, I cannot afford it.",
+            {"retail.cancel.reason_said"},
+        ),
+        ("Shall I cancel order #W9284598?", "Yes, I bought it by accident.", set()),
+        (
+            "Shall I cancel order #W9284598?",
+            "Yes, I no longer need it.",
+            {"retail.cancel.reason_said"},
+        ),
+        (
+            "Shall I cancel the camera's order?",
+            "Yes, it was a mistake.",
+            {"retail.details.order"},
+        ),
+    ],
+)
+def test_reasons_of_a_cancellation(
+    question: str, reply: str, rules: set[str], tasks: dict[str, dict[str, Any]]
+) -> None:
+    task = tasks["90"]
+    steps = conversation(task, with_wish=False)
+    (at,) = writes(steps, CANCEL)
+    steps[at - 3 : at] = [
+        Say("user", "Please cancel it."),
+        Say("assistant", question),
+        Say("user", reply),
+    ]
+    assert names(compliance_of("retail", task, steps)) == rules
+
+
+def test_an_address_on_file_need_not_be_spelled_out(tasks: dict[str, dict[str, Any]]) -> None:
+    task = tasks["71"]
+    steps = conversation(task, with_wish=False)
+    at = writes(steps, ADDRESS)[0]
+    steps[at - 3 : at] = [
+        Say("user", "Please send it to my default address."),
+        Say("assistant", "I will change the address of order #W5270061 to your default. Confirm?"),
+        Say("user", YES),
+    ]
+    assert names(compliance_of("retail", task, steps)) == set()
+
+
+def test_words_of_another_language_are_not_guessed_at(tasks: dict[str, dict[str, Any]]) -> None:
+    task = tasks["70"]
+    german = "Guten Tag, der Helm passt mir leider nicht, und ich will ihn gern umtauschen."
+    steps = [
+        Say(step.role, german) if isinstance(step, Say) else step for step in conversation(task)
+    ]
+    found = compliance_of("retail", task, steps)
+    assert found.clean is None
+    assert "retail.amount.told" in {doubt.rule for doubt in found.doubts}
+
+
+def test_every_breach_in_a_passing_public_conversation_was_read(contract_dir: Path) -> None:
+    read = {
+        (each["conversation"], each["rule"], each["message_index"]) for each in READINGS["breaches"]
+    }
+    seen, doubtful, checked = set(), 0, 0
+    with gzip.open(contract_dir / "conversations/retail.jsonl.gz", "rt") as lines:
+        for row in map(json.loads, lines):
+            found = check_case(open_case(row["simulation"], "retail"))
+            assert not found.faults and found.unreadable is None, row["id"]
+            checked += 1
+            doubtful += any(doubt.kind is not Kind.FORM for doubt in found.doubts)
+            if (row["reward_info"] or {}).get("reward") == 1.0:
+                counting = [each for each in found.breaches if each.counts]
+                seen |= {(row["id"], each.rule, each.message_index) for each in counting}
+                if row["id"] in READINGS["read_without_finding"]:
+                    assert found.clean is True, row["id"]
+    assert seen == read
+    assert doubtful <= 0.2 * checked
