@@ -106,7 +106,7 @@ Gemini: ids of tool calls
 agents of several turns
     interface/agents/test_every_adapter
     test_the_conversation_is_remembered_over_the_turns_of_a_telecom_task
-tool calls in messages of agents
+messages of agents in traces
     interface/agents/test_every_adapter
     test_messages_have_openais_form
 pass@k
