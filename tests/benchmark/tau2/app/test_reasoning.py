@@ -133,7 +133,8 @@ def test_the_user_has_a_policy_of_its_own():
     ("given", "problem"),
     [
         ({"agent_model": "x", "reasoning": "some"}, "'some'; choose one of: keep, drop, auto"),
-        ({"agent": "gold", "reasoning": "auto"}, "'gold' without a model"),
+        ({"reasoning": "auto"}, "agent_model is not set"),
+        ({"agent": "gold", "reasoning": "auto"}, "agent 'gold' has no model"),
         (
             {"agent_model": "x", "agent_args": {"reasoning_policy": "all"}},
             "'all'; choose one of: keep, drop, auto",

@@ -169,9 +169,8 @@ class RunOptions(ConversationOptions, FolderRunOptions):
         str | None,
         Flag(
             "Which of its own thoughts the agent's model is sent again: keep, drop or auto "
-            "(default: as the original)",
+            "(default: none, as the original, unless its API requires them)",
             PARTICIPANTS,
-            env=True,
         ),
     ] = None
     rehearse: Annotated[

@@ -285,10 +285,10 @@ def _check_prompt(kind: str, mode: str, prompt: str | None) -> None:
 def _agent(kind: str, options: RunOptions) -> ModelSpec | OwnAgent | SeatedHuman | str:
     args = options.agent_args
     if options.reasoning is not None:
-        if kind not in ("llm", "own") or not options.agent_model:
+        if kind not in ("llm", "own") or (kind == "own" and not options.agent_model):
             raise ConfigurationError(
-                f"reasoning is {options.reasoning!r}, but the agent is {kind!r} without a model "
-                "that maseval asks; leave it out, or name the model (--agent-model)"
+                f"reasoning is {options.reasoning!r}, but agent {kind!r} has no model that "
+                "maseval knows of; leave it out, or name its model (--agent-model)"
             )
         args = {**(args or {}), "reasoning_policy": options.reasoning}
     if kind == HUMAN and isinstance(options.human, SeatedHuman):
