@@ -242,6 +242,14 @@ _CLAIMS = {
 }
 
 
+# In a line with a price: that it is one for each passenger.
+_PER_HEAD = re.compile(
+    r"\b(?:per|each|apiece)\b|/ ?(?:person|passenger|pax)|[x\u00d7*] ?\d\b|\b\d+ ?[x\u00d7*] ?\$",
+    re.IGNORECASE,
+)
+_PRICE = re.compile(r"\$|\b(?:price|fare|cost|amount|refund|difference)", re.IGNORECASE)
+
+
 @cache
 def _claim_patterns(tool: str) -> tuple[re.Pattern[str], ...]:
     words = _CLAIMS.get(tool, "total")
@@ -262,7 +270,8 @@ def agreed_price(moment: Moment) -> Iterator[Answer]:
     text = consent.question.text
     told = _amounts(_AMOUNT, text)
     claims = set().union(*(_amounts(each, text) for each in _claim_patterns(moment.call["name"])))
-    if not claims or _leads_to(told | _extras(moment), abs(moved), _people(moment)):
+    people = _people(moment) if _tells_prices_per_head(text) else 1
+    if not claims or _leads_to(told | _extras(moment), abs(moved), people):
         return
     if claims <= _facts(moment):
         return
@@ -274,6 +283,14 @@ def agreed_price(moment: Moment) -> Iterator[Answer]:
     yield Broken(
         f"${abs(moved):,.2f} is {verb}, and the user was told {sums}",
         {"told": sorted(told), "moved": moved},
+    )
+
+
+def _tells_prices_per_head(text: str) -> bool:
+    """Tell whether a text has prices for each passenger; free bags are not meant."""
+    return any(
+        _PER_HEAD.search(line) and _PRICE.search(line) and not _BAG.search(line)
+        for line in sentences(text)
     )
 
 
