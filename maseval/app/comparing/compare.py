@@ -142,18 +142,18 @@ def compare(
         )
     drawn = []
     if plot is not None:
-        drawn.append(write_plot(pass_curves(table.runs), plot))
+        drawn.append(write_plot(pass_curves(_named_for_plot(loaded, table)), plot))
     if plot_cost is not None:
-        drawn.append(write_plot(cost_and_score(table.runs, k), plot_cost))
+        drawn.append(write_plot(cost_and_score(_named_for_plot(loaded, table), k), plot_cost))
     incomplete = _missing_verdicts(whole)
     cautions = [
+        *_estimates(loaded),
         *_participant_cautions(loaded),
         *_cache_cautions(loaded),
         *incomplete,
         *(two or table).cautions,
     ]
-    notes = [*_estimates(loaded)]
-    notes += [f"{name}: {note}" for name, run in loaded.items() for note in run.notes]
+    notes = [f"{name}: {note}" for name, run in loaded.items() for note in run.notes]
     return RunComparison(
         loaded,
         table,
@@ -172,6 +172,15 @@ def _estimates(runs: Mapping[str, ComparedRun]) -> list[str]:
     """Say which runs are of chosen tasks, so that no number of theirs is a score."""
     marks = {name: subset_of(run.config) for name, run in runs.items()}
     return [f"{name}: {mark.note}" for name, mark in marks.items() if mark]
+
+
+def _named_for_plot(runs: Mapping[str, ComparedRun], table: ComparisonTable) -> dict[str, Summary]:
+    """Return the numbers by what a plot calls them: a file has no note beside it."""
+    marks = {name: subset_of(run.config) for name, run in runs.items()}
+    return {
+        name if marks[name] is None else f"{name}, {marks[name]}": summary
+        for name, summary in table.runs.items()
+    }
 
 
 def _missing_verdicts(runs: Mapping[str, ComparedRun]) -> list[str]:
@@ -334,9 +343,10 @@ def _verdict_notes(two: Comparison) -> list[str]:
 
 def comparison_plots(found: RunComparison) -> list[str]:
     """Draw pass^k of both, the differences, and cost against score where costs are known."""
-    drawn = [pass_curves(found.summaries)]
+    named = _named_for_plot(found.runs, found.table)
+    drawn = [pass_curves(named)]
     if found.two is not None:
         drawn.append(difference_plot(found.two))
     if all(summary.overall.mean_cost for summary in found.summaries.values()):
-        drawn.append(cost_and_score(found.summaries))
+        drawn.append(cost_and_score(named))
     return drawn

@@ -62,8 +62,11 @@ def drawings(
     if not outcomes:
         raise NotRunError(f"{folder.path} has no finished simulation yet; nothing to draw")
     every = [*outcomes, *_missing(folder, outcomes)]
+    mark = f", {folder.config.subset}" if folder.config.subset else ""
     drawn = {
-        "pass_curves": pass_curves({n: summarise(each) for n, each in _groups(every).items()}),
+        "pass_curves": pass_curves(
+            {f"{name}{mark}": summarise(each) for name, each in _groups(every).items()}
+        ),
         "trial_map": trial_map(every),
     }
     if labels is not None:

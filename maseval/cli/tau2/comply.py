@@ -84,6 +84,8 @@ def comply(
 def _print_run(run: "CompliedRun", console: Console, *, every: bool) -> None:
     console.print(f"[bold]{inert(here(run.path))}[/bold]", soft_wrap=True)
     print_check(run.check, console)
+    if run.estimate:
+        console.print(f"[yellow]{inert(run.estimate)}[/yellow]", soft_wrap=True)
     for name in run.without_rules:
         console.print(
             f"[yellow]Note:[/yellow] the domain {inert(name)} has no rules: its passes cannot be "

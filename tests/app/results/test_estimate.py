@@ -5,7 +5,9 @@ import json
 import pytest
 
 from maseval import frames
+from maseval.app.comparing.compare import comparison_plots
 from maseval.app.results.finding import open_recording
+from maseval.app.results.plots import drawings
 from maseval.app.sharing.sync import _tracked_run
 from maseval.app.viewing.reader import BenchmarkReader
 from maseval.benchmark.booking import BookingBenchmark, load_tasks
@@ -66,6 +68,7 @@ def test_the_commands_of_one_run_say_so(chosen, whole, tmp_path):
     assert {each["estimate"] for each in records} == {WORDS, None}
     page = index_of(report(chosen, tmp_path / "page.html", explain=False))["results"]
     assert page["rows"][0]["name"] == f"library, {WORDS}" and WORDS in page["notes"][0]
+    assert WORDS in drawings(open_recording(chosen))["pass_curves"]
     assert {each["estimate"] for each in frames.runs(chosen, whole)} == {WORDS, None}
 
 
@@ -85,7 +88,10 @@ def test_what_is_compared_or_sent_says_so(chosen, whole, tmp_path):
     with _tracked_run(open_recording(chosen), explain=False) as sent:
         parameters = sent.parameters
 
-    assert any(note.startswith(f"chosen: An {WORDS}") for note in found.notes)
+    assert found.cautions[0].startswith(f"chosen: An {WORDS}")
+    page = report(whole, tmp_path / "two.html", explain=False, against=chosen)
+    assert WORDS in index_of(page)["results"]["notes"][2]
+    assert WORDS in page.read_text() and WORDS in comparison_plots(found)[0]
     assert found.two.main.tasks == 3
     assert WORDS in printed("compare", whole, chosen)
     assert WORDS in printed("gate", chosen, "--baseline", whole, "--min-comparable", 0.1)
@@ -97,6 +103,7 @@ def test_what_is_scored_certified_or_exported_says_so(chosen, whole, tmp_path):
     assert WORDS in printed("tau2", "score", chosen)
     assert WORDS not in printed("tau2", "score", whole)
     certified = tau2.certify(chosen, partial=True).certificate
+    assert WORDS in printed("tau2", "comply", chosen)
     assert WORDS in certified.text() and certified.content["causes"][0]["kind"] == "estimate"
     assert WORDS in printed("tau2", "export", chosen, "--output", tmp_path / "results.json")
     assert "no verdict" in tau2.certify(tmp_path / "results.json").certificate.text()

@@ -37,13 +37,15 @@ class CompliedRun:
     """A run or results file, and which of its simulations kept the policy.
 
     ``without_rules`` names the domains that have no rules, whose passes cannot be told apart.
-    ``check`` compares the recorded verdicts with recomputed ones.
+    ``check`` compares the recorded verdicts with recomputed ones. ``estimate`` says that the tasks
+    were chosen, if they were.
     """
 
     path: Path
     compliance: RunCompliance
     without_rules: Sequence[str] = ()
     check: VerdictCheck | None = None
+    estimate: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return all findings as JSON values."""
@@ -51,6 +53,7 @@ class CompliedRun:
             "path": str(self.path),
             "without_rules": list(self.without_rules),
             "verdicts": None if self.check is None else self.check.note,
+            "estimate": self.estimate,
             **self.compliance.to_dict(),
         }
 
@@ -104,6 +107,7 @@ def _comply(folder: Recording, on_progress: Callable[[int, int], object] | None)
         run_compliance(lines, folder.planned, found),
         [name for name in domains if not domain_named(name).rules],
         None if checking is None else checking.finish(),
+        folder.config.subset and folder.config.subset.note,
     )
 
 
