@@ -2,10 +2,14 @@
 
 import json
 from copy import deepcopy
+from dataclasses import replace
 
 import pytest
 
-from maseval.benchmark.tau2.app.sharing.leaderboard import SubmissionRefusedError
+from maseval.benchmark.tau2.app.sharing.leaderboard import (
+    SubmissionRefusedError,
+    SubmittedDomain,
+)
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.results import read_results
 from maseval.commands import tau2
@@ -141,6 +145,21 @@ def test_a_standard_submission_is_the_reference_agents_with_the_original_texts(
     ]
     ((rule, what),) = broken_by(whole_run, tmp_path=tmp_path, submission_type="standard")
     assert rule == "conditions" and "other texts" in what
+
+
+def test_a_run_in_which_the_agent_is_sent_something_else_is_not_standard(
+    tau2_data_of_1_0_1, tmp_path
+):
+    other = run_of_echoes(
+        tmp_path / "other", num_tasks=1, reasoning="auto", agent_prompt="Be quick. {policy}"
+    )
+    entry = SubmittedDomain(RunFolder.read(other), "airline")
+    entry.setup = replace(entry.setup, texts="original")
+
+    assert list(entry.deviations()) == [
+        "models read other texts than the benchmark's",
+        "the agent's model is sent its own reasoning by the policy auto",
+    ]
 
 
 def test_a_submission_has_each_domain_once_of_one_system(whole_run, tau2_data_of_1_0_1, tmp_path):

@@ -88,6 +88,8 @@ class SubmittedDomain:
             yield f"the mode is {mode}"
         if self.has_other_texts:
             yield "models read other texts than the benchmark's"
+        if policy := agent.model_args.get("reasoning_policy"):
+            yield f"the agent's model is sent its own reasoning by the policy {policy}"
 
     @property
     def scripted_agent(self) -> str | None:
@@ -99,7 +101,7 @@ class SubmittedDomain:
     @property
     def has_other_texts(self) -> bool:
         """True if the prompts were not the original's."""
-        return self.setup.texts not in (None, "original")
+        return self.setup.texts not in (None, "original") or self.setup.agent.prompt is not None
 
 
 def _in_brief(report: Report) -> dict[str, Any]:
