@@ -289,13 +289,15 @@ def other_line(steps: list[Step], task: Task, rng: random.Random) -> list[Step] 
 
 
 def bill_not_read(steps: list[Step], task: Task, rng: random.Random) -> list[Step] | None:
+    """Ask for a payment without a look at the bill; it is overdue all the same."""
     if not _is_suspended(task):
         return None
-    steps = _without(steps, "get_bills_for_customer")
-    if _where(steps, "send_payment_request") is not None:
-        return steps
+    steps = _without(steps, "get_bills_for_customer", "make_payment", "resume_line")
+    steps = _unsaid(_without(steps, "send_payment_request"), REQUEST)
+    steps = [each for each in steps if each != Do("get_details_by_id", {"id": "B1234321"})]
     call = Do("send_payment_request", {"customer_id": CUSTOMER, "bill_id": "B1234321"})
-    return _insert(steps, _place(steps, rng), call, Say("assistant", REQUEST))
+    chat = [Say("assistant", rng.choice(_CHAT)), Say("user", "Fine.")]
+    return _insert(steps, _place(steps, rng), *chat, call, Say("assistant", REQUEST))
 
 
 def line_not_read(steps: list[Step], task: Task, rng: random.Random) -> list[Step] | None:
@@ -337,6 +339,10 @@ def payment_not_verified(steps: list[Step], task: Task, rng: random.Random) -> l
             "Your payment has been received.",
             "The bill is now paid.",
             "Great, your payment was successful.",
+            "The payment is completed.",
+            "Your overdue bill is settled.",
+            "Perfect, the payment has been processed.",
+            "Your balance is fully paid.",
             "Your bill has been paid.",
         ]
     )
@@ -359,6 +365,9 @@ def request_not_told(steps: list[Step], task: Task, rng: random.Random) -> list[
                     "Your line has a problem.",
                     "Is your phone near you?",
                     "I will go on.",
+                    "Let me see.",
+                    "Please wait.",
+                    "We are nearly there.",
                 ]
             ),
         ),
@@ -431,6 +440,9 @@ def restart_untold(steps: list[Step], task: Task, rng: random.Random) -> list[St
                 "All is well now.",
                 "The line is active.",
                 "The suspension is lifted.",
+                "You can use your line.",
+                "Good news: you are connected.",
+                "The line works.",
             ]
         ),
     )

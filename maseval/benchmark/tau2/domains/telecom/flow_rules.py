@@ -1,7 +1,7 @@
 """Rules about the origin of a call's values: read in a record, said by the user, agreed to."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from maseval.benchmark.tau2.domains.rules import (
@@ -16,12 +16,9 @@ from maseval.benchmark.tau2.domains.rules import (
     rule,
     talk_rule,
 )
-from maseval.benchmark.tau2.domains.telecom.models import Plan
 from maseval.benchmark.tau2.domains.telecom.records import (
-    amount_of,
     customer_of,
     line_of,
-    plan_of,
 )
 from maseval.benchmark.tau2.words import agrees, mentions, sentences, spellings
 
@@ -32,38 +29,9 @@ LINE_WRITES = frozenset(
 WRITES = LINE_WRITES | {"send_payment_request"}
 _ARGUMENTS = {"phone_number": "phone number", "full_name": "name", "dob": "date of birth"}
 _OF_THE_PAYER = ("check_payment_request", "make_payment")
-_MOST_NAMED = 5.0
 _NUMBER = re.compile(r"(?<!\d)\(?\d{3}\)?[\s.-]{0,2}\d{3}[\s.-]?\d{4}(?!\d)")
-_NUMERALS = {"one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "a": 1.0, "half": 0.5}
-_GB = re.compile(
-    r"(?<![\w.$])(\d+(?:\.\d+)?|one|two|three|four|five|half|a)[ -]*"
-    r"(?:(?:more|additional|extra|full|whole|a) )?(?:gb|gigs?|gigabytes?)\b",
-    re.IGNORECASE,
-)
-_ALL_OF_IT = re.compile(
-    r"\b(?:max(?:imum)?|full amount|as much as|most (?:you|i|that)|both)\b", re.I
-)
-_DATA = re.compile(
-    r"\brefuel|\btop[ -]?up|\bmore data|\badd\w* (?:\S+ )*?(?:data|gb|gigs?)\b", re.I
-)
-_MONEY = re.compile(r"\$|[Uu][Ss][Dd]|dollar|bucks")
-_PRICE = re.compile(
-    r"(?:\$|usd ?)(\d+(?:\.\d+)?)|"
-    r"\b(\d+(?:\.\d+)?|one|two|three|four|five) ?(?:dollars?|bucks|usd)\b",
-    re.I,
-)
-_EACH = re.compile(r"^\W{0,3}(?:/|per|a|each|for (?:each|every|one|1))? ?(?:gb|gig)", re.I)
-_EACH_GB = re.compile(r"(?:/|\bper|\beach|\bevery|\ba) ?(?:gb|gig)|\brate\b", re.I)
-_IF_NEEDED = re.compile(r"\bwilling\b|\bif (?:it is |it's )?(?:necessary|needed|required)", re.I)
-_PER_MONTH = re.compile(r"^\W{0,3}(?:/ ?|per |a |each )?month", re.I)
-_OF_DATA = re.compile(r"refuel|top[ -]?up|gb\b|\bgig|\bdata\b", re.I)
-_OF_COST = re.compile(r"cost|charge|total|price|\brate\b|\bfee\b", re.I)
-_OF_A_PLAN = re.compile(r"\bplans?\b|switch|upgrad|month", re.I)
 _ALL_LINES = re.compile(r"\b(?:all|both|every|each)\b[^.?!]{0,20}\blines?\b", re.I)
 _HEARD = re.compile(r"\bthank(?:s| you) for (?:letting|telling|confirming|informing)", re.I)
-_OF_A_BILL = re.compile(
-    r"overdue|outstanding|past due|bill (?:of|for|amount|total)|amount due", re.I
-)
 TRAVELS = re.compile(
     r"abroad|travel|\btrip\b|overseas|outside|foreign|vacation|holiday|visiting|france|"
     r"(?:another|different|other) country|airport|cruise",
@@ -83,34 +51,9 @@ _NOT_YET = re.compile(
 _REQUESTED = re.compile(r"\bpay|\bbill\b", re.I)
 
 
-def gigabytes(text: str) -> list[float]:
-    """Return the amounts of data that a text names, without repetition."""
-    return list(dict.fromkeys(_number(each) for each in _GB.findall(text)))
-
-
-def _number(word: str) -> float:
-    return _NUMERALS.get(word.lower()) or float(word)
-
-
 def text_from_user(moment: Moment) -> str:
     """Return all that the user had said by then, or what the ticket says."""
     return moment.user_said if moment.ticket is None else moment.ticket
-
-
-def asks_for_data_first(moment: Moment) -> bool:
-    """Tell whether the user spoke of adding data before the agent did."""
-    if moment.ticket is not None:
-        return False
-    at = moment.message_index
-    said = moment.talk.user_before(at)
-    asked = next((each for each in said if any(map(_asks_for_data, sentences(each.text)))), None)
-    if asked is None:
-        return False
-    return not any(_DATA.search(each.text) for each in moment.talk.agent_before(asked[0]))
-
-
-def _asks_for_data(sentence: str) -> bool:
-    return bool(_DATA.search(sentence)) and not _IF_NEEDED.search(sentence)
 
 
 def says_travelling(moment: Moment) -> bool:
@@ -283,105 +226,6 @@ def check_line_read(moment: Moment) -> Iterator[Answer]:
         yield Broken(f"line {line} was not looked up before", {"line": line})
 
 
-@rule(
-    "telecom.refuel.amount",
-    Kind.DATA_FLOW,
-    place="Data Refueling: 1st step",
-    tools={"refuel_data"},
-    reads_words=True,
-)
-def check_amount(moment: Moment) -> Iterator[Answer]:
-    """The data added is as much as the user wanted."""
-    amount = amount_of(moment)
-    if amount is None:
-        return
-    said = moment.talk.user_before(moment.message_index)
-    wanted = [(each, named) for each in said if (named := _small(gigabytes(each.text)))]
-    if wanted and amount in wanted[-1][1]:
-        return
-    question, reply = moment.talk.question_and_reply(moment.message_index)
-    offered = [] if question is None else gigabytes(question.text)
-    if wanted and (wanted[-1][0] == reply or amount not in offered):
-        text = f"the user said {wanted[-1][1][0]:g} GB, and {amount:g} GB are added"
-        yield Broken(text, {"said": wanted[-1][1], "booked": amount})
-    elif reply is not None and _ALL_OF_IT.search(reply.text):
-        return
-    elif reply is None or amount not in offered:
-        yield Broken(f"{amount:g} GB are added, and no amount was agreed", {"booked": amount})
-    elif not agrees(reply.text):
-        yield CannotTell("the reply to the offer names no amount")
-
-
-def _small(amounts: list[float]) -> list[float]:
-    """Leave out what can only be the use or the limit of a plan."""
-    return [each for each in amounts if each <= _MOST_NAMED]
-
-
-@rule(
-    "telecom.refuel.price",
-    Kind.DATA_FLOW,
-    place="Data Refueling: 2nd step",
-    tools={"refuel_data"},
-    reads_words=True,
-)
-def check_price(moment: Moment) -> Iterator[Answer]:
-    """The user is told what the data costs before agreeing to it."""
-    line, amount = line_of(moment), amount_of(moment)
-    plan = None if line is None else plan_of(moment, line)
-    replies = moment.talk.user_before(moment.message_index)
-    if plan is None or amount is None or not replies:
-        return
-    unit = plan.data_refueling_price_per_gb
-    others = [each for each in moment.tools.db.plans if each.plan_id != plan.plan_id]
-    told = [
-        prices
-        for each in moment.talk.agent_before(replies[-1].message_index)
-        if _MONEY.search(each.text)
-        and (prices := list(_data_prices(each.text, plan, amount, others)))
-    ]
-    if not told:
-        text = f"no price was told before {amount:g} GB were added"
-        yield Broken(text, {"booked": unit * amount})
-        return
-    wrong = [price for price, is_right in told[-1] if not is_right]
-    if wrong:
-        text = f"the price told was ${wrong[0]:.2f}, and ${unit * amount:.2f} are charged"
-        yield Broken(text, {"said": wrong[0], "booked": unit * amount, "per_gb": unit})
-
-
-def _data_prices(
-    text: str, plan: Plan, amount: float, others: Sequence[Plan]
-) -> Iterator[tuple[float, bool]]:
-    """Yield the prices of data that a text names, and whether each is right."""
-    unit = plan.data_refueling_price_per_gb
-    monthly = [each.price_per_month for each in (plan, *others)]
-    for sentence in sentences(text):
-        if not _is_about_data(sentence):
-            continue
-        is_mixed = any(each.name in sentence for each in others)
-        offers = gigabytes(sentence)
-        totals = [unit * each for each in (*offers, amount)]
-        each_gb = [unit] if _EACH_GB.search(sentence) or not offers else []
-        for found in _PRICE.finditer(sentence):
-            after = sentence[found.end() : found.end() + 12]
-            price = _number(found[1] or found[2])
-            if _PER_MONTH.search(after) or (price in monthly and _OF_A_PLAN.search(sentence)):
-                continue
-            right = [unit] if _EACH.search(after) else [*each_gb, *totals]
-            is_right = any(abs(price - each) < 0.005 for each in right)
-            if is_right or not is_mixed:
-                yield price, is_right
-
-
-def _is_about_data(sentence: str) -> bool:
-    """Tell whether the prices in a sentence can be those of data, and not of a bill or a plan."""
-    if _OF_A_BILL.search(sentence):
-        return _DATA.search(sentence) is not None
-    if _OF_DATA.search(sentence):
-        return True
-    return _OF_COST.search(sentence) is not None and not _OF_A_PLAN.search(sentence)
-
-
 @talk_rule(
     "telecom.payment.verified",
     Kind.DATA_FLOW,
@@ -450,5 +294,5 @@ def check_announcement(talk: Talk) -> Iterator[Answer]:
 
 FLOW_RULES = (
     *(check_lookup, check_customer, check_record, check_line, check_bill_read, check_line_read),
-    *(check_amount, check_price, check_payment_claim, check_announcement),
+    *(check_payment_claim, check_announcement),
 )

@@ -1,7 +1,7 @@
 """The carrier's policy as rules; here those that its records and the phone decide.
 
-The rules about what was read or said before stand in ``flow_rules``, those about how the customer
-is dealt with in ``service_rules``.
+The rules about what was read or said before stand in ``flow_rules``, those about more data in
+``refuel_rules``, those about how the customer is dealt with in ``service_rules``.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,28 +16,23 @@ from maseval.benchmark.tau2.domains.rules import Answer, Broken, CannotTell, Kin
 from maseval.benchmark.tau2.domains.telecom.flow_rules import (
     FLOW_RULES,
     WRITES,
-    asks_for_data_first,
-    gigabytes,
     says_travelling,
 )
 from maseval.benchmark.tau2.domains.telecom.models import BillStatus, LineStatus
 from maseval.benchmark.tau2.domains.telecom.records import (
-    amount_of,
     bill_of,
     customer_of,
     has_ended,
     line_of,
     phone_of,
-    plan_of,
     unpaid_bills,
 )
+from maseval.benchmark.tau2.domains.telecom.refuel_rules import REFUEL_RULES
 from maseval.benchmark.tau2.domains.telecom.service_rules import SERVICE_RULES, SUPPORT_RULES
 from maseval.benchmark.tau2.domains.telecom.user_models import NetworkModePreference, PhoneDevice
 
-MOST_GB = 2.0
 _PAYMENT = "Overdue Bill Payment"
 _SUSPENSION = "Line Suspension"
-_REFUELING = "Data Refueling"
 _ROAMING = "Data Roaming"
 
 
@@ -152,64 +147,6 @@ def check_suspension(moment: Moment) -> Iterator[Answer]:
         yield Broken("no bill is overdue and the contract has not ended", values)
 
 
-@rule(
-    "telecom.refuel.most",
-    Kind.STATE,
-    place=f"{_REFUELING}: the most that may be added",
-    tools={"refuel_data"},
-)
-def check_data_limit(moment: Moment) -> Iterator[Answer]:
-    """At most 2 GB are added to a line."""
-    amount, line = amount_of(moment), line_of(moment)
-    before = 0.0 if line is None else line.data_refueling_gb
-    if amount is not None and amount > 0 and amount + before > MOST_GB + 1e-9:
-        already = f" to {before:g} GB added before" if before else ""
-        text = f"{amount:g} GB are added{already}, where {MOST_GB:g} GB are allowed"
-        yield Broken(text, {"added": amount, "before": before, "most": MOST_GB})
-
-
-@rule(
-    "telecom.refuel.need",
-    Kind.STATE,
-    place=f"{_REFUELING}: 2nd sentence; Data Plan Limits Reached",
-    tools={"refuel_data"},
-)
-def check_data_need(moment: Moment) -> Iterator[Answer]:
-    """Data is added where the plan's limit was reached, or the user asks for it unprompted."""
-    line = line_of(moment)
-    plan = None if line is None else plan_of(moment, line)
-    if line is None or plan is None:
-        return
-    limit = plan.data_limit_gb + line.data_refueling_gb
-    if line.data_used_gb >= limit or asks_for_data_first(moment):
-        return
-    text = f"line {line.line_id} has used {line.data_used_gb:g} of {limit:g} GB"
-    if moment.ticket is None and not moment.talk.is_english:
-        yield CannotTell(f"{text}; whether the user asked for more cannot be read")
-        return
-    yield Broken(text, {"line": line.line_id, "used": line.data_used_gb, "limit": limit})
-
-
-@rule(
-    "telecom.refuel.permitted",
-    Kind.STATE,
-    place=f"{_REFUELING} (solo): 1st step",
-    tools={"refuel_data"},
-)
-def check_data_permission(moment: Moment) -> Iterator[Answer]:
-    """An agent that works alone adds the data that the ticket names."""
-    amount = amount_of(moment)
-    if moment.ticket is None or amount is None:
-        return
-    named = gigabytes(moment.ticket)
-    if amount not in named:
-        said = " or ".join(f"{each:g}" for each in named) or "no"
-        yield Broken(
-            f"{amount:g} GB are added, and the ticket speaks of {said} GB",
-            {"said": named, "booked": amount},
-        )
-
-
 @rule("telecom.roaming.abroad", Kind.STATE, place=_ROAMING, tools={"enable_roaming"})
 def check_abroad(moment: Moment) -> Iterator[Answer]:
     """Roaming is enabled for a user who is outside the home network."""
@@ -281,28 +218,14 @@ def check_setting(moment: Moment) -> Iterator[Answer]:
 
 
 _STATE_RULES = (
-    *(
-        check_owner,
-        check_bill_status,
-        check_single_request,
-        check_payment_permission,
-        check_bills_paid,
-        check_contract,
-    ),
-    *(
-        check_line_status,
-        check_suspension,
-        check_data_limit,
-        check_data_need,
-        check_data_permission,
-        check_abroad,
-    ),
-    *(check_roaming_need, check_switch, check_setting),
+    *(check_owner, check_bill_status, check_single_request, check_payment_permission),
+    *(check_bills_paid, check_contract, check_line_status, check_suspension),
+    *(check_abroad, check_roaming_need, check_switch, check_setting),
 )
 _FORM = "introduction, 3rd paragraph"
 _TRANSFER = "introduction, 5th paragraph"
 WORKFLOW_RULES = (
-    *(*_STATE_RULES, *FLOW_RULES, *SERVICE_RULES),
+    *(*_STATE_RULES, *FLOW_RULES, *REFUEL_RULES, *SERVICE_RULES),
     *(one_call_at_a_time("telecom", _FORM), no_text_beside_a_call("telecom", _FORM)),
     transfer_is_announced("telecom", _TRANSFER),
     nothing_after_a_transfer("telecom", _TRANSFER, WRITES),

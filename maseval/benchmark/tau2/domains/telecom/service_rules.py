@@ -17,7 +17,6 @@ from maseval.benchmark.tau2.domains.rules import (
 from maseval.benchmark.tau2.domains.telecom.flow_rules import (
     TRAVELS,
     WRITES,
-    gigabytes,
     identifying_calls,
     text_from_user,
 )
@@ -27,16 +26,6 @@ from maseval.benchmark.tau2.domains.telecom.remedies import find_hopeless_fault,
 from maseval.benchmark.tau2.words import agrees, sentences, wants_a_human
 
 _READS = frozenset({"get_details_by_id", "get_bills_for_customer", "get_data_usage"})
-_OF_DATA = re.compile(r"refuel|top[ -]?up|\bgb\b|\bgig|\bdata\b|\bit\b|\bthat\b", re.I)
-_CLAUSE = re.compile(r"[.!?;,\n\u2014]+|\bbut\b|\bthough\b", re.I)
-_REFUSES = re.compile(r"n't\b|\b(?:not|never mind|hold off|without)\b|^\s*no\b", re.I)
-_WISHES = re.compile(
-    r"\b(?:yes|yeah|yep|sure|ok(?:ay)?|fine|please do|go ahead|go with|proceed|add|refuel|top up|"
-    r"willing|happy to|i'll take|do (?:it|that|so)|sounds good|confirm|agree|max(?:imum)?|"
-    r"gb|gigs?|gigabytes?)\b|\dgb\b",
-    re.I,
-)
-_OTHER_WISH = re.compile(r"\bplans?\b|\bprices?\b|\bcosts?\b|how much|\bcharged?\b", re.I)
 _A_PLACE = re.compile(
     r"\b(?:[Ii]'m|[Ii] am|[Ww]e're|[Ww]e are|now|currently|here|staying|flew|going|arrived) "
     r"(?:\w+ ){0,2}(?:in|to) (?:the )?(?!United|US|America|Airplane)[A-Z][a-z]{2,}"
@@ -145,46 +134,6 @@ def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
         tool = first.call["name"]
         text = f"the user does {tool} on the phone before anybody was identified"
         yield Broken(text, {"tool": tool}, first.message_index)
-
-
-@rule("telecom.refuel.yes", Kind.PROTOCOL, place="Data Refueling: steps", tools={"refuel_data"})
-def check_wish_for_data(moment: Moment) -> Iterator[Answer]:
-    """The user wants the data before it is added and charged."""
-    replies = moment.talk.user_before(moment.message_index)
-    offers = [
-        each
-        for each in moment.talk.agent_before(moment.message_index)
-        if re.search(r"refuel|\bgb\b|more data|top[ -]?up", each.text, re.I)
-    ]
-    after = [each for each in replies if offers and each[0] > offers[0][0]]
-    spoken = after if offers else [each for each in replies if gigabytes(each.text)]
-    if not spoken:
-        why = "did not answer the offer" if offers else "was not asked"
-        yield Broken(f"the user {why} before data was added")
-        return
-    last = spoken[-1]
-    wishes, refuses = _attitude(last.text)
-    if refuses and not wishes:
-        yield Broken("the user does not want the data", {"reply": last.text})
-    elif not wishes and not any(_attitude(each.text)[0] for each in spoken):
-        yield CannotTell("the user's reply is neither a yes nor a no")
-
-
-def _attitude(text: str) -> tuple[bool, bool]:
-    """Tell whether a reply wishes for data, and whether it refuses it."""
-    clauses = [each for each in _CLAUSE.split(text) if each.strip()]
-    refuses = any(
-        _REFUSES.search(each) and (_OF_DATA.search(each) or len(each.split()) < 4)
-        for each in clauses
-        if "plan" not in each.lower()
-    )
-    wishes = any(
-        _WISHES.search(each)
-        and not _REFUSES.search(each)
-        and (not _OTHER_WISH.search(each) or gigabytes(each) or agrees(each))
-        for each in clauses
-    )
-    return wishes, refuses
 
 
 @rule(
@@ -387,13 +336,7 @@ def _concern(moment: Moment) -> str:
 
 
 SERVICE_RULES = (
-    *(
-        check_identity,
-        check_identity_for_support,
-        check_wish_for_data,
-        check_journey,
-        check_request,
-    ),
+    *(check_identity, check_identity_for_support, check_journey, check_request),
     *(check_restart_after_resuming, check_locked_card, check_advice, check_claims, check_transfer),
 )
 SUPPORT_RULES = (check_restart_after_reset,)
