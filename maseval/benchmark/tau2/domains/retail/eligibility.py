@@ -43,20 +43,20 @@ class Replacement(NamedTuple):
 Found = TypeVar("Found")
 
 
-def _noted(look: Callable[[Moment], Found]) -> Callable[[Moment], Found]:
+def noted(look: Callable[[Moment], Found]) -> Callable[[Moment], Found]:
     """Look something up only once for all rules that ask about a call."""
 
     @wraps(look)
-    def noted(moment: Moment) -> Found:
+    def looked_up(moment: Moment) -> Found:
         if look not in moment.notes:
             moment.notes[look] = look(moment)
         found: Found = moment.notes[look]
         return found
 
-    return noted
+    return looked_up
 
 
-@_noted
+@noted
 def order_of(moment: Moment) -> Order | None:
     """Return the order that a call is about."""
     try:
@@ -66,7 +66,7 @@ def order_of(moment: Moment) -> Order | None:
     return order
 
 
-@_noted
+@noted
 def owner_of(moment: Moment) -> User | None:
     """Return the customer whose record a call would change."""
     order = order_of(moment)
@@ -89,7 +89,7 @@ def ids(moment: Moment, name: str) -> list[str]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
-@_noted
+@noted
 def items_of(moment: Moment) -> list[OrderItem]:
     """Return the items of the order that a call lists, each as often as it is listed."""
     ordered = _ordered(moment)
@@ -101,7 +101,7 @@ def _ordered(moment: Moment) -> dict[str, OrderItem]:
     return {item.item_id: item for item in order.items} if order else {}
 
 
-@_noted
+@noted
 def replacements(moment: Moment) -> list[Replacement]:
     """Return the pairs of a call that are an item of the order and a variant of its product."""
     ordered, products = _ordered(moment), moment.tools.db.products
@@ -114,7 +114,7 @@ def replacements(moment: Moment) -> list[Replacement]:
     return found
 
 
-@_noted
+@noted
 def amount_booked(moment: Moment) -> float | None:
     """Return what a call takes from the customer; what it gives back is negative."""
     order, name = order_of(moment), moment.call["name"]

@@ -8,6 +8,7 @@ from maseval.benchmark.tau2.domains.confirming import (
     transfer_is_announced,
 )
 from maseval.benchmark.tau2.domains.retail.agreement import AGREEMENT
+from maseval.benchmark.tau2.domains.retail.details import DETAILS
 from maseval.benchmark.tau2.domains.retail.eligibility import ELIGIBILITY, WRITES
 from maseval.benchmark.tau2.domains.retail.identity import IDENTITY
 from maseval.benchmark.tau2.domains.retail.telling import TELLING
@@ -17,6 +18,7 @@ RULES: tuple[Rule, ...] = (
     *ELIGIBILITY,
     *IDENTITY,
     *AGREEMENT,
+    *DETAILS,
     *TELLING,
     explicit_yes("retail", "Introduction: 5th paragraph", WRITES),
     nothing_after_a_transfer("retail", "Introduction: 9th paragraph", WRITES),

@@ -38,6 +38,7 @@ _SPAN = re.compile(
     r"(?:days?|hours?|weeks?)\b",
     re.IGNORECASE,
 )
+_UNITS = (" day", " hour", " week")
 _PRODUCT_TIME = re.compile(r"\bbattery|\blife\b|\bcharg|\bplay", re.IGNORECASE)
 _SOON = re.compile(r"\b(?:immediate|instant|right away|at once)", re.IGNORECASE)
 _DELIVERY = re.compile(r"\b(?:arriv|deliver|ship)", re.IGNORECASE)
@@ -59,16 +60,20 @@ def ids_told_exist(talk: Talk) -> Iterator[Answer]:
     """The numbers of orders, items, parcels and payments that the agent tells were read or said."""
     seen: set[str] = set()
     for said in talk.agent:
-        for sentence in sentences(said.text) if _IDS.search(said.text) else ():
-            told = [] if _EXAMPLE.search(sentence) else _IDS.findall(sentence)
-            for each in told:
-                if each not in seen and not _was_known(each, said.message_index, talk):
-                    yield Broken(
-                        f"{each} stands in nothing that was read or said before",
-                        {"told": each},
-                        said.message_index,
-                    )
-                seen.add(each)
+        told = [each for each in _IDS.findall(said.text) if each not in seen]
+        seen.update(told)
+        for each in told:
+            known = _was_known(each, said.message_index, talk)
+            if not known and not _is_example(each, said.text):
+                yield Broken(
+                    f"{each} stands in nothing that was read or said before",
+                    {"told": each},
+                    said.message_index,
+                )
+
+
+def _is_example(value: str, text: str) -> bool:
+    return any(_EXAMPLE.search(each) for each in sentences(text) if value in each)
 
 
 def _was_known(value: str, at: int, talk: Talk) -> bool:
@@ -82,7 +87,9 @@ def _was_known(value: str, at: int, talk: Talk) -> bool:
 def times_told_are_known(talk: Talk) -> Iterator[Answer]:
     """The agent tells no other time than the policy has: five to seven days for a refund."""
     for said in talk.agent:
-        for sentence in sentences(said.text) if _SPAN.search(said.text) else ():
+        if not any(unit in said.text for unit in _UNITS) or not _SPAN.search(said.text):
+            continue
+        for sentence in sentences(said.text):
             for found in _SPAN.finditer(sentence):
                 right = found.groups() == _KNOWN_SPAN and not _of_a_delivery(sentence)
                 if not right and not _is_known(sentence, found, said, talk):

@@ -1,0 +1,278 @@
+"""Rules of the shop about what the customer heard before the yes: reason, items, address."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from maseval.benchmark.tau2.domains.retail.agreement import asked, texts_backwards
+from maseval.benchmark.tau2.domains.retail.eligibility import (
+    CANCEL,
+    MODIFY_ADDRESS,
+    OF_ITEMS,
+    REASONS,
+    REPLACING,
+    RETURN,
+    USER_ADDRESS,
+    items_of,
+    noted,
+    order_of,
+    owner_of,
+    replacements,
+)
+from maseval.benchmark.tau2.domains.retail.models import OrderItem, UserAddress
+from maseval.benchmark.tau2.domains.rules import (
+    Answer,
+    Broken,
+    CannotTell,
+    Kind,
+    Moment,
+    Rule,
+    rule,
+)
+from maseval.benchmark.tau2.words import agrees, mentions
+
+_REASON_WORDS = {
+    "no longer needed": re.compile(
+        r"\b(?:no longer|any ?more|any longer|(?:do|does|did|is|are|was)(?:n't| not)|not|never"
+        r"|no|without) (?:\w+ ){0,3}(?:need|want|require|use|interest)|changed (?:my|their) mind"
+        r"|(?:need|want) (?:it|them|this|that|those|these) any|unneeded|unnecessary",
+        re.I,
+    ),
+    "ordered by mistake": re.compile(
+        r"\b(?:mistake|accident|wrong|in error|by error|didn't mean|did not mean|unintention"
+        r"|inadvertent)",
+        re.I,
+    ),
+}
+_REMINDS = re.compile(
+    r"\b(?:all|any|any other|other|more|additional|further|every|each|complete|only|else)\b"
+    r"[^.?!\n]{0,60}\b(?:items?|products?|changes?|modif\w*|exchang\w*)\b"
+    r"|\b(?:only|just) (?:\w+ ){0,4}once\b|\bone[- ]time\b|anything else"
+    r"|\b(?:everything|complete list|full list)\b",
+)
+_EVERYTHING = re.compile(
+    r"\b(?:all|everything|both|entire|whole|every|each|them|these|those|rest|other)\b"
+)
+_NO_WORD = re.compile(r"[^a-z0-9]+")
+_SIZES = {
+    "s": "s|small",
+    "m": "m|medium",
+    "l": "l|large",
+    "xl": "xl|extra[ -]large",
+}
+_ZIP = re.compile(r"(?<![\w#$.-])\d{5}(?![\w.-])")
+_DEFAULT = re.compile(
+    r"\b(?:default|on file|on record|in (?:my|your) (?:profile|account)|profile|same|current)\b",
+)
+_STREET = re.compile(r"\b\d+ (?:\w+ ){1,3}(?:st|street|ave|avenue|dr|drive|ln|lane|rd|road)\b")
+
+
+@rule(
+    "retail.cancel.reason_said",
+    Kind.PROTOCOL,
+    place="Cancel pending order: 2nd paragraph",
+    tools=(CANCEL,),
+)
+def reason_is_the_customers(moment: Moment) -> Iterator[Answer]:
+    """The reason of a cancellation is the one that the customer gave or agreed to."""
+    reason = moment.arguments.get("reason")
+    words = _REASON_WORDS.get(reason) if isinstance(reason, str) else None
+    if words is None or words.search(moment.user_said):
+        return
+    question, reply = asked(moment)
+    other = next(name for name in _REASON_WORDS if name != reason)
+    values = {"reason": reason}
+    if question is not None and reply is not None and agrees(reply.text):
+        offered = [name for name in REASONS if _REASON_WORDS[name].search(question.text)]
+        if offered == [reason]:
+            return
+    if _REASON_WORDS[other].search(moment.user_said):
+        yield Broken(f"the customer said {other!r}, and {reason!r} is booked", values)
+    else:
+        yield Broken(f"the customer never gave the reason {reason!r}", values)
+
+
+@rule(
+    "retail.items.reminder",
+    Kind.FORM,  # without it nothing else goes wrong, as long as the items themselves are agreed to
+    place="Modify items: 1st paragraph; Exchange delivered order: 1st paragraph",
+    tools=REPLACING,
+    reads_words=True,
+)
+def customer_is_reminded(moment: Moment) -> Iterator[Answer]:
+    """The customer is reminded to name all items before the only change of the items."""
+    said = moment.talk.agent_before(moment.message_index)
+    if not any(_REMINDS.search(each.text.lower()) for each in reversed(said)):
+        yield Broken("the customer was not reminded to name all items that are to be changed")
+
+
+@rule(
+    "retail.details.order",
+    Kind.PROTOCOL,
+    place="Cancel pending order: 2nd paragraph; Return delivered order: 2nd paragraph",
+    tools=(CANCEL, RETURN),
+)
+def order_was_named(moment: Moment) -> Iterator[Answer]:
+    """The customer is asked to confirm the order by its id."""
+    order = order_of(moment)
+    if order is None:
+        return
+    bare = order.order_id.lstrip("#").lower()
+    if not any(bare in said.text for said in texts_backwards(moment)):
+        yield Broken(f"order {order.order_id} was never named", {"order": order.order_id})
+
+
+@rule(
+    "retail.details.items",
+    Kind.PROTOCOL,
+    place="Introduction: 5th paragraph; Return delivered order: 2nd paragraph",
+    tools=OF_ITEMS,
+)
+def items_were_named(moment: Moment) -> Iterator[Answer]:
+    """The items that are changed or returned were named before the customer agreed."""
+    text = _before_the_reply(moment)
+    order, listed = order_of(moment), items_of(moment)
+    if order is not None and len(listed) == len(order.items) and mentions(text, order.order_id):
+        return
+    for item in {each.item_id: each for each in listed}.values():
+        if not _names_item(text, item):
+            if _EVERYTHING.search(text) and len(listed) > 1:
+                yield CannotTell(f"{item.name} is among all of them, if at all")
+            else:
+                yield Broken(
+                    f"{item.name} was not spoken of before the customer agreed",
+                    {"item": item.item_id, "name": item.name},
+                )
+
+
+@noted
+def _before_the_reply(moment: Moment) -> str:
+    """Return all that both sides said before the customer's last words, in small letters."""
+    _, reply = asked(moment)
+    at = reply.message_index if reply else moment.message_index
+    return "\n".join(said.text for said in texts_backwards(moment) if said.message_index < at)
+
+
+def _names_item(text: str, item: OrderItem) -> bool:
+    words = [each for each in re.split(r"[\s-]+", item.name.lower()) if len(each) > 2]
+    return item.item_id in text or any(each.rstrip("s") in text for each in words)
+
+
+@rule(
+    "retail.details.options",
+    Kind.PROTOCOL,
+    place="Introduction: 5th paragraph",
+    tools=REPLACING,
+)
+def new_items_were_described(moment: Moment) -> Iterator[Answer]:
+    """The item that comes instead was described before the customer agreed."""
+    text = _before_the_reply(moment)
+    for item, variant in replacements(moment):
+        if variant.item_id in text or f"{variant.price:.2f}" in text.replace(",", ""):
+            continue
+        changed = [
+            key if value in ("yes", "no") else value  # "waterproof" tells more than "yes"
+            for key, value in variant.options.items()
+            if item.options.get(key) != value
+        ]
+        told = [each for each in changed if _says_option(text, each)]
+        if changed and not told:
+            yield Broken(
+                f"the new {item.name} was never described",
+                {"item": variant.item_id, "options": dict(variant.options)},
+            )
+        elif len(told) < len(changed):
+            missing = ", ".join(each for each in changed if each not in told)
+            yield CannotTell(f"the new {item.name} was described without {missing}")
+
+
+def _says_option(text: str, value: str) -> bool:
+    """Tell whether a text in small letters has the words of an option, in any order or as one."""
+    words = re.findall(r"[a-z0-9]+", value.lower())
+    if all(_find_word(_SIZES.get(word, word)).search(text) for word in words):
+        return True
+    return len(value) > 3 and not value.isalpha() and "".join(words) in _NO_WORD.sub("", text)
+
+
+@cache
+def _find_word(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![a-z0-9])(?:{word})s?(?![a-z0-9])")
+
+
+@rule(
+    "retail.details.address",
+    Kind.PROTOCOL,
+    place="Introduction: 5th paragraph",
+    tools=(MODIFY_ADDRESS, USER_ADDRESS),
+)
+def address_was_named(moment: Moment) -> Iterator[Answer]:
+    """The new address was named before the customer agreed."""
+    texts = "\n".join(said.text for said in texts_backwards(moment))
+    street, suite, zip_code, city = (
+        moment.arguments.get(each) for each in ("address1", "address2", "zip", "city")
+    )
+    missing = {
+        name: value
+        for name, value in (("address1", street), ("address2", suite), ("zip", zip_code))
+        if isinstance(value, str)
+        and value
+        and value.lower() not in texts
+        and value != getattr(_address_now(moment), name, None)
+    }
+    if not missing or (_is_the_default(moment) and _DEFAULT.search(texts)):
+        return
+    if _names_place(texts, city) and ("address1" not in missing or _hints_at(texts, street)):
+        yield CannotTell(f"the address in {city} was named in other words, if at all")
+        return
+    yield Broken(f"{', '.join(missing.values())} was never named", missing)
+
+
+def _names_place(texts: str, city: object) -> bool:
+    return isinstance(city, str) and city != "" and city.lower() in texts
+
+
+def _hints_at(texts: str, street: object) -> bool:
+    """Tell whether texts have the number of a house, or speak of an address that is on record."""
+    number = re.match(r"\d+", street) if isinstance(street, str) else None
+    return _DEFAULT.search(texts) is not None or (number and mentions(texts, number[0])) is True
+
+
+def _is_the_default(moment: Moment) -> bool:
+    user = owner_of(moment)
+    return user is not None and user.address.address1 == moment.arguments.get("address1")
+
+
+@rule(
+    "retail.address.confirmed",
+    Kind.DATA_FLOW,
+    place="Introduction: 5th paragraph",
+    tools=(MODIFY_ADDRESS, USER_ADDRESS),
+    reads_words=True,
+)
+def address_is_the_one_agreed(moment: Moment) -> Iterator[Answer]:
+    """The address that is entered is the one that was agreed to."""
+    question, reply = asked(moment)
+    if question is None or reply is None:
+        return
+    text, now = question.text.lower(), _address_now(moment)
+    for name, told in (("zip", _ZIP.findall(text)), ("address1", _STREET.findall(text))):
+        value = moment.arguments.get(name)
+        others = set(told) - {getattr(now, name, "").lower()}
+        if isinstance(value, str) and others and value.lower() not in text:
+            yield Broken(
+                f"{', '.join(sorted(others))} was agreed to, and {value} is entered",
+                {"agreed": sorted(others), "entered": value},
+            )
+            return
+
+
+def _address_now(moment: Moment) -> UserAddress | None:
+    """Return the address that a call would replace."""
+    record = order_of(moment) if moment.call["name"] == MODIFY_ADDRESS else owner_of(moment)
+    return record.address if record else None
+
+
+DETAILS: tuple[Rule, ...] = (
+    *(reason_is_the_customers, customer_is_reminded, order_was_named, items_were_named),
+    *(new_items_were_described, address_was_named, address_is_the_one_agreed),
+)
