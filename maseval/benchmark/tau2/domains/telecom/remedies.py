@@ -38,7 +38,13 @@ _APN = _remedy("reset the access point settings", r"\bapns?\b|access point")
 _LINE = _remedy("have the bill paid and resume the line", r"suspen|overdue|payment|resum|reactivat")
 _RESTART = _remedy("restart the phone", r"re-?boot|re-?start|power[ -]cycl|turn (?:it|your)")
 _DATA = _remedy("turn mobile data on", r"(?:mobile|cellular) data|data (?:switch|is|on|enabled)")
-_ROAMING = _remedy("turn data roaming on", r"roaming")
+# Roaming of the line is spoken of as well: only what is said of the phone counts here.
+_ROAMING = _remedy(
+    "turn data roaming on",
+    r"toggle_roaming|\b(?:turn|toggl|switch)\w* (?:\w+ ){0,4}roaming|roaming (?:\w+ ){0,3}turned|"
+    r"(?:check|verify|ensure|make sure|enable|confirm)[^.?!\n]{0,40}roaming[^.?!\n]{0,40}"
+    r"\b(?:phone|device|settings?)|\b(?:phone|device|settings?)\b[^.?!\n]{0,60}\broaming",
+)
 _LINE_ROAMING = _remedy("enable roaming on the line", r"roaming")
 _REFUEL = _remedy(
     "offer more data", r"refuel|more data|add\w* (?:\S+ )*?data|data limit|exceed|cap\b"
