@@ -92,7 +92,11 @@ _CLAIMS = {
         _I_HAVE + r"(?:changed|switched|upgraded|moved)\b.*\bplan\b", re.I
     ),
 }
-_MMS = re.compile(r"\bmms\b|picture|photo|multimedia|group (?:text|mess)|image", re.I)
+_MMS = re.compile(
+    r"\bmms\b|\b(?:send|receiv)\w*[^.?!]{0,30}(?:picture|photo|image|media)|"
+    r"(?:picture|photo|media|group) (?:text|mess)",
+    re.I,
+)
 _INTERNET = re.compile(r"internet|mobile data|\bdata\b|brows|speed|slow|online", re.I)
 _GUIDES = re.compile(
     r"status bar|air ?plane|re-?start|re-?boot|speed test|\bsim\b|toggle|\bapn\b|\bvpn\b|"
