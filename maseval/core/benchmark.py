@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.answer_cache import AnswerCache
+from maseval.core.call_policy import CallPolicy
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
 from maseval.core.callbacks.progress import ProgressBarCallback, progress_callback
 from maseval.core.context import BenchmarkComponents, Conversations, Said
@@ -110,6 +111,7 @@ class Benchmark(ABC):
         self._count_anew()
         self._prices: CostCalculator | None = None
         self._cache: AnswerCache | None = None
+        self._policy: CallPolicy | None = None
         self._has_run = False
         self._stopping = False
         self._conversations = Conversations()
@@ -316,6 +318,7 @@ class Benchmark(ABC):
             shared=shared,
             prices=self._prices,
             cache=self._cache,
+            policy=self._policy,
             stopping=lambda: self._stopping,
             conversations=self._conversations,
         )
@@ -376,6 +379,10 @@ class Benchmark(ABC):
     def use_prices(self, calculator: CostCalculator) -> None:
         """Compute costs with ``calculator`` wherever a model or agent was made without one."""
         self._prices = calculator
+
+    def use_policy(self, policy: CallPolicy) -> None:
+        """Let registered models that have no policy of their own retry by ``policy``."""
+        self._policy = policy
 
     def use_cache(self, cache: AnswerCache) -> None:
         """Let registered models take answers to equal requests from ``cache``."""

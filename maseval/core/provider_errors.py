@@ -149,7 +149,7 @@ class WaitTooLongError(RateLimitError):
     def _advice(self) -> str:
         return (
             f". Run again in {self.retry_after or 0.0:g} s, "
-            "or allow longer waits with max_total_wait of the CallPolicy"
+            "or allow longer waits: --max-wait SECONDS, in Python max_total_wait of the CallPolicy"
         )
 
 

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.answer_cache import AnswerCache
+from maseval.core.call_policy import CallPolicy
 from maseval.core.exceptions import ConfigurationError, DuplicateComponentError
 from maseval.core.model import ModelAdapter
 from maseval.core.report import gathering_failure
@@ -93,6 +94,7 @@ class ComponentRegistry:
         shared: "ComponentRegistry | None" = None,
         prices: CostCalculator | None = None,
         cache: AnswerCache | None = None,
+        policy: CallPolicy | None = None,
     ) -> None:
         self._benchmark_config = benchmark_config if benchmark_config is not None else {}
         self._shared = shared
@@ -100,6 +102,7 @@ class ComponentRegistry:
         self._totals.open(self)
         self._prices = prices
         self._cache = cache
+        self._policy = policy
         self._components: dict[Key, object] = {}
         self._keys: dict[int, Key] = {}
         self._included: list[tuple[str, object]] = []
@@ -126,6 +129,8 @@ class ComponentRegistry:
             component.use_prices(self._prices)
         if self._cache is not None and isinstance(component, ModelAdapter):
             component.use_cache(self._cache)
+        if isinstance(component, ModelAdapter):
+            component.policy = component.policy or self._policy
         return component
 
     def include(self, category: str, component: object) -> None:

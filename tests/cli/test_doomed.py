@@ -233,3 +233,25 @@ def test_failures_after_a_success_stop_nothing(tmp_path):
 
     told = last_json(done.stdout)
     assert told["ran"] == 12 and told["stopped"] is None, done.stderr
+
+
+def test_a_run_waits_for_a_provider_as_long_as_it_is_told_to():
+    pytest.importorskip("openai")
+    busy = Reply(OpenAIProtocol.error("slow down"), 429, {"Retry-After": "0.2"})
+    fine = [Reply(OpenAIProtocol.text("Yes."))] * 9
+
+    def run(name, *more):
+        with serving() as server:
+            server.will(busy, *fine)
+            return maseval(
+                *(*LIBRARY, *SCRIPTED, "-n", "1", "--max-steps", "4", "--output", name),
+                *("--no-probe", "--agent-model", "mine", "--base-url", f"{server.url}/v1", *more),
+            )
+
+    ended, waited = run("short", "--max-wait", "0.1"), run("long", "--max-wait", "900")
+    assert ended.exit_code == 3 and "--max-wait SECONDS" in " ".join(ended.output.split())
+    assert waited.exit_code == 0
+    report = next(iter(RunFolder.read("long").reports()))
+    policy = report["config"]["models"]["agent_model"]["call_policy"]
+    assert policy["max_total_wait"] == 900 and policy["max_attempts"] > 6
+    assert "max_wait is -1" in run("none", "--max-wait", "-1").stderr

@@ -75,6 +75,8 @@ class FolderRun(ABC):
         """
         options, engine = self.options, self.options.chosen_engine
         notes: dict[str, object] = {"command": options.command} if options.command else {}
+        if policy := options.call_policy:
+            benchmark.use_policy(policy)
         if cache := options.answer_cache:
             benchmark.use_cache(cache)
             notes["cache"] = True

@@ -11,6 +11,7 @@ from maseval.app.running.options import ExtraArguments, Flag
 from maseval.app.running.progress import Display
 from maseval.core.answer_cache import AnswerCache, answer_cache
 from maseval.core.benchmark import Benchmark
+from maseval.core.call_policy import CallPolicy
 from maseval.core.engine.engines import DEFAULT, AnyEngine, Engine, engine_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.reasoning import ReasoningPolicy
@@ -22,6 +23,8 @@ OnView = Callable[[str], object]
 
 RAY_ADDRESS = "For --engine ray: local (the default), auto or ray://HOST:PORT"
 PROCESSES = "Worker processes, for --engine ray (default: one for each core)"
+# With a limit in seconds, the number of attempts is none.
+_UNLIMITED = 1_000_000
 TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution", "Output"
 
 
@@ -90,6 +93,14 @@ class FolderRunOptions(OutputOptions):
     retry_failed: Annotated[
         bool, Flag("Retry simulations that failed through no fault of the agent", EXECUTION)
     ] = True
+    max_wait: Annotated[
+        float | None,
+        Flag(
+            "Seconds for which one call may wait to ask a provider again (default: 6 attempts, "
+            "and at most 300)",
+            EXECUTION,
+        ),
+    ] = None
     cache: Annotated[
         bool,
         Flag(
@@ -156,6 +167,8 @@ class FolderRunOptions(OutputOptions):
             raise ConfigurationError(
                 "anchor_points are positions among all tasks; leave out task_id and num_tasks"
             )
+        if self.max_wait is not None and not self.max_wait >= 0:
+            raise ConfigurationError(f"max_wait is {self.max_wait:g}; give seconds, 0 or more")
         if self.view:
             from maseval.app.viewing import check_viewer  # help must be quick
 
@@ -166,6 +179,13 @@ class FolderRunOptions(OutputOptions):
     def chosen_engine(self) -> Engine:
         """Return the engine that the options ask for; raise if it cannot be had."""
         return chosen_engine(self.engine, self.ray_address, self.processes)
+
+    @property
+    def call_policy(self) -> CallPolicy | None:
+        """The policy by which models are asked again, if it is not the usual one."""
+        if self.max_wait is None:
+            return None
+        return CallPolicy(max_attempts=_UNLIMITED, max_total_wait=self.max_wait)
 
     @property
     def answer_cache(self) -> AnswerCache | None:

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.answer_cache import AnswerCache
+from maseval.core.call_policy import CallPolicy
 from maseval.core.context import Conversations, TaskContext
 from maseval.core.engine.participants import BenchmarkHooks, Participants, SetupHooks
 from maseval.core.evaluator import Evaluator
@@ -53,6 +54,7 @@ class RunSetting:
     totals: UsageTotals
     prices: CostCalculator | None
     cache: AnswerCache | None
+    policy: CallPolicy | None
     stopping: Callable[[], bool]
     """Whether the run is stopping."""
     shared: ComponentRegistry | None = None
@@ -105,6 +107,7 @@ class Repetition:
             totals=setting.totals,
             prices=setting.prices,
             cache=setting.cache,
+            policy=setting.policy,
             shared=setting.shared,
         )
         self.context = TaskContext(
