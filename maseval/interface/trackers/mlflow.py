@@ -16,6 +16,7 @@ KEY = "maseval.key"
 TABLE = "tasks.json"
 
 _MOST_AT_ONCE = 100
+_LOCAL = "sqlite:"
 # By itself it would try for minutes to reach a server that is down, and print addresses.
 _SETTINGS = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
@@ -32,6 +33,7 @@ def send(run: TrackedRun, where: str | None = None, known: str | None = None) ->
     run is found by its key.
     """
     extras.load(MODULE, extra=EXTRA, package=PACKAGE)
+    _check_store(where)
     with _settings():
         client = import_module("mlflow.tracking").MlflowClient(tracking_uri=where)
         run_id = _run_id(client, run, known)
@@ -40,6 +42,17 @@ def send(run: TrackedRun, where: str | None = None, known: str | None = None) ->
             client.log_artifact(run_id, str(file))
         _note_end(client, run_id, run)
     return run_id
+
+
+def _check_store(where: str | None) -> None:
+    """Raise if runs would be kept in a database on this machine, which takes all of MLflow."""
+    address = where or os.environ.get("MLFLOW_TRACKING_URI") or _LOCAL
+    if address.startswith(_LOCAL) and not extras.is_installed("sqlalchemy"):
+        raise extras.MissingExtraError(
+            f"without the address of a server, MLflow keeps runs in a database ({address}), and "
+            f"the package of the extra, {PACKAGE}, has none: pip install mlflow, or name a server, "
+            "such as mlflow=http://localhost:5000"
+        )
 
 
 def _run_id(client: Any, run: TrackedRun, known: str | None) -> str:

@@ -152,3 +152,14 @@ def test_sync_reports_a_server_that_is_down_as_an_error(booking):
 
     with pytest.raises(DeliveryError, match="mlflow did not take the run"):
         commands.sync("mine", ["mlflow=http://127.0.0.1:9"])
+
+
+def test_the_small_package_says_what_it_cannot_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    run = commands.tau2.run(domain="library", num_tasks=1, agent="gold", output="r").folder
+
+    with pytest.raises(ImportError, match="pip install mlflow, or name a server"):
+        commands.sync(run, ["mlflow"])
+    assert [path.name for path in tmp_path.iterdir()] == ["r"]
