@@ -31,12 +31,13 @@ class ShownMessage(TypedDict):
     """A message; what is not known is left out.
 
     ``seconds`` count from the first message, ``took`` from the one before; ``tokens`` are those
-    that its model read and wrote.
+    that its model read and wrote, and ``thought`` is what it thought before.
     """
 
     index: int
     who: str
     speaker: NotRequired[str]
+    thought: NotRequired[str]
     text: NotRequired[str]
     calls: NotRequired[list[ShownCall]]
     cost: NotRequired[float]
@@ -96,6 +97,8 @@ def _message(
     index: int, message: RecordedMessage, seconds: float | None, took: float | None
 ) -> ShownMessage:
     shown: ShownMessage = {"index": index, "who": message.role or "unknown"}
+    if message.reasoning:
+        shown["thought"] = message.reasoning
     if message.content is not None:
         shown["text"] = text(message.content)
     if message.cost:

@@ -101,3 +101,16 @@ def test_a_message_says_what_it_took_as_far_as_that_is_recorded():
     assert (second["took"], second["tokens"]) == (3, 930)
     # Clocks that were set back say nothing.
     assert "took" not in third and third["tokens"] == 11
+
+
+def test_a_message_shows_what_its_model_thought():
+    thought = {"reasoning": {"text": "They want a refund."}}
+    told = [
+        {**said("assistant", "Yes?"), "raw_data": thought},
+        {**said("assistant", "Sure."), **thought},
+        {**said("user", "Hm."), "raw_data": {"reasoning": "a fork's own form"}},
+    ]
+
+    shown = [message.get("thought") for message in conversation(simulated(messages=told))]
+
+    assert shown == ["They want a refund.", "They want a refund.", None]

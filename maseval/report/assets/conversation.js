@@ -1,6 +1,6 @@
 // What was said and done, message by message, with each tool's answer beside its call.
 
-import { code, h, prose } from "./dom.js";
+import { code, folded, h, prose } from "./dom.js";
 import { counted, duration, money } from "./text.js";
 
 const SPEAKERS = { assistant: "Agent", user: "User", tool: "Tool", system: "System" };
@@ -45,6 +45,7 @@ export function drawMessage(said, link) {
     "li",
     { class: `message ${SPEAKERS[said.who] ? said.who : "other"}`, id: `message-${said.index}`, "data-message": String(said.index), tabindex: "-1" },
     h("div", { class: "message-head" }, h("strong", {}, speaker(said)), aside(said, link)),
+    said.thought && folded(["Reasoning", h("small", {}, counted(said.thought.length, "character"))], () => prose(said.thought)),
     words,
     (said.calls ?? []).map(toolCall),
     said.failed && h("span", { class: "tag bad" }, "error"),

@@ -1,4 +1,5 @@
 import base64
+import json
 
 import pytest
 
@@ -200,3 +201,20 @@ def test_a_wish_for_json_takes_googles_form(model, server):
     model.chat(HI, {"response_format": {"type": "json_object"}})
 
     assert server.requests[0].body["generationConfig"]["responseMimeType"] == "application/json"
+
+
+@pytest.mark.parametrize(("policy", "sent"), [(None, 1), ("keep", 1), ("drop", 0)])
+def test_a_policy_says_whether_signatures_are_sent_back(model, server, policy, sent):
+    signature = base64.b64encode(b"signed").decode()
+    call = {"functionCall": {"name": "look", "args": {}}, "thoughtSignature": signature}
+    server.will(candidate([{"text": "hm", "thought": True}, call]), GoogleProtocol.text("ok"))
+    if policy is not None:
+        model.reasoning_policy = policy
+
+    answer = model.chat(HI, tools=TOOLS)
+    model.chat([*HI, answer.to_message()], tools=TOOLS)
+
+    assert (answer.content, answer.reasoning["text"]) == (None, "hm")
+    assert json.loads(json.dumps(answer.reasoning)) == answer.reasoning
+    sent_again = json.dumps(server.requests[1].body)
+    assert sent_again.count(signature) == sent and '"hm"' not in sent_again
