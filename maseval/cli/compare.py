@@ -14,7 +14,7 @@ from maseval.cli.command_line import FAILED, WRONG_USE
 from maseval.cli.completion import quietly
 from maseval.cli.console import counting, inert, print_json, stderr, stdout
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, RunOrResultsFile, with_scoring_options
+from maseval.cli.options import AsJson, Explain, RunOrResultsFile, with_scoring_options
 from maseval.core.figures import between, in_percent, in_points, money, p_is, p_value, percent
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.words import count_of
@@ -50,6 +50,7 @@ def compare(
     plot_cost: Annotated[
         Path | None, typer.Option(help="Draw cost against pass^k into this file: SVG, PNG, PDF.")
     ] = None,
+    explain: Explain = True,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -64,6 +65,7 @@ def compare(
             plot=plot,
             plot_cost=plot_cost,
             options=ScoringOptions(**scoring),
+            explain=explain,
             on_progress=count,
         )
     console = stderr() if as_json else stdout()
@@ -83,28 +85,30 @@ def _print_comparison(found: "RunComparison", console: Console) -> None:
     if found.two is None:
         _print_many(found.table, console)
     else:
+        console.print(f"[bold]{inert(str(found.headline))}[/bold]", highlight=False)
         _print_two(found.two, console)
+    _print_reasons(found, console)
     _print_list("Left out: ", found.dropped, console)
 
 
-def headline(main: "Difference", first: str, second: str, level: float = 0.05) -> str:
-    """Say in words which run is better, by how much, and whether that may be chance."""
-    if not main.difference:
-        return f"{second} and {first} are equally good: {main.name} {percent(main.first)}"
-    size, span = in_percent(abs(main.difference), 0), main.interval
-    reach = ""
-    if span is not None and span.low * span.high > 0:
-        near, far = sorted((abs(span.low), abs(span.high)))
-        reach = f" ({in_percent(near, 0)} to {in_percent(far, 0)})"
-    elif span is not None:
-        reach = f" ({in_percent(-span.low, 0)} worse to {in_percent(span.high, 0)} better)"
-    sure = "sure" if main.test.p_value <= level else "this may be chance"
-    which = "better" if main.difference > 0 else "worse"
-    return f"{second} is {size} points {which} than {first}{reach}: {sure}"
+def _print_reasons(found: "RunComparison", console: Console) -> None:
+    """Print why simulations failed in each run: labels, and checks that were not met."""
+    if found.reasons:
+        table = Table(title="why simulations failed", title_justify="left")
+        table.add_column("", overflow="fold")
+        for name, run in found.why.items():
+            table.add_column(f"{inert(name)}\n{run.failed} of {run.verdicts}", justify="right")
+        for title, rows in found.reasons.items():
+            table.add_section()
+            for row in rows[:_SHOWN]:
+                table.add_row(inert(row.words(title)), *map(str, row.counts))
+        console.print(table)
+    for name, run in found.why.items():
+        if run.unexplained:
+            console.print(f"[dim]{inert(name)}: {inert(run.unexplained)}[/dim]", soft_wrap=True)
 
 
 def _print_two(found: "Comparison", console: Console) -> None:
-    console.print(f"[bold]{inert(headline(found.main, *found.names))}[/bold]", highlight=False)
     console.print(_differences(found))
     main, (first, second) = found.main, found.names
     console.print(
@@ -281,6 +285,7 @@ def gate(
     report_url: Annotated[
         str | None, typer.Option(help="Where the run's HTML report is, for links in the summary.")
     ] = None,
+    explain: Explain = True,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -300,6 +305,7 @@ def gate(
             alpha=alpha,
             allow_incomplete=allow_incomplete,
             min_comparable=min_comparable / 100,
+            explain=explain,
             options=ScoringOptions(**scoring),
             on_progress=count,
         )

@@ -64,7 +64,7 @@ class Benchmark(ABC):
     """
 
     reasoning_policy: ReasoningPolicy | None = None
-    """Which of their own thoughts registered models are sent again; by default each model's own."""
+    """The policy of all registered models; by default each has its own."""
 
     def __init__(
         self,

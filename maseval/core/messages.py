@@ -36,11 +36,11 @@ class Reasoning(TypedDict, total=False):
     model: str
     """The id of that model."""
     text: str
-    """As much of it as the provider shows."""
+    """The part of it that the provider shows."""
     key: str
     """The key of the message under which a server of OpenAI's protocol sent the text."""
     details: dict[str, object]
-    """What else the provider wants back: signatures, encrypted thoughts."""
+    """The rest that the provider wants back: signatures, encrypted thoughts."""
 
 
 class Message(TypedDict, total=False):

@@ -88,9 +88,9 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
     """
 
     default_reasoning_policy: ClassVar[ReasoningPolicy] = ReasoningPolicy.DROP
-    """Which of its thoughts a model is sent again, unless another policy is set."""
+    """The policy of a model for which none is set."""
     auto_with_every_call: ClassVar[bool] = False
-    """Whether ``auto`` means the thoughts of all tool calls, or those since the last user."""
+    """True if ``auto`` means the thoughts of all tool calls, not those since the last user."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self.max_answer_mb = MAX_ANSWER_MB
         """The largest answer that is read, decompressed, in millions of bytes."""
         self.reasoning_policy = self.default_reasoning_policy
-        """Which of its earlier thoughts the model is sent again."""
+        """The rule for the earlier thoughts that the model is sent again."""
         self._thoughts = ReasoningMemory()
         self._refuses_formats = False
         self._cache: AnswerCache | None = None
@@ -164,7 +164,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         again; in the end an ``InvalidAnswerError`` is raised. Every attempt counts in the usage.
         """
         if isinstance(messages, MessageHistory):
-            messages = [_sent(message) for message in messages]
+            messages = [_strip_history_keys(message) for message in messages]
         request = {"tools": tools, "tool_choice": tool_choice, **kwargs}
         if response_model is None:
             return self._chat_once(messages, generation_params, None, request)
@@ -417,7 +417,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self._usage_records.append(usage)
 
 
-def _sent(message: Message) -> Message:
+def _strip_history_keys(message: Message) -> Message:
     """Return a message of a history as a model takes it."""
     thought = reasoning_of(message)
     return {**openai_form(message), "reasoning": thought} if thought else openai_form(message)

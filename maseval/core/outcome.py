@@ -236,6 +236,12 @@ class RecordedMessage(Recorded):
     def output_tokens(self) -> float | None:
         return number(self.usage.get("completion_tokens", self.usage.get("output_tokens")))
 
+    @property
+    def reasoning(self) -> str | None:
+        """The thoughts of its model; in tau2's form, they stand in what the provider sent."""
+        held = self.raw if "reasoning" in self.raw else mapping(self.raw, "raw_data")
+        return text_or_none(mapping(held, "reasoning").get("text"))
+
 
 class LoggedCall(Recorded):
     """A call that an agent or a model logged: when it was, what it used, how it ended."""

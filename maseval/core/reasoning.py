@@ -1,4 +1,4 @@
-"""Reasoning: which of a model's earlier thoughts it is sent again.
+"""Reasoning: the earlier thoughts that a model is sent again.
 
 Models think before they answer, and many were trained to see the thoughts that led to a tool call
 while they work on its result. What is sent back is decided here for all providers; how, by each
@@ -14,14 +14,14 @@ from maseval.core.messages import ChatResponse, Message, Reasoning
 
 
 class ReasoningPolicy(StrEnum):
-    """Which thoughts are sent back to the model that had them."""
+    """A rule for the thoughts that are sent back to the model that had them."""
 
     KEEP = "keep"
     """All that the conversation has."""
     DROP = "drop"
     """None."""
     AUTO = "auto"
-    """As the provider's documentation asks: mostly those since the last message of the user."""
+    """Those that the provider's documentation asks for, mostly since the last user message."""
 
     @classmethod
     def of(cls, value: "str | ReasoningPolicy") -> "ReasoningPolicy":

@@ -21,7 +21,7 @@ from maseval.core.words import count_of, excerpt
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 ANSWER_ATTEMPTS = 3
-"""How often a model is asked for a valid answer, at most."""
+"""The number of times that a model is asked for a valid answer, at most."""
 
 _INSTRUCTION = """\
 Answer with one JSON value that matches this JSON schema, and with nothing else:

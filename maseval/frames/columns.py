@@ -124,6 +124,8 @@ MESSAGES = TableForm(
         Column("cost", "number", "US dollars"),
         Column("input_tokens", "integer", "tokens read for it"),
         Column("output_tokens", "integer", "tokens written for it"),
+        Column("reasoning_tokens", "integer", "how many of them were thought and not said"),
+        Column("reasoning", "text", "what its model thought, as far as the provider shows it"),
     ),
 )
 

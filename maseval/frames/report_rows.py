@@ -10,7 +10,7 @@ from maseval.core.outcome import (
     RecordedEvaluation,
     RecordedReport,
 )
-from maseval.core.recorded import Shape
+from maseval.core.recorded import Shape, number
 from maseval.core.report import Report
 from maseval.core.storage.redaction import redact_text
 from maseval.core.words import text, text_or_none
@@ -171,6 +171,8 @@ def message_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[
                 "cost": message.cost,
                 "input_tokens": message.input_tokens,
                 "output_tokens": message.output_tokens,
+                "reasoning_tokens": number(message.usage.get("reasoning_tokens")),
+                "reasoning": message.reasoning,
             }
 
 

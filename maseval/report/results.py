@@ -46,8 +46,16 @@ _COUNTS = ("tasks", "simulations", "verdicts")
 
 
 class _Summary(Recorded):
+    """``headline``, ``cautions`` and ``why`` are those of a comparison."""
+
     rows = Part(list_of(mapping))
     notes = Part(list_of(str))
+
+    @property
+    def more(self) -> dict[str, object]:
+        return {
+            name: self.raw[name] for name in ("headline", "cautions", "why") if name in self.raw
+        }
 
 
 def summary_table(given: Shape) -> dict[str, object]:
@@ -69,6 +77,7 @@ def summary_table(given: Shape) -> dict[str, object]:
             for row in rows
         ],
         "notes": summary.notes,
+        **summary.more,
     }
 
 

@@ -78,8 +78,8 @@ def check_subset(queue: BaseTaskQueue, config: "RunConfig") -> None:
     """Raise if results of chosen tasks would be recorded as those of all."""
     if queue.subset is not None and config.subset is None:
         raise ConfigurationError(
-            f"the queue has {queue.subset.chosen} chosen tasks of {queue.subset.total}, and the "
-            "run's configuration does not say so; open the folder with "
+            f"the results of the queue are an {queue.subset}, and the run's configuration does not "
+            "say so; open the folder with "
             "{**config, **subset_config(queue.subset)}"
         )
 

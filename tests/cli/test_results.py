@@ -6,9 +6,9 @@ import re
 import pytest
 from rich.console import Console
 
+from maseval.app.comparing.compare import headline
 from maseval.app.results.results import DomainScore, RunSummary
 from maseval.benchmark.tau2.labels import Label, Labelled, summarise_labels
-from maseval.cli.compare import headline
 from maseval.cli.results import consumption, scores
 from maseval.cli.show import print_labels
 from maseval.core.figures import in_percent, percent

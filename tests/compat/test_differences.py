@@ -137,8 +137,8 @@ tau2: `max_invocations`
     benchmark/tau2/test_benchmark
     test_a_frameworks_steps_count_like_anybodys
 tau2: limits of 50 turns and 50 tool calls
-    benchmark/tau2/test_user
-    test_turns_can_be_limited_and_the_last_word_given
+    benchmark/tau2/world/test_trajectory
+    test_a_limit_of_tool_calls_given_with_the_agents_data_holds_in_a_run
 tau2: retail order ids without `#`
     benchmark/tau2/domains/test_retail
     test_an_order_id_needs_its_sign_unless_leniency_is_asked_for

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from maseval.app.benchmarks import OnScored, read_results, support_for
-from maseval.app.results.finding import open_run_or_file
+from maseval.app.comparing.why import FailureReasons, ReasonRow, failure_reasons, side_by_side
+from maseval.app.results.finding import open_recording, open_run_or_file
 from maseval.app.results.plots import write_plot
 from maseval.app.results.recording import human_sides
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import in_points, p_is
+from maseval.core.figures import in_percent, in_points, p_is, percent
 from maseval.core.outcome import TaskKey, words_on_cache
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
@@ -62,7 +63,8 @@ class RunComparison:
     ``notes`` say what is wrong with the records. ``texts`` says, if so, that models read different
     texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
     ``incomplete`` those of them that lack verdicts, ``drawn`` the plots' files. The runs have so
-    many ``tasks`` together, comparable or not.
+    many ``tasks`` together, comparable or not. ``why`` has the reasons of each run's failures, if
+    they were asked for.
     """
 
     runs: Mapping[str, ComparedRun]
@@ -75,6 +77,21 @@ class RunComparison:
     other_tasks: Sequence[str] = ()
     incomplete: Sequence[str] = ()
     tasks: int = 0
+    why: Mapping[str, FailureReasons] = field(default_factory=dict)
+
+    @property
+    def headline(self) -> str | None:
+        """A sentence on which of two runs is better, by how much, and whether that is sure."""
+        return None if self.two is None else headline(self.two.main, *self.two.names)
+
+    @property
+    def reasons(self) -> dict[str, list[ReasonRow]]:
+        """Labels and unmet checks of all runs side by side, those that differ most first."""
+        found = {
+            "labels": side_by_side(each.labels for each in self.why.values()),
+            "checks": side_by_side(each.checks for each in self.why.values()),
+        }
+        return {title: rows for title, rows in found.items() if rows}
 
     @property
     def summaries(self) -> Mapping[str, Summary]:
@@ -93,6 +110,8 @@ class RunComparison:
             **(self.two or self.table).to_dict(),
             "paths": {name: str(run.path) for name, run in self.runs.items()},
             "runs": {name: summary.to_dict() for name, summary in self.summaries.items()},
+            **({} if self.headline is None else {"headline": self.headline}),
+            "why": {name: each._asdict() for name, each in self.why.items()},
             "cautions": list(self.cautions),
             "dropped": list(self.dropped),
             "notes": [*self.notes, *(self.two or self.table).notes],
@@ -107,6 +126,7 @@ def compare(
     plot_cost: str | os.PathLike[str] | None = None,
     options: ScoringOptions | None = None,
     level: float = LEVEL,
+    explain: bool = True,
     on_progress: OnScored | None = None,
 ) -> RunComparison:
     """Compare two runs or more, each a run folder or a results file of tau2-bench.
@@ -115,7 +135,8 @@ def compare(
     Runs under different rules are refused; domains with different data, and tasks that differ or
     that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or
     PDF) for pass^k against k, ``plot_cost`` one for cost against score. ``level`` is that of the
-    intervals of two runs. ``on_progress`` gets the number of simulations scored so far.
+    intervals of two runs. With ``explain`` the reasons of failures are counted. ``on_progress``
+    gets the number of simulations scored so far.
     """
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; name two or more")
@@ -165,7 +186,41 @@ def compare(
         other_tasks,
         incomplete,
         len({each.key for run in whole.values() for each in run.outcomes}),
+        _reasons(loaded, table, scoring) if explain else {},
     )
+
+
+def _reasons(
+    runs: Mapping[str, ComparedRun], table: ComparisonTable, scoring: ScoringOptions
+) -> dict[str, FailureReasons]:
+    """Explain the failures of each run in the tasks that are compared."""
+    groups = {each.group for summary in table.runs.values() for each in summary.groups}
+    judged = [
+        {each.key for each in run.outcomes if each.passed is not None} for run in runs.values()
+    ]
+    shared = {key for key in set.intersection(*judged) if key.group in groups}
+    return {
+        name: failure_reasons(
+            open_recording(run.path, scoring), [each for each in run.outcomes if each.key in shared]
+        )
+        for name, run in runs.items()
+    }
+
+
+def headline(main: Difference, first: str, second: str, level: float = 0.05) -> str:
+    """Say in words which run is better, by how much, and whether that may be chance."""
+    if not main.difference:
+        return f"{second} and {first} are equally good: {main.name} {percent(main.first)}"
+    size, span = in_percent(abs(main.difference), 0), main.interval
+    reach = ""
+    if span is not None and span.low * span.high > 0:
+        near, far = sorted((abs(span.low), abs(span.high)))
+        reach = f" ({in_percent(near, 0)} to {in_percent(far, 0)})"
+    elif span is not None:
+        reach = f" ({in_percent(-span.low, 0)} worse to {in_percent(span.high, 0)} better)"
+    sure = "sure" if main.test.p_value <= level else "this may be chance"
+    which = "better" if main.difference > 0 else "worse"
+    return f"{second} is {size} points {which} than {first}{reach}: {sure}"
 
 
 def _estimates(runs: Mapping[str, ComparedRun]) -> list[str]:
@@ -297,11 +352,25 @@ def for_report(found: RunComparison) -> dict[str, object]:
         }
         for name, summary in found.summaries.items()
     ]
-    notes = [*found.cautions, *(f"Left out: {line}" for line in found.dropped)]
+    totals = [each.verdicts for each in found.why.values()]
+    notes = [f"Left out: {line}" for line in found.dropped]
     if found.two is not None:
         rows += _difference_rows(found.two)
         notes = [*_verdict_notes(found.two), *notes]
-    return {"rows": rows, "notes": notes}
+    return {
+        "rows": rows,
+        "notes": notes,
+        "cautions": [*filter(None, [found.texts]), *found.notes, *found.cautions],
+        "headline": found.headline,
+        "why": [
+            [
+                row.words(title),
+                *(f"{n} of {total}" for n, total in zip(row.counts, totals, strict=True)),
+            ]
+            for title, several in found.reasons.items()
+            for row in several
+        ],
+    }
 
 
 def tasks_for_report(found: RunComparison) -> list[ComparedTask]:

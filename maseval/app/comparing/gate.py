@@ -145,6 +145,7 @@ class Gate:
             _numbers(self),
             _flips("Tasks that pass less often", self.fell, self, report_url),
             _flips("Tasks that pass more often", self.rose, self, report_url),
+            _reasons(self),
             _bullets(self.cautions),
             _method(self),
         ]
@@ -175,6 +176,7 @@ def gate(
     alpha: float = ALPHA,
     allow_incomplete: bool = False,
     min_comparable: float = MIN_COMPARABLE,
+    explain: bool = True,
     options: ScoringOptions | None = None,
     on_progress: OnScored | None = None,
 ) -> Gate:
@@ -183,7 +185,8 @@ def gate(
     ``margin`` is the loss of pass^k that is tolerated, as a share: 0.02 is two percentage points.
     ``alpha`` is the chance that a run which is as good as its baseline is called worse.
     ``allow_incomplete`` judges what has a verdict. ``min_comparable`` is the share of the tasks of
-    both runs that both must have, with the same content; with less there is no verdict.
+    both runs that both must have, with the same content; with less there is no verdict. With
+    ``explain`` the reasons of failures are counted.
     """
     check_alpha(alpha)
     if not 0 <= margin < 1:
@@ -194,7 +197,14 @@ def gate(
         )
     # The upper end of this two-sided interval is wrong with a chance of alpha.
     level = 1 - 2 * alpha
-    found = compare([baseline, run], k=k, options=options, level=level, on_progress=on_progress)
+    found = compare(
+        [baseline, run],
+        k=k,
+        options=options,
+        level=level,
+        explain=explain,
+        on_progress=on_progress,
+    )
     if found.incomplete and not allow_incomplete:
         raise IncompleteRunError(
             f"{'; '.join(line.rstrip('.') for line in [*found.incomplete, *found.notes])}. Resume "
@@ -276,6 +286,21 @@ def _flips(title: str, flips: Sequence[Flip], gate: Gate, report_url: str | None
     rest = f"\n\n… and {more} more" if more > 0 else ""
     table = _table(["task", first, second], rows)
     return f"<details><summary>{title}: {len(flips)}</summary>\n\n{table}{rest}\n\n</details>"
+
+
+def _reasons(gate: Gate) -> str:
+    """Return why simulations failed before and now, what differs most first."""
+    rows = [
+        [inline(row.words(title)), *map(str, row.counts)]
+        for title, several in gate.comparison.reasons.items()
+        for row in several[:_MOST_TASKS]
+    ]
+    if not rows:
+        return ""
+    why = gate.comparison.why.items()
+    names = [f"{inline(name)} ({each.failed} of {each.verdicts})" for name, each in why]
+    table = _table(["", *names], rows)
+    return f"<details><summary>Why simulations failed</summary>\n\n{table}\n\n</details>"
 
 
 def _task_cell(gate: Gate, key: TaskKey, report_url: str | None) -> str:

@@ -73,7 +73,7 @@ def report(
         summary, plots = _summarise(sources[0])
         tasks = None
     else:
-        found = compare(names, options=options)
+        found = compare(names, options=options, explain=explain)
         summary, plots = for_report(found), comparison_plots(found)
         tasks = tasks_for_report(found)
         sources = [each._replace(name=n) for each, n in zip(sources, found.runs, strict=True)]

@@ -32,8 +32,7 @@ class ChosenSubset(NamedTuple):
     by: str
 
     def __str__(self) -> str:
-        tasks = "task" if self.chosen == 1 else "tasks"
-        return f"estimate from {self.chosen} chosen {tasks} of {self.total}"
+        return f"estimate from {count_of(self.chosen, 'chosen task')} of {self.total}"
 
     @property
     def note(self) -> str:

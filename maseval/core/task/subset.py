@@ -56,8 +56,7 @@ class DISCOQueue(InformativeSubsetQueue):
     """The anchor points of DISCO: tasks by whose results a model is told from others.
 
     They are given as a list or array of positions, or as the path of a JSON file with a list. To
-    choose them, and to predict the whole from them, is up to the software of DISCO
-    (arXiv:2510.07959).
+    choose them, and to predict the whole from them, is up to the software of DISCO.
     """
 
     def __init__(

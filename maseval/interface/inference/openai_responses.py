@@ -242,14 +242,14 @@ def _reasoning(output: Sequence[object]) -> Reasoning | None:
     parts = [
         part for item in thoughts for name in ("summary", "content") for part in _list(item, name)
     ]
-    order = [_listed(item) for item in output]
+    order = [_note_item(item) for item in output]
     return {
         "text": "\n".join(str(get(part, "text") or "") for part in parts),
         "details": {_ITEMS: [item for item in order if item]},
     }
 
 
-def _listed(item: object) -> ResponseItem | None:
+def _note_item(item: object) -> ResponseItem | None:
     match get(item, "type"):
         case "message":
             return {"type": "message"}

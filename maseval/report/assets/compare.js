@@ -7,7 +7,7 @@
 import { drawn } from "./charts.js";
 import { drawMessage } from "./conversation.js";
 import { hashOf, simulationName } from "./data.js";
-import { add, folded, h } from "./dom.js";
+import { add, folded, h, scrollable } from "./dom.js";
 import { choice } from "./filters.js";
 import { inBlocks } from "./blocks.js";
 import { resultsTable, runFacts } from "./overview.js";
@@ -71,6 +71,19 @@ function comparedTasks() {
   show("all tasks");
   const title = h("div", { class: "title-line" }, h("h2", { id: "tasks" }, "Tasks"), h("span", { class: "status" }, `${counted(flipped.length, "task")} of ${compared.tasks.length} changed; the largest changes first, in percentage points`));
   return h("section", { class: "card", "aria-labelledby": "tasks" }, title, h("div", { class: "filters" }, field), h("div", { class: "scroll" }, table));
+}
+
+function noteList(notes = []) {
+  return notes.length > 0 && h("ul", { class: "notes" }, notes.map((note) => h("li", {}, note)));
+}
+
+/** Why simulations failed in both runs: labels, and checks that were not met. */
+function reasonsOf(why = []) {
+  if (!why.length) return null;
+  const head = ["", ...compared.names].map((name) => h("th", { scope: "col" }, name));
+  const row = ([name, ...counts]) => h("tr", {}, h("th", { scope: "row" }, name), counts.map((number, at) => h("td", { class: "number", "data-name": compared.names[at] }, number)));
+  const table = h("table", { class: "results" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, why.map(row)));
+  return h("section", { class: "card", "aria-labelledby": "why" }, h("h2", { id: "why" }, "Why simulations failed"), scrollable("Why simulations failed", table));
 }
 
 /** What two messages must have in common to be the same. */
@@ -182,7 +195,8 @@ export async function comparePage(container, source, title, above) {
   const { facts = [], results, plots } = compared;
   add(container, [
     facts.length > 0 && h("section", { class: "card about", "aria-label": "Runs" }, runFacts(facts)),
-    h("section", { class: "card", "aria-labelledby": "results" }, h("h2", { id: "results" }, "Results"), resultsTable(results), h("ul", { class: "notes" }, results.notes.map((note) => h("li", {}, note)))),
+    h("section", { class: "card", "aria-labelledby": "results" }, h("h2", { id: "results" }, "Results"), noteList(results.cautions), results.headline && h("p", {}, h("b", {}, results.headline)), resultsTable(results), noteList(results.notes)),
+    reasonsOf(results.why),
     comparedTasks(),
     plots.length > 0 && h("section", { class: "card", "aria-labelledby": "plots" }, h("h2", { id: "plots" }, "Plots"), h("div", { class: "plots" }, plots.map(drawn))),
   ]);

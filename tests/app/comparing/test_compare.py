@@ -1,14 +1,17 @@
 """Runs side by side, as a function."""
 
 import json
+import re
 
 import pytest
 
-from maseval.commands import compare, tau2
+from maseval import frames
+from maseval.commands import compare, show, tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
 from maseval.stats import IncomparableRunsError, outcomes_of
 from maseval.stats import compare as compare_outcomes
+from tests.cli.commandline import maseval
 
 
 @pytest.fixture(scope="module")
@@ -132,3 +135,42 @@ def test_a_drawing_goes_into_an_svg_file(runs, tmp_path):
         compare(two, plot=tmp_path / "curves.gif")
     with pytest.raises(ConfigurationError, match="is a folder"):
         compare(two, plot=tmp_path)
+
+
+def test_the_reasons_of_failures_stand_side_by_side(runs):
+    found = compare([runs["careful"], runs["hurried"]])
+    written, shown = found.to_dict(), found.reasons
+
+    for name in ("careful", "hurried"):
+        labels = show(runs[name]).labels
+        why = written["why"][name]
+        assert (why["labels"], why["failed"]) == (labels["by_what"], labels["failed"])
+        assert why["verdicts"] == 24
+        unmet = [
+            row
+            for row in frames.checks(runs[name])
+            if row["kind"] == "DB" and row["counts"] and not row["met"]
+        ]
+        assert why["checks"]["DB"] == len(unmet)
+    for rows in shown.values():
+        sizes = [abs(row.counts[1] - row.counts[0]) for row in rows]
+        assert sizes == sorted(sizes, reverse=True)
+    assert written["headline"] == found.headline
+    assert not compare([runs["careful"], runs["hurried"]], explain=False).why
+
+
+def test_the_largest_changes_of_tasks_come_first(runs):
+    found = compare([runs["careful"], runs["hurried"]])
+    changes = [abs(flip.change) for flip in found.two.flipped]
+
+    assert len(set(changes)) > 1 and changes == sorted(changes, reverse=True)
+    told = maseval("compare", runs["careful"], runs["hurried"]).stdout
+    places = [told.index(flip.task) for flip in found.two.flipped[:12]]
+    assert places == sorted(places)
+    row = found.reasons["labels"][0]
+    assert re.search(rf"{row.name} +│ +{row.counts[0]} │ +{row.counts[1]} ", told)
+    assert "check DB not met" in told
+    assert (
+        "why simulations failed"
+        not in maseval("compare", runs["careful"], runs["hurried"], "--no-explain").stdout
+    )

@@ -143,6 +143,20 @@ def test_a_task_that_no_address_can_hold_is_linked_all_the_same(runs: dict[str, 
     assert link == "https://example.org/?#library/half%20%3F/0"
 
 
+def test_the_summary_says_why_simulations_failed(runs: dict[str, Path]) -> None:
+    text = gate(runs["noop"], runs["gold"]).to_markdown()
+    before, now = gate(runs["noop"], runs["gold"]).comparison.why.values()
+
+    assert (before.failed, now.failed) == (0, 24)
+    for label, number in now.labels.items():
+        assert f"| {inline(label)} | 0 | {number} |" in text
+    assert f"| check DB not met | 0 | {now.checks['DB']} |" in text
+    assert (
+        "Why simulations failed"
+        not in gate(runs["noop"], runs["gold"], explain=False).to_markdown()
+    )
+
+
 def test_words_of_others_are_no_markdown() -> None:
     hostile = "|x|\n# h <img src=x> [a](javascript:b) @team `c` \x1b[31m"
     shown = inline(hostile)

@@ -416,7 +416,7 @@ def test_what_a_results_file_lacks_is_missing_everywhere_and_no_error(exported, 
     assert words in compare([exported, file]).incomplete[0]
     assert (row["state"], row["done"], row["failed"], row["planned"]) == ("incomplete", 3, 0, 12)
     assert (frame["simulations"], frame["errors"], frame["planned"]) == (3, 0, 12)
-    with pytest.raises(UnknownSimulationError, match="has no"):
+    with pytest.raises(UnknownSimulationError, match="no trial of"):
         show(file, show(exported).lines[5].task_id)
 
 

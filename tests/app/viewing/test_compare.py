@@ -40,6 +40,9 @@ def test_the_numbers_are_those_of_maseval_compare(root):
         assert rows[name]["measures"][at] == shown.in_brief()
     assert f"{100 * expected.two.main.difference:+.1f}" in found["results"]["notes"][0]
     assert (found["a"], found["b"]) == ("careful", "hurried")
+    assert found["results"]["headline"] == expected.headline
+    assert found["results"]["cautions"] == expected.cautions
+    assert len(found["results"]["why"]) == sum(map(len, expected.reasons.values())) > 1
 
 
 def test_flipped_tasks_come_first(root):

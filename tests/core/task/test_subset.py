@@ -142,7 +142,7 @@ def test_chosen_tasks_are_not_recorded_as_a_run_of_all(tmp_path):
 
     with (
         RunFolder.open(tmp_path / "unmarked", plan) as folder,
-        pytest.raises(ConfigurationError, match=r"1 chosen tasks of 12.*subset_config"),
+        pytest.raises(ConfigurationError, match=r"1 chosen task of 12.*subset_config"),
     ):
         run_into(folder, benchmark, queue)
     marked = {**plan, **subset_config(queue.subset)}

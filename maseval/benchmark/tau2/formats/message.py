@@ -301,7 +301,7 @@ def check_sendable(messages: Iterable[Tau2Message]) -> None:
 
 
 class ReplyFacts(TypedDict):
-    """What a reply cost, and what its model thought; None for what the provider does not report."""
+    """The cost of a reply, and the thoughts behind it; None for what is not reported."""
 
     cost: float | None
     usage: dict[str, object] | None
@@ -309,7 +309,7 @@ class ReplyFacts(TypedDict):
 
 
 def reply_facts(response: ChatResponse) -> ReplyFacts:
-    """Return what the record of a message says besides what was said."""
+    """Return what the record of a message has besides the words."""
     usage: dict[str, object] = {**(response.usage or {})}
     cost = usage.get("cost")
     return {

@@ -595,7 +595,7 @@ MUTANTS: dict[str, Mutation] = {
     "airline.price.agreed": adding(wrong_price),
     "airline.cancel.reason_obtained": adding(
         lambda rng: cancel(pick(rng, "open", is_free), why="Please cancel it."),
-        silent_about="reason|because|plan|cancel|refund|not need|no longer|mistake|health|unable",
+        silent_about="reason|because|plan|cancel|refund|(not|n.t) need|no longer|mistake|health",
     ),
     "airline.book.insurance_asked": adding(insurance_not_asked, silent_about="insur"),
     "airline.book.insurance_wanted": adding(insurance_unwanted),

@@ -193,14 +193,15 @@ def agreed_payment(moment: Moment) -> Iterator[Answer]:
     user, consent = owner_of(moment), find_consent(moment)
     if user is None or consent is None:
         return
+    named = _methods_in(consent.question.text, user.payment_methods)
+    for said in moment.talk.user_before(moment.message_index):
+        chosen = _methods_in(said.text, user.payment_methods)
+        if said.message_index == consent.reply.message_index and chosen:
+            named = chosen
+        elif said.message_index > consent.reply.message_index:
+            named |= chosen
     for used in payments_of(moment.arguments):
-        if used not in user.payment_methods:
-            continue
-        for text in (consent.reply.text, consent.question.text):
-            named = _methods_in(text, user.payment_methods)
-            if named:
-                break
-        if named and used not in named:
+        if named and used in user.payment_methods and used not in named:
             yield Broken(
                 f"{used} is used, and the user agreed to {', '.join(sorted(named))}",
                 {"agreed": sorted(named), "used": used},
@@ -313,7 +314,8 @@ def _facts(moment: Moment) -> set[float]:
     if reservation is not None:
         people, before = len(reservation.passengers), [f.price for f in reservation.flights]
         fares: list[float] = [*before, sum(before)]
-        fares += [(amount_moved(moment) or 0) / (people or 1) + sum(before), *new_fares(moment)]
+        after = (amount_moved(moment) or 0) / (people or 1) + sum(before)
+        fares += [after, *new_fares(moment), sum(new_fares(moment))]
         facts |= {float(fare * factor) for fare in fares for factor in (1, people)}
     return facts
 

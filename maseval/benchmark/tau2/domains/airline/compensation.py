@@ -14,6 +14,7 @@ from maseval.benchmark.tau2.domains.airline.models import Reservation, User
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
+    CannotTell,
     Kind,
     Moment,
     Talk,
@@ -30,20 +31,22 @@ _CHANGES = ("update_reservation_flights", "cancel_reservation")
 # Delayed and cancelled flights do not come up in these.
 _SEARCHES = ("search_direct_flight", "search_onestop_flight")
 _WANTED = re.compile(
-    r"\b(?:compensat|reimburs|voucher|certificate|travel credit|credit for|goodwill"
-    r"|make (?:it|this) up|make up for|some(?:thing| kind of)[^.!?]*(?:for (?:the|this|my)|in "
-    r"return)|owe|refund|what (?:can|will|are) you (?:do|going to do|offer)|money back|gesture)",
+    r"\b(?:compensat|reimburs|travel credit|credit for|goodwill|make (?:it|this) up|make up for"
+    r"|some(?:thing| kind of)[^.!?]*(?:for (?:the|this|my)|in return)|owe|gesture"
+    r"|what (?:can|will|are) you (?:do|going to do|offer))",
     re.IGNORECASE,
 )
+_MAYBE_WANTED = re.compile(r"\b(?:refund|money back|certificate|voucher)", re.IGNORECASE)
 _OFFERS = re.compile(
-    r"\b(?:offer|provide|issue|send|give|eligible for|entitled to|qualif|arrange)[^.!?\n]*"
+    r"\b(?:offer|provide you|issue|send|give|eligible for|entitled to|qualif|arrange)[^.!?\n]*"
     r"\b(?:compensation|(?:travel |\$ ?\d+ )?(?:certificate|voucher)s?)\b"
     r"|\bas (?:a )?compensation\b|\bgesture of (?:goodwill|apology)|\bas a (?:goodwill )?gesture",
     re.IGNORECASE,
 )
 _ITS_NAMES = ("compensation", "certificate", "voucher", "gesture")
 _REFUSES_IT = re.compile(
-    r"\b(?:not|n't|cannot|unable|no)\b[^.!?\n]*\b(?:compensat|certificate|voucher|offer)",
+    r"\b(?:not|n't|cannot|unable|no|only|unfortunately)\b[^.!?\n]*"
+    r"\b(?:compensat|certificate|voucher|offer)|\bpay(?:ment|ing)?\b",
     re.IGNORECASE,
 )
 
@@ -209,7 +212,12 @@ def compensation_asked_for(talk: Talk) -> Iterator[Answer]:
         offer = next((each for each in sentences(said.text) if _offers(each)), None)
         if offer is None:
             continue
-        if not any(_WANTED.search(each.text) for each in talk.user_before(said.message_index)):
+        told = "\n".join(each.text for each in talk.user_before(said.message_index))
+        if _WANTED.search(told):
+            return
+        if _MAYBE_WANTED.search(told):
+            yield CannotTell("the user spoke of money, and perhaps of compensation")
+        else:
             yield Broken(
                 "compensation is offered to a user who did not ask for it",
                 {"offered": offer},

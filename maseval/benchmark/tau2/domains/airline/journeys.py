@@ -175,8 +175,13 @@ def _difference(moment: Moment, reservation: Reservation) -> float | None:
 
 
 def new_fares(moment: Moment) -> list[int]:
-    """Return the present prices of the flights that a call takes."""
-    fares = [_fare(moment, flight) for flight in flights_wanted(moment.arguments)]
+    """Return the present prices of the flights that a call adds."""
+    reservation = reservation_of(moment)
+    kept = [(f.flight_number, f.date) for f in reservation.flights] if reservation else []
+    if reservation and moment.arguments.get("cabin") != reservation.cabin:
+        kept = []
+    added = [flight for flight in flights_wanted(moment.arguments) if flight not in kept]
+    fares = [_fare(moment, flight) for flight in added]
     return [fare for fare in fares if fare is not None]
 
 

@@ -1,0 +1,64 @@
+"""Why simulations failed, in several runs side by side: labels, and checks that were not met."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from maseval.app.benchmarks import support_for
+from maseval.core.outcome import Outcome, RecordedReport
+from maseval.report.checks import shown_verdicts
+from maseval.runs import Simulation
+from maseval.runs.recording import Recording
+
+
+class FailureReasons(NamedTuple):
+    """The simulations of a run that failed, of so many with a verdict, by what was wrong.
+
+    ``labels`` has who failed and how; ``checks`` counts for each kind the simulations in which one
+    that counts was not met. ``unexplained`` says why there are no labels, if so.
+    """
+
+    failed: int
+    verdicts: int
+    labels: Mapping[str, int]
+    checks: Mapping[str, int]
+    unexplained: str | None = None
+
+
+class ReasonRow(NamedTuple):
+    """A label or a kind of check, and in how many simulations of each run it occurs."""
+
+    name: str
+    counts: Sequence[int]
+
+    def words(self, title: str) -> str:
+        """Return a label as it is, and a kind of check as what became of it."""
+        return f"check {self.name} not met" if title == "checks" else self.name
+
+
+def failure_reasons(recording: Recording, outcomes: Iterable[Outcome]) -> FailureReasons:
+    """Find out why the ``outcomes`` of a run that did not pass are failures."""
+    support = support_for(recording)
+    unexplained = support.explanation_obstacle(recording)
+    labels, checks = Counter[str](), Counter[str]()
+    judged = [each for each in outcomes if each.passed is not None]
+    failed = [each for each in judged if not each.passed]
+    for each in failed:
+        report = recording.report(Simulation(each.group, each.task, each.trial))
+        found = None if unexplained else support.diagnosis(report)
+        labels.update([] if found is None else [found.name])
+        checks.update(_unmet_checks(RecordedReport(report)))
+    return FailureReasons(len(failed), len(judged), labels, checks, unexplained)
+
+
+def _unmet_checks(report: RecordedReport) -> set[str]:
+    every = [check for each in shown_verdicts(report, ()) for check in each.get("checks", ())]
+    return {check["kind"] for check in every if check["counts"] and not check["met"]}
+
+
+def side_by_side(counts: Iterable[Mapping[str, int]]) -> list[ReasonRow]:
+    """Put the counts of several runs into rows, those that differ most first."""
+    runs = list(counts)
+    names = dict.fromkeys(name for each in runs for name in each)
+    rows = [ReasonRow(name, [each.get(name, 0) for each in runs]) for name in names]
+    return sorted(rows, key=lambda row: (min(row.counts) - max(row.counts), -max(row.counts)))
