@@ -77,9 +77,11 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
 
     def load_messages(self, messages: MessageHistory) -> None:
         """Continue a conversation; the system message stays."""
+        self._worked = True
         remember(self.agent, messages)
 
     def run(self, query: str) -> Any:
+        self._worked = True
         logged, number = len(self.logs), len(self._finished_steps) + 1
         try:
             return super().run(query)
@@ -123,6 +125,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
     @contextmanager
     def record_step(self, query: str) -> Iterator[Callable[[Any], None]]:
         """Record a step that a society lets the agent take; pass the response to what it yields."""
+        self._worked = True
         number = len(self._finished_steps) + 1
         with self._log_turn(query), self._observe_requests():
             responses: list[Any] = []
@@ -192,7 +195,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
     def _finished_steps(self) -> list[dict[str, Any]]:
         return [entry for entry in self.logs if "response_count" in entry]
 
-    def get_messages(self) -> MessageHistory:
+    def _own_messages(self) -> MessageHistory:
         """Return the messages in the agent's memory."""
         return MessageHistory(
             list(map(_openai_message, name_tool_results(self.agent.chat_history)))
@@ -318,6 +321,7 @@ class CamelAgentUser(User, UsageTrackableMixin):
         self.max_turns = max_turns
         self._adapter = CamelAgentAdapter(user_agent, name)
         self._turns_used = 0
+        self._has_begun = False
         self._terminated = False
 
     def get_initial_query(self) -> str:
@@ -326,7 +330,7 @@ class CamelAgentUser(User, UsageTrackableMixin):
     def respond(self, message: str) -> str:
         if self.is_done():
             return ""
-        if not self._adapter.logs:
+        if not self._has_begun:
             self._remember_first_words()
         try:
             answer = str(self._adapter.run(message))
@@ -338,6 +342,7 @@ class CamelAgentUser(User, UsageTrackableMixin):
 
     def _remember_first_words(self) -> None:
         """Put the initial query into the agent's memory, so that it knows what it asked."""
+        self._has_begun = True
         make = camel_module("messages").BaseMessage.make_assistant_message
         self._adapter.agent.record_message(make(self.name, self.initial_query))
 

@@ -6,6 +6,9 @@ failing provider from a failing agent, prices the tokens, and converts messages 
 An agent may work for another one, which a framework runs without an adapter. If it has an adapter
 all the same, that one records its messages and usage; otherwise they are its leader's.
 
+An agent may have several adapters. One that has not worked shows what the latest other one of the
+same repetition recorded of the agent; a report counts that once, for the one that worked.
+
 Every framework has a file named after it, with the adapter, its users and ``as_tools``. Where a
 second file stands beside it, that one holds the conversion of messages and what is used of the
 framework's classes: they are described as protocols, or left as ``Any``, because the frameworks
@@ -25,7 +28,7 @@ from weakref import WeakValueDictionary
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.clock import Clock
 from maseval.core.exceptions import AgentError, MASEvalError
-from maseval.core.messages import Message
+from maseval.core.messages import Message, MessageHistory
 from maseval.core.provider_errors import ProviderError
 from maseval.core.tracing import JsonObject, now
 from maseval.core.usage import TOKEN_FIELDS, CostCalculator, TokenUsage, Usage
@@ -68,6 +71,8 @@ class FrameworkAgentAdapter(AgentAdapter):
         self.delegated_usage: list[TokenUsage] = []
         """Tokens that the framework counts here, but that belong to an agent with an adapter."""
         self._clock = Clock.here()
+        self._worked = False
+        self._previous = _latest_adapter(id(agent_instance), self._clock)
         _adapters[id(agent_instance), id(self._clock)] = self
         self._prepare()
 
@@ -77,6 +82,55 @@ class FrameworkAgentAdapter(AgentAdapter):
     @abstractmethod
     def _run_framework(self, query: str) -> object:
         """Return the agent's answer to ``query``; the agent remembers the earlier turns."""
+
+    @property
+    def _has_worked(self) -> bool:
+        """Whether this adapter has a record of its own: it was run, or recorded what others ran."""
+        return self._worked
+
+    def _shares_conversation_with(self, other: "FrameworkAgentAdapter") -> bool:
+        """Return True if both mean the same conversation of their agent."""
+        return isinstance(other, type(self))
+
+    @property
+    def _teller(self) -> "FrameworkAgentAdapter":
+        """The adapter whose record this one shows: its own, or until it has one the latest."""
+        latest = _latest_adapter(id(self.agent), self._clock)
+        one = None if self._has_worked else latest or self._previous
+        while one is not None:
+            if one._has_worked and self._shares_conversation_with(one):
+                return one
+            one = one._previous
+        return self
+
+    @property
+    def usage_of(self) -> object:
+        return self._teller
+
+    @property
+    def logs(self) -> list[JsonObject]:
+        """The turns of the agent."""
+        return self._teller._logs
+
+    @logs.setter
+    def logs(self, logs: list[JsonObject]) -> None:
+        self._logs = logs
+
+    def get_messages(self) -> MessageHistory:
+        """Return the conversation so far."""
+        return self._teller._own_messages()
+
+    def _own_messages(self) -> MessageHistory:
+        """Return the messages that this adapter recorded, or that its agent keeps."""
+        return super().get_messages()
+
+    def gather_usage(self) -> Usage:
+        teller = self._teller
+        return super().gather_usage() if teller is self else teller.gather_usage()
+
+    def run(self, query: str) -> Any:
+        self._worked, self._previous = True, None
+        return super().run(query)
 
     def _gave_up(self, error: Exception) -> bool:
         """Return True if the framework stopped the agent, as at a step limit."""
@@ -167,9 +221,13 @@ def adapter_of(agent: object, clock: Clock | None = None) -> FrameworkAgentAdapt
 
 def adapter_by_id(agent_id: int, clock: Clock | None = None) -> FrameworkAgentAdapter | None:
     """Return what ``adapter_of`` does, where only the ``id()`` of a living agent is known."""
-    clock = clock or Clock.here()
+    return _latest_adapter(agent_id, clock or Clock.here())
+
+
+def _latest_adapter(agent_id: int, clock: Clock | None) -> FrameworkAgentAdapter | None:
     found = _adapters.get((agent_id, id(clock)))
-    return found if found is not None and found._clock is clock else None
+    is_same = found is not None and found._clock is clock and id(found.agent) == agent_id
+    return found if is_same else None
 
 
 _running: ContextVar[FrameworkAgentAdapter | None] = ContextVar("maseval_leader", default=None)

@@ -27,6 +27,8 @@ from maseval.interface.agents.framework import (
 from maseval.interface.agents.langgraph_callbacks import (
     LangChainMessage,
     ModelCallLog,
+    answers_in,
+    key_of,
     langchain,
     mark_graph,
 )
@@ -132,6 +134,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         for each in made:
             each.id = each.id or uuid4().hex
         self._conversation = self._memory = made
+        self._worked = True
 
     def _begin_thread(self) -> None:
         self._own_thread, self._questions = uuid4().hex, {}
@@ -188,8 +191,12 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
 
     @property
     def _names_thread(self) -> bool:
-        configs = (getattr(self.agent, "config", None) or {}, self.config or {})
-        return any(_names_thread(config) for config in configs)
+        return self._thread_id is not None
+
+    @property
+    def _thread_id(self) -> object:
+        configs = (self.config or {}, getattr(self.agent, "config", None) or {})
+        return next(filter(None, map(_thread_id, configs)), None)
 
     def _checkpoint(self) -> dict[str, object]:
         snapshot = self._snapshot()
@@ -215,9 +222,27 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
             return [*self._memory, sent, *messages]
         return messages
 
-    def get_messages(self) -> MessageHistory:
-        messages = [*self._conversation, *self.calls.conversation]
+    def _own_messages(self) -> MessageHistory:
+        messages = [*self._conversation, *self.calls.conversation, *self._thread_messages()]
         return MessageHistory([_openai_message(message) for message in messages])
+
+    @property
+    def _has_worked(self) -> bool:
+        return self._worked or bool(self.calls.asked or self.calls.conversation)
+
+    def _shares_conversation_with(self, other: FrameworkAgentAdapter) -> bool:
+        return isinstance(other, LangGraphAgentAdapter) and self._thread_id == other._thread_id
+
+    def _thread_messages(self) -> Messages:
+        """Return what others said in the thread that ``config`` names, until this adapter runs.
+
+        In a repetition it would not be known what of it was said before.
+        """
+        is_idle = not self._has_worked and self._clock is None
+        if not (is_idle and self._has_checkpointer and self._names_thread):
+            return []
+        kept = self._snapshot().values
+        return _messages(kept) if kept else []
 
     def _gave_up(self, error: Exception) -> bool:
         return any(base.__name__ in _LIMITS for base in type(error).__mro__)
@@ -228,7 +253,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         return (models.pop() or None) if len(models) == 1 else None
 
     def _gather_usage(self) -> Usage:
-        answers = self.calls.answers
+        answers = self.calls.answers or [*answers_in(self._thread_messages())]
         usage: Usage = sum(used for _, used in answers) or Usage()
         calculator = self._resolve_cost_calculator()
         if self._model_id or calculator is None or len(set(self.calls.asked)) < 2:
@@ -264,8 +289,8 @@ def _new(conversation: Messages, sent: LangChainMessage, before: Messages) -> Me
     places = [place for place, message in enumerate(conversation) if message.id == sent.id]
     if places:
         return conversation[places[0] + 1 :]
-    known = {message.id for message in before}
-    return [message for message in conversation if known and message.id not in known]
+    known = {key_of(message) for message in before}
+    return [message for message in conversation if key_of(message) not in known]
 
 
 def _is_async(graph: object) -> bool:
@@ -294,14 +319,14 @@ def _question_text(question: object) -> str:
     return json.dumps(question, ensure_ascii=False, default=str)
 
 
-def _names_thread(config: Mapping[str, object]) -> bool:
+def _thread_id(config: Mapping[str, object]) -> object:
     configurable = config.get("configurable")
-    return isinstance(configurable, Mapping) and "thread_id" in configurable
+    return configurable.get("thread_id") if isinstance(configurable, Mapping) else None
 
 
 def _stored_config(config: Mapping[str, object]) -> Mapping[str, object]:
     """Return a configuration for the report: no thread id, and objects as type names."""
-    reduced = {**config, "configurable": {"has_thread_id": _names_thread(config)}}
+    reduced = {**config, "configurable": {"has_thread_id": _thread_id(config) is not None}}
     as_json: dict[str, object] = json.loads(json.dumps(reduced, default=lambda o: type(o).__name__))
     return redact(as_json)
 

@@ -10,7 +10,7 @@ wait for one another.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from types import ModuleType
@@ -60,7 +60,8 @@ class ModelCallLog:
         self.conversation: list[LangChainMessage] = []
         """The messages of the runs that another graph made of this agent."""
         self.order = CallOrder()
-        self._usage_by_id: dict[str, TokenUsage] = {}  # of the messages that models answered
+        self._counted: dict[str | int, tuple[LangChainMessage, TokenUsage]] = {}
+        """The messages with tokens, which are kept so that no other one has the same ``id()``."""
         self._runs: dict[object, _Run] = {}
         self._failures: dict[str | None, BaseException] = {}
         self._models: dict[object, tuple[ModelCallLog, str]] = {}
@@ -72,7 +73,7 @@ class ModelCallLog:
 
     def begin_turn(self) -> None:
         self._failures.clear()
-        self._usage_by_id.clear()
+        self._counted.clear()
         self._runs.clear()
 
     def raise_failure(self) -> None:
@@ -86,17 +87,17 @@ class ModelCallLog:
         A node may make one itself. If it repeats the tokens of an answer that is not among the
         messages, it is that answer in another form.
         """
-        known = {message.id for message in messages}
-        elsewhere = [usage for id, usage in self._usage_by_id.items() if id not in known]
+        known = {key_of(message) for message in messages}
+        elsewhere = [usage for key, (_, usage) in self._counted.items() if key not in known]
         for message in messages:
-            metadata = getattr(message, "usage_metadata", None)
-            if not metadata or message.id is None or message.id in self._usage_by_id:
-                continue
-            usage = self._usage_by_id[message.id] = _token_usage(metadata)
-            if usage in elsewhere:
-                elsewhere.remove(usage)
-            else:
-                self.answers.append((_model_of(message), usage))
+            for model, usage in answers_in([message]):
+                if key_of(message) in self._counted:
+                    continue
+                self._counted[key_of(message)] = message, usage
+                if usage in elsewhere:
+                    elsewhere.remove(usage)
+                else:
+                    self.answers.append((model, usage))
 
     def begin_run(
         self, run_id: object, parent: object, marks: Iterable[str], messages: Iterable[object]
@@ -116,9 +117,9 @@ class ModelCallLog:
         run = self._runs.get(run_id, _NO_RUN)
         if run.of_owner and run.owner is not None and not run.owner.in_own_turn:
             new = [message for message in messages if message.id not in run.known]
-            run.owner._usage_by_id |= self._usage_by_id
+            run.owner._counted |= self._counted
             run.owner.count_made(new)
-            self._usage_by_id |= run.owner._usage_by_id
+            self._counted |= run.owner._counted
             run.owner.keep_messages(messages)
 
     def keep_messages(self, messages: Sequence[LangChainMessage]) -> None:
@@ -137,7 +138,7 @@ class ModelCallLog:
         for message in messages:
             if message.usage_metadata:
                 usage = _token_usage(message.usage_metadata)
-                self._usage_by_id[message.id or ""] = usage
+                self._counted[key_of(message)] = message, usage
                 if owner is self or not owner.in_own_turn:
                     owner.answers.append((model, usage))
             self.order.announce([call["id"] for call in message.tool_calls])
@@ -178,6 +179,18 @@ def mark_graph(graph: object, config: Mapping[str, object] | None) -> dict[str, 
 def _log_of_graph(mark: str) -> ModelCallLog | None:
     found = getattr(adapter_by_id(int(mark.removeprefix(_MARK))), "calls", None)
     return found if isinstance(found, ModelCallLog) else None
+
+
+def key_of(message: LangChainMessage) -> str | int:
+    """Return what a message is recognised by: its id, which only some states give to it."""
+    return message.id or id(message)
+
+
+def answers_in(messages: Iterable[LangChainMessage]) -> Iterator[tuple[str, TokenUsage]]:
+    """Yield the model and the tokens of each message that carries them."""
+    for message in messages:
+        if metadata := getattr(message, "usage_metadata", None):
+            yield _model_of(message), _token_usage(metadata)
 
 
 def _model_of(message: LangChainMessage) -> str:

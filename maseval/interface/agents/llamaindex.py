@@ -27,6 +27,7 @@ from maseval.interface.agents.llamaindex_run import (
     as_tools,
     chat_message,
     collect_answers,
+    is_output,
     library,
     openai_message,
     run_tools_in_order,
@@ -67,6 +68,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         self._transcript = Transcript()
         self._context: Any | None = None
         self._usage: list[TokenUsage] = []
+        self._outputs: list[Any] = []  # the provider's answers that this turn's outputs carry
         self._speaker: LlamaIndexAgentAdapter | None = None
         """The adapter of the agent of a workflow whose turn it is."""
 
@@ -79,6 +81,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         """Continue a conversation; a memory that has one already is not given another."""
         if not self.loads_messages:
             return super().load_messages(messages)
+        self._worked = True
         memory, named = self._given_memory or self._new_memory(), list(name_tool_results(messages))
         run_async(self._remember(memory, [chat_message(message) for message in named]))
         self.memory, self._context = memory, None
@@ -98,6 +101,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
 
     def _run_framework(self, query: str) -> str:
         self._transcript.add_message("user", query)
+        self._outputs = []
         with self._log_turn(query), collect_answers() as answers:
             try:
                 text = self._answer(query)
@@ -111,17 +115,19 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
     def _answer(self, query: str) -> str:
         agent = self.agent
         if hasattr(agent, "run_sync"):
-            text = answer_text(agent.run_sync(input=query))
+            result = agent.run_sync(input=query)
         elif hasattr(agent, "chat"):
-            text = answer_text(agent.chat(query))
+            result = agent.chat(query)
         elif hasattr(agent, "query"):
-            text = answer_text(agent.query(query))
+            result = agent.query(query)
         else:
-            text = run_async(self._converse(query))
+            result = run_async(self._converse(query))
+        self._outputs = self._outputs or [getattr(result, "raw", None)]
+        text = answer_text(result)
         self._transcript.close(text)
         return text
 
-    async def _converse(self, query: str) -> str:
+    async def _converse(self, query: str) -> object:
         context = self._context or library("workflow").Context(self.agent)
         self._context = None
         limit = {} if self.max_iterations is None else {"max_iterations": self.max_iterations}
@@ -134,12 +140,14 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
                 async for event in handler.stream_events():
                     self._transcript.record(event)
                     self._delegate(event)
-                result = await handler
+                    if is_output(event):
+                        self._outputs.append(event.raw)
+                result: object = await handler
             except BaseException:
                 await handler.cancel_run()
                 raise
         await self._keep(context)
-        return answer_text(result)
+        return result
 
     def _delegate(self, event: object) -> None:
         """Pass an event of a workflow's agent on to that agent's own adapter."""
@@ -155,6 +163,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
 
     def _record_delegated(self, event: object, *, first: bool) -> None:
         """Record an event of a workflow that this agent is a part of."""
+        self._worked = True
         if first and (asked := getattr(event, "input", None)):
             questions = [one for one in asked if one.role.value == "user"]
             for question in questions[-1:]:
@@ -174,8 +183,10 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         self._context = context
 
     def _count(self, answers: list[Any]) -> None:
-        # Models that chat by completing a text report one answer twice.
-        different = {id(answer.raw): answer.raw for answer in answers}
+        # Models that chat by completing a text report one answer twice; others report none, as an
+        # agent that asks its model in a way of its own.
+        raws = [answer.raw for answer in answers] or self._outputs
+        different = {id(raw): raw for raw in raws}
         used = [tokens for raw in different.values() if (tokens := tokens_of(raw)) is not None]
         self._usage += used
         if answers and not used:
@@ -191,7 +202,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
             return True
         return isinstance(error, errors.WorkflowRuntimeError) and "Max iterations" in str(error)
 
-    def get_messages(self) -> MessageHistory:
+    def _own_messages(self) -> MessageHistory:
         memory = getattr(self.agent, "memory", None)
         kept = memory.get_all() if memory is not None and hasattr(memory, "get_all") else None
         if kept := kept or getattr(self.agent, "chat_history", None):

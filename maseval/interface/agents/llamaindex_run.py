@@ -279,8 +279,12 @@ def answer_text(result: object) -> str:
 
 def tokens_of_output(event: object) -> TokenUsage | None:
     """Return the tokens of an agent's answer, if the event is one and its model reports them."""
-    events = library("agent.workflow")
-    return tokens_of(event.raw) if isinstance(event, events.AgentOutput) else None
+    return tokens_of(get(event, "raw")) if is_output(event) else None
+
+
+def is_output(event: object) -> bool:
+    """Return True if an event is an agent's answer."""
+    return isinstance(event, library("agent.workflow").AgentOutput)
 
 
 def tokens_of(raw: object) -> TokenUsage | None:

@@ -96,6 +96,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
 
     def load_messages(self, messages: MessageHistory) -> None:
         """Continue a conversation; a session that has one already is not given another."""
+        self._worked = True
         items = items_of(messages)
         if self.session is not None:
             run_async(self._begin_session(self.session, items))
@@ -187,8 +188,12 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
             used.append(self._without_delegated(tokens_of(self._run_context.usage)))
         return sum(used) or Usage()
 
-    def get_messages(self) -> MessageHistory:
+    def _own_messages(self) -> MessageHistory:
         return MessageHistory([*self.messages, *self.work.messages])
+
+    @property
+    def _has_worked(self) -> bool:
+        return self._worked or bool(self.work.messages or self.work.usage)
 
     def _resolve_model_id(self) -> str | None:
         return _model_id(getattr(self.run_config, "model", None) or self.agent.model)

@@ -97,6 +97,7 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
 
     def load_messages(self, messages: MessageHistory) -> None:
         """Continue a conversation, under the agent's own instructions."""
+        self._worked = True
         self._memory = model_messages(messages)
         self.messages = MessageHistory(list(name_tool_results(messages)))
         self._has_loaded_messages = True
@@ -175,8 +176,12 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         known = self._cost_calculator is None and all(one.cost is not None for one in counted)
         return total if known else replace(total, cost=0.0)
 
-    def get_messages(self) -> MessageHistory:
+    def _own_messages(self) -> MessageHistory:
         return MessageHistory([*self.messages, *self.work.messages])
+
+    @property
+    def _has_worked(self) -> bool:
+        return self._worked or bool(self.work.messages or self.work.usage)
 
     @property
     def turn_usage(self) -> object:

@@ -117,6 +117,10 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         return self.messages
 
     @property
+    def _teller(self) -> FrameworkAgentAdapter:
+        return self  # the record is not an adapter's
+
+    @property
     def usage_of(self) -> object:
         return self._record.worker or self._record
 

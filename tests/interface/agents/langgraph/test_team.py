@@ -1,6 +1,8 @@
 """Graphs within graphs: each agent's own messages and tokens, and no call counted twice."""
 
+import operator
 from importlib import import_module
+from typing import Annotated, TypedDict
 
 import pytest
 
@@ -44,6 +46,62 @@ def test_tokens_of_messages_that_a_node_makes_itself_count():
     assert agent.gather_usage().total_tokens == 7
     agent.run("Again")
     assert agent.gather_usage().total_tokens == 7, "the same messages"
+
+
+class Replacing(TypedDict):
+    messages: list
+
+
+class Adding(TypedDict):
+    messages: Annotated[list, operator.add]
+
+
+@pytest.mark.parametrize("state", [Replacing, Adding])
+@pytest.mark.parametrize("keeps", [True, False])
+def test_tokens_of_messages_count_though_no_model_was_heard_and_no_id_was_given(state, keeps):
+    def say(state):
+        return {"messages": [message("Hello.", usage_metadata=tokens(3, 4))]}
+
+    options = {"checkpointer": graphs.saver()} if keeps else {}
+    agent = LangGraphAgentAdapter(graphs.one_node(say, state, **options), "maker")
+
+    for turn in (1, 2):
+        assert agent.run("Hi") == "Hello."
+        assert agent.gather_usage().total_tokens == 7 * turn
+        assert agent.logs[-1]["total_tokens"] == 7
+
+
+@pytest.mark.parametrize("state", [Replacing, Adding])
+def test_an_answer_of_a_model_counts_once_in_every_state(framework, state):
+    with served("Hello.", loop=True) as (model, url):
+        chat = framework.model_at(url)
+
+        def say(state):
+            return {"messages": [chat.invoke(state["messages"])]}
+
+        agent = LangGraphAgentAdapter(graphs.one_node(say, state), "talker")
+        agent.run("Hi")
+        agent.run("Ho")
+
+    assert agent.gather_usage().total_tokens == model.gather_usage().total_tokens
+
+
+def test_an_adapter_shows_the_thread_that_others_wrote(framework):
+    config = {"configurable": {"thread_id": "one"}}
+    with served("Hello.", "Bye.", "Else.") as (model, url):
+        graph = graphs.agent_graph(framework.model_at(url), checkpointer=graphs.saver())
+        graph.invoke({"messages": [("user", "Hi")]}, config)
+        idle = LangGraphAgentAdapter(graph, "idle", config=config)
+        assert [m["content"] for m in idle.get_messages()] == ["Hi", "Hello."]
+        assert idle.gather_usage() == model.gather_usage()
+        worker = LangGraphAgentAdapter(graph, "worker", config=config)
+        worker.run("Thanks")
+        assert idle.get_messages().to_list() == worker.get_messages().to_list()
+        other = {"configurable": {"thread_id": "two"}}
+        empty = LangGraphAgentAdapter(graph, "empty", config=other)
+        assert not empty.get_messages() and empty.gather_usage() == Usage()
+        with Clock().active():
+            assert not LangGraphAgentAdapter(graph, "elsewhere", config=config).get_messages()
 
 
 def test_an_answer_that_a_node_passes_on_in_another_form_counts_once(framework):

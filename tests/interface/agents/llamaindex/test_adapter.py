@@ -44,6 +44,33 @@ def own_loop():
     loop.close()
 
 
+def test_tokens_count_though_nobody_was_told_of_the_answer():
+    agents = import_module("llama_index.core.agent.workflow")
+    llms = import_module("llama_index.core.llms")
+
+    class Own(agents.FunctionAgent):
+        """Asks its model in a way of its own."""
+
+        async def take_step(self, ctx, llm_input, tools, memory):
+            return agents.AgentOutput(
+                response=llms.ChatMessage(role="assistant", content="Hello."),
+                tool_calls=[],
+                raw={"usage": dict(zip(OPENAI_NAMES, (3, 4, 7), strict=True))},
+                current_agent_name=self.name,
+            )
+
+        async def finalize(self, ctx, output, memory):
+            return output
+
+    agent = LlamaIndexAgentAdapter(Own(name="own", llm=llms.MockLLM()), "own")
+    for turn in (1, 2):
+        assert agent.run("Hi") == "Hello."
+        assert agent.gather_usage().total_tokens == 7 * turn
+
+
+OPENAI_NAMES = ("prompt_tokens", "completion_tokens", "total_tokens")
+
+
 @pytest.fixture
 def team_of(framework):
     """Makes a receptionist, whose model may be at ``front``, and an expert who has tools."""
