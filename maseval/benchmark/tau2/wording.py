@@ -11,7 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, Tau2DataError, known_version
+from maseval.benchmark.tau2.data.files import (
+    DEFAULT_VERSION,
+    Tau2DataError,
+    known_version,
+    title_of,
+)
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.releases import AnyVersion, release_named
 from maseval.benchmark.tau2.formats.message import Tau2Message, to_chat, with_thought
@@ -156,7 +161,8 @@ def wording_of(texts: AnyTexts = None, version: AnyVersion = None) -> Wording:
 def _of_version(texts: Texts, version: str) -> Texts:
     if texts.version != version:
         raise ConfigurationError(
-            f"the texts are those of v{texts.version}, but the run is one of v{version}; load "
+            f"the texts are those of {title_of(texts.version)}, but the run is one of "
+            f"{title_of(version)}; load "
             f'them with load_texts("{version}")'
         )
     return texts

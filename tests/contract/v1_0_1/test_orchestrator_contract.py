@@ -35,6 +35,19 @@ class Listening(Scripted):
         self.goodbyes.append(None if last is None else packaged(last))
 
 
+class Alone(Listening):
+    """The original's solo agent, which stops with a token of its own."""
+
+    def reply(self, incoming: Any) -> Any:
+        said = super().reply(incoming)
+        if not incoming:  # it speaks first
+            self.inputs[-1] = None
+        return said
+
+    def is_stop(self, message: dict[str, Any]) -> bool:
+        return "###STOP###" in (message["content"] or "")
+
+
 def played(record: dict[str, Any], domain: Domain, data: Path) -> dict[str, Any]:
     """What our run loop makes of a recording."""
     task = load_raw_task(domain, record["task_id"])
@@ -43,8 +56,9 @@ def played(record: dict[str, Any], domain: Domain, data: Path) -> dict[str, Any]
     if record["message_history"] is not None:
         state["message_history"] = record["message_history"]
     folder = domain.data_dir or data / "domains" / domain.folder_name
-    agent = Listening(record["agent_script"], "assistant")
-    user = Listening(record["user_script"], "user")
+    solo = record.get("solo_mode", False)
+    agent = (Alone if solo else Listening)(record["agent_script"], "assistant")
+    user = Listening(record["user_script"] or (), "user")
     exception: dict[str, Any] | None = None
     environment = orchestrator = None
     try:
@@ -53,13 +67,13 @@ def played(record: dict[str, Any], domain: Domain, data: Path) -> dict[str, Any]
                 "domain": domain,
                 "initial_state": state,
                 "noted_reads": noted,
+                "solo": solo,
                 "db_path": folder / domain.db_file,
             }
         )
         options = ("max_steps", "max_errors", "validate_communication", "timeout")
-        orchestrator = Orchestrator(
-            environment, agent, user, **{option: record[option] for option in options}
-        )
+        given = {option: record[option] for option in options if option in record}
+        orchestrator = Orchestrator(environment, agent, None if solo else user, **given)
         orchestrator.run()
     except ScriptRanOut:
         exception = {"type": "Stop"}
@@ -74,7 +88,7 @@ def played(record: dict[str, Any], domain: Domain, data: Path) -> dict[str, Any]
         messages = trajectory.to_simulation()["messages"]
     if orchestrator.from_role is None:  # refused before it began
         messages = []
-    return {
+    found = {
         "exception": exception,
         "termination_reason": trajectory.termination_reason,
         "step_count": trajectory.steps,
@@ -94,6 +108,8 @@ def played(record: dict[str, Any], domain: Domain, data: Path) -> dict[str, Any]
         "final_agent_db_hash": environment.get_db_hash(),
         "final_user_db_hash": environment.get_user_db_hash(),
     }
+    # The original has a user that says nothing where nobody is; here there is none.
+    return {k: v for k, v in found.items() if not (solo and k.startswith("user_"))}
 
 
 def test_every_recorded_orchestration_comes_out_the_same(vectors, data, domain_called):

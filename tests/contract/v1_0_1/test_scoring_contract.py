@@ -23,12 +23,15 @@ TIMESTAMP = re.compile(r"timestamp: \S+")
 FOREIGN_TEXTS = ("TypeError", "AttributeError", "ValidationError")
 
 
-def outcome(simulation: dict[str, Any], judge_reply: str | None, **options: Any) -> dict[str, Any]:
+def outcome(
+    simulation: dict[str, Any], judge_reply: str | None, with_judge: bool = True, **options: Any
+) -> dict[str, Any]:
     """What scoring gives, in the form of a record; a judge is there only if one was asked."""
     judge = ScriptedModelAdapter([] if judge_reply is None else [judge_reply])
+    options["nl_model"] = judge if with_judge else None
     before = json.dumps(simulation)
     try:
-        verdict = score_simulation(simulation, strict=True, nl_model=judge, **options)
+        verdict = score_simulation(simulation, strict=True, **options)
         found = {"reward_info": json.loads(json.dumps(verdict)), "exception": None}
     except Exception as error:
         found = {
@@ -39,20 +42,22 @@ def outcome(simulation: dict[str, Any], judge_reply: str | None, **options: Any)
     return found
 
 
-def comparable(outcome: dict[str, Any], shown: int | None = None) -> str:
+def comparable(
+    outcome: dict[str, Any], shown: int | None = None, python: tuple[int, int] = (3, 12)
+) -> str:
     exception = outcome["exception"]
     if exception is not None:
         text: str | None = TIMESTAMP.sub("timestamp: <TS>", exception["message"])[:shown]
-        if exception["type"] in FOREIGN_TEXTS and sys.version_info[:2] != (3, 12):
+        if exception["type"] in FOREIGN_TEXTS and sys.version_info[:2] != python:
             text = None
         exception = {"type": exception["type"], "message": text}
     return json.dumps({"reward_info": outcome["reward_info"], "exception": exception})
 
 
-def task_of(record: dict[str, Any], domain: Domain) -> dict[str, Any] | None:
+def task_of(record: dict[str, Any], domain: Domain, own: str = "1.0.1") -> dict[str, Any] | None:
     """The task with the record's changes; None where it has none and scoring looks it up."""
     override, version = record["task_override"], record["task_source"]
-    if override is None and version == "1.0.1":
+    if override is None and version == own:
         return None
     task: dict[str, Any] = dict(load_raw_task(domain, record["task_id"], version=version))
     for key, value in (override or {}).items():

@@ -84,10 +84,10 @@ def test_every_task_begins_and_is_solved_as_recorded(vectors, data, domain_calle
     )
 
 
-def text_differences(record: dict[str, Any], domain: Domain):
+def text_differences(record: dict[str, Any], domain: Domain, version: str = "1.0.1"):
     task = load_raw_task(domain, record["task_id"])
     scenario = scenario_text(**{"persona": None, **task["user_scenario"]})
-    guidelines = load_guidelines(domain.user_toolkit is not None, version="1.0.1")
+    guidelines = load_guidelines(domain.user_toolkit is not None, version=version)
     criteria = TaskSpec.of(task).evaluation_criteria
     found = {
         "user_scenario_str_sha256": sha256(scenario),

@@ -102,8 +102,11 @@ class Orchestrator:
                 if not (self.rules.answers_first and self.to_role == "env"):
                     self._check_limits(time.perf_counter() - began)
         except Exception:
-            self._say_goodbye(to=None)
+            if self.rules.goodbye_after_errors:
+                self._say_goodbye(to=None)
             raise
+        if not self.rules.goodbye_after_errors:
+            self._refuse_unanswered_call()
         self._say_goodbye(self.to_role)
         self._refuse_unanswered_call()
 
@@ -168,7 +171,8 @@ class Orchestrator:
         message = self._ask(self.agent, [])
         self._refuse_empty(message, EmptyAgentTurnError)
         self.trajectory.open_with(message)
-        self._deliver("agent", self._receiver(message), [message])
+        stops = self.rules.speech_alone is not None and self.agent.is_stop(message)
+        self._deliver("agent", "user" if stops else self._receiver(message), [message])
         self._note_agents_stop(message)
 
     def _note_agents_stop(self, message: SpokenMessage) -> None:

@@ -1,7 +1,8 @@
 """The data files of each version of the benchmark: manifest, addresses, and a verified folder.
 
-Source: tau2-bench v0.2.0 and v1.0.1, ``data/tau2/`` (MIT). The package carries none of these files,
-only their names, sizes and SHA-256 (``manifests/``). ``maseval.data`` fetches and checks them.
+Source: tau2-bench v0.2.0 and v1.0.1, and tau2-bench-verified, ``data/tau2/`` (MIT). The package
+carries none of these files, only their names, sizes and SHA-256 (``manifests/``). ``maseval.data``
+fetches and checks them.
 """
 
 import json
@@ -20,8 +21,11 @@ from maseval.data.folder import fill, link_equal_files
 from maseval.data.store import AnyPath, DataPlace, cache_dir, cache_folder, place_of
 
 GITHUB_BASE = "https://raw.githubusercontent.com/sierra-research/tau2-bench"
+VERIFIED_BASE = "https://raw.githubusercontent.com/amazon-agi/tau2-bench-verified"
+VERIFIED_COMMIT = "9d0d5ae0a5a80007ec15083448350bb9f8f1cc00"
 DEFAULT_VERSION = "v0.2.0"
-VERSIONS = ("0.2.0", "1.0.1")
+VERIFIED = "verified"
+VERSIONS = ("0.2.0", "1.0.1", VERIFIED)
 
 _FOLDER = f"{GITHUB_BASE}/{DEFAULT_VERSION}/data/tau2/domains"
 _FILES = {
@@ -46,7 +50,7 @@ class UnknownVersionError(ConfigurationError):
 
 def known_version(version: str) -> str:
     """Return the version as in ``VERSIONS``; it may be given as the original's tag, ``v1.0.1``."""
-    plain = version.removeprefix("v")
+    plain = version if version in VERSIONS else version.removeprefix("v")
     if plain not in VERSIONS:
         raise UnknownVersionError(
             f"version is {version!r}; choose one whose checksums are known: {', '.join(VERSIONS)}"
@@ -54,17 +58,31 @@ def known_version(version: str) -> str:
     return plain
 
 
+def title_of(version: str) -> str:
+    """Return a version as people write it: ``v1.0.1``, but ``verified``."""
+    return version if version == VERIFIED else f"v{version}"
+
+
+def repository_of(version: str) -> tuple[str, str]:
+    """Return the repository of a version over HTTPS, and its tag or commit there."""
+    if version == VERIFIED:
+        return VERIFIED_BASE, VERIFIED_COMMIT
+    return GITHUB_BASE, f"v{version}"
+
+
 @cache
 def manifest_of(version: str) -> Manifest:
     """Return the manifest of a version's data files."""
     plain = known_version(version)
-    default = f"v{plain}" == DEFAULT_VERSION
+    title, (base_url, revision) = title_of(plain), repository_of(plain)
+    default = title == DEFAULT_VERSION
     command = "maseval tau2 data fetch"
     return Manifest(
         "tau2",
-        f"v{plain}",
-        read_listing(f"v{plain}.txt"),
-        base_url=GITHUB_BASE,
+        title,
+        read_listing(f"{title}.txt"),
+        base_url=base_url,
+        revision=revision,
         inside="data/tau2",
         wheel=WHEEL if default else None,
         fetched_by="ensure_data_exists()" if default else f'ensure_data_exists(version="{plain}")',
@@ -86,7 +104,7 @@ def default_data_dir(version: str = DEFAULT_VERSION) -> Path:
 @lru_cache(maxsize=16)
 def _cached_path(cache: Path, version: str) -> Path:
     """Return the path, which is asked for with every verdict and takes long to make."""
-    return cache / "tau2" / f"v{version}"
+    return cache / "tau2" / title_of(version)
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
@@ -186,5 +204,5 @@ def _replacement(place: DataPlace) -> str:
 
 def _ensuring_call(data_dir: str, version: str, *options: str) -> str:
     plain = known_version(version)
-    other = () if f"v{plain}" == DEFAULT_VERSION else (f"version={plain!r}",)
+    other = () if title_of(plain) == DEFAULT_VERSION else (f"version={plain!r}",)
     return f"ensure_data_exists({', '.join((repr(data_dir), *options, *other))})"

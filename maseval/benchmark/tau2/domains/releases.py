@@ -8,13 +8,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from maseval.benchmark.tau2.data.files import UnknownVersionError
+from maseval.benchmark.tau2.data.files import VERIFIED, UnknownVersionError
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.airline import AIRLINE
 from maseval.benchmark.tau2.domains.banking_knowledge import BANKING_DOMAINS
-from maseval.benchmark.tau2.domains.retail import RETAIL, RETAIL_WITH_ITEMS
+from maseval.benchmark.tau2.domains.retail import (
+    RETAIL,
+    RETAIL_WITH_FAULTY_ITEMS,
+    RETAIL_WITH_ITEMS,
+)
 from maseval.benchmark.tau2.domains.telecom import TELECOM, TELECOM_WORKFLOW
-from maseval.benchmark.tau2.versions import RULES_0_2_0, RULES_1_0_1, RuleSet
+from maseval.benchmark.tau2.versions import RULES_0_2_0, RULES_1_0_1, RULES_VERIFIED, RuleSet
 
 _TASKS = "+tasks."
 
@@ -33,7 +37,7 @@ class Release:
 
     @property
     def version(self) -> str:
-        """The version whose rules and tools are used: ``0.2.0`` or ``1.0.1``."""
+        """The version whose rules and tools are used: ``0.2.0``, ``1.0.1`` or ``verified``."""
         return self.rules.version
 
     @property
@@ -63,12 +67,12 @@ class Release:
         return self.domains[chosen.name] if having else chosen
 
 
-def _of_1_0_1(domains: Iterable[Domain]) -> dict[str, Domain]:
-    """Its task files hold every task; which of them belong to a split, a file beside them says."""
+def _with_splits(version: str, domains: Iterable[Domain]) -> dict[str, Domain]:
+    """Return domains of a release whose task files hold every task, with a file of splits."""
     files = {"base": "tasks.json"}
     return {
         domain.name: replace(
-            domain, version="1.0.1", task_files=files, splits_file="split_tasks.json"
+            domain, version=version, task_files=files, splits_file="split_tasks.json"
         )
         for domain in domains
     }
@@ -80,12 +84,17 @@ V0_2_0 = Release(
 )
 V1_0_1 = Release(
     RULES_1_0_1,
-    _of_1_0_1((AIRLINE, RETAIL_WITH_ITEMS, TELECOM, TELECOM_WORKFLOW))
+    _with_splits("1.0.1", (AIRLINE, RETAIL_WITH_ITEMS, TELECOM, TELECOM_WORKFLOW))
     | {domain.name: domain for domain in BANKING_DOMAINS},
 )
 
+V_VERIFIED = Release(
+    RULES_VERIFIED,
+    _with_splits(VERIFIED, (AIRLINE, RETAIL_WITH_FAULTY_ITEMS, TELECOM, TELECOM_WORKFLOW)),
+)
+
 RELEASES: Mapping[str, Release] = MappingProxyType(
-    {release.version: release for release in (V0_2_0, V1_0_1)}
+    {release.version: release for release in (V0_2_0, V1_0_1, V_VERIFIED)}
 )
 DEFAULT_RELEASE = V0_2_0
 
@@ -94,7 +103,7 @@ AnyVersion = str | Release | None
 
 
 def release_named(version: AnyVersion = None) -> Release:
-    """The release of that name: ``0.2.0``, ``v1.0.1``, or ``1.0.1+tasks.0.2.0``."""
+    """The release of that name: ``0.2.0``, ``v1.0.1``, ``verified``, ``1.0.1+tasks.0.2.0``."""
     match version:
         case None:
             return DEFAULT_RELEASE
@@ -117,7 +126,7 @@ def release_of(domain: str | Domain, version: AnyVersion = None) -> Release:
 
 def _require_release(name: str, asked: str) -> Release:
     try:
-        return RELEASES[name.removeprefix("v")]
+        return RELEASES[name if name in RELEASES else name.removeprefix("v")]
     except KeyError:
         raise _unknown_version(asked) from None
 

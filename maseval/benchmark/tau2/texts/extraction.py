@@ -70,8 +70,8 @@ class _Sources:
     """The files by name; each is parsed when something is first read from it."""
 
     def __init__(self, version: str, contents: Mapping[str, bytes]) -> None:
-        self.has_banking = version != "0.2.0"
-        self.mock_user_has_tools = version != "0.2.0"
+        self.has_banking = version == "1.0.1"
+        self.mock_user_has_tools = version == "1.0.1"
         self._contents = contents
         self._modules: dict[str, ast.Module] = {}
 

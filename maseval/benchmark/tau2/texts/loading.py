@@ -16,10 +16,11 @@ from pydantic import ValidationError
 
 from maseval.benchmark.tau2.data.files import (
     DEFAULT_VERSION,
-    GITHUB_BASE,
     default_data_dir,
     known_version,
     read_listing,
+    repository_of,
+    title_of,
 )
 from maseval.benchmark.tau2.texts.extraction import extract_texts
 from maseval.benchmark.tau2.texts.texts import Texts, TextsError, TextsFileError
@@ -29,12 +30,13 @@ from maseval.data.folder import DataFolder, fill
 from maseval.data.sources import DataSource, default_sources, local_source
 from maseval.data.store import AnyPath
 
-SIZE_LIMIT = 4 * 1024 * 1024  # the larger of the two has 164 kB
+SIZE_LIMIT = 4 * 1024 * 1024  # the largest of them has 164 kB
 
 _KEPT = "texts.json"
 _SHA256 = {
     "0.2.0": "0f524b729bf82efcf003da6a5c052ecf154dbfd55651fd627cf5b472b9469ec2",
     "1.0.1": "9c35db0f02a3227c29c1091f15dfb30886365990595d86d12f7801e691ceaf92",
+    "verified": "cebbb01d845c6a11b6df7d9d8706bfb29fddc2f6817a8b52906b7b81c29bcdcf",
 }
 
 
@@ -49,8 +51,8 @@ class Edition:
     def confirm(self, texts: Texts, place: str) -> Texts:
         if texts.version != self.version or texts.sha256 != self.sha256:
             raise TextsFileError(
-                f"{place} does not have the texts of v{self.version}: expected the SHA-256 "
-                f"{self.sha256}, found {texts.sha256} (v{texts.version})"
+                f"{place} does not have the texts of {title_of(self.version)}: expected the "
+                f"SHA-256 {self.sha256}, found {texts.sha256} ({title_of(texts.version)})"
             )
         return texts
 
@@ -59,16 +61,22 @@ class Edition:
 def edition_of(version: str) -> Edition:
     plain = known_version(version)
     call = f'load_texts("{plain}")'
-    files = read_listing(f"v{plain}-source.txt")
+    title, (base_url, revision) = title_of(plain), repository_of(plain)
     manifest = Manifest(
-        "tau2", f"v{plain}", files, GITHUB_BASE, fetched_by=call, command=fetching_command(plain)
+        "tau2",
+        title,
+        read_listing(f"{title}-source.txt"),
+        base_url,
+        fetched_by=call,
+        command=fetching_command(plain),
+        revision=revision,
     )
     return Edition(plain, manifest, _SHA256[plain])
 
 
 def fetching_command(version: str) -> str:
     """Return the command that fetches the texts of a release."""
-    given = "" if f"v{version}" == DEFAULT_VERSION else f" --data-version {version}"
+    given = "" if title_of(version) == DEFAULT_VERSION else f" --data-version {version}"
     return f"maseval tau2 data texts{given}"
 
 
@@ -104,7 +112,7 @@ def kept_texts(version: str = DEFAULT_VERSION) -> Texts | None:
 
 def texts_at(path: Path, edition: Edition) -> Texts:
     """Return the texts in a file, folder or archive; nothing is stored."""
-    inside = path / f"v{edition.version}.json"
+    inside = path / f"{title_of(edition.version)}.json"
     if path.suffix == ".json" or inside.is_file():
         return read_texts(inside if path.is_dir() else path, edition)
     files = list(edition.manifest.files.values())

@@ -7,6 +7,7 @@ put into the order in which pydantic writes them, whatever the installed release
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from maseval.benchmark.tau2.data.files import title_of
 from maseval.benchmark.tau2.texts.texts import ModelText, Texts, ToolMismatchError, ToolText
 
 ToolSchema = dict[str, Any]
@@ -41,7 +42,7 @@ def described_tool(
         worded["$defs"] = {
             name: _model(name, schema, models) for name, schema in worded["$defs"].items()
         }
-    schema = _in_order(worded, open_objects=texts.version != "0.2.0")
+    schema = _in_order(worded, open_objects=texts.version == "1.0.1")
     function = {"name": tool.name, "description": tool.description, "parameters": schema}
     return {"type": "function", "function": function}
 
@@ -52,7 +53,7 @@ def _compare(what: str, ours: Iterable[str], theirs: Iterable[str], texts: Texts
         more = [name for name in ours if name not in theirs]
         less = [name for name in theirs if name not in ours]
         raise ToolMismatchError(
-            f"{what} differ from v{texts.version} of the original: only here "
+            f"{what} differ from {title_of(texts.version)} of the original: only here "
             f"{', '.join(more) or 'none'}; only there {', '.join(less) or 'none'}"
             + ("" if more or less else "; their order differs")
         )

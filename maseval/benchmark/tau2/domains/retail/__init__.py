@@ -12,7 +12,9 @@ from maseval.benchmark.tau2.domains.retail.permanence import PERMANENCE
 from maseval.benchmark.tau2.domains.retail.preconditions import PRECONDITIONS
 from maseval.benchmark.tau2.domains.retail.rules import RULES
 from maseval.benchmark.tau2.domains.retail.tools import (
+    FaultyItemRetailTools,
     ItemRetailTools,
+    LenientFaultyItemRetailTools,
     LenientItemRetailTools,
     LenientRetailTools,
     RetailTools,
@@ -30,5 +32,8 @@ RETAIL = Domain(
 )
 
 RETAIL_WITH_ITEMS = replace(RETAIL, toolkit=ItemRetailTools, lenient_toolkit=LenientItemRetailTools)
+RETAIL_WITH_FAULTY_ITEMS = replace(
+    RETAIL, toolkit=FaultyItemRetailTools, lenient_toolkit=LenientFaultyItemRetailTools
+)
 
-__all__ = ["RETAIL", "RETAIL_WITH_ITEMS", "RetailDB", "RetailTools"]
+__all__ = ["RETAIL", "RETAIL_WITH_FAULTY_ITEMS", "RETAIL_WITH_ITEMS", "RetailDB", "RetailTools"]

@@ -434,6 +434,19 @@ class ItemRetailTools(RetailTools, called="RetailTools"):
         raise ValueError("Item not found")
 
 
+class FaultyItemRetailTools(RetailTools, called="RetailTools"):
+    """The shop's tools of tau2-bench-verified, whose lookup of items has a fault: it finds none."""
+
+    @is_tool(ToolType.READ, after="get_product_details")
+    def get_item_details(self, item_id: str) -> Variant:
+        """Get one variant of a product: its options, its price and whether it is available.
+
+        Args:
+            item_id: The item's id, for example "1008292230". This is not a product id.
+        """
+        raise ValueError("Item not found")
+
+
 class _Lenient(RetailTools):
     """Understands an order id without its ``#``, which the original does not."""
 
@@ -449,6 +462,10 @@ class LenientRetailTools(_Lenient):
 
 class LenientItemRetailTools(_Lenient, ItemRetailTools):
     """The tools of v1.0.1, but order ids may lack their ``#``."""
+
+
+class LenientFaultyItemRetailTools(_Lenient, FaultyItemRetailTools):
+    """The tools of tau2-bench-verified, but order ids may lack their ``#``."""
 
 
 def _require(key: str, known: Container[str], refusal: str) -> None:
