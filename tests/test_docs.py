@@ -110,7 +110,7 @@ def data_if_needed(request):
         if request.getfixturevalue("page").name == "frames.md":
             runs = request.getfixturevalue("demo").folder / "runs"
             shutil.copytree(runs, request.getfixturevalue("tmp_path") / "runs")
-        fixtures = {"versions.md": "tau2_data_of_1_0_1", "banking_knowledge.md": "banking_data"}
+        fixtures = {"versions.md": "tau2_data_verified", "banking_knowledge.md": "banking_data"}
         if fixture := fixtures.get(request.getfixturevalue("page").name):
             request.getfixturevalue(fixture)
 

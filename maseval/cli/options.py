@@ -53,7 +53,7 @@ TasksVersion = Annotated[
     str,
     typer.Option(
         "--data-version",
-        help="Release of tau2-bench whose tasks and rules are used: 0.2.0 or 1.0.1.",
+        help="Release of tau2-bench whose tasks and rules are used: 0.2.0, 1.0.1 or verified.",
     ),
 ]
 RunOrFile = Annotated[
@@ -78,7 +78,7 @@ DataVersion = Annotated[
     str | None,
     typer.Option(
         "--data-version",
-        help="Release by whose tasks and rules files are judged: 0.2.0, 1.0.1, or "
+        help="Release by whose tasks and rules files are judged: 0.2.0, 1.0.1, verified, or "
         "1.0.1+tasks.0.2.0 for the tasks of one under the rules of the other.",
         show_default="runs: their own; files: by their form, else 0.2.0",
     ),

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator, record_questions
 from maseval.benchmark.tau2.conversation.participants import Participant, TextAgent, TextUser
+from maseval.benchmark.tau2.data.files import title_of
 from maseval.benchmark.tau2.data_loader import (
     data_fingerprint,
     load_guidelines,
@@ -233,7 +234,7 @@ class Tau2Benchmark(Benchmark):
         return {
             **super().benchmark_level_config,
             "tau2": {
-                "rules": ", ".join(f"tau2-bench v{name}" for name in names),
+                "rules": ", ".join(f"tau2-bench {title_of(name)}" for name in names),
                 "mode": self.mode.value,
                 "max_steps": self.max_invocations,
                 "max_errors": self.max_errors,

@@ -32,7 +32,7 @@ class Tau2Commands(CommandGroup):
 
 app = typer.Typer(
     cls=Tau2Commands,
-    help="tau2-bench v0.2.0 and v1.0.1: agents in customer service, scored by what they did.",
+    help="tau2-bench, three releases: agents in customer service, scored by what they did.",
     epilog=examples(
         ("maseval tau2 run --domain retail --agent gold", "run the reference solutions"),
         ("maseval tau2 play retail", "play the agent yourself, no key needed"),

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION
+from maseval.benchmark.tau2.data.files import title_of
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED
 from maseval.cli.completion import quietly
@@ -176,7 +177,7 @@ data = typer.Typer(
 
 
 _Release = Annotated[
-    str, typer.Option("--data-version", help="Release of tau2-bench: 0.2.0 or 1.0.1.")
+    str, typer.Option("--data-version", help="Release of tau2-bench: 0.2.0, 1.0.1 or verified.")
 ]
 
 
@@ -196,7 +197,7 @@ def fetch(
 def texts(version: _Release = "0.2.0") -> None:
     """Fetch the prompts and descriptions of the original, and print their hash."""
     found = commands.tau2.data.texts(version)
-    typer.echo(f"v{found.version} {found.sha256}")
+    typer.echo(f"{title_of(found.version)} {found.sha256}")
 
 
 @data.command(cls=PlainCommand)

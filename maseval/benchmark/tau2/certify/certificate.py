@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
+from maseval.benchmark.tau2.data.files import version_titled
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.core.exceptions import MASEvalError
 from maseval.core.figures import percent
@@ -83,7 +84,7 @@ class Certificate:
     @property
     def version(self) -> str:
         """The release of tau2-bench by whose rules the numbers were recomputed."""
-        return str(self.content["rules"]["scoring"]).removeprefix("tau2-bench v")
+        return version_titled(str(self.content["rules"]["scoring"]))
 
     @property
     def is_clean(self) -> bool:

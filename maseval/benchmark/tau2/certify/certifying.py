@@ -14,6 +14,7 @@ from maseval.benchmark.tau2.certify.certificate import (
     DomainNumbers,
     digest,
 )
+from maseval.benchmark.tau2.data.files import title_of
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_config
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.records import canonical_json
@@ -202,7 +203,7 @@ class _Certification:
     def _rules(self) -> dict[str, object]:
         found = self._found
         return {
-            "scoring": f"tau2-bench v{found.version}",
+            "scoring": f"tau2-bench {title_of(found.version)}",
             "evaluation_type": "all",
             "modes": sorted(self._modes),
             **({"judges": judges} if (judges := found.panel.names) else {}),

@@ -50,7 +50,7 @@ class UnknownVersionError(ConfigurationError):
 
 def known_version(version: str) -> str:
     """Return the version as in ``VERSIONS``; it may be given as the original's tag, ``v1.0.1``."""
-    plain = version if version in VERSIONS else version.removeprefix("v")
+    plain = version_titled(version)
     if plain not in VERSIONS:
         raise UnknownVersionError(
             f"version is {version!r}; choose one whose checksums are known: {', '.join(VERSIONS)}"
@@ -60,7 +60,13 @@ def known_version(version: str) -> str:
 
 def title_of(version: str) -> str:
     """Return a version as people write it: ``v1.0.1``, but ``verified``."""
-    return version if version == VERIFIED else f"v{version}"
+    return f"v{version}" if version[:1].isdigit() else version
+
+
+def version_titled(title: str) -> str:
+    """Return the version that was recorded as ``tau2-bench v1.0.1`` or ``tau2-bench verified``."""
+    name = title.removeprefix("tau2-bench ")
+    return name[1:] if name[:1] == "v" and name[1:2].isdigit() else name
 
 
 def repository_of(version: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from maseval.benchmark.tau2.data.files import VERIFIED, UnknownVersionError
+from maseval.benchmark.tau2.data.files import VERIFIED, UnknownVersionError, version_titled
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.airline import AIRLINE
 from maseval.benchmark.tau2.domains.banking_knowledge import BANKING_DOMAINS
@@ -126,7 +126,7 @@ def release_of(domain: str | Domain, version: AnyVersion = None) -> Release:
 
 def _require_release(name: str, asked: str) -> Release:
     try:
-        return RELEASES[name if name in RELEASES else name.removeprefix("v")]
+        return RELEASES[version_titled(name)]
     except KeyError:
         raise _unknown_version(asked) from None
 

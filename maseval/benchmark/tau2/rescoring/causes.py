@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from maseval.benchmark.tau2.data.files import default_data_dir
+from maseval.benchmark.tau2.data.files import default_data_dir, title_of
 from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.rescoring.cause import Cause, share_of, some_of
 from maseval.benchmark.tau2.rescoring.completeness import (
@@ -94,12 +94,12 @@ def other_tasks(found: RescoredRecord) -> Iterator[Cause]:
         # The form of a file shows whose rules it was made by, whatever tasks it has.
         mixed = found.record.version_from == BY_FORM
         release = f"{found.version}+tasks.{version}" if mixed else version
+        theirs, ours = title_of(version), title_of(found.version)
         yield Cause(
             "other data version",
             f"{len(differing)} of {len(found.record.tasks)} tasks in the file are those of "
-            f"v{version}, not of v{found.version}: {some_of(differing)}; those of v{found.version} "
-            "were used",
-            f"--data-version {release} judges by those of v{version}",
+            f"{theirs}, not of {ours}: {some_of(differing)}; those of {ours} were used",
+            f"--data-version {release} judges by those of {theirs}",
         )
         return
     kinds = Counter(part for parts in differing.values() for part in parts)
@@ -212,7 +212,8 @@ def other_rules(found: RescoredRecord) -> Iterator[Cause]:
     if kinds:
         kind = "other rules or edited checks"
         counts = ", ".join(f"{each} in {number}" for each, number in kinds.items())
-        text = f"a check comes out otherwise by the rules of v{found.version} ({counts}; {first})"
+        rules = title_of(found.version)
+        text = f"a check comes out otherwise by the rules of {rules} ({counts}; {first})"
     else:
         kind = "rewards not confirmed"
         text = f"the recorded reward does not follow from the conversation ({first})"
@@ -305,8 +306,8 @@ def unknown_endings(found: RescoredRecord) -> Iterator[Cause]:
     if others:
         yield Cause(
             "unknown ends",
-            f"{share_of(others, found)} ended with {_endings_of(others)}, which v{found.version} "
-            "does not have; they count as failures",
+            f"{share_of(others, found)} ended with {_endings_of(others)}, which "
+            f"{title_of(found.version)} does not have; they count as failures",
             _other_version(found, others),
         )
 

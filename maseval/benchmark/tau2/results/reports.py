@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, cast
 from uuid import NAMESPACE_OID, uuid5
 
+from maseval.benchmark.tau2.data.files import title_of
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import Release, release_named
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
@@ -68,7 +69,7 @@ def simulation_of(report: Report) -> dict[str, Any] | Omitted:
     if not recorded:
         return _make_omitted(report, "it has no simulation")
     if recorded.get("termination_reason") not in rules.loop.endings:
-        return _make_omitted(report, f"v{rules.version} has no termination reason for it")
+        return _make_omitted(report, f"{title_of(rules.version)} has no termination reason for it")
     messages = [rules.files.message(message) for message in recorded["messages"]]
     known = {**recorded, "reward_info": _reward_info(report), "messages": messages}
     return _form(report, known)

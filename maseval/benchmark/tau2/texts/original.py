@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
+from maseval.benchmark.tau2.data.files import title_of
 from maseval.benchmark.tau2.formats.message import (
     Tau2Message,
     Tau2ToolCall,
@@ -124,7 +125,7 @@ def conversation_text(messages: Iterable[Tau2Message]) -> str:
 
 def format_texts_config(config: Mapping[str, object], digits: int = 12) -> str:
     """Return the texts of a run's configuration as ``original v0.2.0 (0f524b729bf8)``."""
-    version = f" v{config['version']}" if "version" in config else ""
+    version = f" {title_of(str(config['version']))}" if "version" in config else ""
     return f"{config.get('name')}{version} ({str(config.get('sha256'))[:digits]})"
 
 

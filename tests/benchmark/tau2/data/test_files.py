@@ -11,6 +11,7 @@ from maseval.benchmark.tau2.data.files import (
     known_version,
     manifest_of,
     read_listing,
+    title_of,
 )
 from maseval.core.exceptions import MASEvalError
 from maseval.data.files import CacheError, ChecksumError, DataFile, DataUnavailableError, Manifest
@@ -95,7 +96,7 @@ def test_an_unknown_version_is_refused_with_the_known_ones(given):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_no_name_in_a_manifest_leads_out_of_its_folder(version):
-    for name in (*manifest_of(version).files, *read_listing(f"v{version}-source.txt")):
+    for name in (*manifest_of(version).files, *read_listing(f"{title_of(version)}-source.txt")):
         assert not name.startswith("/")
         assert not {"", ".", ".."} & set(name.split("/"))
 

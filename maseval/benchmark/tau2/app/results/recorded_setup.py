@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from maseval.benchmark.tau2.data.files import version_titled
 from maseval.benchmark.tau2.results import ResultsFile
 from maseval.core.recorded import Shape, mapping, whole_number
 from maseval.core.storage.redaction import REDACTED
@@ -121,7 +122,7 @@ class RecordedSetup:
     @property
     def release(self) -> str | None:
         """The release by whose rules the run was made."""
-        return None if self.rules is None else self.rules.removeprefix("tau2-bench v")
+        return None if self.rules is None else version_titled(self.rules)
 
 
 _LIMITS = ("max_steps", "max_errors", "seed")

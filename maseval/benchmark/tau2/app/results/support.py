@@ -28,6 +28,7 @@ from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
 from maseval.benchmark.tau2.app.results.score import conventions_of_lines
 from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.benchmark.tau2.app.running.tasks import reason_for_call
+from maseval.benchmark.tau2.data.files import title_of
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
@@ -96,7 +97,8 @@ class Tau2Support(BenchmarkSupport):
 
     def version(self, config: Mapping[str, object]) -> str | None:
         if "rules" not in config and config.get("version"):
-            return f"tau2-bench v{config['version']}"  # results files have only the number
+            # Results files have only the number.
+            return f"tau2-bench {title_of(str(config['version']))}"
         return super().version(config)
 
     def warnings(self, config: Mapping[str, object]) -> list[str]:

@@ -56,7 +56,10 @@ class ConversationOptions(OutputOptions):
         str, Flag("Task split: base; telecom: small, full; 1.0.1: train, test", TASKS)
     ] = "base"
     data_version: Annotated[
-        str, Flag("Release of tau2-bench whose tasks and rules are used: 0.2.0 or 1.0.1", TASKS)
+        str,
+        Flag(
+            "Release of tau2-bench whose tasks and rules are used: 0.2.0, 1.0.1 or verified", TASKS
+        ),
     ] = DATA_VERSION
     user: Annotated[
         str | None,

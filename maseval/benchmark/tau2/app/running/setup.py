@@ -21,6 +21,7 @@ from maseval.benchmark.tau2.app.running.own_agents import (
 )
 from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent, SeatedHuman
 from maseval.benchmark.tau2.benchmark import Mode
+from maseval.benchmark.tau2.data.files import title_of
 from maseval.benchmark.tau2.data_loader import configure_model_ids
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
@@ -213,7 +214,7 @@ class RunSetup:
             scripted["error_rate"] = self.error_rate
         return {
             "benchmark": "tau2",
-            "rules": f"tau2-bench v{release_named(self.options.data_version).name}",
+            "rules": f"tau2-bench {title_of(release_named(self.options.data_version).name)}",
             "agent": scripted if isinstance(self.agent, str) else self.agent.to_config(),
             "user": self.user
             if self.user is None or isinstance(self.user, str)
