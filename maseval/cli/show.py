@@ -156,10 +156,10 @@ def _print_compliance(found: "RunCompliance", console: Console) -> None:
 
 def print_check(check: "VerdictCheck | None", console: Console) -> None:
     """Print which recorded verdicts do not hold, or why they were not recomputed."""
-    if check is None or check.note is None:
+    if check is None or (note := check.note_on_recomputed) is None:
         return
     colour = "bold red" if check.differing else "yellow"
-    console.print(f"[{colour}]{inert(check.note)}[/{colour}]", highlight=False, soft_wrap=True)
+    console.print(f"[{colour}]{inert(note)}[/{colour}]", highlight=False, soft_wrap=True)
 
 
 def _print_annotations(given: Annotations, console: Console) -> None:

@@ -65,6 +65,11 @@ RUNS = TableForm(
         Column("tags", "text", "tags that people gave it, joined by a comma"),
         Column("note", "text", "note that people wrote about it"),
         Column("damaged", "integer", "records that cannot be read"),
+        Column(
+            "unconfirmed",
+            "text",
+            "verdicts of a folder, counted as recorded, that did not hold at the last check",
+        ),
         Column("config", "text", "the whole configuration, as JSON without secrets"),
     ),
 )

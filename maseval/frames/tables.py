@@ -33,6 +33,8 @@ from maseval.frames.report_rows import (
 from maseval.frames.sources import AnyRun, FrameSource, OpenedSource, sources_of
 from maseval.runs.annotations import annotations_or_problem
 from maseval.runs.config import subset_of
+from maseval.runs.config_file import LOG
+from maseval.runs.verdict_check import recall_check
 
 Rows = Iterator[Mapping[str, object]]
 RowsOf = Callable[[RecordedReport, OpenedSource], Iterator[dict[str, object]]]
@@ -147,6 +149,7 @@ def run_row(source: FrameSource) -> dict[str, object]:
         "tags": ", ".join(annotations.tags) or None,
         "note": annotations.note,
         "damaged": len(opened.damaged),
+        "unconfirmed": recall_check(source.path / LOG) or None if source.form == "folder" else None,
         "config": redact(config) if config else None,
     }
 

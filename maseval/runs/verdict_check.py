@@ -45,12 +45,20 @@ class VerdictCheck:
     @property
     def note(self) -> str | None:
         """A sentence that must stand beside the recorded numbers, if there is one."""
+        return self._say("numbers as recorded are not to be trusted")
+
+    @property
+    def note_on_recomputed(self) -> str | None:
+        """The sentence for where the verdicts that do not hold are replaced."""
+        return self._say("these numbers are of the recomputed ones")
+
+    def _say(self, conclusion: str) -> str | None:
         if not self.differing:
             return self.obstacle
         first, words = next(iter(self.differing.items()))
         return (
             f"{len(self.differing)} of {self.checked} recorded verdicts do not hold when they are "
-            f"recomputed (the first: {first}: {words}); numbers as recorded are not to be trusted"
+            f"recomputed (the first: {first}: {words}); {conclusion}"
         )
 
     def to_dict(self) -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import Unpack
 
 from maseval.app.benchmarks import OnProgress, support_for
 from maseval.app.results.finding import open_recording
-from maseval.app.results.recording import beside, lines_of, notes_on
+from maseval.app.results.recording import beside, checked, lines_of, notes_on
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import SimulationLine
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
@@ -44,12 +44,13 @@ def plots(
     failed. ``form`` is svg, png or pdf; the last two need the extra ``plots``. ``scoring``
     says how a results file is scored, as the fields of ``ScoringOptions``.
     """
-    folder = open_recording(run, ScoringOptions(**scoring))
+    folder, check = checked(open_recording(run, ScoringOptions(**scoring)))
     found = support_for(folder).run_diagnosis(folder, on_progress) if explain else None
     drawn = drawings(folder, None if found is None else found.labels)
     target = beside(folder, "plots") if output is None else Path(output)
     files = (write_plot(svg, target / f"{name}.{form}") for name, svg in drawn.items())
-    return PlotFiles(files, notes_on(folder))
+    note = None if check is None else check.note_on_recomputed
+    return PlotFiles(files, [*filter(None, [note]), *notes_on(folder)])
 
 
 def drawings(

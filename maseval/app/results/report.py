@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Unpack
 from maseval.app.benchmarks import (
     OnProgress,
     RunDiagnosis,
-    check_verdicts,
     complete_report,
     support_for,
 )
@@ -20,6 +19,7 @@ from maseval.app.results.plots import drawings
 from maseval.app.results.recording import (
     ReadOnce,
     beside,
+    checked,
     facts_of,
     lines_of,
     name_of,
@@ -117,13 +117,13 @@ def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) 
         raise NotRunError(
             f"{folder.path} has no finished simulation yet; there is nothing to report"
         )
+    folder, check = checked(folder)
     support = support_for(folder)
     unexplained = support.explanation_obstacle(folder) if explain else None
     found = compliance = None
     if explain and not unexplained:
         found = support.run_diagnosis(folder, on_progress)
         compliance = support.compliance(folder)
-    check = check_verdicts(folder)
     return _Source(folder, found, unexplained, check=check, compliance=compliance)
 
 
@@ -132,8 +132,8 @@ def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
     lines = lines_of(folder)
     conventions = support_for(folder).conventions(folder, lines)
     summary = run_summary(lines, folder.planned, conventions, folder.config.subset).for_report()
-    checked = [source.check.note] if source.check and source.check.note else []
-    summary["notes"] = [*checked, *notes_on(folder), *summary["notes"]]
+    note = None if source.check is None else source.check.note_on_recomputed
+    summary["notes"] = [*filter(None, [note]), *notes_on(folder), *summary["notes"]]
     summary["notes"] += [f"Note: {source.unexplained}"] if source.unexplained else []
     if found is not None:
         summary["rows"] += report_rows(found.labels)

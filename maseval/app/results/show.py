@@ -14,7 +14,7 @@ from maseval.app.results.finding import (
     trials_named,
     warn_of_damage,
 )
-from maseval.app.results.recording import line_of, lines_of, simulation_in
+from maseval.app.results.recording import RecomputedRun, line_of, lines_of, simulation_in
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.task_names import TaskName
 from maseval.core.exceptions import ConfigurationError
@@ -146,6 +146,9 @@ def _run_view(
     folder: Recording, wanted: _Wanted, explain: bool, on_progress: OnProgress | None
 ) -> RunView:
     (lines, check), support = _read_lines(folder), support_for(folder)
+    if check is not None and check.differing:
+        folder = RecomputedRun(folder, check)
+        lines = lines_of(folder)
     if wanted.domain is not None and wanted.domain not in {one.domain for one in folder.planned}:
         domains = ", ".join(dict.fromkeys(one.domain for one in folder.planned))
         raise UnknownSimulationError(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from maseval.app.results.finding import open_recording, warn_of_damage
-from maseval.app.results.recording import beside, line_of, name_of
+from maseval.app.results.recording import beside, checked, line_of, name_of
 from maseval.app.results.report import report as write_page
 from maseval.app.results.results import run_summary
 from maseval.app.sharing.destinations import SENT, Destination, SentLog, destinations_of
@@ -30,6 +30,7 @@ from maseval.interface.trackers.tracked_run import (
 )
 from maseval.runs import RunFolder
 from maseval.runs.recording import Recording
+from maseval.runs.verdict_check import VerdictCheck
 from maseval.stats import Estimate
 
 _NOT_PARAMETERS = ("tasks", "data")
@@ -127,6 +128,7 @@ def _sync_run(recording: Recording, destination: Destination, explain: bool) -> 
 @contextmanager
 def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
     """Yield the run as trackers show it; its report is written when it is asked for."""
+    recording, check = checked(recording)
     lines, times = [], []
     for report in recording.reports():
         lines.append(line_of(report))
@@ -145,7 +147,7 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
             key=_key(recording),
             name=name_of(recording),
             parameters=parameters_of(settings),
-            metrics=metrics_of(scores, lines),
+            metrics={**metrics_of(scores, lines), **_misstated(check)},
             tasks=tasks_of(lines),
             simulations=len(lines),
             complete=summary.overall.verdicts == summary.overall.planned,
@@ -153,6 +155,11 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
             ended=max(end for _, end in times) / SECOND,
             files=lambda: [write_page(recording.path, page, explain=explain, audit=explain)],
         )
+
+
+def _misstated(check: VerdictCheck | None) -> dict[str, float]:
+    """Count the recorded verdicts that do not hold and were replaced, if there are any."""
+    return {"verdicts_replaced": len(check.differing)} if check and check.differing else {}
 
 
 def _key(recording: Recording) -> str:

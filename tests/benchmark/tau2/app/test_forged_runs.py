@@ -5,11 +5,16 @@ import shutil
 
 import pytest
 
-from maseval.commands import bundle, report, runs, show, tau2, unbundle
+from maseval import frames
+from maseval.app.results.finding import open_recording
+from maseval.app.sharing.sync import _tracked_run
+from maseval.commands import bundle, plots, report, runs, show, tau2, unbundle
+from maseval.core.figures import percent
 from maseval.runs import RunFolder
 from maseval.testing import FORGERIES, forge_run
 from tests.cli.commandline import last_json, maseval
 from tests.faults.table import shows
+from tests.report.reading import index_of
 
 FOUND = (
     "`maseval tau2 score` and `certify` name the cause; `show`, the report, the viewer and "
@@ -81,7 +86,32 @@ def test_a_forged_run_is_found_out(name, forged, honest):
     assert not scored.agrees and scored.passes == 8 - wrong
     assert certified.exit_code == 1 and json.loads(certified.stdout)["causes"]
     assert len(view.check.differing) >= wrong
-    assert all(line.outcome != "fail" for line in view.lines)
+    assert view.summary.overall.passed == 8 - wrong
+    assert view.summary.overall.pass_1["value"] == pytest.approx(scored.pass_hat[1].value)
+
+
+@pytest.mark.parametrize("name", ["passed", "excused"])
+def test_the_numbers_of_a_forged_run_are_recomputed(name, forged, tmp_path):
+    folder = forged(name)
+    (scored,) = tau2.score([folder])
+    number = pytest.approx(scored.pass_hat[1].value)
+
+    page = index_of(report(folder, tmp_path / "page.html", explain=True, audit=False))
+    drawn = plots(folder, tmp_path / "plots", explain=False)
+    with _tracked_run(open_recording(folder), explain=False) as sent:
+        tracked = sent.metrics
+    (complied,) = tau2.comply([folder])
+    (frame,) = frames.runs(folder)
+
+    assert page["results"]["rows"][0]["measures"][0]["value"] == number
+    assert sum(each["outcome"] == "pass" for each in page["simulations"]) == scored.passes
+    assert f"pass^1 {percent(scored.pass_hat[1].value)}" in drawn[0].read_text()
+    assert "these numbers are of the recomputed ones" in drawn.notes[0]
+    assert tracked["pass_hat_1"] == number and tracked["verdicts_replaced"] > 0
+    assert complied.compliance.scores[-1].passed == scored.passes
+    assert "numbers as recorded are not to be trusted" in frame["unconfirmed"]
+    failed = f"{8 - scored.passes} of 8 simulations"
+    assert failed in maseval("show", folder, "--failed", "--no-explain").stdout
 
 
 @pytest.mark.parametrize("name", ["passed", "excused"])

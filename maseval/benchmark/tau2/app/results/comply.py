@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Unpack
 from maseval.app.benchmarks import begin_check
 from maseval.app.results.clean import PolicyCheck, PolicyFinding, RunCompliance, run_compliance
 from maseval.app.results.finding import open_recording, warn_of_damage
-from maseval.app.results.recording import line_of
+from maseval.app.results.recording import RecomputedRun, line_of, lines_of
 from maseval.benchmark.tau2.app.results.score import Files, UnreadableFile
 from maseval.benchmark.tau2.app.results.sources import files_below, read_report
 from maseval.benchmark.tau2.compliance import Breach, Compliance, check_case
@@ -52,7 +52,7 @@ class CompliedRun:
         return {
             "path": str(self.path),
             "without_rules": list(self.without_rules),
-            "verdicts": None if self.check is None else self.check.note,
+            "verdicts": None if self.check is None else self.check.note_on_recomputed,
             "estimate": self.estimate,
             **self.compliance.to_dict(),
         }
@@ -94,19 +94,22 @@ def _comply(folder: Recording, on_progress: Callable[[int, int], object] | None)
     lines, found, checking = [], {}, begin_check(folder)
     for number, report in enumerate(folder.reports(), 1):
         lines.append(line_of(report))
-        check = check_report(report)
-        if check is not None:
-            found[Simulation.of(report)] = check
+        kept = check_report(report)
+        if kept is not None:
+            found[Simulation.of(report)] = kept
         if checking is not None:
             checking.add(report)
         if on_progress is not None:
             on_progress(number, len(folder.recorded))
+    check = None if checking is None else checking.finish()
+    if check is not None and check.differing:
+        lines = lines_of(RecomputedRun(folder, check))
     domains = dict.fromkeys(one.domain for one in folder.planned)
     return CompliedRun(
         folder.path,
         run_compliance(lines, folder.planned, found),
         [name for name in domains if not domain_named(name).rules],
-        None if checking is None else checking.finish(),
+        check,
         folder.config.subset and folder.config.subset.note,
     )
 
