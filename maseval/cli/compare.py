@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
+from maseval.app.results.clean import Metric
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED, WRONG_USE
 from maseval.cli.completion import quietly
@@ -27,10 +28,16 @@ COMPARE_EXAMPLES = examples(
     ("maseval compare careful hurried", "two runs below ./runs: which is better, how sure is that"),
     ("maseval compare last theirs.json -k 4", "a run and a results file, by pass^4"),
     ("maseval compare a b c --plot curves.svg", "every pair of several, and a drawing"),
+    ("maseval compare a b --metric clean", "only passes in which the policy was kept"),
     ("maseval compare a b --json", "for scripts"),
 )
 
 _SHOWN = 12
+
+MetricOption = Annotated[
+    Metric,
+    typer.Option(help="pass: as the benchmark counts; clean: passes that kept the policy."),
+]
 
 
 @with_scoring_options()
@@ -44,6 +51,7 @@ def compare(
         ),
     ],
     k: Annotated[int, typer.Option("-k", help="The pass^k that is compared.")] = 1,
+    metric: MetricOption = "pass",
     plot: Annotated[
         Path | None, typer.Option(help="Draw pass^k against k into this file: SVG, PNG, PDF.")
     ] = None,
@@ -62,6 +70,7 @@ def compare(
         found = commands.compare(
             runs,
             k=k,
+            metric=metric,
             plot=plot,
             plot_cost=plot_cost,
             options=ScoringOptions(**scoring),
@@ -260,6 +269,7 @@ def gate(
         ),
     ],
     k: Annotated[int, typer.Option("-k", help="The pass^k that decides.")] = 1,
+    metric: MetricOption = "pass",
     margin: Annotated[
         float, typer.Option(help="Loss that is tolerated, in percentage points.")
     ] = 0.0,
@@ -301,6 +311,7 @@ def gate(
             run,
             baseline,
             k=k,
+            metric=metric,
             margin=margin / 100,
             alpha=alpha,
             allow_incomplete=allow_incomplete,

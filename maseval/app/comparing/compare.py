@@ -11,6 +11,7 @@ from pathlib import Path
 
 from maseval.app.benchmarks import OnScored, read_results, support_for
 from maseval.app.comparing.why import FailureReasons, ReasonRow, failure_reasons, side_by_side
+from maseval.app.results.clean import Metric, clean_outcome
 from maseval.app.results.finding import open_recording, open_run_or_file
 from maseval.app.results.plots import write_plot
 from maseval.app.results.recording import human_sides
@@ -21,7 +22,7 @@ from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
 from maseval.report.results import ComparedTask, ComparedTrial, compared_tasks
-from maseval.runs import RunFolder
+from maseval.runs import RunFolder, Simulation
 from maseval.runs.config import subset_of
 from maseval.stats import (
     Comparison,
@@ -64,7 +65,8 @@ class RunComparison:
     texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
     ``incomplete`` those of them that lack verdicts, ``drawn`` the plots' files. The runs have so
     many ``tasks`` together, comparable or not. ``why`` has the reasons of each run's failures, if
-    they were asked for.
+    they were asked for. With the ``metric`` ``clean`` a pass counts only if no rule of the policy
+    was found broken, whatever the numbers are called.
     """
 
     runs: Mapping[str, ComparedRun]
@@ -78,6 +80,7 @@ class RunComparison:
     incomplete: Sequence[str] = ()
     tasks: int = 0
     why: Mapping[str, FailureReasons] = field(default_factory=dict)
+    metric: Metric = "pass"
 
     @property
     def headline(self) -> str | None:
@@ -106,6 +109,7 @@ class RunComparison:
     def to_dict(self) -> dict[str, object]:
         """Return the comparison of two, or the table of several, as JSON values."""
         return {
+            "metric": self.metric,
             **({} if self.texts is None else {"texts": self.texts}),
             **(self.two or self.table).to_dict(),
             "paths": {name: str(run.path) for name, run in self.runs.items()},
@@ -122,6 +126,7 @@ def compare(
     runs: Sequence[str | os.PathLike[str]],
     *,
     k: int = 1,
+    metric: Metric = "pass",
     plot: str | os.PathLike[str] | None = None,
     plot_cost: str | os.PathLike[str] | None = None,
     options: ScoringOptions | None = None,
@@ -132,6 +137,7 @@ def compare(
     """Compare two runs or more, each a run folder or a results file of tau2-bench.
 
     Differences are in pass^k of verdicts that are recomputed, unless ``options`` say otherwise.
+    With the ``metric`` ``clean`` a pass counts only if no rule of the policy was found broken.
     Runs under different rules are refused; domains with different data, and tasks that differ or
     that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or
     PDF) for pass^k against k, ``plot_cost`` one for cost against score. ``level`` is that of the
@@ -144,6 +150,8 @@ def compare(
     named = zip(_names(sources), sources, strict=True)
     scoring = options or ScoringOptions()
     whole = {name: _load_run(name, source, scoring, on_progress) for name, source in named}
+    if metric == "clean":
+        whole = {name: _only_clean(run, scoring) for name, run in whole.items()}
     loaded, other_tasks = _on_equal_tasks(whole)
     table = compare_all(
         {name: run.outcomes for name, run in loaded.items()},
@@ -187,6 +195,7 @@ def compare(
         incomplete,
         len({each.key for run in whole.values() for each in run.outcomes}),
         _reasons(loaded, table, scoring) if explain else {},
+        metric,
     )
 
 
@@ -285,6 +294,27 @@ def _load_run(
             f"{path} has no simulation with a verdict yet; run or resume it first"
         )
     return ComparedRun(name, path, outcomes, *found[1:])
+
+
+def _only_clean(run: ComparedRun, options: ScoringOptions) -> ComparedRun:
+    """Let a pass count only if no rule of the policy was found broken in it."""
+    recording = open_recording(run.path, options)
+    found = support_for(recording).compliance(recording)
+    if found is None:
+        raise ConfigurationError(
+            f"the policy of {run.path} is not known as rules, so that no pass of it is known to "
+            "be clean; leave out --metric clean"
+        )
+    told = {one: check.clean for one, check in found.found.items()}
+    outcomes = [
+        clean_outcome(each, told.get(Simulation(each.group, each.task, each.trial)))
+        for each in run.outcomes
+    ]
+    note = (
+        f"the metric is clean pass^k: a pass counts if no rule of the policy was found broken; "
+        f"{found.scores[-1].counts}"
+    )
+    return replace(run, outcomes=outcomes, notes=[note, *run.notes])
 
 
 def _on_equal_tasks(

@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from maseval.app.benchmarks import OnScored
 from maseval.app.comparing.compare import ComparedRun, RunComparison, compare
+from maseval.app.results.clean import Metric
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_points, p_is, p_value, percent
 from maseval.core.outcome import Outcome, TaskKey
@@ -172,6 +173,7 @@ def gate(
     baseline: str | os.PathLike[str],
     *,
     k: int = 1,
+    metric: Metric = "pass",
     margin: float = 0.0,
     alpha: float = ALPHA,
     allow_incomplete: bool = False,
@@ -182,6 +184,7 @@ def gate(
 ) -> Gate:
     """Compare ``run`` with ``baseline``, each a run folder or a results file, paired by task.
 
+    With the ``metric`` ``clean`` a pass counts only if no rule of the policy was found broken.
     ``margin`` is the loss of pass^k that is tolerated, as a share: 0.02 is two percentage points.
     ``alpha`` is the chance that a run which is as good as its baseline is called worse.
     ``allow_incomplete`` judges what has a verdict. ``min_comparable`` is the share of the tasks of
@@ -200,6 +203,7 @@ def gate(
     found = compare(
         [baseline, run],
         k=k,
+        metric=metric,
         options=options,
         level=level,
         explain=explain,

@@ -26,6 +26,8 @@ MEANINGS: Mapping[What, str] = {
     "rule failed": "not checked, because the rule failed",
 }
 
+Metric = Literal["pass", "clean"]
+"""The passes as the benchmark counts them, or only those that are clean."""
 LABELS: Mapping[bool | None, str] = {
     True: "policy: kept",
     False: "policy: broken",

@@ -5,11 +5,14 @@ from copy import deepcopy
 
 import pytest
 
-from maseval import frames
+from maseval import ScriptedModelAdapter, frames, register_model
 from maseval.app.results.clean import CLEAN, LABELS, PolicyCheck, run_compliance, scores_by_label
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
-from maseval.commands import report, show, tau2
+from maseval.commands import compare, report, show, tau2
+from maseval.commands import run as run_any
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import SimulationLine
+from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import Simulation
 from tests.benchmark.tau2.compliance.gold_talk import Do, play, steps_of
 from tests.cli.commandline import maseval
@@ -104,6 +107,44 @@ def test_without_a_file_the_command_says_what_to_name():
 def test_the_rules_of_a_domain_are_listed():
     found = maseval("tau2", "comply", "--rules", "library")
     assert found.exit_code == 0 and "library.loan.renewable" in found.stdout
+
+
+@pytest.fixture(scope="module")
+def both(file, tmp_path_factory):
+    """Two files: every trial asked, and none did."""
+    asked, hasty = (json.loads(each) for each in file.read_text().splitlines())
+    paths = [tmp_path_factory.mktemp("both") / name for name in ("asked.jsonl", "hasty.jsonl")]
+    for path, each in zip(paths, (asked, hasty), strict=True):
+        trials = [{**each, "id": str(trial), "trial": trial} for trial in range(2)]
+        path.write_text("".join(json.dumps(trial) + "\n" for trial in trials))
+    return paths
+
+
+def test_runs_are_compared_by_their_clean_passes(both):
+    official = compare(both, options=ScoringOptions(domain="library"))
+    clean = compare(both, metric="clean", options=ScoringOptions(domain="library"))
+    assert official.two.main.difference == 0.0 and clean.two.main.difference == -1.0
+    assert clean.to_dict()["metric"] == "clean"
+    assert "the metric is clean pass^k" in clean.notes[0]
+
+
+def test_a_gate_can_go_by_clean_passes(both):
+    options = ("--domain", "library", "--metric", "clean", "--allow-undecidable", "--json")
+    found = maseval("gate", both[1], "--baseline", both[0], *options)
+    assert json.loads(found.stdout)["metric"] == "clean"
+    assert "the metric is clean pass^k" in found.stderr
+
+
+def test_runs_without_rules_have_no_clean_passes(tmp_path):
+    register_model("first", lambda name, **options: ScriptedModelAdapter(["A"] * 24))
+    for name in ("a", "b"):
+        run_any(
+            benchmark="maseval.benchmark.choices:ChoicesBenchmark",
+            agent_data={"model_id": "first/letter"},
+            output=tmp_path / name,
+        )
+    with pytest.raises(ConfigurationError, match="not known as rules"):
+        compare([tmp_path / "a", tmp_path / "b"], metric="clean")
 
 
 def line(task, trial, passed):
