@@ -1,40 +1,36 @@
-"""Prohibitions of the carrier's policy, as far as the database decides them."""
+"""Prohibitions of the carrier's policy, as far as the database decides them: some of its rules."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from maseval.benchmark.tau2.domains.telecom.models import BillStatus
-from maseval.benchmark.tau2.domains.telecom.tools import TODAY, TelecomTools
+from maseval.benchmark.tau2.domains.rules import Broken, Moment, Rule, Talk
+from maseval.benchmark.tau2.domains.telecom.refuel_rules import check_data_limit
+from maseval.benchmark.tau2.domains.telecom.rules import (
+    check_bill_status,
+    check_bills_paid,
+    check_contract,
+)
+from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
 
-MOST_GB = 2.0
-
-
-def payment_request(tools: TelecomTools, arguments: Mapping[str, Any]) -> Iterator[str]:
-    """Only for a bill that is overdue."""
-    status = tools.bill(arguments["bill_id"]).status
-    if status != BillStatus.OVERDUE:
-        yield f"bill {arguments['bill_id']} is {status.value}, not overdue"
-
-
-def resuming(tools: TelecomTools, arguments: Mapping[str, Any]) -> Iterator[str]:
-    """Only when all overdue bills are paid and the contract has not ended."""
-    customer = tools.get_customer_by_id(arguments["customer_id"])
-    overdue = [bill.bill_id for bill in tools.bills_of(customer, BillStatus.OVERDUE)]
-    if overdue:
-        yield f"bill {', '.join(overdue)} is still overdue"
-    line = next(each for each in tools.db.lines if each.line_id == arguments["line_id"])
-    if line.contract_end_date is not None and line.contract_end_date < TODAY:
-        yield f"the contract of line {line.line_id} ended on {line.contract_end_date}"
-
-
-def refuelling(tools: TelecomTools, arguments: Mapping[str, Any]) -> Iterator[str]:
-    """At most 2 GB."""
-    if arguments["gb_amount"] > MOST_GB:
-        yield f"{arguments['gb_amount']} GB are added, where {MOST_GB:g} are allowed"
-
-
-PRECONDITIONS = {
-    "send_payment_request": payment_request,
-    "resume_line": resuming,
-    "refuel_data": refuelling,
+_RULES: Mapping[str, tuple[Rule, ...]] = {
+    "send_payment_request": (check_bill_status,),
+    "resume_line": (check_bills_paid, check_contract),
+    "refuel_data": (check_data_limit,),
 }
+
+
+class _Precondition:
+    """The rules of state about a tool, asked without a conversation."""
+
+    def __init__(self, tool: str) -> None:
+        self.tool = tool
+
+    def __call__(self, tools: TelecomTools, arguments: Mapping[str, Any]) -> Iterator[str]:
+        call: Any = {"name": self.tool, "arguments": arguments, "requestor": "assistant"}
+        moment = Moment(call, 0, tools, None, Talk([]))
+        for rule in _RULES[self.tool]:
+            answers = () if rule.check is None else rule.check(moment)
+            yield from (answer.text for answer in answers if isinstance(answer, Broken))
+
+
+PRECONDITIONS = {tool: _Precondition(tool) for tool in _RULES}
