@@ -2,6 +2,7 @@
 
 import base64
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -143,7 +144,7 @@ def test_a_result_logger_may_read_its_progress_by_the_former_names(caplog):
 @pytest.mark.parametrize("make", [OldBar, OldLogger])
 def test_callbacks_take_a_benchmark_whose_tasks_are_a_plain_list(make):
     benchmark = BookingBenchmark(n_task_repeats=3, progress_bar=False)
-    benchmark.tasks = list(load_tasks()[:2])
+    benchmark.tasks = [load_tasks()[0], SimpleNamespace(id="any")]
     callback = make()
     callback.on_run_start(benchmark)
     callback.on_run_end(benchmark, [])
@@ -244,6 +245,16 @@ def test_reports_without_a_run_id_are_logged_and_traced(tmp_path):
 
     assert [each["task_id"] for each in read_reports(tmp_path / "old.jsonl")] == ["pair", "trio"]
     assert len(list((tmp_path / "m").iterdir())) == 2
+
+
+def test_a_result_file_is_opened_by_the_first_report_where_no_run_has_started(tmp_path):
+    logger = FileResultLogger(tmp_path, "r.jsonl")
+    for number in range(2):
+        logger.log_iteration({"task_id": "a", "repeat_idx": number})
+    logger.finalize()
+
+    assert [each["repeat_idx"] for each in read_reports(tmp_path / "r.jsonl")] == [0, 1]
+    assert json.loads((tmp_path / "r.meta.json").read_text())["lines_written"] == 2
 
 
 @pytest.mark.parametrize("toolkit", [RetailTools, TelecomTools, TelecomUserTools])

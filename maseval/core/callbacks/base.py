@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from maseval.core.agent import AgentAdapter
 from maseval.core.environment import Environment
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.task import AdaptiveTaskQueue, BaseTaskQueue, SequentialTaskQueue, Task
+from maseval.core.task import AdaptiveTaskQueue, BaseTaskQueue, Task
 from maseval.core.task.task import RepetitionKey
 from maseval.core.tracing import TraceableMixin
 
@@ -35,17 +35,14 @@ class FormerName:
 
 
 def planned_repetitions(benchmark: Benchmark) -> list[RepetitionKey]:
-    """Return the repetitions that a run is going to have; ``tasks`` may be any list of tasks.
-
-    It is read as a list, because going through an adaptive queue would use it up.
-    """
+    """Return the repetitions that a run is going to have; ``tasks`` may be any list of tasks."""
     tasks: BaseTaskQueue | Sequence[Task] = benchmark.tasks
-    queue = tasks if isinstance(tasks, BaseTaskQueue) else SequentialTaskQueue(tasks)
-    return [
-        (str(task.id), repeat)
-        for task in queue.to_list()
-        for repeat in queue.repetitions_of(task, benchmark.n_task_repeats)
-    ]
+    repeats = benchmark.n_task_repeats
+    if not isinstance(tasks, BaseTaskQueue):
+        return [(str(task.id), repeat) for task in tasks for repeat in range(repeats)]
+    # By the list, because going through an adaptive queue would use it up.
+    every = tasks.to_list()
+    return [(str(t.id), repeat) for t in every for repeat in tasks.repetitions_of(t, repeats)]
 
 
 class BenchmarkCallback(TraceableMixin, ABC):

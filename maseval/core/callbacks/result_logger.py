@@ -142,6 +142,7 @@ class FileResultLogger(ResultLogger):
         self.atomic_writes = atomic_writes
         self.overwrite = overwrite
         self._writer: RecordWriter | None = None
+        self._was_opened = False
         self._rescue = Rescue(self._planned_path())
         self._run_file_written = False
         self._shared: object = None
@@ -163,6 +164,8 @@ class FileResultLogger(ResultLogger):
 
     def log_iteration(self, report: Mapping[str, object]) -> None:
         try:
+            if not self._was_opened:  # outside a run, the first report opens the file
+                self._writer = self._open()
             if self._writer is None:
                 raise FileNotFoundError("the result file could not be opened")
             self._writer.append(self._without_shared(report, self._writer.path))
@@ -188,6 +191,7 @@ class FileResultLogger(ResultLogger):
         return self.output_dir / self.filename_pattern.replace("{timestamp}", timestamp)
 
     def _open(self) -> RecordWriter:
+        self._was_opened = True
         path = self._planned_path()
         if "{timestamp}" in self.filename_pattern:
             return new_record_file(path, sync=self.atomic_writes)
