@@ -85,7 +85,7 @@ class FrameworkAgentAdapter(AgentAdapter):
 
     @property
     def _has_worked(self) -> bool:
-        """Whether this adapter has a record of its own: it was run, or recorded what others ran."""
+        """True once this adapter has a record of its own: of its runs, or of those of others."""
         return self._worked
 
     def _shares_conversation_with(self, other: "FrameworkAgentAdapter") -> bool:

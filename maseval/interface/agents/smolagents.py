@@ -145,13 +145,13 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
 
     def _run_framework(self, query: str) -> str:
         first = self._begin()
-        with self._leading():
+        with self._lead_team():
             events = self.agent.run(query, stream=True, reset=first)
             self._record.observe(self.agent)
             return self._follow(events)
 
     @contextmanager
-    def _leading(self) -> Iterator[None]:
+    def _lead_team(self) -> Iterator[None]:
         """Observe every step of the agent and of the agents it manages."""
         team = _team_of(self.agent)
         before = {id(member): _leaders.get(id(member)) for member in team}

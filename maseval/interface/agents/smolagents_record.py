@@ -40,9 +40,9 @@ class AgentRecord:
         self.steps: list[Any] = []
         """The list in the agent's memory, which gets another one when the memory is emptied."""
         self.results: dict[str, str] = {}
-        """What the tools of the current step returned, by call id."""
+        """The results of the current step's tools, by call id."""
         self.is_of_earlier_runs = False
-        """Whether it was made from the memory of an agent that nobody had observed."""
+        """True if it was made from the memory of an agent that nobody had observed."""
         self._worker: ref[Any] | None = None
         self._task: object = None
         self._introduce(agent)

@@ -30,7 +30,7 @@ def by_an_adapter(agent):
     SmolAgentAdapter(agent, "forgotten").run("Look")
 
 
-def shown(adapter):
+def record_of(adapter):
     steps = [entry["step_type"] for entry in adapter.logs]
     return adapter.openai_messages().to_openai_format()[1:], steps, adapter.gather_usage()
 
@@ -54,8 +54,8 @@ def test_an_adapter_shows_the_runs_that_others_made(clerk, run, kind_of_agent, a
         known += [SmolAgentAdapter(agent, "late"), SmolAgentAdapter(agent, "later")]
 
     for adapter in known:
-        messages, steps, usage = shown(adapter)
-        assert [m["role"] for m in messages] == [m["role"] for m in shown(own)[0]]
+        messages, steps, usage = record_of(adapter)
+        assert [m["role"] for m in messages] == [m["role"] for m in record_of(own)[0]]
         assert messages[-1] == {"role": "assistant", "content": "Seen."}
         assert "é" in messages[2]["content"]
         assert steps == ["TaskStep", "ActionStep", "ActionStep"]
@@ -112,11 +112,11 @@ def test_a_repetition_does_not_count_the_runs_of_another(clerk):
             assert [m["role"] for m in idle.openai_messages()] == ["system"]
             assert idle.gather_usage() == Usage() and idle.logs == []
             other.run("Ho")
-            assert shown(idle) == shown(other)
+            assert record_of(idle) == record_of(other)
         afterwards = SmolAgentAdapter(agent, "afterwards")
 
     assert worker.openai_messages()[-1]["content"] == "One."
-    assert shown(afterwards) == shown(other)
+    assert record_of(afterwards) == record_of(other)
     assert worker.gather_usage() + other.gather_usage() == model.gather_usage()
 
 
