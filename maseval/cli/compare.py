@@ -225,7 +225,7 @@ def _scores(found: "ComparisonTable") -> Table:
             str(row.tasks),
             f"{row.passed}/{row.done}",
             *(known.get(each, "") for each in names),
-            *(["" if row.mean_cost is None else money(row.mean_cost)] if priced else []),
+            *([money(row.mean_cost)] if priced else []),
         )
     return table
 

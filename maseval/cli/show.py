@@ -15,11 +15,12 @@ from maseval.app.results.recording import notes_on, origin_in_words, simulation_
 from maseval.app.results.task_names import TaskName
 from maseval.cli import completion
 from maseval.cli.completion import quietly
-from maseval.cli.console import counting, here, indent, inert, stdout
+from maseval.cli.console import counting, here, indent, inert, print_json, stdout
 from maseval.cli.conversation import print_simulation, print_unexplained
 from maseval.cli.groups import examples
 from maseval.cli.options import (
     TASK_OF_RUN,
+    AsJson,
     Explain,
     RunOrResultsFile,
     load_domain,
@@ -58,6 +59,7 @@ EXAMPLES = examples(
     ("maseval show theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval show runs/mine 12 3 --full", "its trial 3, nothing shortened"),
     ("maseval show last --failed --label 'wrong arguments'", "what failed for this reason"),
+    ("maseval show last --json", "its numbers and simulations, for scripts"),
 )
 
 _MOST_RULES = 5
@@ -87,6 +89,7 @@ def show(
     ] = None,
     explain: Explain = True,
     full: Annotated[bool, typer.Option("--full", help="Do not shorten texts.")] = False,
+    as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Show a run, or one of its simulations: what was said and done, and the verdict."""
@@ -101,7 +104,9 @@ def show(
             on_progress=count,
             **scoring,
         )
-    if isinstance(view, SimulationView):
+    if as_json:
+        print_json(view.to_dict())
+    elif isinstance(view, SimulationView):
         print_simulation(view, stdout(), full=full)
     elif failed or label or scoring.get("domain"):
         _print_chosen(view, stdout())

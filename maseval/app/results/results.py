@@ -95,6 +95,27 @@ class RunSummary:
         """The domains, and their sum if there are several."""
         return [*self.domains, self.overall] if len(self.domains) > 1 else list(self.domains)
 
+    @property
+    def complete(self) -> bool:
+        """True if every planned simulation has a verdict."""
+        return self.overall.verdicts == self.overall.planned
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as JSON values."""
+        conventions = conventions_in_json(self.conventions)
+        cached = {"answers": self.answers, "cached_answers": self.cached_answers}
+        return {
+            "complete": self.complete,
+            "cost": self.cost,
+            "tokens": self.tokens,
+            **(cached if self.answers else {}),
+            **({} if self.subset is None else {"estimate": self.subset.to_dict()}),
+            "overall": self.overall.to_dict(),
+            "domains": {score.name: score.to_dict() for score in self.domains},
+            **({"conventions": conventions} if conventions else {}),
+            "intervals": self.method,
+        }
+
     def for_report(self) -> dict[str, Any]:
         """Return rows and notes in the form that the HTML report takes."""
         rows = [
@@ -131,8 +152,7 @@ class RunResult:
     @property
     def complete(self) -> bool:
         """True if every planned simulation has a verdict."""
-        overall = self.summary.overall
-        return overall.verdicts == overall.planned
+        return self.summary.complete
 
     @property
     def judged(self) -> bool:
@@ -152,28 +172,14 @@ class RunResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""
-        summary = self.summary
-        conventions = conventions_in_json(summary.conventions)
         return {
             "folder": str(self.folder),
-            "complete": self.complete,
             "stopped": self.stopped,
             "ran": self.ran,
             "seconds": round(self.seconds, 3),
-            "cost": summary.cost,
-            "tokens": summary.tokens,
-            **(
-                {"answers": summary.answers, "cached_answers": summary.cached_answers}
-                if summary.answers
-                else {}
-            ),
             "prices": self.config.get("prices"),
             "notes": list(self.notes),
-            **({} if summary.subset is None else {"estimate": summary.subset.to_dict()}),
-            "overall": summary.overall.to_dict(),
-            "domains": {score.name: score.to_dict() for score in summary.domains},
-            **({"conventions": conventions} if conventions else {}),
-            "intervals": summary.method,
+            **self.summary.to_dict(),
         }
 
 

@@ -14,13 +14,14 @@ from maseval.app.results.finding import (
     trials_named,
     warn_of_damage,
 )
-from maseval.app.results.recording import RecomputedRun, line_of, lines_of, simulation_in
+from maseval.app.results.recording import RecomputedRun, line_of, lines_of, notes_on, simulation_in
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.task_names import TaskName
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport, SimulationLine
 from maseval.core.recorded import Shape
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
+from maseval.core.storage.redaction import redact
 from maseval.report.checks import shown_verdicts, state_changes
 from maseval.report.conversation import conversation
 from maseval.runs import Annotations, Simulation
@@ -55,6 +56,24 @@ class RunView:
     check: VerdictCheck | None = None
     compliance: RunCompliance | None = None
 
+    def to_dict(self) -> dict[str, object]:
+        """Return the numbers, and a row for each chosen simulation, as JSON without secrets."""
+        scores = [] if self.compliance is None else self.compliance.scores
+        return redact(
+            {
+                "path": str(self.folder.path),
+                **self.summary.to_dict(),
+                "notes": notes_on(self.folder),
+                "verdicts": None if self.check is None else self.check.to_dict(),
+                "labels": self.labels,
+                "clean": [each.to_dict() for each in scores],
+                "simulations": [
+                    {**_row(line), "label": self.label_of.get(simulation_in(line))}
+                    for line in self.chosen
+                ],
+            }
+        )
+
 
 @dataclass(frozen=True)
 class SimulationView:
@@ -78,6 +97,25 @@ class SimulationView:
     unexplained: str | None = None
     misstatement: str | None = None
     policy: PolicyCheck | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return all that is shown of it as JSON without secrets."""
+        return redact(
+            {
+                **_row(self.line),
+                "title": self.title,
+                "label": None if self.diagnosis is None else self.diagnosis.name,
+                "misstatement": self.misstatement,
+                "policy": None if self.policy is None else self.policy.to_dict(),
+                "verdicts": self.verdicts,
+                "changes": self.changes,
+                "messages": self.messages,
+            }
+        )
+
+
+def _row(line: SimulationLine) -> dict[str, object]:
+    return {**line._asdict(), "passed": line.passed}
 
 
 def show(

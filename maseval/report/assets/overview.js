@@ -59,7 +59,7 @@ function results() {
   return [
     h("h2", { id: "results" }, "Results"),
     resultsTable(index.results),
-    h("ul", { class: "notes" }, index.results.notes.map((note) => h("li", {}, note))),
+    h("ul", { class: "notes" }, [...(index.results.cautions ?? []), ...index.results.notes].map((note) => h("li", {}, note))),
     distributions(),
   ];
 }

@@ -174,3 +174,19 @@ def test_the_largest_changes_of_tasks_come_first(runs):
         "why simulations failed"
         not in maseval("compare", runs["careful"], runs["hurried"], "--no-explain").stdout
     )
+
+
+def test_a_cost_that_is_not_known_is_named_so_beside_known_ones(runs, tmp_path):
+    names = {"priced": 0.5, "unpriced": 0.0, "unused": None}
+    for name, cost in names.items():
+        usage = {} if cost is None else {"agent": {"cost": cost, "input_tokens": 9}}
+        whole = RunFolder.read(runs["careful"])
+        with RunFolder.open(tmp_path / name, dict(whole.config.values)) as folder:
+            for report in whole.reports():
+                folder.append({**report, "usage": {"models": usage}})
+    found = compare([tmp_path / name for name in names], explain=False)
+    told = maseval("compare", *(tmp_path / name for name in names), "--no-explain").stdout
+
+    assert [run.overall.mean_cost for run in found.summaries.values()] == [0.5, None, 0.0]
+    assert re.search(r"│ priced .* \$0\.50 │", told) and re.search(r"│ unused .* \$0\.00 │", told)
+    assert re.search(r"│ unpriced .* not known │", told)

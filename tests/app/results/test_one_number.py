@@ -232,6 +232,19 @@ def in_show(source):
     }
 
 
+def in_json(source):
+    found = json.loads(maseval("show", source, "--no-explain", "--json").stdout)
+    overall, rows = found["overall"], found["simulations"]
+    assert sum(row["passed"] is True for row in rows) == overall["passed"]
+    assert total_cost(row["cost"] for row in rows) == found["cost"]
+    return {
+        **interval(overall["pass^1"]),
+        **{key: overall[key] for key in ("planned", "verdicts", "passed", "tasks", "failed")},
+        **{key: found[key] for key in ("cost", "tokens", "complete")},
+        "recorded": len(rows),
+    }
+
+
 def in_frame_of_runs(source):
     (row,) = frames.runs(source)
     names = ("planned", "verdicts", "passed", "tasks", "cost", "tokens", "seed")
@@ -364,6 +377,7 @@ def in_comparison(source):
 
 
 PLACES = [
+    in_json,
     *(in_frame_of_runs, in_frame_of_simulations, in_report, in_viewer, in_list, in_trackers),
     *(in_score, in_certificate, in_comparison),
 ]

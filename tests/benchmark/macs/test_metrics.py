@@ -1,5 +1,6 @@
 from maseval.benchmark.macs import compute_benchmark_metrics
-from maseval.benchmark.macs.metrics import judge_problems
+from maseval.benchmark.macs.metrics import goal_rates, judge_problems
+from maseval.cli.macs.rates import _rate
 
 
 def report(status="success", task="task-000001", **evaluation):
@@ -19,6 +20,14 @@ def test_a_failed_agent_lowers_the_means_as_it_lowers_the_rate():
     assert metrics["success_rate"] == 0.5
     assert metrics["mean_metrics"] == {"overall_gsr": 0.5, "user_gsr": 0.5}
     assert metrics["excluded"] == {"user_error": 1}
+
+
+def test_where_nothing_was_scored_there_is_no_rate():
+    (found,) = goal_rates([report("user_error"), report("environment_error", "task-000002")])
+
+    assert (found.scored, found.repetitions) == (0, 2)
+    assert {(rate.value, rate.interval) for rate in found.rates.values()} == {(None, None)}
+    assert {_rate(rate) for rate in found.rates.values()} == {"no verdict"}
 
 
 def test_the_verdict_is_no_metric():

@@ -147,6 +147,8 @@ def test_another_agent_takes_over_and_the_chance_has_an_interval(noop, tmp_path)
     assert (found.passed, found.judged, found.chance) == (5, 5, 1.0)
     assert 0.5 < found.interval.low < 0.6 and found.interval.high == 1.0
     assert found.interval.method == "Wilson"
+    shown = found.run.summary.overall.pass_hat[1]
+    assert (shown.low, shown.high) == (found.interval.low, found.interval.high)
     config = RunFolder.read(found.run.folder).config.values
     assert config["origin"]["run"] == "noop" and config["origin"]["at"] == 1
     assert config["agent"] == {"player": "gold"}
