@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from maseval.benchmark.tau2 import Broken, Kind, rule
 from maseval.benchmark.tau2.audit import KINDS, audit, document
 from maseval.benchmark.tau2.data.files import DEFAULT_VERSION
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
@@ -50,9 +51,9 @@ def test_a_sound_domain_of_ones_own_has_no_findings_but_the_empty_check(tmp_path
         (task(do("update_task_status", task_id="task_77", status="pending")), "id nobody can know"),
         (
             task(do("update_task_status", task_id="task_1", status="lost")),
-            "gold breaks a precondition",
+            "gold breaks the policy",
         ),
-        (task(do("sing", song="x")), "gold breaks a precondition"),
+        (task(do("sing", song="x")), "gold breaks the policy"),
         ({"id": "a_task", "evaluation_criteria": {"actions": 3}}, "task cannot be read"),
     ],
 )
@@ -99,14 +100,25 @@ def test_a_tool_that_the_policy_makes_up_is_found(tmp_path):
     assert finding.evidence == {"tools": ["create_miracle"]} and finding.severity == "warning"
 
 
-def test_a_domain_of_ones_own_brings_what_its_policy_forbids(tmp_path):
+@pytest.mark.parametrize("older", [False, True])
+def test_a_domain_of_ones_own_brings_what_its_policy_forbids(tmp_path, older):
     def too_long(tools, arguments):
         if len(arguments["title"]) > len(tools.db.users.view("user_1").name):
             yield f"{arguments['title']!r} is longer than its owner's name"
 
-    domain = replace(todo_list(tmp_path, task(CREATE)), preconditions={"create_task": too_long})
+    @rule("todo.title", Kind.STATE, place="Titles", tools=["create_task"])
+    def short(moment):
+        """A title is no longer than its owner's name."""
+        return map(Broken, too_long(moment.tools, moment.arguments))
 
-    (finding,) = [each for each in audit(domain) if each.kind == "gold breaks a precondition"]
+    plain = todo_list(tmp_path, task(CREATE))
+    if older:
+        with pytest.warns(DeprecationWarning, match="give them as rules"):
+            domain = replace(plain, preconditions={"create_task": too_long})
+    else:
+        domain = replace(plain, rules=[short])
+
+    (finding,) = [each for each in audit(domain) if each.kind == "gold breaks the policy"]
 
     assert finding.text == "'Meeting' is longer than its owner's name"
     assert finding.evidence["action_id"] == "0"
@@ -144,8 +156,8 @@ def test_what_the_next_release_put_right_is_no_longer_found(findings, tau2_data_
 
     assert len(of(findings, "retail", "gold raises")) == 23
     assert len(of(later, "retail", "gold raises")) == 18
-    assert of(findings, "airline", "gold breaks a precondition")
-    assert not of(later, "airline", "gold breaks a precondition")
+    assert of(findings, "airline", "gold breaks the policy")
+    assert {each.task_id for each in of(later, "airline", "gold breaks the policy")} == {"39"}
     # Retail's assertions are judged since then, so they are no longer without effect.
     assert of(findings, "retail", "assertions not counted")
     assert not of(later, "retail", "assertions not counted")

@@ -292,7 +292,7 @@ class TestWithTheDomains:
         [
             ("9", "I cannot cancel it: it has been flown.", "already been flown"),
             ("27", "I am unable to send a certificate for a delay.", "because of a delay"),
-            ("29", "I cannot change the flights to another destination.", "no longer goes to LGA"),
+            ("29", "I cannot change the flights to another destination.", "do not lead to LGA"),
             ("39", "I cannot cancel MSJ4OA for that reason.", "health or weather"),
         ],
     )

@@ -1,9 +1,8 @@
 """Each fault inserted into a conversation that follows the reference solution gets its label."""
 
-import json
-
 import pytest
 
+from maseval.benchmark.tau2.compliance import forbidden_steps, scenario_text
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.explain.findings import score_case
@@ -15,7 +14,6 @@ from maseval.benchmark.tau2.labels import (
     summary_text,
 )
 from maseval.benchmark.tau2.scoring.score import score_simulation
-from maseval.benchmark.tau2.world.policy import forbidden_steps, unspoken_reasons
 from tests.benchmark.tau2.staged import STOP, do, folder_of, gold, is_write, staged, to_be_said
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, said, task, todo_list
 
@@ -30,9 +28,7 @@ def writing_tasks(domain, step=1):
         if not places:
             continue
         setting = score_case(staged(domain, raw), domain).case.setting
-        told, world = json.dumps(raw["user_scenario"]), setting.world()
-        calls = [action.call() for action in setting.task.actions]
-        if forbidden_steps(setting) or any(unspoken_reasons(world, call, told) for call in calls):
+        if forbidden_steps(setting, scenario_text(raw)):
             continue
         rest = gold(raw)[: places[-1]] + gold(raw)[places[-1] + 1 :]
         if score_simulation(staged(domain, raw, rest), domain=domain)["reward"] == 0.0:

@@ -30,7 +30,7 @@ _TASK_CHECKS = (
     criteria.text_matches_by_chance,
     knowledge.ids_nobody_can_know,
     references.persona_contradictions,
-    criteria.broken_preconditions,
+    criteria.against_the_policy,
 )
 _DOMAIN_CHECKS = (
     criteria.checks_can_only_pass,

@@ -1,8 +1,7 @@
 """Findings about a task's criteria and reference solution.
 
-Criteria may be unable to fail or to pass; the reference solution may do what the policy forbids.
-Only rules that the database decides are checked: a reason that a user gives, or a fact that only
-the conversation has, is not.
+Criteria may be unable to fail or to pass; the reference solution may do what the policy forbids, as
+far as the database and what the task tells the user decide it.
 """
 
 from collections import defaultdict
@@ -17,10 +16,10 @@ from maseval.benchmark.tau2.audit.subject import (
     missing_tool_text,
     toolkit_with,
 )
+from maseval.benchmark.tau2.compliance import check_gold, scenario_text
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.explain.explanation import render_call
 from maseval.benchmark.tau2.formats.message import INITIAL_GREETING
-from maseval.benchmark.tau2.world.policy import why_forbidden
 from maseval.benchmark.tau2.world.reference import shortfall
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.core.words import count_of
@@ -238,20 +237,22 @@ def _count_noun(task: AuditedTask) -> object:
     )
 
 
-def broken_preconditions(task: AuditedTask) -> Iterator[Finding]:
+def against_the_policy(task: AuditedTask) -> Iterator[Finding]:
     """Play the reference solution, and before each step ask whether the policy allows it."""
-    world = task.begun()
+    breaches = check_gold(task.setting, scenario_text(task.raw)).breaches
     for action in task.spec.actions:
-        for text in (*_outside_the_schema(task, action), *why_forbidden(world, action.call())):
+        mine = [each for each in breaches if each.call == action.call()]
+        told = [(text, None) for text in _outside_the_schema(task, action)]
+        for text, rule in (*told, *((each.text, each.rule) for each in mine)):
             yield finding_about(
                 task,
-                "gold breaks a precondition",
+                "gold breaks the policy",
                 "warning",
                 text,
                 action_id=action.action_id,
                 call=render_call(action.call()),
+                **({} if rule is None else {"rule": rule}),
             )
-        world.respond(action.call())
 
 
 def _outside_the_schema(task: AuditedTask, action: Action) -> Iterator[str]:

@@ -32,7 +32,7 @@ KINDS: Mapping[str, str] = {
     "initial data is ignored": "values for the databases stand where nobody looks for them",
     "gold changes nothing": "the reference solution leaves the database unchanged",
     "gold misses its own checks": "the reference solution, carried out, does not pass",
-    "gold breaks a precondition": "the reference solution does what the policy forbids",
+    "gold breaks the policy": "the reference solution does what the policy forbids",
     "doing nothing passes": "an agent that does and says nothing gets the full reward",
     "criteria can only pass": "no scored check can fail",
     "check can only pass": "a check is scored, but the task has no criteria for it",

@@ -1,6 +1,22 @@
 """Compliance: which rules of the policy a recorded conversation broke on its way."""
 
-from maseval.benchmark.tau2.compliance.checking import check_case, check_gold
+from maseval.benchmark.tau2.compliance.checking import (
+    check_case,
+    check_gold,
+    check_simulation,
+    forbidden_steps,
+    scenario_text,
+)
 from maseval.benchmark.tau2.compliance.finding import Breach, Compliance, Doubt, RuleFault
 
-__all__ = ["Breach", "Compliance", "Doubt", "RuleFault", "check_case", "check_gold"]
+__all__ = [
+    "Breach",
+    "Compliance",
+    "Doubt",
+    "RuleFault",
+    "check_case",
+    "check_gold",
+    "check_simulation",
+    "forbidden_steps",
+    "scenario_text",
+]

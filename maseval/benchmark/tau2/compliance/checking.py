@@ -10,15 +10,18 @@ from functools import lru_cache
 from typing import Any
 
 from maseval.benchmark.tau2.compliance.finding import Breach, Compliance, Doubt, RuleFault
+from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains.copying import once
 from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.domains.rules import Answer, Broken, Kind, Moment, Rule, Talk
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
-from maseval.benchmark.tau2.scoring.case import Case
+from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
 from maseval.benchmark.tau2.words import OWNERS, record
 from maseval.benchmark.tau2.world.reference import GoldKey, gold_key
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.setting import Setting
+from maseval.data.store import AnyPath
 
 NOT_ENGLISH = "the conversation is not in English"
 
@@ -111,6 +114,26 @@ def check_case(case: Case, *, scripted: bool = False) -> Compliance:
     return findings.result()
 
 
+def check_simulation(
+    simulation: Mapping[str, Any] | HasSimulation,
+    *,
+    domain: str | Domain,
+    task: AnyTask | None = None,
+    solo: bool = False,
+    data_dir: AnyPath | None = None,
+    version: AnyVersion = None,
+) -> Compliance:
+    """Ask every rule of the domain's policy about a simulation.
+
+    The arguments are those of ``score_simulation``.
+    """
+    return check_case(
+        open_case(
+            simulation, domain, task, solo=solo, data_dir=data_dir, version=version, graded=True
+        )
+    )
+
+
 def _play(
     setting: Setting,
     talk: Talk,
@@ -151,6 +174,12 @@ def check_gold(setting: Setting, told: str, ticket: str | None = None) -> Compli
                 findings.ask(rule, moment)
         world.respond(call)
     return findings.result()
+
+
+def forbidden_steps(setting: Setting, told: str) -> dict[str, str]:
+    """Return the steps of the reference solution that the policy forbids: their ids, and why."""
+    found = check_gold(setting, told).breaches
+    return {each.call.get("id", ""): each.text for each in found if each.call is not None}
 
 
 def gold_breaches(setting: Setting, told: str, ticket: str | None = None) -> frozenset[GoldBreach]:

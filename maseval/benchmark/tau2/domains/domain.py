@@ -1,5 +1,6 @@
 """A domain: which database, which tools, which files, and what couples its two sides."""
 
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -8,7 +9,7 @@ from typing import Any, Protocol
 
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
 from maseval.benchmark.tau2.domains.permanence import PermanenceRule
-from maseval.benchmark.tau2.domains.rules import Rule
+from maseval.benchmark.tau2.domains.rules import Broken, Check, Kind, Moment, Rule
 from maseval.benchmark.tau2.texts.prompts import template
 
 Policy = Callable[[Path, bool], str]
@@ -61,10 +62,9 @@ class Domain:
     ``retrieval_options`` are those that differ from the original's.
 
     Some things are known for those who ask whether a number is right, and may be left out:
-    ``preconditions`` say, by the agent's tools, what the policy forbids as far as the database
-    decides it (``audit``), ``spoken_conditions`` what it asks for that only words can show, such
-    as a reason (``labels``), ``permanence`` what no tool can undo, and ``described_in`` which of
-    its ``documents`` tell an agent to make a call (``explain``).
+    ``rules`` are those of the policy (``comply``, ``audit``, ``labels``), ``permanence`` what no
+    tool can undo, and ``described_in`` which of its ``documents`` tell an agent to make a call
+    (``explain``). ``preconditions`` and ``spoken_conditions`` are an older form of rules.
     """
 
     name: str
@@ -101,6 +101,36 @@ class Domain:
         if self.data_dir is not None:
             # Tasks keep the paths of their databases, and a run may change its working folder.
             object.__setattr__(self, "data_dir", Path(self.data_dir).absolute())
+        if self.preconditions or self.spoken_conditions:
+            warnings.warn(
+                f"domain {self.name!r} has preconditions or spoken_conditions, which end with "
+                "maseval 2.0; give them as rules",
+                DeprecationWarning,
+                stacklevel=3,
+            )
+            object.__setattr__(self, "rules", (*self.rules, *self._former_rules()))
+            object.__setattr__(self, "preconditions", {})
+            object.__setattr__(self, "spoken_conditions", {})
+
+    def _former_rules(self) -> Iterator[Rule]:
+        """Yield rules of state that ask the functions of the older form."""
+        for tool, check in self.preconditions.items():
+
+            def by_state(moment: Moment, check: Precondition = check) -> Iterator[Broken]:
+                return map(Broken, check(moment.tools, moment.arguments))
+
+            yield self._former_rule(tool, check, by_state)
+        for tool, spoken in self.spoken_conditions.items():
+
+            def by_words(moment: Moment, check: SpokenCondition = spoken) -> Iterator[Broken]:
+                return map(Broken, check(moment.tools, moment.arguments, moment.user_said))
+
+            yield self._former_rule(tool, spoken, by_words)
+
+    def _former_rule(self, tool: str, function: object, check: Check) -> Rule:
+        name = getattr(function, "__name__", "rule").strip("<>")
+        text = (getattr(function, "__doc__", None) or name.replace("_", " ")).partition("\n")[0]
+        return Rule(f"{self.name}.{tool}.{name}", Kind.STATE, text, tool, {tool}, check)
 
     @property
     def recorded_name(self) -> str:

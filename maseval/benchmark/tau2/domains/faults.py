@@ -71,11 +71,15 @@ def _of_tools(domain: Domain) -> Iterator[str]:
 
 
 def _of_rules(domain: Domain) -> Iterator[str]:
-    rules = {"preconditions": domain.preconditions, "spoken_conditions": domain.spoken_conditions}
-    for kind, by_tool in rules.items():
-        for name in by_tool:
-            if not domain.toolkit.has_tool(name):
-                yield f"{kind} name a tool {name!r} that the agent does not have"
+    ids = [rule.id for rule in domain.rules]
+    for name in dict.fromkeys(each for each in ids if ids.count(each) > 1):
+        yield f"two rules have the id {name!r}"
+    # An agent that works alone has the customer's tools as well.
+    kits = [kit for kit in (domain.toolkit, domain.user_toolkit) if kit is not None]
+    for rule in domain.rules:
+        for name in rule.tools:
+            if not any(kit.has_tool(name) for kit in kits):
+                yield f"rule {rule.id!r} names a tool {name!r} that the agent does not have"
     databases = [db for db in (domain.db, domain.user_db) if db is not None]
     tables = {name for db in databases for name in db.model_fields}
     for name in dict.fromkeys(rule.table for rule in domain.permanence):

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
+from maseval.benchmark.tau2.compliance import check_case
 from maseval.benchmark.tau2.explain.explanation import Explanation, format_value, render_call
 from maseval.benchmark.tau2.explain.findings import ScoredCase
 from maseval.benchmark.tau2.explain.repair import CallChange
@@ -25,7 +26,6 @@ from maseval.benchmark.tau2.words import (
     sentences,
     speaks_of,
 )
-from maseval.benchmark.tau2.world.policy import forbidden_calls
 from maseval.benchmark.tau2.world.tasks import Action
 from maseval.stats.failure_labels import Label
 
@@ -96,10 +96,12 @@ class Failure:
     @cached_property
     def forbidden(self) -> dict[tuple[int, str], str]:
         """The writes that the policy forbids, by their message and text, and why."""
-        calls = [call for _, call, _ in self.writes]
-        why = forbidden_calls(self.subject.case.setting, calls)
-        places = [(index, render_call(call)) for index, call, _ in self.writes]
-        return {places[number]: text for number, text in why.items()}
+        found = check_case(self.subject.case, scripted=True).breaches
+        return {
+            (each.message_index, render_call(each.call)): each.text
+            for each in found
+            if each.call is not None and each.message_index is not None
+        }
 
     def reply_before(self, index: int) -> tuple[int, str] | None:
         return next(((i, text) for i, text in reversed(self._user) if i < index), None)

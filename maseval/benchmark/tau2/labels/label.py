@@ -39,7 +39,6 @@ RULES: Sequence[LabelRule] = (
     unclear_faults.out_of_scope,
     outer_faults.value_nobody_can_know,
     outer_faults.gold_against_the_policy,
-    outer_faults.reason_not_given,
     unclear_faults.write_of_the_user,
     unclear_faults.same_outcome,
     unclear_faults.chosen_by_the_user,

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 
 from maseval.benchmark.tau2 import words
+from maseval.benchmark.tau2.compliance import forbidden_steps, scenario_text
 from maseval.benchmark.tau2.domains.records import Table
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
@@ -12,7 +13,6 @@ from maseval.benchmark.tau2.labels.failure import Failure, is_error
 from maseval.benchmark.tau2.labels.user_faults import TRANSFER_TOOL
 from maseval.benchmark.tau2.versions import FIRST_ENDINGS
 from maseval.benchmark.tau2.words import OWNERS, id_like, speaks_of, telling_values
-from maseval.benchmark.tau2.world.policy import forbidden_steps, unspoken_reasons
 from maseval.benchmark.tau2.world.reference import gold_state, shortfall
 from maseval.benchmark.tau2.world.tasks import Action
 from maseval.stats.failure_labels import Label, Who
@@ -90,25 +90,13 @@ def gold_against_the_policy(failure: Failure) -> Label | None:
 
     Unless the agent refused it and did nothing else on its own, it may have failed otherwise.
     """
-    forbidden = forbidden_steps(failure.subject.case.setting)
+    case = failure.subject.case
+    forbidden = forbidden_steps(case.setting, scenario_text(case.raw_task))
     broken = [each for each in failure.not_made if each.action_id in forbidden]
     if not broken:
         return None
     evidence = tuple(f"{render_call(each.call())}: {forbidden[each.action_id]}" for each in broken)
     return _against_the_policy(failure, [each.call() for each in broken], evidence)
-
-
-def reason_not_given(failure: Failure) -> Label | None:
-    """All that is missing is allowed only for a reason, and the task does not give it."""
-    if not failure.to_add:
-        return None
-    world = failure.subject.case.replay()
-    calls = [change.call for change in failure.to_add]
-    found = [unspoken_reasons(world, call, failure.scenario) for call in calls]
-    if not all(found):
-        return None
-    evidence = tuple(text for texts in found for text in texts)
-    return _against_the_policy(failure, calls, evidence)
 
 
 def _against_the_policy(

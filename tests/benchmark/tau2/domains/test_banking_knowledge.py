@@ -99,7 +99,10 @@ def test_without_a_sandbox_a_shell_is_refused_and_never_run_bare(monkeypatch):
         banking("terminal_use").require_ready()
 
 
-def test_without_a_key_for_embeddings_a_variant_names_those_that_need_none(monkeypatch):
+def test_without_a_key_for_embeddings_a_variant_names_those_that_need_none(
+    monkeypatch, shared_data
+):
+    monkeypatch.setenv("MASEVAL_TAU2_TEXTS", str(shared_data / "tau2-texts"))
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
 

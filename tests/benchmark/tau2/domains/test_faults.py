@@ -7,6 +7,7 @@ from maseval.benchmark.tau2.domains.base import ToolKitBase, is_tool
 from maseval.benchmark.tau2.domains.domain import policy_file
 from maseval.benchmark.tau2.domains.faults import faults
 from maseval.benchmark.tau2.domains.permanence import PermanenceRule, stays
+from maseval.benchmark.tau2.domains.rules import Kind, Rule
 from tests.benchmark.tau2.domains.kiosk import KioskDB, KioskTools, kiosk
 
 
@@ -30,6 +31,8 @@ class Unreadable(ToolKitBase[KioskDB]):
         return "sold"
 
 
+BUYING = Rule("kiosk.buying", Kind.STATE, "Nobody buys.", "Buying", {"buy"}, lambda moment: ())
+GREETING = Rule("kiosk.greeting", Kind.PROTOCOL, "Be kind.", "Greeting")
 TABLE_RULE = PermanenceRule("tickets", (), stays, "a ticket stays sold")
 
 
@@ -60,7 +63,8 @@ def test_a_small_domain_has_none(tmp_path):
         ({"toolkit": Mute}, "Mute.look has no docstring"),
         ({"toolkit": Unexplained}, "Unexplained.sell does not describe 'count'"),
         ({"toolkit": Unreadable}, "Unreadable: the signature of"),
-        ({"preconditions": {"buy": iter}}, "preconditions name a tool 'buy' that the agent"),
+        ({"rules": [BUYING]}, "rule 'kiosk.buying' names a tool 'buy' that the agent"),
+        ({"rules": [GREETING, GREETING]}, "two rules have the id 'kiosk.greeting'"),
         ({"permanence": [TABLE_RULE]}, "permanence names 'tickets', which neither database has"),
         (
             {"user_toolkit": KioskTools, "user_db": KioskDB, "user_db_file": "db.json"},

@@ -85,13 +85,7 @@ class KnowledgeVariant(NamedTuple):
         return text
 
     def require_ready(self) -> None:
-        """Refuse a simulation whose tools cannot be described, or that could not search."""
-        try:
-            descriptions()
-        except DataError as error:
-            raise NotReadyError(
-                f"{NAME} needs the original's texts, which describe its tools: {error}"
-            ) from error
+        """Refuse a simulation that could not search, or whose tools cannot be described."""
         try:
             if Terminal in self.searches:
                 require_sandbox()
@@ -103,6 +97,12 @@ class KnowledgeVariant(NamedTuple):
             raise NotReadyError(
                 f"the variant {self.name} cannot search here: {error}. Variants that need nothing "
                 f"but the files: {', '.join(OFFLINE)}, such as {NAME}@bm25_grep"
+            ) from error
+        try:
+            descriptions()
+        except DataError as error:
+            raise NotReadyError(
+                f"{NAME} needs the original's texts, which describe its tools: {error}"
             ) from error
 
     def _values(self, folder: Path, task: Mapping[str, Any]) -> dict[str, str]:

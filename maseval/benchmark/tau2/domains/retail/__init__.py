@@ -9,7 +9,6 @@ from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.retail.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.retail.models import RetailDB
 from maseval.benchmark.tau2.domains.retail.permanence import PERMANENCE
-from maseval.benchmark.tau2.domains.retail.preconditions import PRECONDITIONS
 from maseval.benchmark.tau2.domains.retail.rules import RULES
 from maseval.benchmark.tau2.domains.retail.tools import (
     FaultyItemRetailTools,
@@ -26,7 +25,6 @@ RETAIL = Domain(
     toolkit=RetailTools,
     lenient_toolkit=LenientRetailTools,
     solo_refusal="Retail domain does not support solo mode",
-    preconditions=PRECONDITIONS,
     rules=RULES,
     permanence=PERMANENCE,
 )

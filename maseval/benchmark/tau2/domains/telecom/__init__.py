@@ -15,7 +15,6 @@ from maseval.benchmark.tau2.domains.telecom.coupling import sync
 from maseval.benchmark.tau2.domains.telecom.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB
 from maseval.benchmark.tau2.domains.telecom.permanence import PERMANENCE
-from maseval.benchmark.tau2.domains.telecom.preconditions import PRECONDITIONS
 from maseval.benchmark.tau2.domains.telecom.rules import RULES, WORKFLOW_RULES
 from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
 from maseval.benchmark.tau2.domains.telecom.user_models import *  # noqa: F403  # the records, as in MASEval
@@ -53,7 +52,6 @@ def _telecom(name: str, policy: Policy, rules: tuple[Rule, ...]) -> Domain:
             "small": "tasks_small.json",
             "full": "tasks_full.json",
         },
-        preconditions=PRECONDITIONS,
         rules=rules,
         permanence=PERMANENCE,
     )
