@@ -23,6 +23,16 @@ _FRAMES_PER_SECOND = 4
 _TICK = 0.2
 
 
+def announce_models(given: Mapping[str, object], console: Console) -> None:
+    """Say at once which models a run is prepared with: to load their libraries takes seconds."""
+    named = {name: value for name, value in given.items() if name.endswith("_model") and value}
+    if named:
+        listed = ", ".join(dict.fromkeys(map(str, named.values())))
+        console.print(
+            f"Preparing the run with {inert(listed)} ...", highlight=False, soft_wrap=True
+        )
+
+
 def display(console: Console) -> Display:
     """Return the display that fits the console."""
     return partial(_redraw if console.is_terminal else _print_lines, console)

@@ -10,8 +10,11 @@ import os.path
 import sys
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # it loads what reads mails and archives, which most commands never need
+    from importlib.metadata import EntryPoint
 
 
 def attach(package: str, file: str) -> list[str]:
@@ -80,7 +83,7 @@ def _homes(stub: str) -> dict[str, tuple[str, str]]:
     return homes
 
 
-def find_entry_points(group: str) -> tuple[EntryPoint, ...]:
+def find_entry_points(group: str) -> "tuple[EntryPoint, ...]":
     """Return the entry points of a group.
 
     Finding them reads a file of every installed package. So what was found is remembered while the
@@ -90,7 +93,9 @@ def find_entry_points(group: str) -> tuple[EntryPoint, ...]:
 
 
 @cache
-def _read(group: str, folders: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
+def _read(group: str, folders: tuple[tuple[str, int], ...]) -> "tuple[EntryPoint, ...]":
+    from importlib.metadata import entry_points
+
     return tuple(entry_points(group=group))
 
 

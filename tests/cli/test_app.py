@@ -100,11 +100,27 @@ def test_the_help_of_a_group_loads_none_of_its_commands(command):
         f"try: app([*{command.split()}, '--help'])\n"
         "except SystemExit: pass\n"
         "print([name for name in sys.modules if name.startswith(('maseval.app', 'maseval.runs',"
-        "'maseval.stats', 'maseval.benchmark', 'maseval.core.benchmark'))])"
+        "'maseval.stats', 'maseval.benchmark', 'maseval.core.benchmark', 'maseval.interface',"
+        "'rich.markdown', 'markdown_it', 'rich.traceback', 'rich.syntax', 'pygments', 'httpx',"
+        f"*{() if command else ('importlib.metadata', 'email')}))])"  # Typer's own, in a group
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert run.stdout.splitlines()[-1] == "[]"
+
+
+def test_what_help_does_without_is_there_for_others():
+    code = (
+        "from maseval.cli.app import app\n"
+        "try: app(['--help'])\n"
+        "except SystemExit: pass\n"
+        "from rich.markdown import Markdown; from rich.traceback import Traceback\n"
+        "from rich.console import Console\n"
+        "Console().print(Markdown('**bold**')); print(Traceback.__module__, Markdown.__module__)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert run.stdout.split()[-3:] == ["bold", "rich.traceback", "rich.markdown"]
 
 
 @pytest.mark.parametrize("group", [[], ["tau2"], ["macs"]], ids=str)

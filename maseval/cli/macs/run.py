@@ -8,7 +8,7 @@ from maseval import commands
 from maseval.benchmark.macs.app.options import MACSRunOptions
 from maseval.cli.command_line import command_line, is_debugging
 from maseval.cli.console import stderr, stdout
-from maseval.cli.display import display
+from maseval.cli.display import announce_models, display
 from maseval.cli.groups import examples
 from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson
@@ -42,6 +42,7 @@ def run(given: dict[str, Any], context: typer.Context, as_json: AsJson = False) 
 
     The run is for maseval show, report, compare and plots, like any other.
     """
+    announce_models(given, stderr())
     watching = Watching(wanted=given["view"])
     given |= {"display": display(stderr()), "command": command_line(context)}
     given["on_view"] = watching.on_view

@@ -12,7 +12,7 @@ from maseval.app.running.run_options import EXECUTION
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.cli.command_line import command_line, is_debugging
 from maseval.cli.console import count, here, indent, inert, print_json, shorten_line, stderr, stdout
-from maseval.cli.display import display
+from maseval.cli.display import announce_models, display
 from maseval.cli.groups import examples
 from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson
@@ -87,6 +87,7 @@ def run(
     if dry_run or show_prompts:
         show_plan(commands.tau2.plan(**given), stdout(), as_json=as_json, whole=show_prompts)
         return
+    announce_models(given, stderr())
     watching = Watching(wanted=given["view"])
     result = commands.tau2.run(
         **given,
