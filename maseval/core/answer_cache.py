@@ -10,7 +10,7 @@ that send equal requests get equal answers, and are then not independent.
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -18,6 +18,7 @@ from pathlib import Path
 from maseval.core.messages import ChatResponse
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import write_bytes
+from maseval.core.storage.redaction import Secrets, environment_secrets, redact_text
 
 # Part of every hash: entries of another form are not found, rather than misread.
 _FORM = 1
@@ -53,12 +54,18 @@ class AnswerCache:
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
-    def put(self, key: str, response: ChatResponse) -> None:
-        """Keep an answer, unless one is kept already, or JSON would not give it back as it is."""
+    def put(self, key: str, response: ChatResponse, secrets: Iterable[object] = ()) -> None:
+        """Keep an answer, unless one is kept already, or JSON would not give it back as it is.
+
+        One in which a model repeats a credential, by what is known or by its form, is not kept.
+        """
         answer = {name: value for name, value in asdict(response).items() if name in _KEPT}
         try:
             text = json.dumps(answer, allow_nan=False)
         except (TypeError, ValueError, RecursionError):
+            return
+        known = {str(each): "a key" for each in secrets if each} | environment_secrets()
+        if Secrets(known).occur_in(text) or redact_text(text) != text:
             return
         if json.loads(text) != answer or self.get(key) is not None:
             return

@@ -244,10 +244,14 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             policy = self.policy or default_policy()
             response = policy.call(ask, model_id=self.model_id, endpoint=self.endpoint)
             if self._cache is not None and key is not None:
-                self._cache.put(key, response)
+                self._cache.put(key, response, self._secrets())
         self._account_for(response, from_cache=kept is not None)
         self._thoughts.note(response)
         return response
+
+    def _secrets(self) -> Sequence[object]:
+        """Values that must not appear in any message, or be kept."""
+        return ()
 
     def _cache_key(
         self, messages: Sequence[Message], params: Params | None, request: dict[str, Any]

@@ -109,6 +109,24 @@ def test_the_help_of_a_group_loads_none_of_its_commands(command):
     assert run.stdout.splitlines()[-1] == "[]"
 
 
+def test_a_run_with_models_says_so_before_it_loads_their_libraries():
+    code = (
+        "import sys; from maseval.cli.app import app; from maseval.cli.tau2 import run\n"
+        "announce = run.announce_models\n"
+        "def stop(*given):\n"
+        "    announce(*given)\n"
+        "    print([name for name in sys.modules if name.startswith(('openai', 'httpx',"
+        "'maseval.benchmark.tau2.domains', 'maseval.interface'))])\n"
+        "    sys.exit()\n"
+        "run.announce_models = stop\n"
+        "app(['tau2', 'run', '--domain', 'retail', '--agent-model', 'openai/mine'])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert run.stderr == "Preparing the run with openai/mine ...\n"
+    assert run.stdout == "[]\n"
+
+
 def test_what_help_does_without_is_there_for_others():
     code = (
         "from maseval.cli.app import app\n"

@@ -118,6 +118,14 @@ def test_no_key_enters_the_cache_or_divides_it(server, cache):
     assert SECRET not in file.read_text() and "Which flight" not in file.read_text()
 
 
+def test_an_answer_that_repeats_a_key_is_not_kept(server, cache, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "my-own-kind-of-key-4711")
+    for said in (SECRET, "my-own-kind-of-key-4711", "sk-ant-api03-abcdefghijklmnopqrstuvwx"):
+        server.will(OpenAIProtocol.text(f"Your key is {said}"))
+        model_at(server, cache).chat([{"role": "user", "content": said[:4]}])
+    assert files_in(cache) == []
+
+
 def test_failures_are_not_kept(server, cache):
     server.will(Reply(OpenAIProtocol.error("no"), status=400), OpenAIProtocol.text("Yes."))
     model = model_at(server, cache)

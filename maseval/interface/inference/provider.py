@@ -195,10 +195,6 @@ class ProviderModelAdapter(ModelAdapter):
             cause = cause.__cause__ or cause.__context__
         return None
 
-    def _secrets(self) -> Sequence[object]:
-        """Values that must not appear in any message."""
-        return ()
-
     def _error(
         self, kind: type[ProviderError], text: object, status: int | None = None
     ) -> ProviderError:
