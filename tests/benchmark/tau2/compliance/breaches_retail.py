@@ -601,8 +601,11 @@ def reason_not_said(steps: Steps, task: Task, rng: random.Random) -> Steps | Non
     at = one(rng, writes(steps, CANCEL))
     if at is None:
         return None
-    changed = reproposed(steps, at, reason=False)
-    said = rng.choice(["Please cancel it.", "Please cancel it, I cannot afford it at present."])
+    relabelled = rng.random() < 0.3
+    changed = reproposed(steps, at, reason=relabelled)
+    said = "Please cancel it, I cannot afford it at present."
+    if not relabelled and rng.random() < 0.5:
+        said = "Please cancel it."
     for n, step in enumerate(changed):
         if isinstance(step, Say) and step.role == "user" and "The reason is" in step.text:
             changed[n] = Say("user", said)
@@ -652,6 +655,57 @@ def options_not_named(steps: Steps, task: Task, rng: random.Random) -> Steps | N
         f"{REMINDER} Do you confirm (yes/no)?",
     )
     return changed
+
+
+def another_variant(steps: Steps, task: Task, rng: random.Random) -> Steps | None:
+    """One variant is proposed, by id or by its options, and another one booked."""
+    at = one(rng, writes(steps, MODIFY, EXCHANGE))
+    if at is None or task["id"] in REFUSED | SAME_AGAIN:
+        return None
+    call = _call(steps, at)
+    order = shop().orders[call.arguments["order_id"]]
+    old, new = call.arguments["item_ids"][0], call.arguments["new_item_ids"][0]
+    others = [b for a, b in cheap_pairs(order) if a == old and b != new]
+    if not others:
+        return None
+    new_ids = [rng.choice(others), *call.arguments["new_item_ids"][1:]]
+    changed = list(steps)
+    changed[at] = Do(call.name, {**call.arguments, "new_item_ids": new_ids})
+    return changed
+
+
+def one_item_more(steps: Steps, task: Task, rng: random.Random) -> Steps | None:
+    """An item is returned that the question was not about."""
+    at = one(rng, writes(steps, RETURN))
+    if at is None or task["id"] in REFUSED:
+        return None
+    call = _call(steps, at)
+    order = shop().orders[call.arguments["order_id"]]
+    listed = call.arguments["item_ids"]
+    names = {item.name for item in order.items if item.item_id in listed}
+    more = [item.item_id for item in order.items if item.name not in names]
+    if not more:
+        return None
+    changed = list(steps)
+    changed[at] = Do(call.name, {**call.arguments, "item_ids": [*listed, rng.choice(more)]})
+    listing = ", ".join(item.name for item in order.items)
+    changed[at - 3 : at - 3] = [
+        Say("user", "What is in that order?"),
+        Say("assistant", f"It has: {listing}."),
+    ]
+    return changed
+
+
+def wrong_price(steps: Steps, task: Task, rng: random.Random) -> Steps | None:
+    at = one(rng, writes(steps, MODIFY, EXCHANGE))
+    if at is None:
+        return None
+    variant = variant_of(_call(steps, at).arguments["new_item_ids"][0])
+    if variant is None:
+        return None
+    wrong = variant.price + rng.uniform(0.5, 20)
+    said = [Say("assistant", f"The new one costs ${wrong:.2f}."), Say("user", "All right.")]
+    return [*steps[: at - 3], *said, *steps[at - 3 :]]
 
 
 def address_not_named(steps: Steps, task: Task, rng: random.Random) -> Steps | None:
@@ -709,9 +763,17 @@ def stranger_told(steps: Steps, task: Task, rng: random.Random) -> Steps | None:
 
 
 def handed_over_at_once(steps: Steps, task: Task, rng: random.Random) -> Steps | None:
-    verb = rng.choice(["return", "exchange", "cancel"])
+    verb, user = rng.choice(["return", "exchange", "cancel"]), owner(task)
+    looked: Steps = []
+    orders = fresh_orders([], task, "pending", "delivered")
+    if user is not None and orders and rng.random() < 0.5:
+        looked = [
+            Do(FINDING[0], {"email": user.email}),
+            Do("get_order_details", {"order_id": orders[0].order_id}),
+        ]
     return [
         Say("user", f"Hello, I would like to {verb} an item that I bought."),
+        *looked,
         Do("transfer_to_human_agents", {"summary": "The customer has a question."}),
         Say("assistant", TRANSFER_TEXT),
         steps[-1],
@@ -787,6 +849,10 @@ MUTANTS: dict[str, Mutant] = {
     "retail.details.order": order_not_named,
     "retail.details.items": items_not_named,
     "retail.details.options": options_not_named,
+    "retail.items.confirmed": lambda *given: (
+        another_variant(*given) if given[2].random() < 0.7 else one_item_more(*given)
+    ),
+    "retail.told.amount": wrong_price,
     "retail.details.address": address_not_named,
     "retail.address.confirmed": another_address,
     "retail.told.ids": invented_number,

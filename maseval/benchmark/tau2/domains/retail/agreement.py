@@ -41,7 +41,9 @@ from maseval.benchmark.tau2.domains.rules import (
 )
 from maseval.benchmark.tau2.words import asks, mentions, sentences
 
-_AMOUNT = re.compile(r"\$ ?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]*\.\d\d)\b")
+_AMOUNT = re.compile(
+    r"\$ ?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]*\.\d\d)\b|\b(\d[\d,]*)(?= ?(?:dollars|USD)\b)"
+)
 _DONE = (
     r"(?:process|refund|issu|charg|credit|appli|cancel|complet|updat|exchang|modifi|initiat)\w*ed"
 )
@@ -65,6 +67,7 @@ _GIFT_CARD = re.compile(r"\bgift[- ]?card")
 _PAYPAL = re.compile(r"\bpaypal")
 _CARD = re.compile(r"\b(?:credit|debit|my|the|your|that|this|same|original|visa|master) ?cards?\b")
 _CREDIT_CARD = re.compile(r"\b(?:credit|debit) ?cards?\b")
+_ENDING = re.compile(r"\bcard (?:\w+ ){0,3}ending (?:in|with) (\d{4})\b")
 _BRANDS = {
     "visa": re.compile(r"\bvisa\b"),
     "mastercard": re.compile(r"\bmaster ?card\b"),
@@ -105,7 +108,7 @@ def texts_backwards(moment: Moment) -> list[Said]:
     return [Said(said.message_index, said.text.lower()) for said in both]
 
 
-def _changes_on_this_reply(moment: Moment) -> int:
+def changes_on_this_reply(moment: Moment) -> int:
     """Count the changes that follow the same words of the customer."""
     _, reply = asked(moment)
     start = reply.message_index if reply else -1
@@ -119,9 +122,9 @@ def _changes_on_this_reply(moment: Moment) -> int:
     )
 
 
-def _amounts_in(text: str) -> list[tuple[int, float]]:
+def amounts_in(text: str) -> list[tuple[int, float]]:
     """Return the amounts of money in a text, each with its place."""
-    found = ((each.start(), each[1] or each[2]) for each in _AMOUNT.finditer(text))
+    found = ((each.start(), each[1] or each[2] or each[3]) for each in _AMOUNT.finditer(text))
     return [(at, float(amount.replace(",", ""))) for at, amount in found]
 
 
@@ -139,7 +142,7 @@ def _figures_told(
         (sentence, amount)
         for sentence in sentences(text)
         if about.search(sentence) and bool(_REPORTS.search(sentence)) is done
-        for at, amount in _amounts_in(sentence)
+        for at, amount in amounts_in(sentence)
         if amount not in prices or _MOVED.search(sentence[:at])
     ]
 
@@ -183,7 +186,7 @@ def figure_is_the_one_told(moment: Moment) -> Iterator[Answer]:
     right = [(text, told) for text, told in figures if _same_amount(told, abs(booked))]
     told = [amount for _, amount in figures]
     if not right and not all(amount in parts for amount in told):
-        if _changes_on_this_reply(moment) > 1:
+        if changes_on_this_reply(moment) > 1:
             yield CannotTell(f"{_money(told)} was told for several changes at once")
         else:
             yield Broken(
@@ -212,7 +215,7 @@ def figure_reported_is_right(moment: Moment) -> Iterator[Answer]:
     booked, report = amount_booked(moment), report_of(moment)
     if booked is None or moment.failed or report is None or not _is_well_formed(moment):
         return
-    if _changes_on_this_reply(moment) > 1:
+    if changes_on_this_reply(moment) > 1:
         return  # whose figure it is cannot be told, and often a sum is reported
     about = _words_about(moment)
     figures = _figures_told(moment, report.text, about, done=True)
@@ -298,6 +301,9 @@ def _cards_named(text: str, user: User) -> set[str]:
     exact = {each.id for each in cards if mentions(text, each.last_four)}
     if exact:
         return exact
+    unknown = _ENDING.findall(text)
+    if unknown:
+        return {f"card ending in {each}" for each in unknown}
     by_brand = {
         each.id
         for each in cards
@@ -334,7 +340,7 @@ def payment_is_the_one_agreed(moment: Moment) -> Iterator[Answer]:
             continue
         if method.id in named:
             return
-        if _changes_on_this_reply(moment) > 1:
+        if changes_on_this_reply(moment) > 1:
             yield CannotTell(f"{', '.join(sorted(named))} was named for several changes at once")
         elif not named & set(user.payment_methods) and _question_names(moment, user, method.id):
             yield CannotTell(f"{', '.join(sorted(named))} was wished for, and is not to be had")

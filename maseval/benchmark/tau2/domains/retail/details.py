@@ -1,10 +1,15 @@
 """Rules of the shop about what the customer heard before the yes: reason, items, address."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import Any
 
-from maseval.benchmark.tau2.domains.retail.agreement import asked, texts_backwards
+from maseval.benchmark.tau2.domains.retail.agreement import (
+    asked,
+    changes_on_this_reply,
+    texts_backwards,
+)
 from maseval.benchmark.tau2.domains.retail.eligibility import (
     CANCEL,
     MODIFY_ADDRESS,
@@ -19,17 +24,18 @@ from maseval.benchmark.tau2.domains.retail.eligibility import (
     owner_of,
     replacements,
 )
-from maseval.benchmark.tau2.domains.retail.models import OrderItem, UserAddress
+from maseval.benchmark.tau2.domains.retail.models import OrderItem, UserAddress, Variant
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
+    CallMade,
     CannotTell,
     Kind,
     Moment,
     Rule,
     rule,
 )
-from maseval.benchmark.tau2.words import agrees, mentions
+from maseval.benchmark.tau2.words import agrees, asks, mentions
 
 _REASON_WORDS = {
     "no longer needed": re.compile(
@@ -44,6 +50,11 @@ _REASON_WORDS = {
         re.I,
     ),
 }
+_OTHER_REASON = re.compile(
+    r"\b(?:cheaper|afford|expensive|too (?:long|late|slow|much)|delay|financ|better (?:deal|price)"
+    r"|(?:price|money|budget) (?:drop|problem|trouble|issue)|lost my job|out of money)",
+    re.I,
+)
 _REMINDS = re.compile(
     r"\b(?:all|any|any other|other|more|additional|further|every|each|complete|only|else)\b"
     r"[^.?!\n]{0,60}\b(?:items?|products?|changes?|modif\w*|exchang\w*)\b"
@@ -84,7 +95,7 @@ def reason_is_the_customers(moment: Moment) -> Iterator[Answer]:
     values = {"reason": reason}
     if question is not None and reply is not None and agrees(reply.text):
         offered = [name for name in REASONS if _REASON_WORDS[name].search(question.text)]
-        if offered == [reason]:
+        if offered == [reason] and not _OTHER_REASON.search(moment.user_said):
             return
     if _REASON_WORDS[other].search(moment.user_said):
         yield Broken(f"the customer said {other!r}, and {reason!r} is booked", values)
@@ -200,6 +211,78 @@ def _find_word(word: str) -> re.Pattern[str]:
 
 
 @rule(
+    "retail.items.confirmed",
+    Kind.DATA_FLOW,
+    place="Introduction: 5th paragraph",
+    tools=OF_ITEMS,
+    reads_words=True,
+)
+def items_are_those_agreed(moment: Moment) -> Iterator[Answer]:
+    """The items of a change are those that the question before the yes was about."""
+    question, reply = asked(moment)
+    if question is None or reply is None or changes_on_this_reply(moment) > 1:
+        return
+    text = f"{question.text}\n{reply.text}".lower()
+    for item, variant in replacements(moment):
+        other = _other_variant(text, moment, item, variant)
+        if other is not None:
+            yield Broken(
+                f"{item.name} {other} was agreed to, and {variant.item_id} is booked",
+                {"agreed": other, "booked": variant.item_id},
+            )
+    yield from _unexpected_items(moment, text)
+
+
+def _other_variant(text: str, moment: Moment, item: OrderItem, variant: Variant) -> str | None:
+    """Return the id, or an option, of a variant that a text names instead of the booked one."""
+    if variant.item_id in text:
+        return None
+    variants: dict[str, Variant] = moment.tools.db.products.view(item.product_id).variants
+    named = [each for each in variants if each != item.item_id and each in text]
+    if named:
+        return named[0]
+    for key, value in variant.options.items():
+        known = {each.options.get(key, "") for each in variants.values()}
+        known -= {value, item.options.get(key)}
+        words = [each for each in known if each.isalpha() and len(each) > 2]
+        if value.isalpha() and len(value) > 2 and not _says_option(text, value):
+            said = [each for each in words if _says_option(text, each)]
+            if said and f"{variant.price:.2f}" not in text.replace(",", ""):
+                return said[0]
+    return None
+
+
+def _unexpected_items(moment: Moment, text: str) -> Iterator[Answer]:
+    """Yield the items that a question about items of the same order leaves out."""
+    listed = items_of(moment)
+    named = [item for item in listed if _names_item(text, item)]
+    if not named or len(named) == len(listed) or _EVERYTHING.search(text):
+        return
+    earlier = "\n".join(
+        said.text for said in moment.talk.agent_before(moment.message_index) if asks(said.text)
+    ).lower()
+    tried = {each for made in moment.earlier_calls for each in _listed_before(made, moment)}
+    for item in listed:
+        if item.item_id not in tried and not _names_item(earlier, item):
+            yield Broken(
+                f"{item.name} {item.item_id} is changed, and the question was about "
+                f"{', '.join(each.name for each in named)}",
+                {"changed": item.item_id, "asked": [each.item_id for each in named]},
+            )
+
+
+def _listed_before(made: CallMade, moment: Moment) -> list[str]:
+    """Return the items of an earlier attempt at the same change."""
+    before: Mapping[str, Any] = made.call["arguments"]
+    listed = before.get("item_ids")
+    if made.call["name"] != moment.call["name"] or not isinstance(listed, list):
+        return []
+    if before.get("order_id") != moment.arguments.get("order_id"):
+        return []
+    return [each for each in listed if isinstance(each, str)]
+
+
+@rule(
     "retail.details.address",
     Kind.PROTOCOL,
     place="Introduction: 5th paragraph",
@@ -274,5 +357,6 @@ def _address_now(moment: Moment) -> UserAddress | None:
 
 DETAILS: tuple[Rule, ...] = (
     *(reason_is_the_customers, customer_is_reminded, order_was_named, items_were_named),
-    *(new_items_were_described, address_was_named, address_is_the_one_agreed),
+    *(items_are_those_agreed, new_items_were_described),
+    *(address_was_named, address_is_the_one_agreed),
 )

@@ -1,10 +1,13 @@
 """Rules of the shop about what the agent tells: only what a record or the policy has."""
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any
 
 from maseval.benchmark.tau2.domains.confirming import TRANSFER_TOOL
-from maseval.benchmark.tau2.domains.retail.agreement import report_of
+from maseval.benchmark.tau2.domains.retail.agreement import amounts_in, report_of
 from maseval.benchmark.tau2.domains.retail.eligibility import (
     CANCEL,
     MODIFY_PAYMENT,
@@ -17,6 +20,7 @@ from maseval.benchmark.tau2.domains.retail.models import GiftCard
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
+    CallMade,
     CannotTell,
     Kind,
     Moment,
@@ -38,14 +42,18 @@ _SPAN = re.compile(
     r"(?:days?|hours?|weeks?)\b",
     re.IGNORECASE,
 )
+_MOST_IN_A_SUM = 10
 _UNITS = (" day", " hour", " week")
 _PRODUCT_TIME = re.compile(r"\bbattery|\blife\b|\bcharg|\bplay", re.IGNORECASE)
 _SOON = re.compile(r"\b(?:immediate|instant|right away|at once)", re.IGNORECASE)
 _DELIVERY = re.compile(r"\b(?:arriv|deliver|ship)", re.IGNORECASE)
 _REFUND = re.compile(r"\brefund|\bcredit|\bmoney", re.IGNORECASE)
 _IN_SCOPE = re.compile(r"\b(?:return|exchang|cancel|modif|chang|updat|track|status)", re.IGNORECASE)
+_STUCK = re.compile(r'"status": "(?:processed|cancelled|.* requested|pending \(item)')
 _BEYOND = re.compile(
-    r"\b(?:undo|un-?cancel|reinstat|reactivat|restor|human|person|supervisor|manager|represent"
+    r"\b(?:remove|add |adding|part of|partial|email address|phone|exception|store credit|except"
+    r"|adjust|already|just the|only the|swear|angry"
+    r"|undo|un-?cancel|reinstat|reactivat|restor|human|person|supervisor|manager|represent"
     r"|transfer|complain|match|coupon|discount|new order|place an|lost|missing|damag|broken"
     r"|warrant|split|delet|password|compensat|stolen|fraud|invoice|legal|job|reorder)",
     re.IGNORECASE,
@@ -81,6 +89,105 @@ def _was_known(value: str, at: int, talk: Talk) -> bool:
     return any(value in made.answer for made in talk.calls_before(at)) or any(
         value in said.text for said in talk.user_before(at)
     )
+
+
+@talk_rule("retail.told.amount", Kind.DATA_FLOW, place="Introduction: 6th paragraph")
+def amounts_told_are_known(talk: Talk) -> Iterator[Answer]:
+    """The amounts of money that the agent tells were read or said, or follow from such."""
+    for said in talk.agent:
+        told = list(dict.fromkeys(amount for _, amount in amounts_in(said.text)))
+        unknown = [each for each in told if not _is_read(each, said.message_index, talk)]
+        worked_out = _amounts_from(said, talk) if unknown else set()
+        for amount in unknown:
+            others = [each for each in told if each != amount]
+            if not worked_out or amount in worked_out | _combined(others):
+                continue
+            if _names_many(said, talk):
+                yield CannotTell(f"whether {amount:.2f} is the sum of several changes")
+            else:
+                yield Broken(
+                    f"{amount:.2f} follows from nothing that was read or said before",
+                    {"told": amount},
+                    said.message_index,
+                )
+
+
+def _names_many(said: Said, talk: Talk) -> bool:
+    """Tell whether a text names three items of an order or more: their changes may add up."""
+    text = said.text.lower()
+    for made in talk.calls_before(said.message_index):
+        items = _record(made.answer).get("items", ()) if '"items"' in made.answer else ()
+        if sum(item["item_id"] in text or item["name"].lower() in text for item in items) > 2:
+            return True
+    return False
+
+
+def _is_read(amount: float, at: int, talk: Talk) -> bool:
+    forms = {f"{amount:.2f}", f"{amount:g}", f"{amount:,.2f}", str(amount)}
+    return any(_was_known(form, at, talk) for form in forms)
+
+
+def _amounts_from(said: Said, talk: Talk) -> set[float]:
+    """Return what can be worked out from answers: sums of an order's items, price differences.
+
+    They may also be added to what was paid, and taken from what is on a gift card. What a call of
+    the conversation books follows from the answers, too.
+    """
+    orders, prices, balances = [], {}, set()
+    price_of: dict[str, float] = {}
+    for made in talk.calls_before(said.message_index):
+        record = _record(made.answer)
+        orders += [record] if "items" in record else []
+        variants = record.get("variants", {})
+        prices[record.get("product_id")] = [each["price"] for each in variants.values()]
+        price_of |= {key: each["price"] for key, each in variants.items()}
+        methods = record.get("payment_methods", {}).values()
+        balances |= {each["balance"] for each in methods if "balance" in each}
+    moved: set[float] = set()
+    paid: set[float] = set()
+    for order in orders:
+        moved |= _combined([item["price"] for item in order["items"]])
+        changes = [
+            {round(price - item["price"], 2) for price in prices.get(item["product_id"], ())}
+            for item in order["items"]
+        ]
+        moved |= {each for some in changes for each in some} | _sums_of_two(changes)
+        price_of |= {item["item_id"]: item["price"] for item in order["items"]}
+        paid |= {entry["amount"] for entry in order["payment_history"]}
+    moved |= {_booked(made, price_of) for made in talk.calls}
+    totals = {round(each + change, 2) for each in paid | balances for change in moved | paid}
+    totals |= {round(each - change, 2) for each in paid | balances for change in moved | paid}
+    return {abs(each) for each in moved | paid | totals}
+
+
+def _booked(made: CallMade, price_of: Mapping[str, float]) -> float:
+    """Return by how much the new items of a call cost more than the old ones, as far as known."""
+    sums = []
+    for name in ("new_item_ids", "item_ids"):
+        listed = made.call["arguments"].get(name)
+        known = listed if isinstance(listed, list) else []
+        sums.append(sum(price_of.get(each, 0) for each in known if isinstance(each, str)))
+    return round(sums[0] - sums[1], 2)
+
+
+def _record(answer: str) -> dict[str, Any]:
+    try:
+        found = json.loads(answer)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _sums_of_two(changes: list[set[float]]) -> set[float]:
+    pairs = combinations(changes, 2)
+    return {round(one + other, 2) for some, others in pairs for one in some for other in others}
+
+
+def _combined(amounts: list[float]) -> set[float]:
+    """Return the sums of some amounts, and the differences of two."""
+    few = amounts[:_MOST_IN_A_SUM]
+    sums = {round(sum(some), 2) for n in range(1, len(few) + 1) for some in combinations(few, n)}
+    return sums | {round(abs(one - other), 2) for one, other in combinations(amounts, 2)}
 
 
 @talk_rule("retail.told.time", Kind.PROTOCOL, place="Introduction: 6th paragraph")
@@ -187,14 +294,15 @@ def transfer_is_needed(moment: Moment) -> Iterator[Answer]:
     refused = any(made.failed and made.call["name"] not in FINDING for made in earlier)
     if refused or any(refusal(said.text) for said in talk.agent_before(at)):
         return
-    looked = any(made.call["name"] == "get_order_details" for made in earlier)
-    if not looked and _IN_SCOPE.search(moment.user_said) and not _BEYOND.search(moment.user_said):
-        yield Broken("the customer is handed over and no order was looked at")
+    stuck = any(_STUCK.search(m.answer) for m in earlier if m.call["name"] == "get_order_details")
+    told = moment.user_said
+    if not stuck and _IN_SCOPE.search(told) and not _BEYOND.search(told):
+        yield Broken("the customer is handed over with a request that the agent can handle")
     else:
         yield CannotTell("whether the agent could have handled the request")
 
 
 TELLING: tuple[Rule, ...] = (
-    *(ids_told_exist, times_told_are_known, refund_time_is_right),
+    *(ids_told_exist, amounts_told_are_known, times_told_are_known, refund_time_is_right),
     *(strangers_order_is_not_told, transfer_is_needed),
 )
