@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.domains.consent import Consent, Meaning, Topic, find_consent
+from maseval.benchmark.tau2.domains.consent import Consent, Meaning, Topic, done_since, find_consent
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
@@ -35,6 +35,8 @@ def explicit_yes(domain: str, place: str, tools: Collection[str]) -> Rule:
             yield Broken("the user was not asked before the call")
         elif not consent.given:
             yield _objection(consent, moment)
+        elif done_since(consent.reply.message_index, moment):
+            yield Broken("the same was done before, after the same yes")
 
     return confirmed
 

@@ -263,7 +263,7 @@ def _search(moment: Moment) -> Consent | None:
         elif found.meaning is Meaning.NO:
             return last
         elif found.given and found.meaning is Meaning.YES:
-            return last if _done_since(reply.message_index, moment) else found
+            return last if done_since(reply.message_index, moment) else found
     return last
 
 
@@ -290,7 +290,7 @@ def _exchanges(talk: Talk, at: int) -> Iterator[tuple[Said, Said]]:
             yield questions[-1], reply
 
 
-def _done_since(at: int, moment: Moment) -> bool:
+def done_since(at: int, moment: Moment) -> bool:
     """Tell whether the same call was carried out after a message."""
     name, arguments = moment.call["name"], moment.arguments
     return any(
@@ -298,5 +298,5 @@ def _done_since(at: int, moment: Moment) -> bool:
         and not made.failed
         and made.call["name"] == name
         and made.call["arguments"] == arguments
-        for made in moment.talk.calls_before(moment.message_index)
+        for made in moment.earlier_calls
     )

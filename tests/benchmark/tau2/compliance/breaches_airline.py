@@ -493,14 +493,53 @@ def other_period(rng: random.Random) -> list[Step]:
     return [Say("user", "When do I get a refund?"), Say("assistant", text)]
 
 
+def other_terms(rng: random.Random) -> list[Step]:
+    """Another date, another cabin, or a flight of which only an earlier text spoke."""
+    arguments = booking(rng)
+    flight, date, price = rng.choice([each for each in offers(1) if each[1] != "2024-05-31"])
+    taken = {"flight_number": flight["flight_number"], "date": date}
+    arguments |= {"origin": flight["origin"], "destination": flight["destination"]}
+    arguments["flights"] = [taken]
+    arguments["payment_methods"][0]["amount"] = price
+    text = hiding(arguments)
+    kind = rng.randrange(3)
+    if kind == 0:
+        other = {**taken, "date": "2024-05-31"}
+        return book(arguments, text=text.replace(json.dumps([taken]), json.dumps([other])))
+    if kind == 1:
+        return book(arguments, text=text.replace("cabin: economy", "cabin: business"))
+    options = Say("assistant", f"There are {taken['flight_number']} and HAT999, from {date} on.")
+    asked = Say("user", "I take HAT999, please.")
+    steps = book(arguments, text=text.replace(taken["flight_number"], "HAT999"))
+    return [*steps[:2], options, asked, *steps[2:]]
+
+
+def never_done(rng: random.Random) -> list[Step]:
+    told = rng.choice(
+        (
+            "Your reservation has been cancelled.",
+            "I have sent you a certificate of $100.",
+            "I've successfully booked your new reservation.",
+        )
+    )
+    return [Say("user", "Is it done?"), Say("assistant", told)]
+
+
+def done_twice(rng: random.Random) -> list[Step]:
+    steps = book(booking(rng))
+    return [*steps, steps[-1]]
+
+
 def after_transfer(rng: random.Random) -> list[Step]:
     handed = Do("transfer_to_human_agents", {"summary": "The user wants a human."})
     return [handed, *cancel(pick(rng, "open", is_free))]
 
 
 def without_yes(rng: random.Random) -> list[Step]:
-    """A proposal, and then no yes: no proposal either, a no, a question, a wish to wait."""
+    """A proposal, and then no yes: no proposal either, a no, a question, a yes for once only."""
     steps = cancel(pick(rng, "open", is_free))
+    if rng.random() < 0.2:
+        return done_twice(rng)
     if rng.random() < 0.3:
         return [*steps[:-3], steps[-1]]
     answers = ("No, please do not.", "How much do I get back?", "Wait, let me think about it.")
@@ -593,9 +632,11 @@ MUTANTS: dict[str, Mutation] = {
     "airline.passengers.known": adding(unknown_passenger),
     "airline.payment.agreed": adding(other_payment),
     "airline.price.agreed": adding(wrong_price),
+    "airline.flights.agreed": adding(other_terms),
+    "airline.claim.done": adding(never_done, silent_about="cancel|book|certificate"),
     "airline.cancel.reason_obtained": adding(
         lambda rng: cancel(pick(rng, "open", is_free), why="Please cancel it."),
-        silent_about="reason|because|plan|cancel|refund|(not|n.t) need|no longer|mistake|health",
+        silent_about=r"reason|because|plan|cancel|refund|n.?t need|no longer|mistake|\bill\b",
     ),
     "airline.book.insurance_asked": adding(insurance_not_asked, silent_about="insur"),
     "airline.book.insurance_wanted": adding(insurance_unwanted),

@@ -23,6 +23,12 @@ from maseval.benchmark.tau2.domains.airline.tools import (
 from maseval.benchmark.tau2.domains.records import RecordT, Table
 from maseval.benchmark.tau2.domains.rules import Moment
 
+TOP = "Airline Agent Policy"
+CHANGES = (
+    *("book_reservation", "cancel_reservation", "update_reservation_baggages"),
+    *("update_reservation_flights", "update_reservation_passengers"),
+)
+WRITES = (*CHANGES, "send_certificate")
 FLOWN = ("landed", "flying")
 A_DAY = timedelta(hours=24)
 

@@ -1,14 +1,15 @@
 """The airline's policy as rules: what the database says about each change an agent makes.
 
-Those about what was said and agreed to are in ``agreement``.
+Those about what was said are in ``identity``, ``terms``, ``conduct`` and ``compensation``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from maseval.benchmark.tau2.domains.airline.agreement import AGREEMENT_RULES
 from maseval.benchmark.tau2.domains.airline.compensation import COMPENSATION_RULES
+from maseval.benchmark.tau2.domains.airline.conduct import CONDUCT_RULES
+from maseval.benchmark.tau2.domains.airline.identity import IDENTITY_RULES
 from maseval.benchmark.tau2.domains.airline.journeys import (
     Route,
     entries,
@@ -24,6 +25,7 @@ from maseval.benchmark.tau2.domains.airline.journeys import (
     text_of,
 )
 from maseval.benchmark.tau2.domains.airline.models import Certificate, CreditCard, GiftCard, User
+from maseval.benchmark.tau2.domains.airline.terms import TERM_RULES
 from maseval.benchmark.tau2.domains.rules import Answer, Broken, Kind, Moment, rule
 
 MOST_PASSENGERS = 5
@@ -347,5 +349,7 @@ RULES = (
     cancelled_before_departure,
     may_be_cancelled,
     *COMPENSATION_RULES,
-    *AGREEMENT_RULES,
+    *IDENTITY_RULES,
+    *TERM_RULES,
+    *CONDUCT_RULES,
 )
