@@ -7,7 +7,8 @@ from typing import Unpack
 
 from maseval.app.benchmarks import OnProgress, support_for
 from maseval.app.results.finding import open_recording
-from maseval.app.results.recording import beside, checked, lines_of, notes_on
+from maseval.app.results.recomputed import checked
+from maseval.app.results.recording import beside, lines_of, notes_on
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import SimulationLine
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions

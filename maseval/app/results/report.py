@@ -16,10 +16,10 @@ from maseval.app.results.clean import RunCompliance, clean_note, clean_rows
 from maseval.app.results.counting import report_notes, report_rows
 from maseval.app.results.finding import holds_reports, open_recording, warn_of_damage
 from maseval.app.results.plots import drawings
+from maseval.app.results.recomputed import checked
 from maseval.app.results.recording import (
     ReadOnce,
     beside,
-    checked,
     facts_of,
     lines_of,
     name_of,

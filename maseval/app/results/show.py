@@ -14,7 +14,8 @@ from maseval.app.results.finding import (
     trials_named,
     warn_of_damage,
 )
-from maseval.app.results.recording import RecomputedRun, line_of, lines_of, notes_on, simulation_in
+from maseval.app.results.recomputed import RecomputedRun
+from maseval.app.results.recording import line_of, lines_of, notes_on, simulation_in
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.task_names import TaskName
 from maseval.core.exceptions import ConfigurationError

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from maseval.app.results.finding import open_recording, warn_of_damage
-from maseval.app.results.recording import beside, checked, line_of, name_of
+from maseval.app.results.recomputed import checked
+from maseval.app.results.recording import beside, line_of, name_of
 from maseval.app.results.report import report as write_page
 from maseval.app.results.results import run_summary
 from maseval.app.sharing.destinations import SENT, Destination, SentLog, destinations_of

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, Unpack
 from maseval.app.benchmarks import begin_check
 from maseval.app.results.clean import PolicyCheck, PolicyFinding, RunCompliance, run_compliance
 from maseval.app.results.finding import open_recording, warn_of_damage
-from maseval.app.results.recording import RecomputedRun, line_of, lines_of
+from maseval.app.results.recomputed import RecomputedRun
+from maseval.app.results.recording import line_of, lines_of
 from maseval.benchmark.tau2.app.results.score import Files, UnreadableFile
 from maseval.benchmark.tau2.app.results.sources import files_below, read_report
 from maseval.benchmark.tau2.compliance import Breach, Compliance, check_case
