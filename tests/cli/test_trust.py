@@ -251,8 +251,10 @@ def test_the_report_has_labels_explanations_and_plots(folder):
 
     whole, bare = ((folder / name).read_text() for name in ("whole.html", "bare.html"))
     index = json.loads(whole.split('id="index">')[1].split("</script>")[0])
-    labels = [label for row in index["simulations"] for label in row["labels"]]
+    every = [label for row in index["simulations"] for label in row["labels"]]
+    labels = [label for label in every if not label.startswith("policy: ")]
     assert len(index["plots"]) == 3
+    assert len(every) - len(labels) == len(index["simulations"])
     assert len(labels) == sum(row["outcome"] != "pass" for row in index["simulations"]) > 0
     assert len(whole) > len(bare)
 
