@@ -130,11 +130,15 @@ def agreed_price(moment: Moment) -> Iterator[Answer]:
     text = consent.question.text
     told = _amounts(_AMOUNT, text)
     people = _people(moment) if _tells_prices_per_head(text) else 1
-    if not told or _leads_to(told | _extras(moment), abs(moved), people):
+    sums = {each * factor for each in told for factor in (1, people)}
+    parts = {number_of(each.get("amount")) for each in entries(moment.arguments, "payment_methods")}
+    if not told or (parts and parts <= sums):
+        return
+    if any(abs(moved) - each in sums for each in (0, *_extras(moment))):
         return
     facts = _facts(moment)
     claims = _claims(moment.call["name"], text) - facts
-    if not claims and not told & _new_prices(moment):
+    if not claims and not sums & _new_prices(moment) and not _adds_up(sums, abs(moved)):
         claims = _claims(_TOTAL, text) - facts
     if not claims:
         return
@@ -142,9 +146,9 @@ def agreed_price(moment: Moment) -> Iterator[Answer]:
         yield CannotTell("the sums that were told may be for several reservations")
         return
     verb = "refunded" if moved < 0 else "charged"
-    sums = ", ".join(f"${each:,.2f}" for each in sorted(claims))
+    wrong = ", ".join(f"${each:,.2f}" for each in sorted(claims))
     yield Broken(
-        f"${abs(moved):,.2f} is {verb}, and the user was told {sums}",
+        f"${abs(moved):,.2f} is {verb}, and the user was told {wrong}",
         {"told": sorted(told), "moved": moved},
     )
 
@@ -207,12 +211,9 @@ def _amounts(pattern: re.Pattern[str], text: str) -> set[float]:
     return {float(each.replace(",", "")) for each in pattern.findall(text)}
 
 
-def _leads_to(told: Collection[float], moved: float, people: int) -> bool:
-    """Tell whether an amount follows from those told: times the passengers, or from two of them."""
-    single = {each * factor for each in told for factor in {1, people}}
-    if moved in single:
-        return True
-    return any(moved in (a + b, abs(a - b)) for a, b in combinations(sorted(single), 2))
+def _adds_up(sums: Collection[float], moved: float) -> bool:
+    """Tell whether an amount is the sum or the difference of two that were told."""
+    return any(moved in (a + b, abs(a - b)) for a, b in combinations(sorted(sums), 2))
 
 
 def _people(moment: Moment) -> int:
