@@ -264,6 +264,22 @@ def test_a_user_who_asks_for_data_may_have_it_before_the_limit(
     assert compliance_of("telecom", task, steps).clean is True
 
 
+def test_data_that_no_ticket_permits_leaves_an_agent_only_the_transfer(
+    tasks: list[dict[str, Any]],
+) -> None:
+    task = next(
+        each
+        for each in tasks
+        if each["id"].startswith("[mms_issue]") and "data_mode_off|data_usage" in each["id"]
+    )
+    transfer = Do("transfer_to_human_agents", {"summary": "more data needs a permission"})
+    done = [step for step in solo_steps(task)[:-1] if getattr(step, "name", "") != "refuel_data"]
+    stop = Say("assistant", "###STOP###")
+    assert compliance_of("telecom", task, [*done, transfer, stop], solo=True).clean is True
+    hasty = compliance_of("telecom", task, [*done[:2], transfer, stop], solo=True)
+    assert names(hasty) == {"telecom.transfer.exhausted"}
+
+
 def test_words_of_another_language_are_not_guessed_at(tasks: list[dict[str, Any]]) -> None:
     task = next(each for each in tasks if "data_usage_exceeded" in each["id"])
     german = "Guten Tag, mein mobiles Internet geht leider seit gestern nicht mehr richtig."

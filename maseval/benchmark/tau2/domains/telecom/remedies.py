@@ -46,7 +46,7 @@ _ROAMING = _remedy(
     r"\b(?:phone|device|settings?)|\b(?:phone|device|settings?)\b[^.?!\n]{0,60}\broaming",
 )
 _LINE_ROAMING = _remedy("enable roaming on the line", r"roaming")
-_REFUEL = _remedy(
+MORE_DATA = _remedy(
     "offer more data", r"refuel|more data|add\w* (?:\S+ )*?data|data limit|exceed|cap\b"
 )
 _SAVER = _remedy("turn data saver off", r"data[ -]sav")
@@ -98,7 +98,7 @@ def _for_data(db: TelecomUserDB) -> list[Remedy]:
         (not device.data_enabled, _DATA),
         (surroundings.is_abroad and not device.roaming_enabled, _ROAMING),
         (surroundings.is_abroad and not surroundings.roaming_allowed, _LINE_ROAMING),
-        (surroundings.mobile_data_usage_exceeded, _REFUEL),
+        (surroundings.mobile_data_usage_exceeded, MORE_DATA),
     )
     return [remedy for is_there, remedy in faults if is_there]
 

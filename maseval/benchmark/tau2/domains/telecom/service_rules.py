@@ -22,7 +22,12 @@ from maseval.benchmark.tau2.domains.telecom.flow_rules import (
 )
 from maseval.benchmark.tau2.domains.telecom.models import Line
 from maseval.benchmark.tau2.domains.telecom.records import phone_of
-from maseval.benchmark.tau2.domains.telecom.remedies import find_hopeless_fault, list_remedies
+from maseval.benchmark.tau2.domains.telecom.refuel_rules import gigabytes
+from maseval.benchmark.tau2.domains.telecom.remedies import (
+    MORE_DATA,
+    find_hopeless_fault,
+    list_remedies,
+)
 from maseval.benchmark.tau2.words import agrees, sentences, wants_a_human
 
 _READS = frozenset({"get_details_by_id", "get_bills_for_customer", "get_data_usage"})
@@ -297,6 +302,8 @@ def check_transfer(moment: Moment) -> Iterator[Answer]:
         return
     left = list_remedies(db, line, _concern(moment))
     if moment.ticket is not None:
+        if left == [MORE_DATA] and not gigabytes(moment.ticket):
+            return  # which nobody permits, so that only a human can go on
         left_undone = "; ".join(each.name for each in left) or "nothing, for all works"
         yield Broken(f"still to be tried: {left_undone}", {"left": [each.name for each in left]})
         return
