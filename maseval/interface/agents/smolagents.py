@@ -34,6 +34,7 @@ from maseval.interface.agents.smolagents_record import (
     AgentMemoryMessages,
     AgentRecord,
     begin_record,
+    is_latest,
     latest_record,
     observe_steps,
     record_in,
@@ -70,13 +71,15 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         self._own: AgentRecord | None = None
         if hasattr(self.agent, "step_callbacks"):
             observe_steps(self.agent, _observe_step)
-            self._find_record()  # now, since what the agent did before is only in its memory
         else:  # not an agent, as ``run`` will tell
             self._own = AgentRecord(self.agent, self._clock)
 
     @property
     def _record(self) -> AgentRecord:
-        return self._own or self._find_record()
+        record = self._own or self._find_record()
+        if id(self.agent) not in _leaders and is_latest(record, self.agent):
+            record.catch_up(self.agent)
+        return record
 
     def _find_record(self) -> AgentRecord:
         """Return what others recorded of the agent, in this repetition if there is one."""

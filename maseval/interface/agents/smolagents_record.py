@@ -42,7 +42,7 @@ class AgentRecord:
         self.results: dict[str, str] = {}
         """The results of the current step's tools, by call id."""
         self.is_of_earlier_runs = False
-        """True if it was made from the memory of an agent that nobody had observed."""
+        """True if some of it was found in the memory of an agent that nobody had observed."""
         self._worker: ref[Any] | None = None
         self._task: object = None
         self._introduce(agent)
@@ -67,18 +67,27 @@ class AgentRecord:
         """Begin with a conversation that the agent's memory already holds."""
         self.steps = agent.memory.steps
         self._task = next(filter(_is_task, reversed(self.steps)), None)
+        for step in self.steps:
+            _mark(step)
         self.messages = MessageHistory([*self.messages, *messages])
 
-    def replay(self, agent: Any) -> None:
-        """Take over what the agent's memory holds."""
-        self.steps, self.is_of_earlier_runs = agent.memory.steps, True
-        for step in self.steps:
+    def catch_up(self, agent: Any) -> None:
+        """Add the steps in the agent's memory that nobody has recorded yet."""
+        steps: list[Any] = get(get(agent, "memory"), "steps") or []
+        unknown = [step for step in steps if _RECORDED not in vars(step)]
+        if not unknown:
+            return
+        self.steps, self.is_of_earlier_runs = steps, self.worker is None
+        for step in unknown:
+            _mark(step)
             if _is_task(step):
                 self._open_turn(agent, step)
                 continue
             self._add(step)
             if get(step, "is_final_answer") or is_last_resort(step):
-                self.messages.add_message("assistant", plain_text(step.action_output))
+                # A ``ToolCallingAgent`` keeps its answer only as the result of the call.
+                answer = step.observations if step.action_output is None else step.action_output
+                self.messages.add_message("assistant", plain_text(answer))
 
     def observe(self, agent: Any, step: Any = None) -> None:
         """Add a step that was just taken, and the task before it if that is new."""
@@ -89,13 +98,15 @@ class AgentRecord:
         if type(step).__name__ == "FinalAnswerStep":
             self.messages.add_message("assistant", plain_text(get(step, "output")))
         elif step is not None:
+            _mark(step)
             self._add(step)
 
     def count(self, step: Any) -> None:
-        """Count the tokens of a step, which may be that of another agent."""
+        """Count the tokens of a step, which may be that of another agent, unless somebody did."""
         counts: dict[str, Any] = token_counts(step)
-        if not counts:
+        if not counts or _COUNTED in vars(step):
             return
+        setattr(step, _COUNTED, True)
         # smolagents counts no cached or reasoning tokens; the provider's own answer may.
         counts |= usage_of(get(get(get(step, "model_output_message"), "raw"), "usage")) or {}
         cost = counts.pop("cost", 0.0)
@@ -103,6 +114,7 @@ class AgentRecord:
 
     def _open_turn(self, agent: Any, task: Any) -> None:
         self._task = task
+        _mark(task)
         self._introduce(agent)
         self.messages.add_message("user", str(task.task))
         self.logs.append({"step_type": "TaskStep", "task": str(task.task)})
@@ -158,6 +170,14 @@ def _as_mapping(message: Any) -> Message:
     return entry
 
 
+# Marks on a step, which has no hash, and stays in the memory of its agent.
+_RECORDED, _COUNTED = "recorded_by_maseval", "counted_by_maseval"
+
+
+def _mark(step: object) -> None:
+    setattr(step, _RECORDED, True)
+
+
 def _is_task(step: object) -> bool:
     return type(step).__name__ == "TaskStep"
 
@@ -174,16 +194,21 @@ def begin_record(agent: Any, clock: Clock | None) -> AgentRecord:
 
 
 def record_in(agent: Any, clock: Clock | None) -> AgentRecord:
-    """Return the agent's record in a repetition; the first one of all has its earlier runs."""
-    if agent not in _records:
-        begin_record(agent, clock).replay(agent)
-    known = _records[agent]
-    return known if known.clock is clock else begin_record(agent, clock)
+    """Return the agent's record in a repetition, which begins with the first call."""
+    known = _records.get(agent)
+    if known is None or known.clock is not clock:
+        known = begin_record(agent, clock)
+    return known
 
 
 def latest_record(agent: Any) -> AgentRecord | None:
     """Return the record of the agent's latest runs, in whatever repetition they were."""
     return _records.get(agent)
+
+
+def is_latest(record: AgentRecord, agent: Any) -> bool:
+    """Return True if nobody has begun another record of the agent since."""
+    return _records.get(agent) is record
 
 
 def observe_steps(agent: Any, observer: StepObserver) -> None:

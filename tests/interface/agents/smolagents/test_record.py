@@ -8,7 +8,7 @@ import pytest
 from maseval import AgentCallback, ComponentRegistry
 from maseval.core.clock import Clock
 from maseval.core.usage import Usage
-from maseval.interface.agents.smolagents import SmolAgentAdapter
+from maseval.interface.agents.smolagents import SmolAgentAdapter, as_tools
 from tests.interface.agents.frameworks import Smolagents
 from tests.interface.agents.served import LOOKING, look, served
 
@@ -38,7 +38,9 @@ def record_of(adapter):
 @pytest.mark.parametrize("run", [directly, by_an_adapter])
 @pytest.mark.parametrize("kind_of_agent", ["ToolCallingAgent", "CodeAgent"])
 @pytest.mark.parametrize("adapted_before", [True, False])
-def test_an_adapter_shows_the_runs_that_others_made(clerk, run, kind_of_agent, adapted_before):
+def test_an_adapter_shows_the_runs_that_others_made(
+    framework, clerk, run, kind_of_agent, adapted_before
+):
     replies = [{**LOOKING, "id": "c1"}, {**say("Seen."), "id": "c2"}]
     if kind_of_agent == "CodeAgent":
         replies = [
@@ -48,7 +50,8 @@ def test_an_adapter_shows_the_runs_that_others_made(clerk, run, kind_of_agent, a
     with served(*replies * 2) as (model, url):
         own = clerk(url, [look], kind=kind_of_agent)
         own.run("Look")
-        agent = clerk(url, [look], kind=kind_of_agent).agent
+        model_of_agent = framework.model_at(url)
+        agent = framework.agent(model_of_agent, as_tools([look]), "Help.", kind=kind_of_agent)
         known = [SmolAgentAdapter(agent, "early")] if adapted_before else []
         run(agent)
         known += [SmolAgentAdapter(agent, "late"), SmolAgentAdapter(agent, "later")]
@@ -88,9 +91,9 @@ def test_what_two_adapters_show_counts_once(clerk):
     assert registry.collect_usage() and registry.total_usage.total_tokens == total
 
 
-def test_a_run_that_no_adapter_made_counts_once(clerk):
+def test_a_run_that_no_adapter_made_counts_once(framework):
     with served(say("One.")) as (model, url):
-        agent = clerk(url).agent
+        agent = framework.agent(framework.model_at(url), [], "Help.")
         agent.run("Hi")
     registry = ComponentRegistry()
     for name in ("first", "second"):
@@ -131,6 +134,45 @@ def test_each_adapter_continues_its_own_conversation(framework, clerk):
     assert framework.asked(model.requests[-1]["messages"]) == ["Hi", "Ha"]
     assert [m["content"] for m in second.openai_messages()][1:] == ["Ho", "Two."]
     assert first.gather_usage() + second.gather_usage() == model.gather_usage()
+
+
+def test_steps_that_were_put_into_the_memory_are_shown(clerk):
+    sdk = import_module("smolagents.memory")
+    monitoring = import_module("smolagents.monitoring")
+    agent = clerk("http://localhost:1/v1").agent
+    early = SmolAgentAdapter(agent, "early")
+    step = sdk.ActionStep(
+        step_number=1,
+        timing=monitoring.Timing(start_time=1.0, end_time=3.0),
+        model_output="Seen.",
+        token_usage=monitoring.TokenUsage(input_tokens=3, output_tokens=4),
+    )
+    agent.memory.steps += [sdk.TaskStep(task="Look"), step]
+
+    for adapter in (early, SmolAgentAdapter(agent, "late"), early):
+        assert [m["role"] for m in adapter.openai_messages()] == ["system", "user", "assistant"]
+        assert adapter.gather_usage().total_tokens == 7
+        assert adapter.gather_traces()["total_duration_seconds"] == 2.0
+        assert [m["role"] for m in adapter.get_messages()] == ["system", "user", "assistant"]
+
+
+def test_a_member_that_gets_an_adapter_later_leaves_its_tokens_to_its_manager(framework, clerk):
+    sdk = import_module("smolagents")
+    quiet = {"verbosity_level": sdk.LogLevel.OFF}
+    with (
+        served({"name": "worker", "arguments": {"task": "Look"}}, say("Done.")) as (top, url),
+        served(say("Seen.")) as (member, worker_url),
+    ):
+        options = {"name": "worker", "description": "Works", **quiet}
+        worker = sdk.ToolCallingAgent([], framework.model_at(worker_url), **options)
+        boss = sdk.ToolCallingAgent([], framework.model_at(url), managed_agents=[worker], **quiet)
+        manager = SmolAgentAdapter(boss, "boss")
+        manager.run("Look")
+        late = SmolAgentAdapter(worker, "worker")
+
+    assert late.openai_messages()[-1]["content"] == "Seen."
+    assert late.gather_usage() == Usage()
+    assert manager.gather_usage() == top.gather_usage() + member.gather_usage()
 
 
 def test_a_copy_of_an_observed_agent_counts_its_own_steps_once(clerk):
