@@ -2,6 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -112,6 +113,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self._thoughts = ReasoningMemory()
         self._refuses_formats = False
         self._cache: AnswerCache | None = None
+        self._asked: Counter[str] = Counter()
         self._usage_records: list[TokenUsage] = []
         self.logs: list[ModelCallRecord] = []
 
@@ -260,7 +262,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         if self._cache is None:
             return None
         options = {key: request[key] for key in request if key not in ("tools", "tool_choice")}
-        return self._cache.key(
+        key = self._cache.key(
             {
                 **self.cache_identity(),
                 "messages": list(messages),
@@ -270,6 +272,11 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
                 "options": redact(options),
             }
         )
+        if key is None:
+            return None
+        # Who asks the same again wants another answer, as after one that could not be read.
+        self._asked[key] += 1
+        return self._cache.key({"request": key, "time": self._asked[key]})
 
     def cache_identity(self) -> JsonObject:
         """Return what answers depend on besides the request: the model, its address and its seed.

@@ -56,15 +56,25 @@ def test_an_equal_request_is_answered_as_before_and_nobody_is_asked(server, cach
     assert entry["from_cache"] is True and entry["attempt"] == 0 and entry["input_tokens"] == 100
 
 
+def test_who_asks_the_same_again_gets_another_answer_and_so_does_the_next_run(server, cache):
+    server.will(OpenAIProtocol.text("unreadable"), OpenAIProtocol.text('{"fine": 1}'))
+
+    for _ in range(2):
+        model = model_at(server, cache)
+        assert [model.chat(SAID).content for _ in range(2)] == ["unreadable", '{"fine": 1}']
+    assert len(server.requests) == 2
+
+
 def test_what_comes_from_the_cache_costs_nothing_and_is_marked(server, cache):
     class TenEach:
         def calculate_cost(self, usage, model_id):
             return 10.0
 
-    server.will(OpenAIProtocol.text("Yes."))
+    server.will(OpenAIProtocol.text("Yes."), OpenAIProtocol.text("No."))
+    model_at(server, cache).chat(SAID)
     model = model_at(server, cache, cost_calculator=TenEach())
     model.chat(SAID)
-    model.chat(SAID)
+    model.chat([{"role": "user", "content": "Which train, please?"}])
 
     used = model.gather_usage()
     assert (used.cost, used.total_tokens) == (10.0, 120)
@@ -149,15 +159,14 @@ def test_failures_are_not_kept(server, cache):
 )
 def test_a_damaged_entry_is_made_anew(server, cache, damage):
     server.will(OpenAIProtocol.text("Yes."), OpenAIProtocol.text("Yes."))
-    model = model_at(server, cache)
-    model.chat(SAID)
+    model_at(server, cache).chat(SAID)
     (file,) = files_in(cache)
     whole = file.read_text()
     file.write_text(damage(whole))
 
-    assert model.chat(SAID).content == "Yes." and len(server.requests) == 2
-    assert file.read_text() == whole
-    assert model.chat(SAID).content == "Yes." and len(server.requests) == 2
+    for _ in range(2):
+        assert model_at(server, cache).chat(SAID).content == "Yes." and len(server.requests) == 2
+        assert file.read_text() == whole
 
 
 def test_a_scripted_model_goes_on_with_its_script(cache):
