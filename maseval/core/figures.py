@@ -9,7 +9,7 @@ import math
 SMALLEST_P = 0.001
 
 
-def rounded(number: float, digits: int) -> float:
+def round_half_up(number: float, digits: int) -> float:
     """Round half up, away from zero, as the number reads in decimals: 28.75 is 28.8."""
     scale = 10**digits
     # Twelve digits bring back the half that a product of binary numbers may have lost.
@@ -19,7 +19,7 @@ def rounded(number: float, digits: int) -> float:
 
 def in_percent(share: float, digits: int = 1) -> str:
     """Format a share without its sign: ``31.3``."""
-    return f"{rounded(100 * share, digits) + 0.0:.{digits}f}"
+    return f"{round_half_up(100 * share, digits) + 0.0:.{digits}f}"
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -34,12 +34,12 @@ def between(low: float, high: float, digits: int = 1) -> str:
 
 def in_points(difference: float, digits: int = 1) -> str:
     """Format a difference of two shares in percentage points, with its sign: ``+9.1``."""
-    return f"{rounded(100 * difference, digits) + 0.0:+.{digits}f}"
+    return f"{round_half_up(100 * difference, digits) + 0.0:+.{digits}f}"
 
 
 def p_value(value: float) -> str:
     """Format with three digits; a smaller one is never zero: ``0.031``, ``< 0.001``."""
-    return f"< {SMALLEST_P}" if value < SMALLEST_P else f"{rounded(value, 3):.3f}"
+    return f"< {SMALLEST_P}" if value < SMALLEST_P else f"{round_half_up(value, 3):.3f}"
 
 
 def p_is(value: float) -> str:
@@ -55,5 +55,5 @@ def money(cost: float | None) -> str:
     if 0 < cost < 0.00005:
         return "< $0.0001"
     if 0 < cost < 1:
-        return f"${rounded(cost, 4):.4f}".removesuffix("0").removesuffix("0")
-    return f"${rounded(cost, 2):,.2f}"
+        return f"${round_half_up(cost, 4):.4f}".removesuffix("0").removesuffix("0")
+    return f"${round_half_up(cost, 2):,.2f}"

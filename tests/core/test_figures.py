@@ -15,7 +15,7 @@ from maseval.core.figures import (
     p_is,
     p_value,
     percent,
-    rounded,
+    round_half_up,
 )
 from maseval.report.document import asset
 
@@ -81,4 +81,4 @@ console.log(JSON.stringify(texts));
 
 
 def test_a_number_is_rounded_as_it_reads():
-    assert all(rounded((2 * each + 1) / 20, 1) == (each + 1) / 10 for each in range(2000))
+    assert all(round_half_up((2 * each + 1) / 20, 1) == (each + 1) / 10 for each in range(2000))

@@ -7,7 +7,7 @@ from typing import Unpack
 
 from maseval.app.benchmarks import OnProgress, support_for
 from maseval.app.results.finding import open_recording
-from maseval.app.results.recomputed import checked
+from maseval.app.results.recomputed import recompute_verdicts
 from maseval.app.results.recording import beside, lines_of, notes_on
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import SimulationLine
@@ -45,7 +45,7 @@ def plots(
     failed. ``form`` is svg, png or pdf; the last two need the extra ``plots``. ``scoring``
     says how a results file is scored, as the fields of ``ScoringOptions``.
     """
-    folder, check = checked(open_recording(run, ScoringOptions(**scoring)))
+    folder, check = recompute_verdicts(open_recording(run, ScoringOptions(**scoring)))
     found = support_for(folder).run_diagnosis(folder, on_progress) if explain else None
     drawn = drawings(folder, None if found is None else found.labels)
     target = beside(folder, "plots") if output is None else Path(output)

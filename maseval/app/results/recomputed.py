@@ -40,7 +40,7 @@ def _with_verdict(report: Report, passed: bool | None, words: str) -> Report:
     return new
 
 
-def checked(recording: Recording) -> tuple[Recording, VerdictCheck | None]:
+def recompute_verdicts(recording: Recording) -> tuple[Recording, VerdictCheck | None]:
     """Return a run with the verdicts that hold, and the check of those that are recorded."""
     check = check_verdicts(recording)
     if check is None or not check.differing:

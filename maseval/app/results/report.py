@@ -16,7 +16,7 @@ from maseval.app.results.clean import RunCompliance, clean_note, clean_rows
 from maseval.app.results.counting import report_notes, report_rows
 from maseval.app.results.finding import holds_reports, open_recording, warn_of_damage
 from maseval.app.results.plots import drawings
-from maseval.app.results.recomputed import checked
+from maseval.app.results.recomputed import recompute_verdicts
 from maseval.app.results.recording import (
     ReadOnce,
     beside,
@@ -117,7 +117,7 @@ def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) 
         raise NotRunError(
             f"{folder.path} has no finished simulation yet; there is nothing to report"
         )
-    folder, check = checked(folder)
+    folder, check = recompute_verdicts(folder)
     support = support_for(folder)
     unexplained = support.explanation_obstacle(folder) if explain else None
     found = compliance = None

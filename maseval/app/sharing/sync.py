@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from maseval.app.results.finding import open_recording, warn_of_damage
-from maseval.app.results.recomputed import checked
+from maseval.app.results.recomputed import recompute_verdicts
 from maseval.app.results.recording import beside, line_of, name_of
 from maseval.app.results.report import report as write_page
 from maseval.app.results.results import run_summary
@@ -129,7 +129,7 @@ def _sync_run(recording: Recording, destination: Destination, explain: bool) -> 
 @contextmanager
 def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
     """Yield the run as trackers show it; its report is written when it is asked for."""
-    recording, check = checked(recording)
+    recording, check = recompute_verdicts(recording)
     lines, times = [], []
     for report in recording.reports():
         lines.append(line_of(report))
