@@ -111,7 +111,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         record, memory = self._record, get(self.agent, "memory")
         if memory is None:
             return MessageHistory()
-        if record.steps is memory.steps:
+        if record.steps is memory.steps or not (record.steps or memory.steps):
             return AgentMemoryMessages(self.agent.write_memory_to_messages(), record)
         steps = [memory.system_prompt, *record.steps]
         return AgentMemoryMessages([each for step in steps for each in step.to_messages()], record)
