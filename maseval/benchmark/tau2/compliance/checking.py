@@ -153,8 +153,13 @@ def _play(
             for rule in book.by_tool.get(call["name"], ()):
                 if not rule.reads_words or (words and not setting.solo):
                     findings.ask(rule, moment)
-        if setting.may_write(call):
+        if setting.may_write(call) or _unlocks(setting, call):
             world.respond(call)
+
+
+def _unlocks(setting: Setting, call: Tau2ToolCall) -> bool:
+    """Tell whether a tool that is no write changes what later calls can do."""
+    return call["requestor"] == "assistant" and setting.domain.toolkit.mutates(call["name"])
 
 
 def check_gold(setting: Setting, told: str, ticket: str | None = None) -> Compliance:
@@ -199,6 +204,9 @@ def _gold_breaches(key: GoldKey, told: str, ticket: str | None) -> frozenset[Gol
 def _subject(call: Tau2ToolCall) -> tuple[str, str]:
     """Return what a call is about: its tool, and the record or, without one, all arguments."""
     arguments = call["arguments"]
+    within = arguments.get("arguments")
+    if isinstance(within, str):  # a tool that calls another one, which its first argument names
+        return str(record(call)), within.replace(" ", "")
     ids = [v for k, v in arguments.items() if k.endswith("_id") and k not in OWNERS]
     about = record(call) or next((each for each in ids if isinstance(each, str)), None)
     return call["name"], about or json.dumps(arguments, sort_keys=True, default=str)

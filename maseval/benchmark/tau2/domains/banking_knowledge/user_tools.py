@@ -29,6 +29,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.values import (
     dollars,
     hex_id,
     is_active,
+    last_4_digits,
     lines,
     number,
     transaction_id,
@@ -116,8 +117,7 @@ class KnowledgeUserTools(Desk):
         arguments = {"credit_card_account_id": credit_card_account_id}
         self._note_call("get_card_last_4_digits", arguments)
         self._require_credit_card(credit_card_account_id)
-        hexadecimal = hex_id(f"card_last4:{credit_card_account_id}", 64)
-        digits = "".join(c for c in hexadecimal if c.isdigit())[:4].ljust(4, "0")
+        digits = last_4_digits(credit_card_account_id)
         return lines(
             success_text("get_card_last_4_digits"),
             "",

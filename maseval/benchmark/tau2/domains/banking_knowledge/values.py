@@ -34,6 +34,12 @@ def transaction_id(user_id: str, card: str, merchant: str, amount: float, catego
     return "txn_" + hex_id(":".join(parts), 12)
 
 
+def last_4_digits(credit_card_account_id: str) -> str:
+    """The last digits of a credit card, as its owner sees them."""
+    hexadecimal = hex_id(f"card_last4:{credit_card_account_id}", 64)
+    return "".join(c for c in hexadecimal if c.isdigit())[:4].ljust(4, "0")
+
+
 def dollars(amount: float) -> str:
     return f"${amount:.2f}"
 

@@ -18,6 +18,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.documents import Document,
 from maseval.benchmark.tau2.domains.banking_knowledge.embeddings import OPENAI, QWEN
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
 from maseval.benchmark.tau2.domains.banking_knowledge.reranking import RERANKER
+from maseval.benchmark.tau2.domains.banking_knowledge.rules import RULES
 from maseval.benchmark.tau2.domains.banking_knowledge.sandbox import require_sandbox
 from maseval.benchmark.tau2.domains.banking_knowledge.search_tools import (
     BothSearches,
@@ -215,5 +216,6 @@ def banking(variant: str = DEFAULT, *, name: str | None = None, **options: objec
         retrieval_options=given,
         documents=lambda folder: knowledge_base(folder).documents,
         described_in=_described_in,
+        rules=RULES,
         solo_refusal="banking_knowledge domain does not support solo mode",
     )

@@ -1,0 +1,176 @@
+"""Rules about the bank's tools: a tool that is found by reading is called through another one.
+
+A rule here names the tool that does the work, and sees that tool's arguments, however it is called.
+"""
+
+import json
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, Row
+from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW
+from maseval.benchmark.tau2.domains.rules import Answer, CallMade, Kind, Moment, Rule, rule
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall
+
+AGENT_CALL, USER_CALL = "call_discoverable_agent_tool", "call_discoverable_user_tool"
+_NAMED_BY = {AGENT_CALL: "agent_tool_name", USER_CALL: "discoverable_tool_name"}
+_OFFERED = frozenset(
+    {
+        *("change_user_email", "log_verification", "give_discoverable_user_tool"),
+        *("unlock_discoverable_agent_tool", "transfer_to_human_agents"),
+        *("get_referrals_by_user", "get_credit_card_transactions_by_user"),
+        "get_credit_card_accounts_by_user",
+    }
+)
+_DATES = ("%m/%d/%Y", "%Y-%m-%d", "%m/%d/%Y %H:%M:%S")
+
+
+def inner_call(call: Tau2ToolCall) -> tuple[str, Mapping[str, Any]]:
+    """Return the tool that does the work, and its arguments; none where they cannot be read."""
+    given = call["arguments"]
+    field = _NAMED_BY.get(call["name"])
+    if field is None:
+        return call["name"], given
+    written = given.get("arguments") or {}
+    try:
+        arguments = json.loads(written) if isinstance(written, str) else written
+    except ValueError:
+        arguments = {}
+    return str(given.get(field)), arguments if isinstance(arguments, Mapping) else {}
+
+
+@dataclass(frozen=True)
+class BankCall:
+    """A call that is about to be made: the tool that does the work, and what it is given."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    moment: Moment
+
+    @property
+    def db(self) -> BankingDB:
+        db: BankingDB = self.moment.tools.db
+        return db
+
+    def text(self, field: str) -> str:
+        """Return an argument as a text, empty if it is none."""
+        value = self.arguments.get(field)
+        return value if isinstance(value, str) else ""
+
+    def figure(self, field: str) -> float | None:
+        """Return an argument as a number."""
+        return figure(self.arguments.get(field))
+
+    def row(self, table: str, field: str) -> Row | None:
+        """Return the record that an argument names."""
+        return find_row(self.db, table, self.arguments.get(field))
+
+    @cached_property
+    def earlier(self) -> list[tuple[str, Mapping[str, Any], CallMade]]:
+        """The calls that were made before, by the tool that did the work."""
+        return [(*inner_call(made.call), made) for made in self.moment.earlier_calls]
+
+    def has_read(self, tool: str, **arguments: object) -> bool:
+        """Tell whether a tool answered before, with these arguments."""
+        return any(
+            name == tool
+            and not made.failed
+            and all(given.get(key) == value for key, value in arguments.items())
+            for name, given, made in self.earlier
+        )
+
+
+BankCheck = Callable[[BankCall], Iterable[Answer]]
+
+
+def bank_rule(
+    name: str,
+    kind: Kind,
+    *,
+    place: str,
+    tools: Collection[str],
+    reads_words: bool | None = None,
+) -> Callable[[BankCheck], Rule]:
+    """Make a rule of a function that looks at a call of one of these tools."""
+    wanted = frozenset(tools)
+    outer = {each if each in _OFFERED else AGENT_CALL for each in wanted}
+
+    def made(check: BankCheck) -> Rule:
+        def look(moment: Moment) -> Iterator[Answer]:
+            tool, arguments = inner_call(moment.call)
+            if tool in wanted:
+                yield from check(BankCall(tool, arguments, moment))
+
+        look.__doc__ = check.__doc__
+        return rule(f"banking.{name}", kind, place=place, tools=outer, reads_words=reads_words)(
+            look
+        )
+
+    return made
+
+
+def find_row(db: BankingDB, table: str, key: object) -> Row | None:
+    """Return a record by its id; None for what is no id of one."""
+    rows = db.table(table)
+    if not isinstance(key, str) or key not in rows:
+        return None
+    row: Row = rows.view(key)
+    return row
+
+
+def rows_with(db: BankingDB, table: str, field: str, value: object) -> list[Row]:
+    """Return the records of a table whose field has a value."""
+    return [row for row in db.table(table).values() if row.get(field) == value]
+
+
+def figure(value: object) -> float | None:
+    """Return a number, also out of a text of money; None for anything else."""
+    if isinstance(value, str):
+        try:
+            value = float(value.replace("$", "").replace(",", ""))
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def read_date(value: object) -> datetime | None:
+    """Return a date in one of the forms that the records have."""
+    for form in _DATES:
+        try:
+            return datetime.strptime(str(value), form)
+        except ValueError:
+            continue
+    return None
+
+
+def days_since(value: object) -> int | None:
+    """Return the whole days since a date of a record."""
+    date = read_date(value)
+    return None if date is None else (NOW - date).days
+
+
+def held(account: Row) -> float:
+    """Return what a bank account holds."""
+    return figure(account.get("current_holdings", account.get("balance"))) or 0.0
+
+
+def kind_of(account: Row) -> str:
+    """Return the type of a bank account: the data and the tools write it differently."""
+    kind = str(account.get("account_type") or account.get("class") or "")
+    return {"saving": "savings", "personal_checking": "checking"}.get(kind, kind)
+
+
+def level_of(account: Row) -> str:
+    """Return the product that a bank account is."""
+    level = str(account.get("level") or account.get("account_class") or "")
+    return level.replace(" (checking)", "").replace(" (savings)", "")
+
+
+def is_open(account: Row) -> bool:
+    return account.get("status") in ("OPEN", "ACTIVE")

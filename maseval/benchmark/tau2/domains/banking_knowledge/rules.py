@@ -1,0 +1,16 @@
+"""The bank's policy as rules; ``statements.json`` says what of policy and documents they cover."""
+
+from maseval.benchmark.tau2.domains.banking_knowledge.account_rules import ACCOUNT_RULES
+from maseval.benchmark.tau2.domains.banking_knowledge.credit_card_rules import CREDIT_CARD_RULES
+from maseval.benchmark.tau2.domains.banking_knowledge.dealing_rules import DEALING_RULES
+from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_rules import DEBIT_CARD_RULES
+from maseval.benchmark.tau2.domains.banking_knowledge.dispute_rules import DISPUTE_RULES
+from maseval.benchmark.tau2.domains.rules import Rule
+
+RULES: tuple[Rule, ...] = (
+    *ACCOUNT_RULES,
+    *DEBIT_CARD_RULES,
+    *CREDIT_CARD_RULES,
+    *DISPUTE_RULES,
+    *DEALING_RULES,
+)
