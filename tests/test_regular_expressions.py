@@ -36,6 +36,12 @@ NOT_FOREIGN = {
 MADE_WHILE_RUNNING = {
     "benchmark/choices/benchmark.py": "one character of a set",
     "benchmark/tau2/domains/banking_knowledge/documents.py": "given by the agent, as a tool's rule",
+    "benchmark/tau2/domains/airline/details.py": "escaped values",
+    "benchmark/tau2/domains/airline/terms.py": "words of the package, with gaps of 120 characters",
+    "benchmark/tau2/domains/consent.py": "words of the package",
+    "benchmark/tau2/domains/retail/details.py": "words of a record, without anything else",
+    "benchmark/tau2/domains/telecom/flow_rules.py": "two digits of a date",
+    "benchmark/tau2/domains/telecom/remedies.py": "words of the package",
     "benchmark/tau2/labels/unclear_faults.py": "words of the package, with gaps of 40 characters",
     "benchmark/tau2/labels/user_faults.py": "an escaped value",
     "benchmark/tau2/words.py": "words of the package and escaped values",

@@ -32,8 +32,7 @@ Your answer does not match the JSON schema:
 Answer again, with the whole corrected JSON value and nothing else."""
 _MOST_PROBLEMS = 10
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.S)
-_BETWEEN_BRACKETS = re.compile(r"[\[{].*[\]}]", re.S)
+_FENCE = "```"
 
 
 @dataclass(frozen=True)
@@ -122,12 +121,19 @@ def add_usage(one: ChatUsage | None, other: ChatUsage | None) -> ChatUsage | Non
 def _candidates(text: str) -> Iterator[str]:
     """Yield the texts that may be the value, the likeliest first."""
     stripped = text.strip()
-    fenced = [match[1] for match in _FENCED.finditer(text)]
-    between = _BETWEEN_BRACKETS.search(text)
+    # Every second part stands between two fences; its first line may name the language.
+    parts = text.split(_FENCE)[1::2]
+    fenced = [rest for name, _, rest in (part.partition("\n") for part in parts) if _names(name)]
+    start = min((at for at in map(text.find, "[{") if at >= 0), default=len(text))
+    between = text[start : max(map(text.rfind, "]}")) + 1]
     # A value in the midst of words is meant; bare words are only tried as they are.
-    found = [*fenced, *([between[0]] if between else [])]
+    found = [*fenced, *([between] if between else [])]
     bare = stripped[:1] in ("{", "[", '"') or not found
     yield from dict.fromkeys([stripped, *found] if bare else [*found, stripped])
+
+
+def _names(language: str) -> bool:
+    return language.strip().lower() in ("", "json")
 
 
 def _describe(error: ValidationError) -> str:

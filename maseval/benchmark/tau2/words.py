@@ -6,6 +6,7 @@ also looks at the calls: none of them decides by itself.
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from maseval.benchmark.tau2.formats.message import STOP_TOKENS, Tau2ToolCall
 
@@ -15,6 +16,7 @@ _TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
 OWNERS = ("user_id", "customer_id")
 _ADVERBS = r"(?:(?:now|just|also|already|successfully) )*"
 _DONE = rf"\b(?:i(?:'ve| have) {_ADVERBS}|(?:has|have) {_ADVERBS}been {_ADVERBS})"
+_REPORTS = re.compile(_DONE)
 _CARRIED_OUT = r"(?:process|complet|finali|made|appli|submit|issu)"
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august"),
@@ -282,18 +284,17 @@ def _shape(value: str) -> str:
 
 def says_the_like(text: str, call: Tau2ToolCall) -> bool:
     """Tell whether a text says what a tool's name says, in these or in other words."""
-    patterns = _topic(call)
-    return bool(patterns) and all(re.search(each, text.lower()) for each in patterns)
+    patterns, lower = _topic(call["name"]), text.lower()
+    return bool(patterns) and all(each.search(lower) for each in patterns)
 
 
 def reports_it_done(sentence: str, call: Tau2ToolCall) -> bool:
     """Tell whether a sentence reports that a call was carried out."""
-    patterns = [each.replace("return|refund", "return|remov") for each in _topic(call)]
     text = sentence.lower()
-    if not patterns or not all(re.search(each, text) for each in patterns):
+    if not _REPORTS.search(text):
         return False
-    verb = patterns[0].removeprefix(r"\b")
-    return re.search(rf"{_DONE}(?:{verb}|{_CARRIED_OUT})", text) is not None
+    patterns = _report_of(call["name"])
+    return bool(patterns) and all(each.search(text) for each in patterns)
 
 
 def record(call: Tau2ToolCall) -> str | None:
@@ -302,8 +303,17 @@ def record(call: Tau2ToolCall) -> str | None:
     return value if isinstance(value, str) and first not in OWNERS else None
 
 
-def _topic(call: Tau2ToolCall) -> list[str]:
-    return [rf"\b(?:{said_as(word)})" for word in topic_words(call["name"])]
+@lru_cache(maxsize=256)
+def _topic(tool: str) -> list[re.Pattern[str]]:
+    return [re.compile(rf"\b(?:{said_as(word)})") for word in topic_words(tool)]
+
+
+@lru_cache(maxsize=256)
+def _report_of(tool: str) -> list[re.Pattern[str]]:
+    """Return the patterns of a report: the words of the tool's name, and that it was done."""
+    words = [said_as(each).replace("return|refund", "return|remov") for each in topic_words(tool)]
+    done = [rf"{_DONE}(?:(?:{words[0]})|{_CARRIED_OUT})"] if words else []
+    return [re.compile(each) for each in (*(rf"\b(?:{word})" for word in words), *done)]
 
 
 def topic_words(tool: str) -> list[str]:

@@ -50,7 +50,7 @@ _ACT = (
     r"|exchange|return|finali[sz]e)(?: it| that| this| so| them| any| the (?:change|booking|order)"
     r"|\W*$))"
 )
-_CLAUSE = re.compile(r"(?<=[.!?;])\s+|\n+|,\s+|\s*[\u2014\u2013]\s*|\s-\s")
+_CLAUSE = re.compile(r"(?<=[.!?;])\s+|\n+|,\s+|\s{0,2}[\u2014\u2013]\s*|\s-\s")
 _YES = re.compile(
     r"\b(?:yes|yeah|yea|yep|yup|oui|s\u00ed|(?<!make )sure|ok|okay|alright|all right|absolutely"
     r"|definitely|certainly|of course|by all means|perfect|exactly|indeed|affirmative|agreed"
@@ -106,7 +106,7 @@ _EXPECTS = re.compile(
     re.IGNORECASE,
 )
 _END = re.compile(r"[.!?\n]")
-_ID = re.compile(r"#?[\w-]*\w")
+_ID = re.compile(r"#?\w+(?:-\w+)*")
 
 
 def read_reply(text: str, call: Tau2ToolCall) -> Meaning:

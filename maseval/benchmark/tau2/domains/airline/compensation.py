@@ -45,7 +45,7 @@ _OFFERS = re.compile(
 )
 _ITS_NAMES = ("compensation", "certificate", "voucher", "gesture")
 _REFUSES_IT = re.compile(
-    r"\b(?:not|n't|cannot|unable|no|only|unfortunately)\b[^.!?\n]*"
+    r"\b(?:not|n't|cannot|unable|no|only|unfortunately)\b[^.!?\n]{0,60}"
     r"\b(?:compensat|certificate|voucher|offer)|\bpay(?:ment|ing)?\b",
     re.IGNORECASE,
 )

@@ -223,7 +223,7 @@ def _people(moment: Moment) -> int:
     return len(entries(moment.arguments, "passengers"))
 
 
-_DECLINED = r"\b(?:no|not|n't|without|skip|decline|zero|neither)\b[^.!?;]*\b"
+_DECLINED = r"\b(?:no|not|n't|without|skip|decline|zero|neither)\b[^.!?;]{0,60}\b"
 _NO_INSURANCE = re.compile(rf"{_DECLINED}insurance", re.IGNORECASE)
 _NO_BAGS = re.compile(rf"{_DECLINED}(?:bags?|baggage|luggage|suitcases?)", re.IGNORECASE)
 _INSURANCE = re.compile(r"\binsur", re.IGNORECASE)

@@ -42,7 +42,7 @@ from maseval.benchmark.tau2.domains.rules import (
 from maseval.benchmark.tau2.words import asks, mentions, sentences
 
 _AMOUNT = re.compile(
-    r"\$ ?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]*\.\d\d)\b|\b(\d[\d,]*)(?= ?(?:dollars|USD)\b)"
+    r"\$ ?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]{0,12}\.\d\d)\b|\b(\d[\d,]{0,12})(?= ?(?:dollars|USD)\b)"
 )
 _DONE = (
     r"(?:process|refund|issu|charg|credit|appli|cancel|complet|updat|exchang|modifi|initiat)\w*ed"
