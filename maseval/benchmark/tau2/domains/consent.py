@@ -273,9 +273,8 @@ def _consent(question: Said, reply: Said, moment: Moment) -> Consent:
     described = topic is Topic.THIS or any(
         topic_of(said.text, moment) is Topic.THIS for said in reversed(before)
     )
-    # The whole text first: it is cheaper than its sentences.
-    asked = asks(question.text) and any(
-        asks(each) and _EXPECTS.search(each) and not _CHOICE.search(each)
+    asked = any(
+        _EXPECTS.search(each) and not _CHOICE.search(each) and asks(each)
         for each in sentences(question.text)
     )
     meaning = read_reply(reply.text, moment.call)

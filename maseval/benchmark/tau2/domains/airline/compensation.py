@@ -205,6 +205,8 @@ def facts_confirmed(moment: Moment) -> Iterator[Answer]:
 @talk_rule("airline.compensation.unasked", Kind.PROTOCOL, place=f"{HEADING}, 1st paragraph")
 def compensation_asked_for(talk: Talk) -> Iterator[Answer]:
     """Compensation is offered only to a user who asks for it."""
+    if not any(word in talk.agent_words for word in _ITS_NAMES):
+        return
     for said in talk.agent:
         lower = said.text.lower()
         if not any(word in lower for word in _ITS_NAMES):

@@ -132,6 +132,8 @@ _DAYS = re.compile(
 @talk_rule("airline.refund.period", Kind.PROTOCOL, place="Cancel flight, Refund")
 def refund_period(talk: Talk) -> Iterator[Answer]:
     """A refund is announced for five to seven business days later."""
+    if "days" not in talk.agent_words or "refund" not in talk.agent_words:
+        return
     for said in talk.agent:
         for sentence in sentences(said.text) if "days" in said.text else ():
             found = _DAYS.search(sentence)
@@ -144,7 +146,12 @@ def refund_period(talk: Talk) -> Iterator[Answer]:
 
 
 _TOOLS_TOLD: Mapping[str, Tau2ToolCall] = {tool: {"name": tool, "arguments": {}} for tool in WRITES}
-_DONE = re.compile(r"\b(?:has|have|i've) ")
+# Seen at once in a whole text; what a sentence reports is then asked of few.
+_REPORTS = re.compile(
+    r"(?:\bi've|\bhave|\bhas)(?: been| now| just| also| already| successfully)*"
+    r" (?:cancel|book|sen[dt]|issu|updat|chang|upgrad|downgrad|modif|add|switch|remov|mov|process"
+    r"|complet|finali|made|appli|submit)"
+)
 _NOT_SO = re.compile(
     r"\b(?:no|not|n't|none|neither|nor|if|once|after|when|by the airline|cannot|unable|until)\b",
     re.IGNORECASE,
@@ -156,13 +163,15 @@ _MOST_OF_A_SENTENCE = 300
 def only_done_is_claimed(talk: Talk) -> Iterator[Answer]:
     """The agent reports a change as made only after it has made it."""
     for said in talk.agent:
-        if not _DONE.search(said.text.lower()):
+        if not _REPORTS.search(said.text.lower()):
             continue
         made = {
             each.call["name"] for each in talk.calls_before(said.message_index) if not each.failed
         }
         for sentence in sentences(said.text):
-            if len(sentence) > _MOST_OF_A_SENTENCE or _NOT_SO.search(sentence):
+            if len(sentence) > _MOST_OF_A_SENTENCE or not _REPORTS.search(sentence.lower()):
+                continue
+            if _NOT_SO.search(sentence):
                 continue
             told = [tool for tool, call in _TOOLS_TOLD.items() if reports_it_done(sentence, call)]
             if told and not made.intersection(told):

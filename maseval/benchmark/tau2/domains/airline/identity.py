@@ -85,10 +85,13 @@ def _others(moment: Moment, told: str, owner: User) -> list[str]:
 
 def known_to(moment: Moment) -> str:
     """Return in lower case all that was said by the user, answered by tools, or agreed to."""
-    known, consent = moment.talk.known_before(moment.message_index), find_consent(moment)
-    if consent is not None and consent.given:
-        known += f"\n{consent.question.text}"
-    return known.lower()
+    if "known" not in moment.notes:
+        known, consent = moment.talk.known_before(moment.message_index), find_consent(moment)
+        if consent is not None and consent.given:
+            known += f"\n{consent.question.text}"
+        moment.notes["known"] = known.lower()
+    found: str = moment.notes["known"]
+    return found
 
 
 @rule(
