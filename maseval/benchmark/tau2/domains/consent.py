@@ -46,10 +46,12 @@ class Topic(Enum):
 
 
 _ACT = (
-    r"(?:proceed|go ahead|confirm|decide|(?:do|make|book|cancel|change|update|modify|process|charge"
-    r"|exchange|return|finali[sz]e)(?: it| that| this| so| them| any| the (?:change|booking|order)"
-    r"|\W*$))"
+    r"(?:proceed|go ahead|confirm|decide|(do|make|book|cancel|change|update|upgrade|modify|process"
+    r"|charge|exchange|return|finali[sz]e)(?: it| that| this| so| them| any| (?:the|my|this|that) "
+    r"(?:\w+ )?(?:change|booking|order|flight|reservation|trip|return|exchange)|\W*$))"
 )
+# Verbs that may stand for any action.
+_ANY_VERB = {"do", "make", "process", "charge", "finalize", "finalise"}
 _CLAUSE = re.compile(r"(?<=[.!?;])\s+|\n+|,\s+|\s{0,2}[\u2014\u2013]\s*|\s-\s")
 _YES = re.compile(
     r"\b(?:yes|yeah|yea|yep|yup|oui|s\u00ed|(?<!make )sure|ok|okay|alright|all right|absolutely"
@@ -117,7 +119,10 @@ def read_reply(text: str, call: Tau2ToolCall) -> Meaning:
             if not _TURNED.search(clause[: found.start()]):
                 agreed = start + found.start()
                 break
-    back = max((found.start() for found in _TAKES_BACK.finditer(text)), default=-1)
+    back = max(
+        (found.start() for found in _TAKES_BACK.finditer(text) if _is_about(found, call)),
+        default=-1,
+    )
     if back > agreed:
         if agreed >= 0 and _depends(text, back):
             return Meaning.CONDITION
@@ -127,6 +132,15 @@ def read_reply(text: str, call: Tau2ToolCall) -> Meaning:
     if _last_order(text, call) >= 0:
         return Meaning.REQUEST
     return Meaning.QUESTION if text.rstrip().endswith("?") else Meaning.UNCLEAR
+
+
+def _is_about(refusal: re.Match[str], call: Tau2ToolCall) -> bool:
+    """Tell whether a refusal is about a call: "do not change it" is no word against a booking."""
+    verbs = [verb.lower() for verb in refusal.groups() if verb]
+    if not verbs or verbs[0] in _ANY_VERB:
+        return True
+    topic = _topic(call["name"])
+    return not topic or topic[0].search(verbs[0]) is not None
 
 
 def _clauses(text: str) -> Iterator[tuple[int, str]]:

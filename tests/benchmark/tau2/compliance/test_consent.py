@@ -44,6 +44,7 @@ PROPOSAL = "I will cancel reservation EHGLP3 and refund $120. Do you confirm (ye
         "Yes, but use my other card ending in 1234.",
         "Yes, I'll wait for your confirmation.",
         "Yes, that is fine. I'd rather not say why.",
+        "Yes, please cancel it. Don't change the other one, and do not book it again.",
     ],
 )
 def test_a_yes_in_many_words(text):
@@ -64,6 +65,7 @@ def test_a_yes_in_many_words(text):
         *("Yes... actually, no.", "Yes. Wait, don't do that yet!", "I do not want to proceed."),
         "Before you proceed, tell me the refund.",
         "Let me think about it.",
+        "Yes, add the bags, but don't cancel my reservation.",
         "That price is too high, leave it as it is.",
     ],
 )

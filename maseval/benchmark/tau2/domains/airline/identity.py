@@ -133,7 +133,7 @@ def flights_known(moment: Moment) -> Iterator[Answer]:
     Kind.DATA_FLOW,
     place="Book flight, Passengers, 2nd bullet; Modify flight, Change passengers",
     tools=["book_reservation", "update_reservation_passengers"],
-    reads_words=False,
+    reads_words=True,
 )
 def passengers_known(moment: Moment) -> Iterator[Answer]:
     """The names and birthdays of passengers were said, agreed to, or found with a tool."""
