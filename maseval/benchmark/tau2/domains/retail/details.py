@@ -55,11 +55,11 @@ _OTHER_REASON = re.compile(
     r"|(?:price|money|budget) (?:drop|problem|trouble|issue)|lost my job|out of money)",
     re.I,
 )
-_REMINDS = re.compile(
-    r"\b(?:all|any|any other|other|more|additional|further|every|each|complete|only|else)\b"
-    r"[^.?!\n]{0,60}\b(?:items?|products?|changes?|modif\w*|exchang\w*)\b"
-    r"|\b(?:only|just) (?:\w+ ){0,4}once\b|\bone[- ]time\b|anything else"
-    r"|\b(?:everything|complete list|full list)\b",
+_WHOLE = ("anything else", "everything", "complete list", "full list", "one-time", "one time")
+_ONCE = re.compile(r"\b(?:only|just) (?:\w+ ){0,4}once\b")
+_CHANGEABLE = re.compile(r"\b(?:item|product|change|modif|exchang)")
+_ALL = re.compile(
+    r"\b(?:all|any|other|more|additional|further|every|each|complete|only|else)\b[^.?!\n]*$"
 )
 _EVERYTHING = re.compile(
     r"\b(?:all|everything|both|entire|whole|every|each|them|these|those|rest|other)\b"
@@ -113,8 +113,16 @@ def reason_is_the_customers(moment: Moment) -> Iterator[Answer]:
 def customer_is_reminded(moment: Moment) -> Iterator[Answer]:
     """The customer is reminded to name all items before the only change of the items."""
     said = moment.talk.agent_before(moment.message_index)
-    if not any(_REMINDS.search(each.text.lower()) for each in reversed(said)):
+    if not any(_reminds(each.text.lower()) for each in reversed(said)):
         yield Broken("the customer was not reminded to name all items that are to be changed")
+
+
+def _reminds(text: str) -> bool:
+    """Tell whether a text speaks of all items, of further ones, or of the only chance."""
+    if any(each in text for each in _WHOLE) or ("once" in text and _ONCE.search(text)):
+        return True
+    places = (found.start() for found in _CHANGEABLE.finditer(text))
+    return any(_ALL.search(text[max(0, at - 70) : at]) for at in places)
 
 
 @rule(

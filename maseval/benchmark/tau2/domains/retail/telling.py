@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -32,10 +33,8 @@ from maseval.benchmark.tau2.domains.rules import (
 )
 from maseval.benchmark.tau2.words import refusal, sentences
 
-_IDS = re.compile(
-    r"\bW\d{7}\b|(?<![\w.-])\d{10}(?![\w-])|(?<![\w.-])\d{12}(?![\w-])"
-    r"|\b(?:gift_card|credit_card|paypal)_\d{7}\b"
-)
+_LONG_NUMBER = re.compile(r"(?<!\d)\d{7,12}(?!\d)")
+_OWNED = re.compile(r"(?:gift_card|credit_card|paypal)_$")
 _EXAMPLE = re.compile(r"\bexample|\be\.g|\bsuch as|\blike #?W\d|\bformat", re.IGNORECASE)
 _SPAN = re.compile(
     r"\b(\d+)(?: ?(?:-|to|\u2013|\u2014|or|and) ?(\d+))? (?:business |working )?"
@@ -68,7 +67,7 @@ def ids_told_exist(talk: Talk) -> Iterator[Answer]:
     """The numbers of orders, items, parcels and payments that the agent tells were read or said."""
     seen: set[str] = set()
     for said in talk.agent:
-        told = [each for each in _IDS.findall(said.text) if each not in seen]
+        told = [each for each in _ids_in(said.text) if each not in seen]
         seen.update(told)
         for each in told:
             known = _was_known(each, said.message_index, talk)
@@ -78,6 +77,20 @@ def ids_told_exist(talk: Talk) -> Iterator[Answer]:
                     {"told": each},
                     said.message_index,
                 )
+
+
+def _ids_in(text: str) -> list[str]:
+    """Return the ids of orders, payment methods, items and parcels in a text."""
+    found = []
+    for number in _LONG_NUMBER.finditer(text):
+        before, after = text[max(0, number.start() - 12) : number.start()], text[number.end() :][:1]
+        if len(number[0]) == 7 and before.endswith("W"):
+            found.append(f"W{number[0]}")
+        elif len(number[0]) == 7 and (kind := _OWNED.search(before)):
+            found.append(f"{kind[0]}{number[0]}")
+        elif len(number[0]) in (10, 12) and not before.endswith(("-", ".", "_")) and after != "-":
+            found.append(number[0])
+    return found
 
 
 def _is_example(value: str, text: str) -> bool:
@@ -95,12 +108,13 @@ def _was_known(value: str, at: int, talk: Talk) -> bool:
 def amounts_told_are_known(talk: Talk) -> Iterator[Answer]:
     """The amounts of money that the agent tells were read or said, or follow from such."""
     for said in talk.agent:
+        if "$" not in said.text and "dollar" not in said.text:
+            continue
         told = list(dict.fromkeys(amount for _, amount in amounts_in(said.text)))
         unknown = [each for each in told if not _is_read(each, said.message_index, talk)]
-        worked_out = _amounts_from(said, talk) if unknown else set()
         for amount in unknown:
             others = [each for each in told if each != amount]
-            if not worked_out or amount in worked_out | _combined(others):
+            if amount in _combined(others) or _follows(amount, said, talk):
                 continue
             if _names_many(said, talk):
                 yield CannotTell(f"whether {amount:.2f} is the sum of several changes")
@@ -127,37 +141,48 @@ def _is_read(amount: float, at: int, talk: Talk) -> bool:
     return any(_was_known(form, at, talk) for form in forms)
 
 
-def _amounts_from(said: Said, talk: Talk) -> set[float]:
-    """Return what can be worked out from answers: sums of an order's items, price differences.
+def _follows(amount: float, said: Said, talk: Talk) -> bool:
+    """Tell whether an amount can be worked out from what was read before.
 
-    They may also be added to what was paid, and taken from what is on a gift card. What a call of
-    the conversation books follows from the answers, too.
+    It may be what a call of the conversation books, the sum of some items of an order, or a
+    difference of prices, also added to what was paid or taken from what is on a gift card.
     """
-    orders, prices, balances = [], {}, set()
-    price_of: dict[str, float] = {}
-    for made in talk.calls_before(said.message_index):
-        record = _record(made.answer)
-        orders += [record] if "items" in record else []
-        variants = record.get("variants", {})
-        prices[record.get("product_id")] = [each["price"] for each in variants.values()]
-        price_of |= {key: each["price"] for key, each in variants.items()}
-        methods = record.get("payment_methods", {}).values()
-        balances |= {each["balance"] for each in methods if "balance" in each}
-    moved: set[float] = set()
-    paid: set[float] = set()
-    for order in orders:
-        moved |= _combined([item["price"] for item in order["items"]])
-        changes = [
-            {round(price - item["price"], 2) for price in prices.get(item["product_id"], ())}
-            for item in order["items"]
-        ]
-        moved |= {each for some in changes for each in some} | _sums_of_two(changes)
-        price_of |= {item["item_id"]: item["price"] for item in order["items"]}
-        paid |= {entry["amount"] for entry in order["payment_history"]}
-    moved |= {_booked(made, price_of) for made in talk.calls}
-    totals = {round(each + change, 2) for each in paid | balances for change in moved | paid}
-    totals |= {round(each - change, 2) for each in paid | balances for change in moved | paid}
-    return {abs(each) for each in moved | paid | totals}
+    read = [_record(made.answer) for made in talk.calls_before(said.message_index)]
+    orders = [each for each in read if "items" in each]
+    if not orders:
+        return True  # nothing to work with: the agent does not speak of this customer's money
+    variants = {k: v["price"] for each in read for k, v in each.get("variants", {}).items()}
+    items = [item for order in orders for item in order["items"]]
+    price_of = variants | {item["item_id"]: item["price"] for item in items}
+    if any(abs(_booked(made, price_of)) == amount for made in talk.calls):
+        return True
+    prices = {each.get("product_id"): _prices_in(each) for each in read if "variants" in each}
+    changes = [
+        {round(price - item["price"], 2) for price in prices.get(item["product_id"], ())}
+        for item in items
+    ]
+    moved = {each for some in changes for each in some}
+    moved |= {each for order in orders for each in _combined(_prices_in(order))}
+    if amount in moved or -amount in moved or amount in map(abs, _sums_of_two(changes)):
+        return True
+    paid = {entry["amount"] for order in orders for entry in order["payment_history"]}
+    held = paid | {each for record in read for each in _balances(record)}
+    return any(
+        round(abs(one + sign * other), 2) == amount
+        for one in held
+        for other in moved | paid
+        for sign in (1, -1)
+    )
+
+
+def _prices_in(record: Mapping[str, Any]) -> list[float]:
+    found = record.get("items") or record.get("variants", {}).values()
+    return [each["price"] for each in found]
+
+
+def _balances(record: Mapping[str, Any]) -> list[float]:
+    methods = record.get("payment_methods", {}).values()
+    return [each["balance"] for each in methods if "balance" in each]
 
 
 def _booked(made: CallMade, price_of: Mapping[str, float]) -> float:
@@ -170,6 +195,7 @@ def _booked(made: CallMade, price_of: Mapping[str, float]) -> float:
     return round(sums[0] - sums[1], 2)
 
 
+@lru_cache(maxsize=64)
 def _record(answer: str) -> dict[str, Any]:
     try:
         found = json.loads(answer)
