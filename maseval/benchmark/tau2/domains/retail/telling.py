@@ -137,7 +137,7 @@ def _names_many(said: Said, talk: Talk) -> bool:
 
 
 def _is_read(amount: float, at: int, talk: Talk) -> bool:
-    forms = {f"{amount:.2f}", f"{amount:g}", f"{amount:,.2f}", str(amount)}
+    forms = (str(amount), f"{amount:.2f}", f"{amount:,.2f}", f"{amount:g}")
     return any(_was_known(form, at, talk) for form in forms)
 
 
