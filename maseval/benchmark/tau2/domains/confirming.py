@@ -28,7 +28,7 @@ def explicit_yes(domain: str, place: str, tools: Collection[str]) -> Rule:
     """Make the rule that the user says yes to a proposal before a call is made."""
 
     @rule(f"{domain}.confirm.yes", Kind.PROTOCOL, place=place, tools=tools)
-    def confirmed(moment: Moment) -> Iterator[Answer]:
+    def require_yes(moment: Moment) -> Iterator[Answer]:
         """The user is asked and agrees before the action is taken."""
         consent = find_consent(moment)
         if consent is None:
@@ -38,7 +38,7 @@ def explicit_yes(domain: str, place: str, tools: Collection[str]) -> Rule:
         elif done_since(consent.reply.message_index, moment):
             yield Broken("the same was done before, after the same yes")
 
-    return confirmed
+    return require_yes
 
 
 def _objection(consent: Consent, moment: Moment) -> Answer:
@@ -87,7 +87,7 @@ def details_listed(domain: str, place: str, details: Mapping[str, Details]) -> R
     """
 
     @rule(f"{domain}.confirm.details", Kind.PROTOCOL, place=place, tools=details)
-    def listed(moment: Moment) -> Iterator[Answer]:
+    def require_details(moment: Moment) -> Iterator[Answer]:
         """The details of the action are named to the user before the yes."""
         consent = find_consent(moment)
         if consent is None:
@@ -106,7 +106,7 @@ def details_listed(domain: str, place: str, details: Mapping[str, Details]) -> R
             named = ", ".join(dict.fromkeys(part.name for part in missing))
             yield CannotTell(f"{named} may have been told in other words")
 
-    return listed
+    return require_details
 
 
 def words_before(moment: Moment, reply: int) -> str:
@@ -198,7 +198,7 @@ def transfer_is_announced(domain: str, place: str) -> Rule:
     """
 
     @talk_rule(f"{domain}.form.transfer_text", Kind.FORM, place=place, reads_words=False)
-    def announced(talk: Talk) -> Iterable[Answer]:
+    def require_sentence(talk: Talk) -> Iterable[Answer]:
         """The agent transfers by a call first, and then says so in the prescribed words."""
         handed = [made.answer_index for made in talk.calls if _hands_over(made.call["name"])]
         for said in talk.agent:
@@ -213,7 +213,7 @@ def transfer_is_announced(domain: str, place: str) -> Rule:
                     later[0].message_index,
                 )
 
-    return announced
+    return require_sentence
 
 
 def nothing_after_a_transfer(domain: str, place: str, tools: Collection[str]) -> Rule:

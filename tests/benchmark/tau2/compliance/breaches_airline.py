@@ -577,11 +577,13 @@ def foreign_record(
     return adding(lambda rng: cancel(foreign, says_id=False))(steps, task, rng)
 
 
-def adding(broken: Scene, *, silent_about: str | None = None, without: str = "") -> Mutation:
+def adding(
+    broken: Scene, *, silent_about: str | None = None, without: Sequence[str] = ()
+) -> Mutation:
     """Add a scene, to conversations that do not speak of something or use a tool by themselves."""
 
     def mutate(steps: list[Step], task: Mapping[str, Any], rng: random.Random) -> list[Step] | None:
-        if {"transfer", without} & {
+        if {"transfer", *without} & {
             each.name.split("_")[0] for each in steps if isinstance(each, Do)
         }:
             return None
@@ -597,7 +599,7 @@ MUTANTS: dict[str, Mutation] = {
     "airline.book.passengers": adding(lambda rng: book(booking(rng, 6))),
     "airline.book.payment_kinds": adding(too_many_payments),
     "airline.payment.in_profile": adding(foreign_payment),
-    "airline.flights.payment_kind": adding(paid_by_certificate, without="book"),
+    "airline.flights.payment_kind": adding(paid_by_certificate, without=["book"]),
     "airline.book.bags": adding(bags_for_nothing),
     "airline.bags.paid": adding(bags_charged_wrongly),
     "airline.bags.removed": adding(bags_removed),
@@ -628,7 +630,7 @@ MUTANTS: dict[str, Mutation] = {
     "airline.identity.user_id": no_user_id,
     "airline.identity.own_record": foreign_record,
     "airline.record.known": adding(unknown_record),
-    "airline.flights.known": adding(unknown_flight, without="get"),
+    "airline.flights.known": adding(unknown_flight, without=["get", "update", "search", "book"]),
     "airline.passengers.known": adding(unknown_passenger),
     "airline.payment.agreed": adding(other_payment),
     "airline.price.agreed": adding(wrong_price),
@@ -636,7 +638,7 @@ MUTANTS: dict[str, Mutation] = {
     "airline.claim.done": adding(never_done, silent_about="cancel|book|certificate"),
     "airline.cancel.reason_obtained": adding(
         lambda rng: cancel(pick(rng, "open", is_free), why="Please cancel it."),
-        silent_about=r"reason|because|plan|cancel|refund|n.?t need|no longer|mistake|\bill\b",
+        silent_about=r"reason|because|plan|cancel|refund|n.?t need|no longer|\bill\b|sick",
     ),
     "airline.book.insurance_asked": adding(insurance_not_asked, silent_about="insur"),
     "airline.book.insurance_wanted": adding(insurance_unwanted),

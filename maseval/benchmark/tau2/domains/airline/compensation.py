@@ -80,7 +80,7 @@ class _Claim:
         """Tell whether the amount is due for what happened to a reservation."""
         if self.fits(reservation, FOR_A_CANCELLATION) and self._had(reservation, "cancelled"):
             return True
-        if not self.fits(reservation, FOR_A_DELAY) or not self._changed(reservation):
+        if not self.fits(reservation, FOR_A_DELAY) or not self._was_changed(reservation):
             return False
         return not self.made or self._had(reservation, "delayed")
 
@@ -92,7 +92,7 @@ class _Claim:
                 flights |= _flights_in(made.answer)
         return any(status_of(self.moment.tools, *flight) == status for flight in flights)
 
-    def _changed(self, reservation: Reservation) -> bool:
+    def _was_changed(self, reservation: Reservation) -> bool:
         """Tell whether a reservation was changed or cancelled before.
 
         Where no call is recorded, as in a reference solution, its payments show it.

@@ -53,7 +53,7 @@ _NEGATED = re.compile(r"\b(?:no|not|n't|isn't|without|never)\b[^.!?,;]{0,30}$", 
     reads_words=True,
 )
 def covered_reason(moment: Moment) -> Iterator[Answer]:
-    """What only insurance allows to cancel is cancelled for reasons of health or weather."""
+    """A journey that only insurance lets cancel is cancelled for health or weather."""
     reservation = reservation_of(moment)
     if reservation is None or reservation.insurance != "yes":
         return

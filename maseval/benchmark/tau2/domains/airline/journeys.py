@@ -133,7 +133,7 @@ def statuses(moment: Moment, reservation: Reservation) -> dict[tuple[str, str], 
     return {flight: status_of(moment.tools, *flight) for flight in flights}
 
 
-def flown(moment: Moment, reservation: Reservation) -> str:
+def find_flown(moment: Moment, reservation: Reservation) -> str:
     """Return the first flight of a reservation that has left."""
     for (flight_number, date), status in statuses(moment, reservation).items():
         if status in FLOWN:

@@ -14,8 +14,8 @@ from maseval.benchmark.tau2.domains.airline.journeys import (
     Route,
     entries,
     find_flight,
+    find_flown,
     flights_wanted,
-    flown,
     free_to_cancel,
     number_of,
     owner_of,
@@ -276,7 +276,7 @@ def cabin_before_departure(moment: Moment) -> Iterator[Answer]:
     reservation, cabin = reservation_of(moment), moment.arguments.get("cabin")
     if reservation is None or cabin == reservation.cabin:
         return
-    flight = flown(moment, reservation)
+    flight = find_flown(moment, reservation)
     if flight:
         text = f"the cabin becomes {cabin} although flight {flight} has already been flown"
         yield Broken(text, {"before": reservation.cabin, "after": cabin, "flown": flight})
@@ -308,7 +308,7 @@ def as_many_passengers(moment: Moment) -> Iterator[Answer]:
 def cancelled_before_departure(moment: Moment) -> Iterator[Answer]:
     """A reservation is not cancelled once a part of it has been flown."""
     reservation = reservation_of(moment)
-    flight = flown(moment, reservation) if reservation else ""
+    flight = find_flown(moment, reservation) if reservation else ""
     if flight:
         yield Broken(f"flight {flight} has already been flown", {"flown": flight})
 

@@ -250,7 +250,7 @@ def insurance_wanted(moment: Moment) -> Iterator[Answer]:
             text = f"the user agreed to insurance: {listed[1].lower()}, and it is booked as {sold}"
             yield Broken(text, {"agreed": listed[1], "booked": sold})
         return
-    declined = _declined(moment, _INSURANCE, _NO_INSURANCE)
+    declined = _refusal_of(moment, _INSURANCE, _NO_INSURANCE)
     if sold == "yes" and declined:
         yield Broken("insurance is sold to a user who declined it", {"user": declined})
 
@@ -274,13 +274,13 @@ def bags_wanted(moment: Moment) -> Iterator[Answer]:
     if not any(BAG.search(each.text) for each in spoken):
         yield Broken(f"{bags:g} bags are booked, and nobody spoke of bags", {"bags": bags})
         return
-    declined = _declined(moment, BAG, _NO_BAGS)
+    declined = _refusal_of(moment, BAG, _NO_BAGS)
     if declined:
         text = f"{bags:g} bags are booked for a user who declined them"
         yield Broken(text, {"bags": bags, "user": declined})
 
 
-def _declined(moment: Moment, subject: re.Pattern[str], no: re.Pattern[str]) -> str:
+def _refusal_of(moment: Moment, subject: re.Pattern[str], no: re.Pattern[str]) -> str:
     """Return the user's last sentence about something if it declines it.
 
     What a later proposal names again, the user has agreed to.
