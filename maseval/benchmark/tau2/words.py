@@ -10,6 +10,8 @@ from functools import lru_cache
 
 from maseval.benchmark.tau2.formats.message import STOP_TOKENS, Tau2ToolCall
 
+# Several rules read the same texts of a conversation, one after the other.
+_REMEMBERED = 1024
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _NO = re.compile(r"(?:^|[.!?]\s+)no\b(?! problem)", re.IGNORECASE)
 _TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
@@ -118,6 +120,7 @@ def _sentences(text: str) -> Iterator[str]:
     return (each for each in sentences(text) if not _CLOSES.search(each))
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def asks(text: str) -> bool:
     """Tell whether a text asks for a confirmation."""
     return any(_ASKS.search(each) for each in _sentences(text))
@@ -171,9 +174,10 @@ def around_refusal(text: str) -> str:
     return plain(text)[max(0, found.start() - 60) : found.end() + 100] if found else ""
 
 
-def sentences(text: str) -> list[str]:
+@lru_cache(maxsize=_REMEMBERED)
+def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences and lines of a text."""
-    return [each for each in _SENTENCE.split(plain(text)) if each]
+    return tuple(each for each in _SENTENCE.split(plain(text)) if each)
 
 
 def wants_a_human(text: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.formats.message import (
@@ -142,8 +142,38 @@ class Talk:
 
     def known_before(self, at: int) -> str:
         """Return all that the user said and the tools answered before a message."""
-        said = [each.text for each in self.user_before(at)]
-        return "\n".join([*said, *(each.answer for each in self.calls_before(at))])
+        return self._known[0][: self._known_until(at)]
+
+    def known_words_before(self, at: int) -> str:
+        """Return the same in lower case."""
+        return self._known_words[: self._known_until(at)]
+
+    def is_known_before(self, value: str, at: int) -> bool:
+        """Tell whether the user had said, or a tool answered, a text before a message."""
+        return self._known[0].find(value, 0, self._known_until(at)) >= 0
+
+    def _known_until(self, at: int) -> int:
+        _, places, ends = self._known
+        return ends[bisect_left(places, at)]
+
+    @cached_property
+    def _known_words(self) -> str:
+        text = self._known[0]
+        lower = text.lower()
+        # A few letters are longer in lower case, and would shift all that follows.
+        return lower if len(lower) == len(text) else "".join(map(_lower, text))
+
+    @cached_property
+    def _known(self) -> tuple[str, list[int], list[int]]:
+        """The user's texts and the tools' answers as one text, their messages, and where each ends.
+
+        An answer is known after the message with its call.
+        """
+        told = [(each.message_index, each.text) for each in self.user]
+        told += [(each.message_index, each.answer) for each in self.calls]
+        told.sort(key=lambda each: each[0])
+        ends = [0, *accumulate(len(text) + 1 for _, text in told)]
+        return "".join(f"{text}\n" for _, text in told), [at for at, _ in told], ends
 
     @cached_property
     def is_english(self) -> bool:
@@ -153,6 +183,10 @@ class Talk:
         if len(found) < _LEAST_WORDS:
             return True
         return sum(word in _ENGLISH for word in found) >= _LEAST_SHARE * len(found)
+
+
+def _lower(letter: str) -> str:
+    return letter.lower()[:1]
 
 
 def _until(entries: Sequence[Said | CallMade], at: int) -> int:

@@ -198,5 +198,7 @@ def test_few_words_are_no_other_language(text):
 
 def test_what_is_known_before_a_message_is_what_was_said_and_answered(check):
     talk = Talk([say("user", "early"), *make("one", answer="an answer"), say("user", "late")])
-    assert talk.known_before(3) == "early\nan answer"
-    assert talk.known_before(1) == "early"
+    assert talk.known_before(3) == "early\nan answer\n"
+    assert talk.known_before(1) == "early\n"
+    assert talk.known_before(0) == "" and talk.known_before(9).endswith("late\n")
+    assert talk.is_known_before("answer", 3) and not talk.is_known_before("answer", 1)

@@ -86,10 +86,10 @@ def _others(moment: Moment, told: str, owner: User) -> list[str]:
 def known_to(moment: Moment) -> str:
     """Return in lower case all that was said by the user, answered by tools, or agreed to."""
     if "known" not in moment.notes:
-        known, consent = moment.talk.known_before(moment.message_index), find_consent(moment)
+        known, consent = moment.talk.known_words_before(moment.message_index), find_consent(moment)
         if consent is not None and consent.given:
-            known += f"\n{consent.question.text}"
-        moment.notes["known"] = known.lower()
+            known += f"\n{consent.question.text.lower()}"
+        moment.notes["known"] = known
     found: str = moment.notes["known"]
     return found
 

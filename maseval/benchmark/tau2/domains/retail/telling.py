@@ -70,7 +70,7 @@ def ids_told_exist(talk: Talk) -> Iterator[Answer]:
         told = [each for each in _ids_in(said.text) if each not in seen]
         seen.update(told)
         for each in told:
-            known = _was_known(each, said.message_index, talk)
+            known = talk.is_known_before(each, said.message_index)
             if not known and not _is_example(each, said.text):
                 yield Broken(
                     f"{each} stands in nothing that was read or said before",
@@ -95,13 +95,6 @@ def _ids_in(text: str) -> list[str]:
 
 def _is_example(value: str, text: str) -> bool:
     return any(_EXAMPLE.search(each) for each in sentences(text) if value in each)
-
-
-def _was_known(value: str, at: int, talk: Talk) -> bool:
-    """Tell whether a tool had answered, or the customer said, a value before a message."""
-    return any(value in made.answer for made in talk.calls_before(at)) or any(
-        value in said.text for said in talk.user_before(at)
-    )
 
 
 @talk_rule("retail.told.amount", Kind.DATA_FLOW, place="Introduction: 6th paragraph")
@@ -138,7 +131,7 @@ def _names_many(said: Said, talk: Talk) -> bool:
 
 def _is_read(amount: float, at: int, talk: Talk) -> bool:
     forms = (str(amount), f"{amount:.2f}", f"{amount:,.2f}", f"{amount:g}")
-    return any(_was_known(form, at, talk) for form in forms)
+    return any(talk.is_known_before(form, at) for form in forms)
 
 
 def _follows(amount: float, said: Said, talk: Talk) -> bool:
@@ -242,7 +235,7 @@ def _is_known(sentence: str, found: re.Match[str], said: Said, talk: Talk) -> bo
     if _PRODUCT_TIME.search(sentence):
         return True
     times = (found[0], f"{found[1]} hours")
-    return any(_was_known(each, said.message_index, talk) for each in times)
+    return any(talk.is_known_before(each, said.message_index) for each in times)
 
 
 @rule(
