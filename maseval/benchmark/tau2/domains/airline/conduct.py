@@ -147,6 +147,7 @@ def refund_period(talk: Talk) -> Iterator[Answer]:
 
 _TOOLS_TOLD: Mapping[str, Tau2ToolCall] = {tool: {"name": tool, "arguments": {}} for tool in WRITES}
 # Seen at once in a whole text; what a sentence reports is then asked of few.
+_REPORTING = ("i've ", "has been ", "have been ", "i have ", "successfully ")
 _REPORTS = re.compile(
     r"(?:\bi've|\bhave|\bhas)(?: been| now| just| also| already| successfully)*"
     r" (?:cancel|book|sen[dt]|issu|updat|chang|upgrad|downgrad|modif|add|switch|remov|mov|process"
@@ -163,7 +164,8 @@ _MOST_OF_A_SENTENCE = 300
 def only_done_is_claimed(talk: Talk) -> Iterator[Answer]:
     """The agent reports a change as made only after it has made it."""
     for said in talk.agent:
-        if not _REPORTS.search(said.text.lower()):
+        lower = said.text.lower()
+        if not any(word in lower for word in _REPORTING) or not _REPORTS.search(lower):
             continue
         made = {
             each.call["name"] for each in talk.calls_before(said.message_index) if not each.failed
