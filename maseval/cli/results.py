@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import typer
 from rich.console import Console
@@ -137,23 +138,45 @@ def stacked_estimate(value: Estimate | None) -> str:
 
 def print_clean_scores(scores: Sequence[CleanScore], console: Console) -> None:
     """Print pass^k with clean pass^k below it, and what they count."""
-    ks = some_k(sorted(next(iter(scores)).pass_hat))
-    table = Table()
-    table.add_column("domain")
-    table.add_column("counted")
+    official = [score.pass_hat for score in scores]
+    known = {k for every in official for k, each in every.items() if each.value is not None}
+    forms = (partial(form, scores, some_k(sorted(known))) for form in (_clean_across, _clean_down))
+    console.print(first_fitting(console.width, *forms))
+    for score in scores:
+        console.print(f"{inert(score.name)}: {score.counts}", highlight=False)
+
+
+def _clean_rows(score: CleanScore) -> dict[str, Mapping[int, Estimate]]:
+    rows = {"pass^k, the official number": score.pass_hat, "clean pass^k": score.clean}
+    if score.untold_passes:
+        rows["clean pass^k, if all that cannot be told is broken"] = score.surely_clean
+    return rows
+
+
+def _clean_across(scores: Sequence[CleanScore], ks: Sequence[int]) -> Table:
+    table = Table("domain", "counted")
     for k in ks:
         table.add_column(f"k = {k}", justify="right", no_wrap=True)
     for score in scores:
-        rows = {"pass^k, the official number": score.pass_hat, "clean pass^k": score.clean}
-        if score.untold_passes:
-            rows["clean pass^k, if all that cannot be told is broken"] = score.surely_clean
-        for number, (name, values) in enumerate(rows.items()):
+        for number, (name, values) in enumerate(_clean_rows(score).items()):
             shown = (estimate(values.get(k)) for k in ks)
             table.add_row("" if number else inert(score.name), name, *shown)
         table.add_section()
-    console.print(table)
+    return table
+
+
+def _clean_down(scores: Sequence[CleanScore], ks: Sequence[int]) -> Table:
+    """Make a row for each number, for a console that is narrow."""
+    table = Table(show_header=False)
+    table.add_column("counted", overflow="fold")
+    table.add_column("value", justify="right", no_wrap=True)
     for score in scores:
-        console.print(f"{inert(score.name)}: {score.counts}", highlight=False)
+        table.add_row(f"[bold]{inert(score.name)}[/bold]")
+        for k in ks:
+            for name, values in _clean_rows(score).items():
+                table.add_row(name.replace("pass^k", f"pass^{k}"), estimate(values.get(k)))
+        table.add_section()
+    return table
 
 
 def _counts(score: DomainScore, between: str = " ") -> str:

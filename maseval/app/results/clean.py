@@ -6,6 +6,7 @@ number of clean passes stands beside the official one and never replaces it.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -166,11 +167,15 @@ class RuleCount:
 
 @dataclass(frozen=True)
 class RunCompliance:
-    """The policy check of every simulation of a run, and the numbers that follow from it."""
+    """The policy check of every simulation of a run, and the numbers that follow from it.
+
+    ``passes`` are the simulations that passed as the benchmark counts.
+    """
 
     found: Mapping[Simulation, PolicyCheck]
     scores: Sequence[CleanScore]
     rules: Sequence[RuleCount]
+    passes: AbstractSet[Simulation] = frozenset()
 
     @property
     def obstacles(self) -> list[str]:
@@ -183,7 +188,8 @@ class RunCompliance:
             "scores": [each.to_dict() for each in self.scores],
             "rules": [asdict(each) for each in self.rules],
             "simulations": [
-                {**one._asdict(), **each.to_dict()} for one, each in self.found.items()
+                {**one._asdict(), "passed": one in self.passes, **each.to_dict()}
+                for one, each in self.found.items()
             ],
         }
 
@@ -216,7 +222,7 @@ def run_compliance(
                 all_of.group or "all", len(mine), told[True], told[False], told[None], *estimates
             )
         )
-    return RunCompliance(found, scores, _count_rules(found, passes))
+    return RunCompliance(found, scores, _count_rules(found, passes), passes)
 
 
 def scores_by_label(

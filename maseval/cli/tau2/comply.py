@@ -7,13 +7,14 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
+from maseval.app.results.clean import MEANINGS
 from maseval.app.results.task_names import TaskName
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED
 from maseval.cli.completion import quietly
-from maseval.cli.console import counting, here, inert, print_json, stderr, stdout
+from maseval.cli.console import counting, here, indent, inert, print_json, stderr, stdout
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, with_scoring_options
+from maseval.cli.options import AsJson, load_domain, with_scoring_options
 from maseval.cli.results import print_clean_scores
 from maseval.cli.show import print_check
 from maseval.core.scoring_options import ScoringKeywords
@@ -45,10 +46,16 @@ def comply(
     ] = None,
     every: Annotated[
         bool,
-        typer.Option("--all", help="List failed conversations and what cannot be told, too."),
+        typer.Option("--all", help="List every conversation and all that was found in it."),
     ] = False,
     rules: Annotated[
-        str | None, typer.Option(help="Show the rules of a domain instead.", metavar="DOMAIN")
+        str | None,
+        typer.Option(
+            help="Show the rules of a domain instead; yours as FILE.py:NAME.",
+            metavar="DOMAIN",
+            callback=load_domain,
+            autocompletion=quietly(completion.domains),
+        ),
     ] = None,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
@@ -84,6 +91,8 @@ def comply(
 def _print_run(run: "CompliedRun", console: Console, *, every: bool) -> None:
     console.print(f"[bold]{inert(here(run.path))}[/bold]", soft_wrap=True)
     print_check(run.check, console)
+    for note in run.notes:
+        console.print(f"[yellow]Note:[/yellow] {inert(note)}", highlight=False, soft_wrap=True)
     if run.estimate:
         console.print(f"[yellow]{inert(run.estimate)}[/yellow]", soft_wrap=True)
     for name in run.without_rules:
@@ -103,22 +112,28 @@ def _print_counts(found: "RunCompliance", console: Console) -> None:
     if not found.rules:
         console.print("No rule found anything.")
         return
-    table = Table("rule", "found", "passes", "all")
+    table = Table()
+    table.add_column("rule", overflow="fold")
+    table.add_column("found")
+    for name in ("in passes", "in all"):
+        table.add_column(name, justify="right")
     for each in found.rules:
-        table.add_row(inert(each.rule), each.what, str(each.passes), str(each.simulations))
+        counts = (str(each.passes), str(each.simulations))
+        table.add_row(inert(each.rule), MEANINGS[each.what], *counts)
     console.print(table)
 
 
 def _print_findings(found: "RunCompliance", console: Console, *, every: bool) -> None:
-    """Print the conversations in which the policy was broken, or all that was found."""
+    """Print the conversations in which the policy was broken, passes first, or all of them."""
     shown = [
         (one, check)
-        for one, check in found.found.items()
+        for one, check in sorted(found.found.items(), key=lambda each: each[0] not in found.passes)
         if check.clean is False or (every and (check.findings or check.obstacle))
     ]
     for one, check in shown if every else shown[:_SHOWN]:
         name = f"{TaskName(one.domain, one.task_id)}, trial {one.trial}"
-        console.print(f"[bold]{inert(name)}[/bold]: {check.name}", highlight=False)
+        outcome = "passed" if one in found.passes else "did not pass"
+        console.print(f"[bold]{inert(name)}[/bold], {outcome}; {check.name}", highlight=False)
         lines = check.lines() if every else [str(e) for e in check.findings if e.what == "broken"]
         for line in lines:
             console.print(f"  {inert(line)}", highlight=False, soft_wrap=True)
@@ -130,10 +145,11 @@ def _print_rules(book: "RuleBook", console: Console) -> None:
     if not book.rules:
         console.print(f"The domain {inert(book.domain)} has no rules.")
         return
-    table = Table("rule", "kind", "what it demands", "place in the policy")
     for each in book.rules:
-        table.add_row(each.id, each.kind.value, inert(each.text), inert(each.place))
-    console.print(table)
+        console.print(
+            f"[bold]{inert(each.id)}[/bold] [dim]{each.kind.value}[/dim]", highlight=False
+        )
+        console.print(indent(f"{inert(each.text)} ({inert(each.place)})", 2), highlight=False)
     names = {"records": "by the records", "words": "by words", "no": "by neither"}
     for kind, (covered, total) in book.coverage.items():
         console.print(f"{total} statements decidable {names[kind]}: {covered} with a rule")

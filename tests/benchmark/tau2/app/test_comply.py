@@ -4,10 +4,12 @@ import json
 from copy import deepcopy
 
 import pytest
+from rich.console import Console
 
 from maseval import ScriptedModelAdapter, frames, register_model
 from maseval.app.results.clean import CLEAN, LABELS, PolicyCheck, run_compliance, scores_by_label
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
+from maseval.cli.results import print_clean_scores
 from maseval.commands import compare, report, show, tau2
 from maseval.commands import run as run_any
 from maseval.core.exceptions import ConfigurationError
@@ -104,9 +106,64 @@ def test_without_a_file_the_command_says_what_to_name():
     assert found.exit_code == 2 and "name a run or a results file" in found.stderr
 
 
-def test_the_rules_of_a_domain_are_listed():
+@pytest.mark.parametrize("columns", [60, 80, 160])
+def test_the_rules_of_a_domain_are_listed_with_their_whole_ids(columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
     found = maseval("tau2", "comply", "--rules", "library")
+    ids = [each.id for each in tau2.rule_book("library").rules]
+    assert found.exit_code == 0 and [each for each in ids if each not in found.stdout] == []
+
+
+def test_the_rules_of_an_own_domain_are_listed(tmp_path):
+    (tmp_path / "desk.py").write_text(
+        "from dataclasses import replace\n"
+        "from maseval.benchmark.tau2.domains.library import LIBRARY\n"
+        "desk = replace(LIBRARY, name='desk')\n"
+    )
+    found = maseval("tau2", "comply", "--rules", f"{tmp_path / 'desk.py'}:desk")
     assert found.exit_code == 0 and "library.loan.renewable" in found.stdout
+
+
+@pytest.mark.parametrize("columns", [60, 80, 160])
+def test_numbers_are_named_in_a_terminal_of_any_width(file, columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    found = maseval("tau2", "comply", str(file), "--domain", "library")
+    official = found.stdout.index(", the official number")
+    assert official < found.stdout.index("100.0%") < found.stdout.index("clean pass^")
+    assert "library" in found.stdout.partition("passed 2")[0].partition("jsonl\n")[2]
+
+
+def test_a_k_without_any_number_has_no_column():
+    """Where a task lacks a trial, pass^2 is not known."""
+    outcomes = [line("a", 0, True), line("a", 1, True), line("b", 0, True)]
+    planned = [Simulation("d", task, trial) for task in "ab" for trial in range(2)]
+    scores = run_compliance(outcomes, planned, {}).scores
+    assert scores[-1].pass_hat[2].value is None
+    console = Console(width=160, record=True)
+    print_clean_scores(scores, console)
+    shown = console.export_text()
+    assert "k = 1" in shown and "k = 2" not in shown
+
+
+def test_what_is_wrong_with_a_file_is_said(file, tmp_path):
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text(file.read_text()[:-200])
+    found = maseval("tau2", "comply", str(cut), "--domain", "library", "--json")
+    (run,) = json.loads(found.stdout)["files"]
+    assert [note for note in run["notes"] if note.startswith("unreadable simulations: 1 part")]
+    assert "unreadable simulations: 1 part" in found.stderr
+
+
+def test_breaches_in_passes_come_first(file, tmp_path):
+    """A failure that broke the policy stands before a pass that did, in the file only."""
+    _, hasty = (json.loads(each) for each in file.read_text().splitlines())
+    failed = deepcopy(hasty) | {"id": "x", "trial": 0, "termination_reason": "max_steps"}
+    path = tmp_path / "both.jsonl"
+    path.write_text(json.dumps(failed) + "\n" + json.dumps(hasty) + "\n")
+    found = maseval("tau2", "comply", str(path), "--domain", "library").stdout
+    assert 0 < found.index("trial 1, passed; policy: broken") < found.index("trial 0, did not pass")
+    checked = tau2.comply([path], domain="library")[0].to_dict()["simulations"]
+    assert {each["trial"]: each["passed"] for each in checked} == {0: False, 1: True}
 
 
 @pytest.fixture(scope="module")

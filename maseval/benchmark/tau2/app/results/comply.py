@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, Unpack
 
 from maseval.app.benchmarks import begin_check
 from maseval.app.results.clean import PolicyCheck, PolicyFinding, RunCompliance, run_compliance
-from maseval.app.results.finding import open_recording, warn_of_damage
+from maseval.app.results.finding import open_recording
 from maseval.app.results.recomputed import RecomputedRun
-from maseval.app.results.recording import line_of, lines_of
+from maseval.app.results.recording import line_of, lines_of, notes_on
 from maseval.benchmark.tau2.app.results.score import Files, UnreadableFile
 from maseval.benchmark.tau2.app.results.sources import files_below, read_report
 from maseval.benchmark.tau2.compliance import Breach, Compliance, check_case
@@ -39,7 +39,7 @@ class CompliedRun:
 
     ``without_rules`` names the domains that have no rules, whose passes cannot be told apart.
     ``check`` compares the recorded verdicts with recomputed ones. ``estimate`` says that the tasks
-    were chosen, if they were.
+    were chosen, if they were. ``notes`` say what is wrong with the record.
     """
 
     path: Path
@@ -47,6 +47,7 @@ class CompliedRun:
     without_rules: Sequence[str] = ()
     check: VerdictCheck | None = None
     estimate: str | None = None
+    notes: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return all findings as JSON values."""
@@ -55,6 +56,7 @@ class CompliedRun:
             "without_rules": list(self.without_rules),
             "verdicts": None if self.check is None else self.check.note_on_recomputed,
             "estimate": self.estimate,
+            "notes": list(self.notes),
             **self.compliance.to_dict(),
         }
 
@@ -81,9 +83,7 @@ def comply(
     found = CompliedRuns()
     for file in (each for name in files for each in files_below(name)):
         try:
-            folder = open_recording(file, ScoringOptions(**scoring))
-            warn_of_damage(folder)
-            found.append(_comply(folder, on_progress))
+            found.append(_comply(open_recording(file, ScoringOptions(**scoring)), on_progress))
         except (MASEvalError, OSError) as error:
             found.unreadable.append(UnreadableFile(Path(file), error))
     if found.unreadable and not found:
@@ -112,6 +112,7 @@ def _comply(folder: Recording, on_progress: Callable[[int, int], object] | None)
         [name for name in domains if not domain_named(name).rules],
         check,
         folder.config.subset and folder.config.subset.note,
+        notes_on(folder),
     )
 
 

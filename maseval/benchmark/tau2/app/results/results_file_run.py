@@ -169,13 +169,15 @@ class ResultsFileRun:
         """Faults of the file, the rules it was judged by, and the number of confirmed verdicts."""
         recount = self._recount
         how = [] if self._options.as_recorded else [f"rewards recomputed from {self.path.name}"]
-        confirmed = sum(each.agrees for each in recount.simulations)
+        confirmed, compared = sum(each.agrees for each in recount.simulations), recount.compared
         return [
             *self._options.marks,
             *map(str, causes(recount)),
             *how,
             f"judged by tau2-bench {recount.version} ({recount.record.version_from})",
-            f"{confirmed} of {len(recount.compared)} recorded verdicts confirmed",
+            f"{confirmed} of {len(compared)} recorded verdicts confirmed"
+            if compared
+            else "no verdict is recorded that could be confirmed",
         ]
 
 
