@@ -14,7 +14,15 @@ from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains.copying import once
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
-from maseval.benchmark.tau2.domains.rules import Answer, Broken, Kind, Moment, Rule, Talk
+from maseval.benchmark.tau2.domains.rules import (
+    INNER_TOOL,
+    Answer,
+    Broken,
+    Kind,
+    Moment,
+    Rule,
+    Talk,
+)
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
 from maseval.benchmark.tau2.words import OWNERS, record
@@ -150,7 +158,7 @@ def _play(
         if call["requestor"] == "assistant":
             tools = world.tools, world.user_tools
             moment = Moment(call, made.message_index, *tools, talk, made.answer, ticket)
-            for rule in book.by_tool.get(call["name"], ()):
+            for rule in book.about(call):
                 if not rule.reads_words or (words and not setting.solo):
                     findings.ask(rule, moment)
         if setting.may_write(call) or _unlocks(setting, call):
@@ -175,7 +183,7 @@ def check_gold(setting: Setting, told: str, ticket: str | None = None) -> Compli
         if call["requestor"] == "assistant":
             tools = world.tools, world.user_tools
             moment = Moment(call, number + 1, *tools, talk, ticket=ticket)
-            for rule in book.by_tool.get(call["name"], ()):
+            for rule in book.about(call):
                 findings.ask(rule, moment)
         world.respond(call)
     return findings.result()
@@ -228,6 +236,12 @@ class _RuleBook:
         for rule in self.rules:
             for tool in rule.tools:
                 self.by_tool.setdefault(tool, []).append(rule)
+
+    def about(self, call: Tau2ToolCall) -> list[Rule]:
+        """Return the rules about a call's tool, and about the one that it calls."""
+        named = call["arguments"].get(INNER_TOOL)
+        within = self.by_tool.get(named, []) if isinstance(named, str) else []
+        return [*self.by_tool.get(call["name"], ()), *within]
 
 
 @lru_cache(maxsize=64)

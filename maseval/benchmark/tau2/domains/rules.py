@@ -67,6 +67,9 @@ class CannotTell(NamedTuple):
 
 Answer = Broken | CannotTell
 
+INNER_TOOL = "agent_tool_name"
+"""The argument in which a tool names another one, which it calls; rules may be about that one."""
+
 
 class Said(NamedTuple):
     """A text of one side, and the index of its message."""

@@ -1,6 +1,7 @@
 """The bank's policy as rules: clean where it is kept, and each breach found and named."""
 
 import json
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,20 @@ from maseval.benchmark.tau2.compliance import Compliance
 from maseval.benchmark.tau2.domains import DOMAINS
 from tests.benchmark.tau2.compliance.breaches_banking_knowledge import (
     CALL,
+    CLOSE,
     DOMAIN,
+    MUTANTS,
+    ORDER,
+    STAGED_MUTANTS,
     UNLOCK,
+    Task,
+    alter,
     clean_steps,
+    do,
     inner,
+    with_row,
 )
-from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of
+from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step, compliance_of
 from tests.benchmark.tau2.compliance.test_inventory import COPIED, inventory, words
 
 pytestmark = pytest.mark.data
@@ -46,8 +55,24 @@ def tasks(banking_data: Path) -> list[dict[str, Any]]:
     return [json.loads(each.read_text("utf-8")) for each in files]
 
 
-def found_in(task: dict[str, Any], steps: list[Any]) -> Compliance:
+def found_in(task: Task, steps: list[Step]) -> Compliance:
     return compliance_of(DOMAIN, task, steps, version="1.0.1")
+
+
+def named(tasks: list[dict[str, Any]], number: str) -> dict[str, Any]:
+    return next(each for each in tasks if each["id"] == f"task_{number}")
+
+
+def spoil(rule: str, tasks: list[dict[str, Any]]) -> tuple[Task, list[Step]]:
+    """A task, and a conversation about it that breaks a rule."""
+    rng = random.Random(rule)
+    for task in rng.sample(tasks, len(tasks)):
+        if rule in STAGED_MUTANTS:
+            return STAGED_MUTANTS[rule](task, rng)
+        steps = MUTANTS[rule](clean_steps(task), task, rng)
+        if steps is not None:
+            return task, steps
+    raise AssertionError(f"no conversation breaks {rule}")
 
 
 def names(found: Compliance) -> set[str]:
@@ -70,21 +95,86 @@ def test_the_reference_solutions_are_clean(tasks: list[dict[str, Any]]) -> None:
     assert broken == GOLD_BREACHES
 
 
+def test_every_rule_has_breaches() -> None:
+    assert {*MUTANTS, *STAGED_MUTANTS} == set(RULES) - {"banking.close.approval"}
+
+
+@pytest.mark.parametrize("rule", [*MUTANTS, *STAGED_MUTANTS])
+def test_breaches_are_found_and_named(rule: str, tasks: list[dict[str, Any]]) -> None:
+    task, steps = spoil(rule, tasks)
+    found = found_in(task, steps)
+    assert rule in names(found), (task["id"], found)
+    assert not found.faults
+
+
+def test_whether_a_superior_agreed_is_not_guessed_at(tasks: list[dict[str, Any]]) -> None:
+    changed = with_row(
+        *(tasks[0], "accounts", "02"),
+        **{"level": "Platinum Account", "date_opened": "01/02/2020", "current_holdings": "0.00"},
+    )
+    found = found_in(changed, do(clean_steps(changed), changed, "123", CLOSE, account_id="02"))
+    assert (found.clean, names(found)) == (None, set())
+    assert {doubt.rule for doubt in found.doubts} == {"banking.close.approval"}
+
+
+def test_a_breach_names_what_is_due_and_what_is_charged(tasks: list[dict[str, Any]]) -> None:
+    task = named(tasks, "080")
+    steps = alter(
+        *(clean_steps(task), ORDER, random.Random(1)), lambda given: {**given, "delivery_fee": 5}
+    )
+    assert steps is not None
+    breaches = [each for each in found_in(task, steps).breaches if each.rule.endswith("fees")]
+    assert breaches[0].text == "the delivery fee is $15, and $5 are charged"
+    assert breaches[0].values == {"due": 15, "charged": 5.0}
+
+
+@pytest.mark.parametrize(
+    ("told", "rules"),
+    [
+        ("I was born on March 15, 1992, and my number is (512) 555-0147.", set()),
+        ("DOB 3/15/1992, I live at 742 Maple St in Austin.", set()),
+        ("My email is Mia.Smith8574@gmail.com and my phone 512 555 0147.", set()),
+        ("My email is mia.smith8574@gmail.com.", {"banking.identity.first"}),
+        ("I was born on March 16, 1992, phone 512-555-0148.", {"banking.identity.first"}),
+        ("My name is Mia Smith and my user id is 123.", {"banking.identity.first"}),
+    ],
+)
+def test_the_facts_by_which_a_customer_is_known(
+    told: str, rules: set[str], tasks: list[dict[str, Any]]
+) -> None:
+    mia = {
+        "name": "Mia Smith",
+        "user_id": "123",
+        "address": "742 Maple Street, Austin, TX 78701",
+        "email": "mia.smith8574@gmail.com",
+        "phone_number": "512-555-0147",
+        "date_of_birth": "03/15/1992",
+        "time_verified": "2025-11-14 03:40:00 EST",
+    }
+    steps: list[Step] = [
+        Say("user", f"Hello, I want to know my balance. {told}"),
+        Do("get_user_information_by_id", {"user_id": "123"}),
+        Do("get_current_time", {}),
+        Do("log_verification", mia),
+        Do("get_credit_card_accounts_by_user", {"user_id": "123"}),
+        *(Say("assistant", "You have no cards."), Say("user", "Thank you. ###STOP###")),
+    ]
+    assert names(found_in(tasks[0], steps)) == rules
+
+
 def test_no_arguments_make_a_rule_raise(tasks: list[dict[str, Any]]) -> None:
-    tools = sorted(DOMAINS[DOMAIN].toolkit.discoverable_tools())
-    task = next(each for each in tasks if each["id"] == "task_080")
-    steps: list[Any] = [Say("user", "Hello, I need your help."), *clean_steps(task)[:8]]
-    for tool in tools:
-        steps.append(Do(UNLOCK, {"agent_tool_name": tool}))
+    task, broken = named(tasks, "080"), set()
+    begun = [*clean_steps(task)[:6], Do(CALL, {}), Do(UNLOCK, {}), Do("log_verification", {})]
+    for tool in sorted(DOMAINS[DOMAIN].toolkit.discoverable_tools()):
+        steps: list[Step] = [*begun, Do(UNLOCK, {"agent_tool_name": tool})]
         steps += [inner(tool, **dict.fromkeys(FIELDS, value)) for value in HOSTILE]
         steps += [
             Do(CALL, {"agent_tool_name": tool, "arguments": value}) for value in ("[]", "{", "", 3)
         ]
-    steps += [Do(CALL, {}), Do(UNLOCK, {}), Do("log_verification", {}), Say("assistant", "Bye.")]
-    found = found_in(task, steps)
-    assert found.unreadable is None
-    assert found.faults == ()
-    assert found.breaches
+        found = found_in(task, [*steps, Say("assistant", "Bye.")])
+        assert (found.unreadable, found.faults) == (None, ()), tool
+        broken |= names(found)
+    assert len(broken) > 20
 
 
 def test_no_statement_is_copied_from_policy_or_documents(banking_data: Path) -> None:

@@ -105,6 +105,10 @@ _ON_FILE = re.compile(
     r"(?:\w+ )?address|address (?:\w+ ){0,4}(?:on file|on record|registered)",
     re.I,
 )
+_ALL_OF_IT = re.compile(
+    r"\b(?:full|whole|entire|remaining|outstanding|total) (?:\w+ )?(?:balance|amount|funds|money)|"
+    r"\beverything\b|\ball (?:of )?(?:it|the|my|that)\b|\bpay\w* (?:\w+ ){0,3}off\b|\bthe rest\b"
+)
 _MERCHANT = re.compile(
     r"merchant|contact|reach|call|spoke|talk|seller|store|shop|company|vendor|resolve|directly",
     re.I,
@@ -217,28 +221,41 @@ def check_log_time(call: BankCall) -> Iterator[Answer]:
 
 
 def _facts_told(user: Row, said: str) -> int:
-    """Count the facts of a customer's record that the customer has told."""
-    low, digits = said.lower(), _NO_DIGIT.sub("", said)
-    told = [str(user.get("email", "")).lower() in low if user.get("email") else False]
+    """Count the facts of a customer's record that a customer has told, up to two."""
+    told = 0
+    for spelled in _spelled_facts(user):
+        told += any(form in said for form in spelled)
+        if told == 2:
+            break
+    return told
+
+
+def _spelled_facts(user: Row) -> Iterator[list[str]]:
+    """Yield the ways to write each fact by which a customer is known, in lower case."""
+    if user.get("email"):
+        yield [str(user["email"]).lower()]
     phone = _NO_DIGIT.sub("", str(user.get("phone_number", "")))
-    told.append(bool(phone) and phone in digits)
+    if len(phone) == 10:
+        area, office, line = phone[:3], phone[3:6], phone[6:]
+        joined = (each.join((area, office, line)) for each in ("-", "", " ", ".", " - "))
+        yield [*joined, f"({area}) {office}-{line}", f"({area}) {office} {line}"]
+    elif phone:
+        yield [str(user["phone_number"]).lower(), phone]
     street = str(user.get("address", "")).lower().split(",")[0].split()
-    told.append(len(street) > 1 and " ".join(street[:2]) in low)
+    if len(street) > 1:
+        yield [" ".join(street[:2])]
     born = read_date(user.get("date_of_birth"))
     if born is not None:
+        day, year = born.day, f"{born:%Y}"
         forms = [
             *spellings(born.strftime("%Y-%m-%d")),
-            *(f"{born.month}/{born.day}/{born:%Y}", f"{born.month}/{born.day}/{born:%y}"),
+            *(f"{born.month}/{day}/{year}", f"{born.month}/{day}/{born:%y}"),
             *(born.strftime("%m-%d-%Y"), born.strftime("%m.%d.%Y"), born.strftime("%m/%d/%y")),
-            *(
-                born.strftime("%d/%m/%Y"),
-                born.strftime("%m%d%Y"),
-                f"{born:%B} {born.day} {born:%Y}",
-            ),
-            *(f"{born:%B} {born.day}{end}, {born:%Y}" for end in ("st", "nd", "rd", "th")),
+            *(born.strftime("%d/%m/%Y"), born.strftime("%m%d%Y"), f"{born:%B} {day} {year}"),
+            *(f"{born:%B} {day}{end}, {year}" for end in ("st", "nd", "rd", "th")),
+            *(f"{day}{end} of {born:%B} {year}" for end in ("st", "nd", "rd", "th")),
         ]
-        told.append(any(form.lower() in low for form in forms))
-    return sum(told)
+        yield [form.lower() for form in forms]
 
 
 @bank_rule("identity.first", Kind.PROTOCOL, place=_IDENTITY, tools=BANK_WRITES | _READS | {_LOG})
@@ -249,8 +266,8 @@ def check_identity(call: BankCall) -> Iterator[Answer]:
         return
     people = set(chain.from_iterable(_owners(call.db, call.arguments).values()))
     known = [row for each in people if (row := find_row(call.db, "users", each)) is not None]
-    if people and not any(_facts_told(user, said) >= 2 for user in known):
-        told = max((_facts_told(user, said) for user in known), default=0)
+    told = max((_facts_told(user, said.lower()) for user in known), default=0)
+    if people and told < 2:
         text = f"the customer had told {told} of the facts on record by then, and two are needed"
         yield Broken(text, {"told": told, "customer": sorted(people)})
 
@@ -342,7 +359,7 @@ def check_amount_said(call: BankCall) -> Iterator[Answer]:
     said = _said_by_both(call.moment).lower()
     if amount is None or any(names(said, form) for form in spell_amount(amount)):
         return
-    if re.search(r"\b(?:all|full|whole|entire|rest|remaining|balance|everything)\b", said):
+    if _ALL_OF_IT.search(said):
         yield CannotTell("the customer may have meant a whole balance")
     else:
         yield Broken(f"nobody spoke of ${amount:.2f} before", {"amount": amount})

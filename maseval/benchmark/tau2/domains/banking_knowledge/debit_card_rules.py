@@ -1,5 +1,6 @@
 """The bank's policy on debit cards: ordering, activating, PINs, blocks, limits and closing."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
@@ -60,10 +61,11 @@ _DESIGN: Mapping[str, Mapping[str, float]] = {
     "elite": {"CLASSIC": 0, "PREMIUM": 0, "CUSTOM": 0},
 }
 # Replacements in a year, and what one more costs; None where it is not to be had.
-_REPLACEMENTS: Mapping[str, tuple[int, float | None]] = {
+_REPLACEMENTS: Mapping[str, tuple[float, float | None]] = {
     "entry": (2, 25),
     "mid": (3, 15),
     "premium": (5, None),
+    "elite": (math.inf, None),
 }
 _REPLACED = ("lost", "stolen", "fraud", "damaged")
 _UNSAFE = ("lost", "stolen", "fraud_suspected")

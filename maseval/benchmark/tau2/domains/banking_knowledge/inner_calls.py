@@ -13,19 +13,19 @@ from typing import Any
 
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, Row
 from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW
-from maseval.benchmark.tau2.domains.rules import Answer, CallMade, Kind, Moment, Rule, rule
+from maseval.benchmark.tau2.domains.rules import (
+    INNER_TOOL,
+    Answer,
+    CallMade,
+    Kind,
+    Moment,
+    Rule,
+    rule,
+)
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 
 AGENT_CALL, USER_CALL = "call_discoverable_agent_tool", "call_discoverable_user_tool"
-_NAMED_BY = {AGENT_CALL: "agent_tool_name", USER_CALL: "discoverable_tool_name"}
-_OFFERED = frozenset(
-    {
-        *("change_user_email", "log_verification", "give_discoverable_user_tool"),
-        *("unlock_discoverable_agent_tool", "transfer_to_human_agents"),
-        *("get_referrals_by_user", "get_credit_card_transactions_by_user"),
-        "get_credit_card_accounts_by_user",
-    }
-)
+_NAMED_BY = {AGENT_CALL: INNER_TOOL, USER_CALL: "discoverable_tool_name"}
 _DATES = ("%m/%d/%Y", "%Y-%m-%d", "%m/%d/%Y %H:%M:%S")
 
 
@@ -97,16 +97,17 @@ def bank_rule(
 ) -> Callable[[BankCheck], Rule]:
     """Make a rule of a function that looks at a call of one of these tools."""
     wanted = frozenset(tools)
-    outer = {each if each in _OFFERED else AGENT_CALL for each in wanted}
 
     def made(check: BankCheck) -> Rule:
         def look(moment: Moment) -> Iterator[Answer]:
-            tool, arguments = inner_call(moment.call)
-            if tool in wanted:
-                yield from check(BankCall(tool, arguments, moment))
+            call = moment.notes.get(BankCall)
+            if call is None:
+                call = moment.notes[BankCall] = BankCall(*inner_call(moment.call), moment)
+            if call.name in wanted:
+                yield from check(call)
 
         look.__doc__ = check.__doc__
-        return rule(f"banking.{name}", kind, place=place, tools=outer, reads_words=reads_words)(
+        return rule(f"banking.{name}", kind, place=place, tools=wanted, reads_words=reads_words)(
             look
         )
 
