@@ -34,6 +34,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import (
     bank_rule,
     find_row,
     inner_call,
+    is_same,
     read_date,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, Row
@@ -47,7 +48,14 @@ from maseval.benchmark.tau2.domains.rules import (
     Talk,
     talk_rule,
 )
-from maseval.benchmark.tau2.words import agrees, sentences, spellings, wants_a_human
+from maseval.benchmark.tau2.words import (
+    agrees,
+    asks,
+    declines,
+    sentences,
+    spellings,
+    wants_a_human,
+)
 
 _IDENTITY = "Additional Instructions: Authenticating Users"
 _TOOLS = "Additional Instructions: Discoverable Tools"
@@ -79,7 +87,6 @@ _EMERGENCY = "emergency_credit_bureau_incident_transfer_1114"
 _CODE = "9K2X7M4P1N8Q3R5T6A"
 _DAY = "2025-11-14"
 _SEARCHES = ("KB_search", "grep", "KB_search_bm25", "KB_search_dense", "shell")
-_FACTS = ("date_of_birth", "email", "phone_number", "address")
 _LOGGED = {
     "name": "name",
     "address": "address",
@@ -99,6 +106,7 @@ _BOOKINGS = ("credit_card_transaction_history", "bank_account_transaction_histor
 _IDS = (*_TABLES, "transaction_id", "user_id")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE = re.compile(r"\b\d{3}-\d{3}-\d{4}\b")
+_FACT = re.compile(r"\b(date_of_birth|email|phone_number|address)\W+(\S[^\n\"]*)")
 _NO_DIGIT = re.compile(r"\D")
 _ON_FILE = re.compile(
     r"\b(?:on file|on record|registered|home|current|same|usual|primary|billing|my) "
@@ -114,26 +122,33 @@ _MERCHANT = re.compile(
     re.I,
 )
 _HAND_OVER = re.compile(r"transfer|human|specialist|colleague|security team|connect you", re.I)
+_SAYS_NO = re.compile(r"no\b(?! (?:problem|worries|need))|please don't|don't|do not|stop\b", re.I)
+_SHORT = 4
 _REFUSES = re.compile(r"\b(?:no|not|don't|do not|never)\b", re.I)
 _I_HAVE = r"\bI(?:'ve| have)? (?:now |just |successfully |also |already )*"
-_CLAIMS: Mapping[str, tuple[str, re.Pattern[str]]] = {
+# What the agent may report, and the tools after which it is true.
+_CLAIMS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str]]] = {
     "closing": (
-        "close_",
+        ("close_", "order_replacement"),
         re.compile(_I_HAVE + r"(?:closed|cancelled|canceled)\b.*\b(?:account|card)\b", re.I),
     ),
-    "opening": ("open_bank", re.compile(_I_HAVE + r"opened\b.*\baccount\b", re.I)),
+    "opening": (("open_bank",), re.compile(_I_HAVE + r"opened\b.*\baccount\b", re.I)),
     "filing a dispute": (
-        "file_",
+        ("file_", "submit_cash_back"),
         re.compile(_I_HAVE + r"(?:filed|submitted)\b.*\bdisputes?\b", re.I),
     ),
-    "ordering a card": ("order_", re.compile(_I_HAVE + r"ordered\b.*\bcards?\b", re.I)),
-    "freezing a card": ("freeze_", re.compile(_I_HAVE + r"(?:frozen|froze)\b.*\bcards?\b", re.I)),
+    "ordering a card": (("order_",), re.compile(_I_HAVE + r"ordered\b.*\bcards?\b", re.I)),
+    "freezing a card": (("freeze_",), re.compile(_I_HAVE + r"(?:frozen|froze)\b.*\bcard", re.I)),
     "moving money": (
-        "transfer_funds",
+        ("transfer_funds", "pay_credit"),
         re.compile(_I_HAVE + r"(?:transferred|moved)\b.*\$ ?\d", re.I),
     ),
-    "a credit": ("apply_", re.compile(_I_HAVE + r"(?:credited|applied)\b.*\$ ?\d", re.I)),
+    "a credit": (
+        ("apply_", "file_"),
+        re.compile(_I_HAVE + r"(?:credited|applied)\b.*\$ ?\d.*\b(?:account|card|credit)\b", re.I),
+    ),
 }
+_NOT_YET = re.compile(r"\b(?:once|after|when|if|before|until|unless)\b", re.I)
 _REPORTS = re.compile(r"\bI(?:'ve| have| )", re.I)
 
 
@@ -204,7 +219,7 @@ def check_log(call: BankCall) -> Iterator[Answer]:
         return
     for field, known in _LOGGED.items():
         given = call.arguments.get(field)
-        if given != user.get(known):
+        if not is_same(given, user.get(known)):
             text = f"the {field.replace('_', ' ')} on record is {user.get(known)}, not {given}"
             yield Broken(text, {"on_record": user.get(known), "logged": given})
 
@@ -254,6 +269,8 @@ def _spelled_facts(user: Row) -> Iterator[list[str]]:
             *(born.strftime("%d/%m/%Y"), born.strftime("%m%d%Y"), f"{born:%B} {day} {year}"),
             *(f"{born:%B} {day}{end}, {year}" for end in ("st", "nd", "rd", "th")),
             *(f"{day}{end} of {born:%B} {year}" for end in ("st", "nd", "rd", "th")),
+            *(f"{day}{end} {born:%B} {year}" for end in ("st", "nd", "rd", "th")),
+            *(f"{born.month}-{day}-{year}", born.strftime("%Y/%m/%d")),
         ]
         yield [form.lower() for form in forms]
 
@@ -294,12 +311,16 @@ def check_leaks(talk: Talk) -> Iterator[Answer]:
     logged = next((each for each in talk.calls if each.call["name"] == _LOG), None)
     end = logged.message_index if logged else len(talk.messages)
     secrets: set[str] = set()
+    known: list[Row] = []
     for made in talk.calls_before(end):
         if made.call["name"].startswith("get_user_information"):
             found = (*_EMAIL.findall(made.answer), *_PHONE.findall(made.answer))
             secrets |= {each.lower() for each in found}
+            known.append(dict(_FACT.findall(made.answer)))
     for said in talk.agent_before(end) if secrets else ():
         given = "\n".join(each.text for each in talk.user_before(said.message_index)).lower()
+        if any(_facts_told(user, given) >= 2 for user in known):
+            return
         for secret in sorted(secrets):
             if secret in said.text.lower() and secret not in given:
                 text = f"{secret} is told before the verification"
@@ -323,7 +344,12 @@ def check_tool_used(talk: Talk) -> Iterator[Answer]:
     called = {inner_call(each.call)[0] for each in talk.calls}
     for made in talk.calls:
         name = made.call["arguments"].get("agent_tool_name")
-        if made.call["name"] == _UNLOCK and not made.failed and name not in called:
+        if made.call["name"] != _UNLOCK or made.failed or name in called:
+            continue
+        later = [each.text for each in talk.user if each.message_index > made.message_index]
+        if any(_SAYS_NO.match(each.strip()) or declines(each) for each in later):
+            yield CannotTell(f"{name} was unlocked, and the customer may have changed the plan")
+        else:
             yield Broken(f"{name} was unlocked and never used", {"tool": name}, made.message_index)
 
 
@@ -377,15 +403,13 @@ def check_not_refused(call: BankCall) -> Iterator[Answer]:
     if not replies:
         return
     last = replies[-1].text.strip()
-    if re.match(
-        r"(?:no\b(?! (?:problem|worries|need))|please don't|don't|do not|stop\b)", last, re.I
-    ):
-        question = call.moment.talk.agent_before(replies[-1].message_index)[-1:]
-        asked = question and re.search(
-            r"confirm|proceed|go ahead|shall i|should i|would you like me", question[0].text, re.I
-        )
-        if asked and not agrees(last):
-            yield Broken("the customer's last words before the call are a no", {"reply": last})
+    question = call.moment.talk.agent_before(replies[-1].message_index)[-1:]
+    if not _SAYS_NO.match(last) or agrees(last) or not (question and asks(question[0].text)):
+        return
+    if declines(last) or len(last.split()) <= _SHORT:
+        yield Broken("the customer's last words before the call are a no", {"reply": last})
+    else:
+        yield CannotTell("the customer refused a part of the proposal, and may want the rest")
 
 
 @bank_rule(
@@ -437,10 +461,17 @@ _TOLD_BY_USER = {
 def check_secrets_told(call: BankCall) -> Iterator[Answer]:
     """Digits, codes, PINs and addresses come from the customer, and not from the records."""
     said = call.moment.user_said.lower()
+    joined = re.sub(r"[\s-]+", "", said)
+    heard = call.moment.talk.agent_before(call.moment.message_index)
     for field in _TOLD_BY_USER[call.name]:
-        value = call.text(field)
-        if value and value.lower() not in said:
-            yield Broken(f"the customer did not give the {field.replace('_', ' ')}", {field: value})
+        value = call.text(field).lower()
+        if not value or value in said or value in joined:
+            continue
+        if field == "last_4_digits" and any(value in each.text for each in heard):
+            yield CannotTell("the agent named the digits, which the customer may have confirmed")
+        else:
+            text = f"the customer did not give the {field.replace('_', ' ')}"
+            yield Broken(text, {field: call.text(field)})
 
 
 @talk_rule("banking.pin.told", Kind.PROTOCOL, place="Debit card PINs: notes")
@@ -482,8 +513,11 @@ def check_claims(talk: Talk) -> Iterator[Answer]:
     done = [inner_call(each.call)[0] for each in talk.calls if not each.failed]
     for said in talk.agent if _REPORTS.search(talk.agent_words) else ():
         for sentence in sentences(said.text):
-            for deed, (tool, pattern) in _CLAIMS.items():
-                if pattern.search(sentence) and not any(each.startswith(tool) for each in done):
+            for deed, (tools, pattern) in _CLAIMS.items():
+                found = pattern.search(sentence)
+                if not found or _NOT_YET.search(sentence[: found.start()]):
+                    continue
+                if not any(each.startswith(tools) for each in done):
                     text = f"the agent reports {deed}, which was not done"
                     yield Broken(text, {"said": sentence}, said.message_index)
 

@@ -157,18 +157,20 @@ def check_order_fees(call: BankCall) -> Iterator[Answer]:
     if tier is None:
         return
     option, design = call.text("delivery_option").upper(), call.text("card_design").upper()
-    replaces = bool(_cards_of(call))
-    rates = _DELIVERY[tier] if replaces else {**_FIRST_DELIVERY, **_DELIVERY[tier]}
-    if option in _FIRST_DELIVERY and option not in rates:
+    first = not _cards_of(call)
+    rates, designs = _DELIVERY[tier], _DESIGN[tier]
+    if option in _FIRST_DELIVERY and option not in rates and not first:
         yield Broken(f"{option} delivery is not offered in the {tier} tier", {"delivery": option})
-    for name, due in (
-        ("delivery_fee", rates.get(option)),
-        ("design_fee", _DESIGN[tier].get(design)),
+    # A first card costs what the general list or that of the tier says.
+    general = (_FIRST_DELIVERY.get(option), _DESIGN["entry"].get(design)) if first else (None, None)
+    for name, due, other in (
+        ("delivery_fee", rates.get(option), general[0]),
+        ("design_fee", designs.get(design), general[1]),
     ):
-        charged = call.figure(name)
-        if due is not None and charged is not None and charged != due:
-            text = f"the {name.replace('_', ' ')} is ${due:g}, and ${charged:g} are charged"
-            yield Broken(text, {"due": due, "charged": charged})
+        charged, right = call.figure(name), due if due is not None else other
+        if right is not None and charged is not None and charged not in (due, other):
+            text = f"the {name.replace('_', ' ')} is ${right:g}, and ${charged:g} are charged"
+            yield Broken(text, {"due": right, "charged": charged})
 
 
 def _replacements(call: BankCall) -> int:

@@ -9,6 +9,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import (
     bank_rule,
     days_since,
     figure,
+    is_same,
     read_date,
     rows_with,
 )
@@ -103,7 +104,7 @@ def check_contact(call: BankCall) -> Iterator[Answer]:
     user = call.row("users", "user_id")
     for field, known in _ON_RECORD.items() if user else ():
         given, registered = call.arguments.get(field), (user or {}).get(known)
-        if registered and given != registered:
+        if registered and not is_same(given, registered):
             text = f"the registered {known.replace('_', ' ')} is {registered}, not {given}"
             yield Broken(text, {"registered": registered, "given": given})
 

@@ -5,6 +5,7 @@ A rule here names the tool that does the work, and sees that tool's arguments, h
 
 import json
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,6 +27,7 @@ from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 
 AGENT_CALL, USER_CALL = "call_discoverable_agent_tool", "call_discoverable_user_tool"
 _NAMED_BY = {AGENT_CALL: INNER_TOOL, USER_CALL: "discoverable_tool_name"}
+_BARE = re.compile(r"[\W_]+")
 _DATES = ("%m/%d/%Y", "%Y-%m-%d", "%m/%d/%Y %H:%M:%S")
 
 
@@ -148,6 +150,14 @@ def read_date(value: object) -> datetime | None:
         except ValueError:
             continue
     return None
+
+
+def is_same(given: object, known: object) -> bool:
+    """Tell whether a value is the one on record, however it is punctuated."""
+    one, other = (str(each).casefold() for each in (given, known))
+    if one == other or (read_date(given) is not None and read_date(given) == read_date(known)):
+        return True
+    return bool(_BARE.sub("", one)) and _BARE.sub("", one) == _BARE.sub("", other)
 
 
 def days_since(value: object) -> int | None:
