@@ -32,6 +32,12 @@ _QUESTIONS = (
     "Did you contact the merchant? May we use your words as a written statement? Was the PIN "
     "compromised? Do you confirm (yes/no)?"
 )
+_WELCOME = (
+    "Thank you for this. I will be glad to help you with it. I need to have a look at what we have "
+    "on you, and for that I must know that it is you. I will tell you what I can do and what I "
+    "need from you, and I will not do any of it before you tell me that you want it. Is this what "
+    "you would like me to do, and do you have the time for it?"
+)
 _SECRETS = ("last_4_digits", "cvv", "pin", "new_pin", "current_pin")
 
 
@@ -129,7 +135,10 @@ def _read(task: Task, user_id: str) -> list[Step]:
 def clean_steps(task: Task) -> list[Step]:
     """A conversation that follows the reference solution and keeps the policy on the way."""
     user_id = customer(task)
-    steps: list[Step] = [Say("user", f"Hello, I need your help. {wish(task)}")]
+    steps: list[Step] = [
+        Say("user", f"Hello, I need your help. {wish(task)}"),
+        *(Say("assistant", _WELCOME), Say("user", "That is fine with me, thank you.")),
+    ]
     unlocked: set[str] = set()
     for action in gold(task):
         name, arguments = action["name"], dict(action["arguments"])
@@ -740,6 +749,8 @@ def without_clock(steps: list[Step], task: Task, rng: random.Random) -> list[Ste
 
 def unknown_person(steps: list[Step], task: Task, rng: random.Random) -> list[Step] | None:
     user = _stranger(task, rng)
+    if customer(task) == CODE:
+        return None
     name = table(task, "users")[user]["name"]
     said = Say("user", f"I am {name}, my id is {user}.")
     call = rng.choice(
@@ -879,15 +890,17 @@ def unasked(steps: list[Step], task: Task, rng: random.Random) -> list[Step] | N
 def claimed(steps: list[Step], task: Task, rng: random.Random) -> list[Step] | None:
     done = [each.arguments.get("agent_tool_name", "") for each in steps if isinstance(each, Do)]
     claims = {
-        "close_": "I have closed your account.",
-        "open_bank": "I've opened the account for you.",
-        "file_": "I have successfully filed the dispute.",
-        "order_": "I've ordered a new card for you.",
-        "freeze_": "I have frozen your card.",
-        "transfer_funds": "I've transferred $250.00 to your savings.",
-        "apply_": "I have credited $25.00 to your account.",
+        ("close_", "order_"): "I have closed your account.",
+        ("open_bank",): "I've opened the account for you.",
+        ("file_",): "I have successfully filed the dispute.",
+        ("order_",): "I've ordered a new card for you.",
+        ("freeze_",): "I have frozen your card.",
+        ("transfer_funds", "pay_"): "I've transferred $250.00 to your savings.",
+        ("apply_", "file_"): "I have credited $25.00 to your account.",
     }
-    left = [text for tool, text in claims.items() if not any(d.startswith(tool) for d in done)]
+    if "submit_cash_back" in str(steps):
+        return None
+    left = [text for tools, text in claims.items() if not any(d.startswith(tools) for d in done)]
     return _add(steps, Say("assistant", rng.choice(left)), Say("user", "Good."))
 
 

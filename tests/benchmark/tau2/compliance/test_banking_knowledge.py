@@ -162,6 +162,55 @@ def test_the_facts_by_which_a_customer_is_known(
     assert names(found_in(tasks[0], steps)) == rules
 
 
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("Once I have closed your account, you get a letter.", set()),
+        ("I have not closed your account.", set()),
+        ("I will file the dispute now.", set()),
+        ("I've successfully closed your savings account.", {"banking.claim.done"}),
+        ("I moved $300 to your checking account.", {"banking.claim.done"}),
+    ],
+)
+def test_what_an_agent_claims(text: str, rules: set[str], tasks: list[dict[str, Any]]) -> None:
+    steps = clean_steps(named(tasks, "001"))
+    told = [*steps[:-2], Say("assistant", text), Say("user", "I see."), *steps[-2:]]
+    assert names(found_in(named(tasks, "001"), told)) == rules
+
+
+@pytest.mark.parametrize(
+    ("reply", "found"),
+    [
+        ("Yes, please.", (True, set())),
+        ("No.", (False, {"banking.confirm.refused"})),
+        ("No, I changed my mind about it.", (False, {"banking.confirm.refused"})),
+        ("No, my name is spelled with one s, but the rest of it is fine.", (None, set())),
+    ],
+)
+def test_replies_to_a_proposal(
+    reply: str, found: tuple[bool | None, set[str]], tasks: list[dict[str, Any]]
+) -> None:
+    task = named(tasks, "057")
+    steps = [
+        Say("user", reply) if step == Say("user", "Yes, please go ahead.") else step
+        for step in clean_steps(task)
+    ]
+    seen = found_in(task, steps)
+    assert (seen.clean, names(seen)) == found
+
+
+def test_words_of_another_language_are_not_guessed_at(tasks: list[dict[str, Any]]) -> None:
+    task = named(tasks, "057")
+    german = "Guten Tag, ich habe leider ein Problem mit meinem Konto und brauche schnell Hilfe."
+    steps: list[Step] = [
+        Say(step.role, german) if isinstance(step, Say) else step for step in clean_steps(task)
+    ]
+    found = found_in(task, steps)
+    assert found.clean is None
+    assert "banking.identity.first" in {doubt.rule for doubt in found.doubts}
+    assert names(found) <= {name for name, rule in RULES.items() if not rule.reads_words}
+
+
 def test_no_arguments_make_a_rule_raise(tasks: list[dict[str, Any]]) -> None:
     task, broken = named(tasks, "080"), set()
     begun = [*clean_steps(task)[:6], Do(CALL, {}), Do(UNLOCK, {}), Do("log_verification", {})]

@@ -42,6 +42,7 @@ from maseval.benchmark.tau2.domains.confirming import names, spell_amount
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
+    CallMade,
     CannotTell,
     Kind,
     Moment,
@@ -51,7 +52,6 @@ from maseval.benchmark.tau2.domains.rules import (
 from maseval.benchmark.tau2.words import (
     agrees,
     asks,
-    declines,
     sentences,
     spellings,
     wants_a_human,
@@ -123,6 +123,11 @@ _MERCHANT = re.compile(
 )
 _HAND_OVER = re.compile(r"transfer|human|specialist|colleague|security team|connect you", re.I)
 _SAYS_NO = re.compile(r"no\b(?! (?:problem|worries|need))|please don't|don't|do not|stop\b", re.I)
+_TURNS_DOWN = re.compile(
+    r"(?:don't|do not|not) (?:want|wish|proceed|now|do)|never ?mind|chang\w+ my mind|rather not|"
+    r"second thought|\bleave (?:it|that|everything)|\bcancel (?:it|that|this)|\bhold off|\bkeep it",
+    re.I,
+)
 _SHORT = 4
 _REFUSES = re.compile(r"\b(?:no|not|don't|do not|never)\b", re.I)
 _I_HAVE = r"\bI(?:'ve| have)? (?:now |just |successfully |also |already )*"
@@ -144,7 +149,7 @@ _CLAIMS: Mapping[str, tuple[tuple[str, ...], re.Pattern[str]]] = {
         re.compile(_I_HAVE + r"(?:transferred|moved)\b.*\$ ?\d", re.I),
     ),
     "a credit": (
-        ("apply_", "file_"),
+        ("apply_checking", "apply_savings", "apply_statement", "file_"),
         re.compile(_I_HAVE + r"(?:credited|applied)\b.*\$ ?\d.*\b(?:account|card|credit)\b", re.I),
     ),
 }
@@ -310,18 +315,22 @@ def check_leaks(talk: Talk) -> Iterator[Answer]:
     """The agent tells nothing about a customer who is not verified yet."""
     logged = next((each for each in talk.calls if each.call["name"] == _LOG), None)
     end = logged.message_index if logged else len(talk.messages)
-    secrets: set[str] = set()
-    known: list[Row] = []
     for made in talk.calls_before(end):
         if made.call["name"].startswith("get_user_information"):
-            found = (*_EMAIL.findall(made.answer), *_PHONE.findall(made.answer))
-            secrets |= {each.lower() for each in found}
-            known.append(dict(_FACT.findall(made.answer)))
-    for said in talk.agent_before(end) if secrets else ():
+            yield from _leaks(talk, made, end)
+
+
+def _leaks(talk: Talk, made: CallMade, end: int) -> Iterator[Answer]:
+    """Yield what the agent tells of a record that was looked up, to who did not know it."""
+    found = (*_EMAIL.findall(made.answer), *_PHONE.findall(made.answer))
+    secrets, user = sorted({each.lower() for each in found}), dict(_FACT.findall(made.answer))
+    for said in talk.agent_before(end):
+        if said.message_index < made.answer_index:
+            continue
         given = "\n".join(each.text for each in talk.user_before(said.message_index)).lower()
-        if any(_facts_told(user, given) >= 2 for user in known):
+        if _facts_told(user, given) >= 2:
             return
-        for secret in sorted(secrets):
+        for secret in secrets:
             if secret in said.text.lower() and secret not in given:
                 text = f"{secret} is told before the verification"
                 yield Broken(text, {"told": secret}, said.message_index)
@@ -347,7 +356,7 @@ def check_tool_used(talk: Talk) -> Iterator[Answer]:
         if made.call["name"] != _UNLOCK or made.failed or name in called:
             continue
         later = [each.text for each in talk.user if each.message_index > made.message_index]
-        if any(_SAYS_NO.match(each.strip()) or declines(each) for each in later):
+        if any(_SAYS_NO.match(each.strip()) or _TURNS_DOWN.search(each) for each in later):
             yield CannotTell(f"{name} was unlocked, and the customer may have changed the plan")
         else:
             yield Broken(f"{name} was unlocked and never used", {"tool": name}, made.message_index)
@@ -406,7 +415,7 @@ def check_not_refused(call: BankCall) -> Iterator[Answer]:
     question = call.moment.talk.agent_before(replies[-1].message_index)[-1:]
     if not _SAYS_NO.match(last) or agrees(last) or not (question and asks(question[0].text)):
         return
-    if declines(last) or len(last.split()) <= _SHORT:
+    if _TURNS_DOWN.search(last) or len(last.split()) <= _SHORT:
         yield Broken("the customer's last words before the call are a no", {"reply": last})
     else:
         yield CannotTell("the customer refused a part of the proposal, and may want the rest")
