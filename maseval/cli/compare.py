@@ -22,7 +22,7 @@ from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.comparing.compare import RunComparison
-    from maseval.stats import Comparison, ComparisonTable, Difference, Estimate, Flip
+    from maseval.stats import Comparison, Difference, Estimate, Flip
 
 COMPARE_EXAMPLES = examples(
     ("maseval compare careful hurried", "two runs below ./runs: which is better, how sure is that"),
@@ -92,10 +92,11 @@ def _print_comparison(found: "RunComparison", console: Console) -> None:
     _print_list("[yellow]Note:[/yellow] ", found.notes, console)
     _print_list("[yellow]Note:[/yellow] ", found.cautions, console)
     if found.two is None:
-        _print_many(found.table, console)
+        _print_many(found, console)
     else:
-        console.print(f"[bold]{inert(str(found.headline))}[/bold]", highlight=False)
-        _print_two(found.two, console)
+        for words in filter(None, (found.official, found.headline)):
+            console.print(f"[bold]{inert(words)}[/bold]", highlight=False)
+        _print_two(found, found.two, console)
     _print_reasons(found, console)
     _print_list("Left out: ", found.dropped, console)
 
@@ -103,7 +104,8 @@ def _print_comparison(found: "RunComparison", console: Console) -> None:
 def _print_reasons(found: "RunComparison", console: Console) -> None:
     """Print why simulations failed in each run: labels, and checks that were not met."""
     if found.reasons:
-        table = Table(title="why simulations failed", title_justify="left")
+        also = "" if found.metric == "pass" else ", or broke the policy"
+        table = Table(title=f"why simulations failed{also}", title_justify="left")
         table.add_column("", overflow="fold")
         for name, run in found.why.items():
             table.add_column(f"{inert(name)}\n{run.failed} of {run.verdicts}", justify="right")
@@ -117,11 +119,11 @@ def _print_reasons(found: "RunComparison", console: Console) -> None:
             console.print(f"[dim]{inert(name)}: {inert(run.unexplained)}[/dim]", soft_wrap=True)
 
 
-def _print_two(found: "Comparison", console: Console) -> None:
-    console.print(_differences(found))
+def _print_two(about: "RunComparison", found: "Comparison", console: Console) -> None:
+    console.print(_differences(about, found))
     main, (first, second) = found.main, found.names
     console.print(
-        f"{main.name}: {inert(second)} \u2212 {inert(first)} = "
+        f"{about.label(main.name)}: {inert(second)} \u2212 {inert(first)} = "
         f"[bold]{in_points(main.difference)}[/bold]{_interval(main)} percentage points, "
         f"{p_is(main.test.p_value)}",
         highlight=False,
@@ -143,7 +145,7 @@ def _print_two(found: "Comparison", console: Console) -> None:
         _print_rest(len(found.flipped), console)
 
 
-def _differences(found: "Comparison") -> Table:
+def _differences(about: "RunComparison", found: "Comparison") -> Table:
     table = Table()
     table.add_column("")
     for name in ("tasks", *found.names, "difference", "p"):
@@ -152,7 +154,7 @@ def _differences(found: "Comparison") -> Table:
     for position, each in enumerate(shown):
         last = position + 1 < len(shown) and shown[position + 1].group != each.group
         table.add_row(
-            inert(f"{each.group or 'all'} {each.name}"),
+            inert(f"{each.group or 'all'} {about.label(each.name)}"),
             str(each.tasks),
             percent(each.first),
             percent(each.second),
@@ -182,8 +184,9 @@ def _flips(flips: "Sequence[Flip]", names: tuple[str, str]) -> Table:
     return table
 
 
-def _print_many(found: "ComparisonTable", console: Console) -> None:
-    console.print(_scores(found))
+def _print_many(about: "RunComparison", console: Console) -> None:
+    found = about.table
+    console.print(_scores(about))
     table = Table()
     for name in ("runs", "measure"):
         table.add_column(name)
@@ -192,7 +195,7 @@ def _print_many(found: "ComparisonTable", console: Console) -> None:
     for pair in found.pairs:
         table.add_row(
             inert(f"{pair.names[1]} \u2212 {pair.names[0]}"),
-            pair.main.name,
+            about.label(pair.main.name),
             f"{in_points(pair.main.difference)}[dim]{_interval(pair.main)}[/dim]",
             p_value(pair.main.test.p_value),
             f"[bold]{p_value(pair.adjusted)}[/bold]"
@@ -204,17 +207,17 @@ def _print_many(found: "ComparisonTable", console: Console) -> None:
         console.print(f"[dim]{inert(note)}[/dim]", highlight=False)
 
 
-def _scores(found: "ComparisonTable") -> Table:
+def _scores(about: "RunComparison") -> Table:
     table = Table()
     table.add_column("run")
     table.add_column("tasks", justify="right")
-    table.add_column("passed", justify="right")
-    rows = {name: summary.overall for name, summary in found.runs.items()}
+    table.add_column("passed" if about.metric == "pass" else "clean passes", justify="right")
+    rows = {name: summary.overall for name, summary in about.summaries.items()}
     names = dict.fromkeys(
         each.name for row in rows.values() for each in row.estimates if _is_shown(each)
     )
     for name in names:
-        table.add_column(name, justify="right")
+        table.add_column(about.label(name), justify="right")
     priced = any(row.mean_cost for row in rows.values())
     if priced:
         table.add_column("mean cost", justify="right")
@@ -327,12 +330,14 @@ def gate(
     console, main = stderr() if as_json else stdout(), found.main
     for line in found.cautions:
         console.print(f"[yellow]Note:[/yellow] {inert(line)}", highlight=False, soft_wrap=True)
+    if official := found.comparison.official:
+        console.print(inert(official), highlight=False, soft_wrap=True)
     span = main.interval
     reach = ""
     if span is not None:
         reach = f" {between(span.low, span.high)} ({percent(span.level, 0)} interval)"
     console.print(
-        f"{main.name}: {percent(main.first)} before, {percent(main.second)} now, "
+        f"{found.measure}: {percent(main.first)} before, {percent(main.second)} now, "
         f"[bold]{in_points(main.difference)}[/bold] percentage points{reach}, "
         f"{p_is(main.test.p_value)} (two-sided); {count_of(len(found.fell), 'task')} fell, "
         f"{len(found.rose)} rose",

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from maseval.app.results.clean import CleanScore
+from maseval.app.results.clean import CleanScore, RunCompliance
 from maseval.app.results.counting import ConventionScore, conventions_in_words
 from maseval.app.results.recording import human_sides
 from maseval.app.results.results import DomainScore, RunResult, RunSummary
@@ -136,14 +136,17 @@ def stacked_estimate(value: Estimate | None) -> str:
     return f"{percent(value.value)}\n[dim]{in_percent(value.low)}-{in_percent(value.high)}[/dim]"
 
 
-def print_clean_scores(scores: Sequence[CleanScore], console: Console) -> None:
+def print_clean_scores(found: RunCompliance, console: Console) -> None:
     """Print pass^k with clean pass^k below it, and what they count."""
+    scores = found.scores
     official = [score.pass_hat for score in scores]
     known = {k for every in official for k, each in every.items() if each.value is not None}
     forms = (partial(form, scores, some_k(sorted(known))) for form in (_clean_across, _clean_down))
     console.print(first_fitting(console.width, *forms))
     for score in scores:
         console.print(f"{inert(score.name)}: {score.counts}", highlight=False)
+    if found.reservation:
+        console.print(f"[dim]{found.reservation}[/dim]", highlight=False)
 
 
 def _clean_rows(score: CleanScore) -> dict[str, Mapping[int, Estimate]]:

@@ -152,11 +152,12 @@ def _print_run(view: "RunView", console: Console) -> None:
 def _print_compliance(found: "RunCompliance", console: Console) -> None:
     """Print the number of clean passes, and the rules that were broken most often in passes."""
     console.print("\n[bold]Was the policy kept?[/bold] Checked by rules:", highlight=False)
-    print_clean_scores(found.scores, console)
+    print_clean_scores(found, console)
     broken = [each for each in found.rules if each.what == "broken" and each.passes]
     for each in sorted(broken, key=lambda each: -each.passes)[:_MOST_RULES]:
         console.print(f"  {each.passes:>5}  {inert(each.rule)}", highlight=False)
-    console.print("`maseval tau2 comply RUN` shows each breach.")
+    if broken:
+        console.print("`maseval tau2 comply RUN` shows each breach.")
 
 
 def print_check(check: "VerdictCheck | None", console: Console) -> None:

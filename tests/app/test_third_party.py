@@ -130,6 +130,9 @@ def test_its_results_files_are_compared(tmp_path, installed):
 
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["runs"]["a.kiosk"]["groups"][0]["passed"] == 2
+    assert "outcomes alone" in json.loads(done.stdout)["why"]["b.kiosk"]["unexplained"]
+    clean = maseval("compare", "a.kiosk.json", "b.kiosk.json", "--metric", "clean")
+    assert clean.exit_code == 2 and "is not known as rules" in clean.stderr
 
 
 def test_its_column_of_a_table(installed):

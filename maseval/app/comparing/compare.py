@@ -15,7 +15,7 @@ from maseval.app.results.clean import Metric, clean_outcome
 from maseval.app.results.finding import open_recording, open_run_or_file
 from maseval.app.results.plots import write_plot
 from maseval.app.results.recording import human_sides
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.figures import in_percent, in_points, p_is, percent
 from maseval.core.outcome import TaskKey, words_on_cache
 from maseval.core.recorded import mapping
@@ -24,6 +24,7 @@ from maseval.core.words import count_of
 from maseval.report.results import ComparedTask, ComparedTrial, compared_tasks
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.config import subset_of
+from maseval.runs.recording import Recording
 from maseval.stats import (
     Comparison,
     ComparisonTable,
@@ -66,7 +67,7 @@ class RunComparison:
     ``incomplete`` those of them that lack verdicts, ``drawn`` the plots' files. The runs have so
     many ``tasks`` together, comparable or not. ``why`` has the reasons of each run's failures, if
     they were asked for. With the ``metric`` ``clean`` a pass counts only if no rule of the policy
-    was found broken, whatever the numbers are called.
+    was found broken; ``official`` then has the headline of the passes as the benchmark counts them.
     """
 
     runs: Mapping[str, ComparedRun]
@@ -81,11 +82,19 @@ class RunComparison:
     tasks: int = 0
     why: Mapping[str, FailureReasons] = field(default_factory=dict)
     metric: Metric = "pass"
+    official: str | None = None
 
     @property
     def headline(self) -> str | None:
         """A sentence on which of two runs is better, by how much, and whether that is sure."""
-        return None if self.two is None else headline(self.two.main, *self.two.names)
+        if self.two is None:
+            return None
+        words = headline(self.two.main, *self.two.names)
+        return words if self.metric == "pass" else f"By {self.label(self.two.main.name)}, {words}"
+
+    def label(self, measure: str) -> str:
+        """Return the name of a measure by what its passes are: pass^1, or clean pass^1."""
+        return measure if self.metric == "pass" else f"{self.metric} {measure}"
 
     @property
     def reasons(self) -> dict[str, list[ReasonRow]]:
@@ -114,6 +123,7 @@ class RunComparison:
             **(self.two or self.table).to_dict(),
             "paths": {name: str(run.path) for name, run in self.runs.items()},
             "runs": {name: summary.to_dict() for name, summary in self.summaries.items()},
+            **({} if self.official is None else {"official": self.official}),
             **({} if self.headline is None else {"headline": self.headline}),
             "why": {name: each._asdict() for name, each in self.why.items()},
             "cautions": list(self.cautions),
@@ -150,8 +160,11 @@ def compare(
     named = zip(_names(sources), sources, strict=True)
     scoring = options or ScoringOptions()
     whole = {name: _load_run(name, source, scoring, on_progress) for name, source in named}
+    incomplete = _missing_verdicts(whole)
+    official, counts = None, list[str]()
     if metric == "clean":
-        whole = {name: _only_clean(run, scoring) for name, run in whole.items()}
+        official = _official_headline(_on_equal_tasks(whole)[0], k)
+        whole, counts = _only_clean(whole, scoring)
     loaded, other_tasks = _on_equal_tasks(whole)
     table = compare_all(
         {name: run.outcomes for name, run in loaded.items()},
@@ -174,8 +187,8 @@ def compare(
         drawn.append(write_plot(pass_curves(_named_for_plot(loaded, table)), plot))
     if plot_cost is not None:
         drawn.append(write_plot(cost_and_score(_named_for_plot(loaded, table), k), plot_cost))
-    incomplete = _missing_verdicts(whole)
     cautions = [
+        *counts,
         *_estimates(loaded),
         *_participant_cautions(loaded),
         *_cache_cautions(loaded),
@@ -196,7 +209,17 @@ def compare(
         len({each.key for run in whole.values() for each in run.outcomes}),
         _reasons(loaded, table, scoring) if explain else {},
         metric,
+        official,
     )
+
+
+def _official_headline(runs: Mapping[str, ComparedRun], k: int) -> str | None:
+    """Compare two runs by all passes, so that clean ones never stand alone."""
+    if len(runs) != 2:
+        return None
+    first, second = runs.values()
+    found = compare_two(first.outcomes, second.outcomes, names=(first.name, second.name), k=k)
+    return f"By {found.main.name}, the official number, {headline(found.main, *found.names)}"
 
 
 def _reasons(
@@ -210,10 +233,18 @@ def _reasons(
     shared = {key for key in set.intersection(*judged) if key.group in groups}
     return {
         name: failure_reasons(
-            open_recording(run.path, scoring), [each for each in run.outcomes if each.key in shared]
+            _recording(run, scoring), [each for each in run.outcomes if each.key in shared]
         )
         for name, run in runs.items()
     }
+
+
+def _recording(run: ComparedRun, options: ScoringOptions) -> Recording | None:
+    """Open a run for reading; None if it is a file from which only outcomes can be read."""
+    try:
+        return open_recording(run.path, options)
+    except ResultFileError:
+        return None
 
 
 def headline(main: Difference, first: str, second: str, level: float = 0.05) -> str:
@@ -296,25 +327,27 @@ def _load_run(
     return ComparedRun(name, path, outcomes, *found[1:])
 
 
-def _only_clean(run: ComparedRun, options: ScoringOptions) -> ComparedRun:
-    """Let a pass count only if no rule of the policy was found broken in it."""
-    recording = open_recording(run.path, options)
-    found = support_for(recording).compliance(recording)
-    if found is None:
-        raise ConfigurationError(
-            f"the policy of {run.path} is not known as rules, so that no pass of it is known to "
-            "be clean; leave out --metric clean"
-        )
-    told = {one: check.clean for one, check in found.found.items()}
-    outcomes = [
-        clean_outcome(each, told.get(Simulation(each.group, each.task, each.trial)))
-        for each in run.outcomes
-    ]
-    note = (
-        f"the metric is clean pass^k: a pass counts if no rule of the policy was found broken; "
-        f"{found.scores[-1].counts}"
-    )
-    return replace(run, outcomes=outcomes, notes=[note, *run.notes])
+def _only_clean(
+    runs: Mapping[str, ComparedRun], options: ScoringOptions
+) -> tuple[dict[str, ComparedRun], list[str]]:
+    """Let a pass count only if no rule of the policy was found broken in it, and say how many."""
+    kept, counts = {}, ["a pass counts if no rule of the policy was found broken: clean pass^k"]
+    for name, run in runs.items():
+        recording = _recording(run, options)
+        found = None if recording is None else support_for(recording).compliance(recording)
+        if found is None:
+            raise ConfigurationError(
+                f"the policy of {run.path} is not known as rules, so that no pass of it is known "
+                "to be clean; leave out --metric clean"
+            )
+        told = {one: check.clean for one, check in found.found.items()}
+        outcomes = [
+            clean_outcome(each, told.get(Simulation(each.group, each.task, each.trial)))
+            for each in run.outcomes
+        ]
+        kept[name] = replace(run, outcomes=outcomes)
+        counts.append(f"{name}: {found.scores[-1].counts}")
+    return kept, counts
 
 
 def _on_equal_tasks(

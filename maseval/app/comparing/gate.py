@@ -69,6 +69,11 @@ class Gate:
         return self.two.main
 
     @property
+    def measure(self) -> str:
+        """The name of what is compared: pass^1, or clean pass^1."""
+        return self.comparison.label(self.main.name)
+
+    @property
     def verdict(self) -> GateVerdict:
         """Return ``worse`` if both the test and the interval say so, where they could."""
         found = self.main
@@ -243,10 +248,12 @@ def _headline(gate: Gate) -> str:
     first, second = map(inline, gate.two.names)
     found = gate.main
     objection = f"\n\n{gate.objection}" if gate.objection else ""
+    official = gate.comparison.official
+    first_of_all = "" if official is None else f"{inline(official)}\n\n"
     return (
-        f"### {mark} {second} is {words} {first}\n\n"
-        f"{found.name} {percent(found.first)} → **{percent(found.second)}**: {_difference(found)} "
-        f"percentage points on {count_of(found.tasks, 'task')}{objection}"
+        f"### {mark} {second} is {words} {first}\n\n{first_of_all}"
+        f"{gate.measure} {percent(found.first)} → **{percent(found.second)}**: "
+        f"{_difference(found)} percentage points on {count_of(found.tasks, 'task')}{objection}"
     )
 
 
@@ -261,7 +268,7 @@ def _numbers(gate: Gate) -> str:
     rows = [
         [
             inline(each.group or "all"),
-            each.name,
+            gate.comparison.label(each.name),
             str(each.tasks),
             percent(each.first),
             percent(each.second),
@@ -350,7 +357,7 @@ def inline(text: str) -> str:
 
 
 def _gate_case(gate: Gate) -> ET.Element:
-    case = ET.Element("testcase", classname="maseval.gate", name=f"{gate.main.name} not worse")
+    case = ET.Element("testcase", classname="maseval.gate", name=f"{gate.measure} not worse")
     found = gate.main
     if gate.verdict == "worse":
         before, now = percent(found.first), percent(found.second)

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from maseval.app.benchmarks import support_for
+from maseval.app.results.clean import LABELS
+from maseval.app.results.recording import line_of
 from maseval.core.outcome import Outcome, RecordedReport
 from maseval.report.checks import shown_verdicts
 from maseval.runs import Simulation
@@ -36,16 +38,24 @@ class ReasonRow(NamedTuple):
         return f"check {self.name} not met" if title == "checks" else self.name
 
 
-def failure_reasons(recording: Recording, outcomes: Iterable[Outcome]) -> FailureReasons:
-    """Find out why the ``outcomes`` of a run that did not pass are failures."""
-    support = support_for(recording)
-    unexplained = support.explanation_obstacle(recording)
+def failure_reasons(recording: Recording | None, outcomes: Iterable[Outcome]) -> FailureReasons:
+    """Find out why the ``outcomes`` of a run that did not pass are failures.
+
+    A recorded pass among them is one that does not count because the policy was broken.
+    """
     labels, checks = Counter[str](), Counter[str]()
     judged = [each for each in outcomes if each.passed is not None]
     failed = [each for each in judged if not each.passed]
+    if recording is None:
+        obstacle = "its file has outcomes alone, which cannot be explained"
+        return FailureReasons(len(failed), len(judged), labels, checks, obstacle)
+    support = support_for(recording)
+    unexplained = support.explanation_obstacle(recording)
     for each in failed:
         report = recording.report(Simulation(each.group, each.task, each.trial))
         found = None if unexplained else support.diagnosis(report)
+        if line_of(report).passed:
+            labels.update([LABELS[False]])
         labels.update([] if found is None else [found.name])
         checks.update(_unmet_checks(RecordedReport(report)))
     return FailureReasons(len(failed), len(judged), labels, checks, unexplained)

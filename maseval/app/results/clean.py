@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from maseval.core.outcome import Outcome, SimulationLine
-from maseval.core.words import excerpt
+from maseval.core.words import count_of, excerpt
 from maseval.runs import Simulation
 from maseval.stats import Estimate, summarise
 
@@ -63,12 +63,14 @@ class PolicyCheck:
     """The answers of all rules about one simulation.
 
     ``clean`` is False if one of substance was broken, and None if that cannot be told.
-    ``obstacle`` says why no rule could be asked.
+    ``obstacle`` says why no rule could be asked. ``state_only`` marks a scripted agent, which does
+    not talk: no rule about words and form was asked.
     """
 
     clean: bool | None
     findings: tuple[PolicyFinding, ...] = ()
     obstacle: str | None = None
+    state_only: bool = False
 
     def lines(self) -> list[str]:
         """Return what was found in sentences, breaches first."""
@@ -181,6 +183,17 @@ class RunCompliance:
     def obstacles(self) -> list[str]:
         """The reasons why simulations could not be checked, each once."""
         return [*dict.fromkeys(each.obstacle for each in self.found.values() if each.obstacle)]
+
+    @property
+    def reservation(self) -> str | None:
+        """Say that rules were not asked because a script played the agent; None if all were."""
+        number = sum(each.state_only for each in self.found.values())
+        if not number:
+            return None
+        return (
+            f"a script, which does not talk, played the agent in {count_of(number, 'simulation')}: "
+            "only rules about the state were asked"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as JSON values."""

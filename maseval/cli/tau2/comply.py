@@ -103,7 +103,7 @@ def _print_run(run: "CompliedRun", console: Console, *, every: bool) -> None:
         )
     if not run.compliance.found:
         return
-    print_clean_scores(run.compliance.scores, console)
+    print_clean_scores(run.compliance, console)
     _print_counts(run.compliance, console)
     _print_findings(run.compliance, console, every=every)
 

@@ -90,6 +90,8 @@ def test_a_scripted_player_is_asked_about_the_state_alone(tmp_path):
     tau2.run(domain="library", agent="gold", output=tmp_path / "run")
     (found,) = tau2.comply([tmp_path / "run"])
     assert {each.kind for each in found.compliance.rules} <= {"state"}
+    shown = " ".join(maseval("tau2", "comply", tmp_path / "run").stdout.split())
+    assert "a script, which does not talk, played the agent in 12 simulations" in shown
     assert found.compliance.scores[-1].broken_passes == 0
 
 
@@ -137,10 +139,10 @@ def test_a_k_without_any_number_has_no_column():
     """Where a task lacks a trial, pass^2 is not known."""
     outcomes = [line("a", 0, True), line("a", 1, True), line("b", 0, True)]
     planned = [Simulation("d", task, trial) for task in "ab" for trial in range(2)]
-    scores = run_compliance(outcomes, planned, {}).scores
-    assert scores[-1].pass_hat[2].value is None
+    found = run_compliance(outcomes, planned, {})
+    assert found.scores[-1].pass_hat[2].value is None
     console = Console(width=160, record=True)
-    print_clean_scores(scores, console)
+    print_clean_scores(found, console)
     shown = console.export_text()
     assert "k = 1" in shown and "k = 2" not in shown
 
@@ -182,14 +184,47 @@ def test_runs_are_compared_by_their_clean_passes(both):
     clean = compare(both, metric="clean", options=ScoringOptions(domain="library"))
     assert official.two.main.difference == 0.0 and clean.two.main.difference == -1.0
     assert clean.to_dict()["metric"] == "clean"
-    assert "the metric is clean pass^k" in clean.notes[0]
+    assert "clean pass^k" in clean.cautions[0] and official.official is None
+    assert clean.why["hasty"].labels == {LABELS[False]: 2}
+
+
+def test_clean_passes_are_named_and_stand_behind_the_official_number(both, tmp_path):
+    options = ("--domain", "library", "--metric", "clean")
+    shown = maseval("compare", *both, *options).stdout
+    official = "By pass^1, the official number, hasty and asked are equally good: pass^1 100.0%"
+    assert shown.index(official) < shown.index("By clean pass^1, hasty is 100 points worse")
+    assert "library clean pass^1" in shown and "library pass^1" not in shown
+    written = ("--markdown", tmp_path / "gate.md", "--allow-undecidable")
+    gated = maseval("gate", both[1], "--baseline", both[0], *options, *written)
+    assert gated.stdout.index(official) < gated.stdout.index("\nclean pass^1: 100.0% before")
+    page = (tmp_path / "gate.md").read_text()
+    assert 0 < page.index("the official number") < page.index("clean pass^1 100.0% →")
+    three = maseval("compare", *both, *_third(both, tmp_path), *options).stdout
+    assert "clean pass^1" in three and "clean passes" in three
+
+
+def _third(both, folder):
+    path = folder / "third.jsonl"
+    path.write_text(both[0].read_text())
+    return [path]
+
+
+def test_a_gate_that_lacks_verdicts_does_not_blame_the_metric(both, tmp_path):
+    part = tmp_path / "part.json"
+    simulations = [json.loads(each) for each in both[1].read_text().splitlines()]
+    info = {"num_trials": 3, "environment_info": {"domain_name": "library"}}
+    part.write_text(json.dumps({"info": info, "simulations": simulations}))
+    options = ("--domain", "library", "--metric", "clean")
+    found = maseval("gate", part, "--baseline", both[0], *options)
+    assert found.exit_code == 2 and "simulations have a verdict" in found.stderr
+    assert "a pass counts if" not in found.stderr
 
 
 def test_a_gate_can_go_by_clean_passes(both):
     options = ("--domain", "library", "--metric", "clean", "--allow-undecidable", "--json")
     found = maseval("gate", both[1], "--baseline", both[0], *options)
     assert json.loads(found.stdout)["metric"] == "clean"
-    assert "the metric is clean pass^k" in found.stderr
+    assert "a pass counts if no rule of the policy was found broken" in found.stderr
 
 
 def test_runs_without_rules_have_no_clean_passes(tmp_path):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -141,7 +141,7 @@ def check_simulation(
         case = open_case(recorded.simulation, domain, task, solo=solo, version=version, graded=True)
     except UnknownTaskError as error:
         return PolicyCheck(None, obstacle=str(error))
-    return policy_check(check_case(case, scripted=scripted))
+    return replace(policy_check(check_case(case, scripted=scripted)), state_only=scripted)
 
 
 def policy_check(found: Compliance) -> PolicyCheck:
