@@ -9,7 +9,7 @@ user agreed to several actions at once or a refused call is repaired.
 import re
 from collections.abc import Iterator
 from enum import Enum, auto
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.rules import Moment, Said, Talk
@@ -267,13 +267,13 @@ def find_consent(moment: Moment) -> Consent | None:
 def _search(moment: Moment) -> Consent | None:
     last: Consent | None = None
     for question, reply in _exchanges(moment.talk, moment.message_index):
+        if last is not None and _topic_said(question, moment) is not Topic.THIS:
+            continue
         found = _consent(question, reply, moment)
         if last is None:
             last = found
             if found.decides:
                 return found
-        elif found.topic is not Topic.THIS:
-            continue
         elif found.meaning is Meaning.NO:
             return last
         elif found.given and found.meaning is Meaning.YES:
@@ -282,17 +282,29 @@ def _search(moment: Moment) -> Consent | None:
 
 
 def _consent(question: Said, reply: Said, moment: Moment) -> Consent:
-    topic = topic_of(question.text, moment)
+    topic = _topic_said(question, moment)
     before = moment.talk.agent_before(question.message_index)
     described = topic is Topic.THIS or any(
-        topic_of(said.text, moment) is Topic.THIS for said in reversed(before)
-    )
-    asked = any(
-        _EXPECTS.search(each) and not _CHOICE.search(each) and asks(each)
-        for each in sentences(question.text)
+        _topic_said(said, moment) is Topic.THIS for said in reversed(before)
     )
     meaning = read_reply(reply.text, moment.call)
-    return Consent(question, reply, meaning, topic, asked, described)
+    return Consent(question, reply, meaning, topic, _expects_a_yes(question.text), described)
+
+
+def _topic_said(said: Said, moment: Moment) -> Topic:
+    """Return what a text has to do with a call, found once for each of the agent's texts."""
+    known: dict[int, Topic] = moment.notes.setdefault("topics", {})
+    if said.message_index not in known:
+        known[said.message_index] = topic_of(said.text, moment)
+    return known[said.message_index]
+
+
+@lru_cache(maxsize=1024)
+def _expects_a_yes(text: str) -> bool:
+    return any(
+        _EXPECTS.search(each) and not _CHOICE.search(each) and asks(each)
+        for each in sentences(text)
+    )
 
 
 def _exchanges(talk: Talk, at: int) -> Iterator[tuple[Said, Said]]:
