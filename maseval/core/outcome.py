@@ -149,7 +149,7 @@ class SimulationLine(NamedTuple):
 
     @property
     def cache_in_words(self) -> str | None:
-        """How many of the models' answers came from a cache; None if none did."""
+        """The number of the models' answers that came from a cache, in words; None if none did."""
         if not self.cached_answers:
             return None
         return f"{self.cached_answers} of {count_of(self.answers, 'answer')} from a cache"
@@ -469,7 +469,7 @@ class RecordedReport(RecordedAttempt):
 
     @property
     def cache_in_words(self) -> str | None:
-        """How many of the models' answers came from a cache; None if none did."""
+        """The number of the models' answers that came from a cache, in words; None if none did."""
         return self.line.cache_in_words
 
     def _count(self, unit: str) -> int:

@@ -1,4 +1,4 @@
-"""Why simulations failed, in several runs side by side: labels, and checks that were not met."""
+"""Compare why the simulations of several runs failed: by labels, and by checks not met."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -124,7 +124,7 @@ class CleanScore:
 
     @property
     def counts(self) -> str:
-        """How many of the passes are clean, in words."""
+        """The number of passes that are clean, in words."""
         told = f"passed {self.passed}: clean {self.clean_passes}, broken {self.broken_passes}"
         return f"{told}, cannot be told {self.untold_passes}" if self.untold_passes else told
 
@@ -158,7 +158,7 @@ def clean_note(scores: Sequence[CleanScore]) -> str:
 
 @dataclass(frozen=True)
 class RuleCount:
-    """How often a rule came to an answer of one kind: in passes, and in all simulations."""
+    """The number of passes, and of all simulations, in which a rule came to one kind of answer."""
 
     rule: str
     kind: str

@@ -35,9 +35,9 @@ from maseval.benchmark.tau2.domains.records import Table as Table
 from maseval.benchmark.tau2.domains.retail.models import RetailDB as RetailDB
 from maseval.benchmark.tau2.domains.retail.tools import RetailTools as RetailTools
 from maseval.benchmark.tau2.domains.rules import Broken as Broken
+from maseval.benchmark.tau2.domains.rules import CallMoment as CallMoment
 from maseval.benchmark.tau2.domains.rules import CannotTell as CannotTell
 from maseval.benchmark.tau2.domains.rules import Kind as Kind
-from maseval.benchmark.tau2.domains.rules import Moment as Moment
 from maseval.benchmark.tau2.domains.rules import Rule as Rule
 from maseval.benchmark.tau2.domains.rules import Talk as Talk
 from maseval.benchmark.tau2.domains.rules import rule as rule

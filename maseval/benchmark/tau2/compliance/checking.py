@@ -18,8 +18,8 @@ from maseval.benchmark.tau2.domains.rules import (
     INNER_TOOL,
     Answer,
     Broken,
+    CallMoment,
     Kind,
-    Moment,
     Rule,
     Talk,
 )
@@ -47,7 +47,7 @@ class _Findings:
         self.doubts: list[Doubt] = []
         self.faults: list[RuleFault] = []
 
-    def ask(self, rule: Rule, moment: Moment) -> None:
+    def ask(self, rule: Rule, moment: CallMoment) -> None:
         """Ask a rule about a call."""
         check = rule.check
         if check is not None:
@@ -71,7 +71,7 @@ class _Findings:
         )
 
     def _note(
-        self, rule: Rule, answers: Callable[[], Iterable[Answer]], moment: Moment | None = None
+        self, rule: Rule, answers: Callable[[], Iterable[Answer]], moment: CallMoment | None = None
     ) -> None:
         self.asked[rule.id] = None
         at, call = (moment.message_index, moment.call) if moment else (None, None)
@@ -85,7 +85,7 @@ class _Findings:
             text = f"{type(error).__name__}: {error}"
             self.faults.append(RuleFault(rule.id, rule.kind, text, at, call))
 
-    def _breach(self, rule: Rule, broken: Broken, moment: Moment | None) -> Breach:
+    def _breach(self, rule: Rule, broken: Broken, moment: CallMoment | None) -> Breach:
         found = Breach(rule.id, rule.kind, broken.text, broken.message_index, None, broken.values)
         if moment is None:
             return found
@@ -157,7 +157,7 @@ def _play(
         call = made.call
         if call["requestor"] == "assistant":
             tools = world.tools, world.user_tools
-            moment = Moment(call, made.message_index, *tools, talk, made.answer, ticket)
+            moment = CallMoment(call, made.message_index, *tools, talk, made.answer, ticket)
             for rule in book.about(call):
                 if not rule.reads_words or (words and not setting.solo):
                     findings.ask(rule, moment)
@@ -182,7 +182,7 @@ def check_gold(setting: Setting, told: str, ticket: str | None = None) -> Compli
         call = action.call()
         if call["requestor"] == "assistant":
             tools = world.tools, world.user_tools
-            moment = Moment(call, number + 1, *tools, talk, ticket=ticket)
+            moment = CallMoment(call, number + 1, *tools, talk, ticket=ticket)
             for rule in book.about(call):
                 findings.ask(rule, moment)
         world.respond(call)

@@ -1,4 +1,4 @@
-"""What the rules of a policy found in one conversation."""
+"""The findings of a policy's rules in one conversation: breaches, doubts, rules that failed."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field

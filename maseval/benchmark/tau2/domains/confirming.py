@@ -8,9 +8,9 @@ from maseval.benchmark.tau2.domains.consent import Consent, Meaning, Topic, done
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
+    CallMoment,
     CannotTell,
     Kind,
-    Moment,
     Rule,
     Talk,
     rule,
@@ -28,7 +28,7 @@ def explicit_yes(domain: str, place: str, tools: Collection[str]) -> Rule:
     """Make the rule that the user says yes to a proposal before a call is made."""
 
     @rule(f"{domain}.confirm.yes", Kind.PROTOCOL, place=place, tools=tools)
-    def require_yes(moment: Moment) -> Iterator[Answer]:
+    def require_yes(moment: CallMoment) -> Iterator[Answer]:
         """The user is asked and agrees before the action is taken."""
         consent = find_consent(moment)
         if consent is None:
@@ -41,7 +41,7 @@ def explicit_yes(domain: str, place: str, tools: Collection[str]) -> Rule:
     return require_yes
 
 
-def _objection(consent: Consent, moment: Moment) -> Answer:
+def _objection(consent: Consent, moment: CallMoment) -> Answer:
     """Say why the last reply before a call is no yes to it."""
     values, meaning = {"reply": consent.reply.text}, consent.meaning
     if meaning is Meaning.NO:
@@ -77,7 +77,7 @@ class Detail(NamedTuple):
     paraphrase: re.Pattern[str] | None = None
 
 
-Details = Callable[[Moment], Iterable[Detail]]
+Details = Callable[[CallMoment], Iterable[Detail]]
 
 
 def details_listed(domain: str, place: str, details: Mapping[str, Details]) -> Rule:
@@ -87,7 +87,7 @@ def details_listed(domain: str, place: str, details: Mapping[str, Details]) -> R
     """
 
     @rule(f"{domain}.confirm.details", Kind.PROTOCOL, place=place, tools=details)
-    def require_details(moment: Moment) -> Iterator[Answer]:
+    def require_details(moment: CallMoment) -> Iterator[Answer]:
         """The details of the action are named to the user before the yes."""
         consent = find_consent(moment)
         if consent is None:
@@ -109,7 +109,7 @@ def details_listed(domain: str, place: str, details: Mapping[str, Details]) -> R
     return require_details
 
 
-def words_before(moment: Moment, reply: int) -> str:
+def words_before(moment: CallMoment, reply: int) -> str:
     """Return in lower case what the agent said before a reply, and the user before the call."""
     talk = moment.talk
     said = (*talk.agent_before(reply), *talk.user_before(moment.message_index))
@@ -220,7 +220,7 @@ def nothing_after_a_transfer(domain: str, place: str, tools: Collection[str]) ->
     """Make the rule that the agent changes nothing any more once it has handed the user over."""
 
     @rule(f"{domain}.transfer.last", Kind.PROTOCOL, place=place, tools=tools, reads_words=False)
-    def last(moment: Moment) -> Iterator[Answer]:
+    def last(moment: CallMoment) -> Iterator[Answer]:
         """The agent takes no action after it has transferred the user."""
         made = moment.talk.calls_before(moment.message_index)
         if any(_hands_over(each.call["name"]) and not each.failed for each in made):

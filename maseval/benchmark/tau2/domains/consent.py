@@ -12,7 +12,7 @@ from enum import Enum, auto
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.domains.rules import Moment, Said, Talk
+from maseval.benchmark.tau2.domains.rules import CallMoment, Talk, Utterance
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.words import (
     asks,
@@ -177,7 +177,7 @@ _BIDS = re.compile(
 )
 
 
-def topic_of(text: str, moment: Moment) -> Topic:
+def topic_of(text: str, moment: CallMoment) -> Topic:
     """Say what a text of the agent has to do with a call."""
     call, name = moment.call, record(moment.call)
     if name is not None and not mentions(text, name) and _names_another(text, name, moment):
@@ -194,7 +194,7 @@ def _names_values(text: str, call: Tau2ToolCall) -> bool:
     return len(values) > 1 and sum(mentions(text, value) for value in values) > 1
 
 
-def _names_another(text: str, name: str, moment: Moment) -> bool:
+def _names_another(text: str, name: str, moment: CallMoment) -> bool:
     """Tell whether a text names another record of the same kind that a tool has answered."""
     alike = {
         word
@@ -227,8 +227,8 @@ class Consent(NamedTuple):
     for a yes or no.
     """
 
-    question: Said
-    reply: Said
+    question: Utterance
+    reply: Utterance
     meaning: Meaning
     topic: Topic
     asked: bool
@@ -252,7 +252,7 @@ class Consent(NamedTuple):
         return open_answer and self.asked and self.topic is Topic.THIS
 
 
-def find_consent(moment: Moment) -> Consent | None:
+def find_consent(moment: CallMoment) -> Consent | None:
     """Return the yes that covers a call, or else the last reply before it; None if nobody replied.
 
     An older yes holds as long as the user has not said no to the same call since, and the same
@@ -264,7 +264,7 @@ def find_consent(moment: Moment) -> Consent | None:
     return found
 
 
-def _search(moment: Moment) -> Consent | None:
+def _search(moment: CallMoment) -> Consent | None:
     last: Consent | None = None
     for question, reply in _exchanges(moment.talk, moment.message_index):
         if last is not None and _topic_said(question, moment) is not Topic.THIS:
@@ -281,7 +281,7 @@ def _search(moment: Moment) -> Consent | None:
     return last
 
 
-def _consent(question: Said, reply: Said, moment: Moment) -> Consent:
+def _consent(question: Utterance, reply: Utterance, moment: CallMoment) -> Consent:
     topic = _topic_said(question, moment)
     before = moment.talk.agent_before(question.message_index)
     described = topic is Topic.THIS or any(
@@ -291,7 +291,7 @@ def _consent(question: Said, reply: Said, moment: Moment) -> Consent:
     return Consent(question, reply, meaning, topic, _expects_a_yes(question.text), described)
 
 
-def _topic_said(said: Said, moment: Moment) -> Topic:
+def _topic_said(said: Utterance, moment: CallMoment) -> Topic:
     """Return what a text has to do with a call, found once for each of the agent's texts."""
     known: dict[int, Topic] = moment.notes.setdefault("topics", {})
     if said.message_index not in known:
@@ -307,7 +307,7 @@ def _expects_a_yes(text: str) -> bool:
     )
 
 
-def _exchanges(talk: Talk, at: int) -> Iterator[tuple[Said, Said]]:
+def _exchanges(talk: Talk, at: int) -> Iterator[tuple[Utterance, Utterance]]:
     """Yield the agent's texts before a message with the user's replies, the last ones first."""
     for reply in reversed(talk.user_before(at)):
         questions = talk.agent_before(reply.message_index)
@@ -315,7 +315,7 @@ def _exchanges(talk: Talk, at: int) -> Iterator[tuple[Said, Said]]:
             yield questions[-1], reply
 
 
-def done_since(at: int, moment: Moment) -> bool:
+def done_since(at: int, moment: CallMoment) -> bool:
     """Tell whether the same call was carried out after a message."""
     name, arguments = moment.call["name"], moment.arguments
     return any(

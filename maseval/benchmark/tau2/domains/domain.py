@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
 from maseval.benchmark.tau2.domains.permanence import PermanenceRule
-from maseval.benchmark.tau2.domains.rules import Broken, Check, Kind, Moment, Rule
+from maseval.benchmark.tau2.domains.rules import Broken, CallMoment, Check, Kind, Rule
 from maseval.benchmark.tau2.texts.prompts import template
 
 Policy = Callable[[Path, bool], str]
@@ -116,13 +116,13 @@ class Domain:
         """Yield rules of state that ask the functions of the older form."""
         for tool, check in self.preconditions.items():
 
-            def by_state(moment: Moment, check: Precondition = check) -> Iterator[Broken]:
+            def by_state(moment: CallMoment, check: Precondition = check) -> Iterator[Broken]:
                 return map(Broken, check(moment.tools, moment.arguments))
 
             yield self._former_rule(tool, check, by_state)
         for tool, spoken in self.spoken_conditions.items():
 
-            def by_words(moment: Moment, check: SpokenCondition = spoken) -> Iterator[Broken]:
+            def by_words(moment: CallMoment, check: SpokenCondition = spoken) -> Iterator[Broken]:
                 return map(Broken, check(moment.tools, moment.arguments, moment.user_said))
 
             yield self._former_rule(tool, spoken, by_words)

@@ -40,7 +40,7 @@ _LEAST_SHARE = 0.2
 
 
 class Kind(StrEnum):
-    """What a rule goes by; ``FORM`` is how a call is made, and no breach of substance."""
+    """The evidence a rule goes by; ``FORM`` is how a call is made, and no breach of substance."""
 
     STATE = "state"
     DATA_FLOW = "data flow"
@@ -71,7 +71,7 @@ INNER_TOOL = "agent_tool_name"
 """The argument in which a tool names another one, which it calls; rules may be about that one."""
 
 
-class Said(NamedTuple):
+class Utterance(NamedTuple):
     """A text of one side, and the index of its message."""
 
     message_index: int
@@ -98,12 +98,12 @@ class Talk:
         self.messages = messages
 
     @cached_property
-    def user(self) -> list[Said]:
+    def user(self) -> list[Utterance]:
         """The user's texts, in order."""
         return self._said_by("user")
 
     @cached_property
-    def agent(self) -> list[Said]:
+    def agent(self) -> list[Utterance]:
         """The agent's texts, in order, also those beside a call."""
         return self._said_by("assistant")
 
@@ -112,22 +112,22 @@ class Talk:
         """All that the agent says, in lower case: whether a word occurs at all is seen at once."""
         return "\n".join(each.text for each in self.agent).lower()
 
-    def _said_by(self, role: str) -> list[Said]:
+    def _said_by(self, role: str) -> list[Utterance]:
         texts = (
             (at, spoken_text(each)) for at, each in enumerate(self.messages) if each["role"] == role
         )
-        return [Said(at, plain(text)) for at, text in texts if text]
+        return [Utterance(at, plain(text)) for at, text in texts if text]
 
     @cached_property
     def calls(self) -> list[CallMade]:
         """Every answered call of both sides, in order."""
         return list(_answered_calls(self.messages))
 
-    def user_before(self, at: int) -> list[Said]:
+    def user_before(self, at: int) -> list[Utterance]:
         """Return what the user said before a message."""
         return self.user[: _until(self.user, at)]
 
-    def agent_before(self, at: int) -> list[Said]:
+    def agent_before(self, at: int) -> list[Utterance]:
         """Return what the agent said before a message."""
         return self.agent[: _until(self.agent, at)]
 
@@ -135,7 +135,7 @@ class Talk:
         """Return the calls whose message stands before a message."""
         return self.calls[: _until(self.calls, at)]
 
-    def question_and_reply(self, at: int) -> tuple[Said | None, Said | None]:
+    def question_and_reply(self, at: int) -> tuple[Utterance | None, Utterance | None]:
         """Return the user's last text before a message, and the agent's text that it answers."""
         replies = self.user_before(at)
         if not replies:
@@ -192,7 +192,7 @@ def _lower(letter: str) -> str:
     return letter.lower()[:1]
 
 
-def _until(entries: Sequence[Said | CallMade], at: int) -> int:
+def _until(entries: Sequence[Utterance | CallMade], at: int) -> int:
     return bisect_left(entries, at, key=lambda each: each.message_index)
 
 
@@ -207,7 +207,7 @@ def _answered_calls(messages: Sequence[Tau2Message]) -> Iterator[CallMade]:
 
 
 @dataclass(frozen=True)
-class Moment:
+class CallMoment:
     """A call of the agent that is about to be made, in the world as it is just then.
 
     ``tools`` is the agent's toolkit, ``user_tools`` the customer's if there is one: they may be
@@ -234,7 +234,7 @@ class Moment:
 
     @cached_property
     def notes(self) -> dict[object, Any]:
-        """What rules have worked out about this call, so that the next ones need not."""
+        """Results that rules have worked out about this call, so that the next ones need not."""
         return {}
 
     @cached_property
@@ -251,7 +251,7 @@ class Moment:
         return "\n".join(each.text for each in self.talk.user_before(self.message_index))
 
 
-Check = Callable[[Moment], Iterable[Answer]]
+Check = Callable[[CallMoment], Iterable[Answer]]
 TalkCheck = Callable[[Talk], Iterable[Answer]]
 
 

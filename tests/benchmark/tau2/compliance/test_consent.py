@@ -4,7 +4,7 @@ import pytest
 
 from maseval.benchmark.tau2.domains.confirming import explicit_yes, spell_amount, spell_date
 from maseval.benchmark.tau2.domains.consent import Meaning, find_consent, read_reply
-from maseval.benchmark.tau2.domains.rules import Broken, CannotTell, Moment, Talk
+from maseval.benchmark.tau2.domains.rules import Broken, CallMoment, CannotTell, Talk
 
 CANCEL = {"name": "cancel_reservation", "arguments": {"reservation_id": "EHGLP3"}}
 BAGS = {
@@ -105,7 +105,7 @@ def conversation(*texts, before=()):
 
 
 def answers(messages, call=CANCEL):
-    moment = Moment(call, len(messages), None, None, Talk(messages), "")
+    moment = CallMoment(call, len(messages), None, None, Talk(messages), "")
     return list(RULE.check(moment))
 
 
@@ -177,7 +177,7 @@ def test_a_condition_leaves_it_open():
 def test_a_yes_counts_beside_a_token_that_ends_the_conversation():
     talk = Talk(conversation("Hi", PROPOSAL, "Yes, please. ###STOP###"))
 
-    assert find_consent(Moment(CANCEL, 3, None, None, talk)).given
+    assert find_consent(CallMoment(CANCEL, 3, None, None, talk)).given
 
 
 def test_values_are_spelled_as_people_do():

@@ -206,7 +206,7 @@ class RuleBook:
 
     @property
     def coverage(self) -> dict[str, tuple[int, int]]:
-        """How many statements have a rule, of how many, by what decides them."""
+        """The statements that have a rule, and all of them, counted by what decides them."""
         return {
             kind: (sum(bool(each.rules) for each in mine), len(mine))
             for kind in ("records", "words", "no")

@@ -14,9 +14,9 @@ from maseval.benchmark.tau2.domains.airline.models import Reservation, User
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
+    CallMoment,
     CannotTell,
     Kind,
-    Moment,
     Talk,
     rule,
     talk_rule,
@@ -51,10 +51,10 @@ _REFUSES_IT = re.compile(
 )
 
 
-class _Claim:
+class _CertificateClaim:
     """A certificate that is about to be sent, and the reservations it may be for."""
 
-    def __init__(self, moment: Moment, user: User) -> None:
+    def __init__(self, moment: CallMoment, user: User) -> None:
         self.moment, self.user = moment, user
         self.amount = number_of(moment.arguments.get("amount"))
         self.owned = user.reservations
@@ -115,9 +115,9 @@ def _flights_in(answer: str) -> set[tuple[str, str]]:
         return set()
 
 
-def _claim(moment: Moment) -> _Claim | None:
+def _claim(moment: CallMoment) -> _CertificateClaim | None:
     user = find_user(moment.tools, moment.arguments.get("user_id"))
-    return _Claim(moment, user) if user else None
+    return _CertificateClaim(moment, user) if user else None
 
 
 @rule(
@@ -126,7 +126,7 @@ def _claim(moment: Moment) -> _Claim | None:
     place=f"{HEADING}, 2nd and 4th paragraph",
     tools=TOOLS,
 )
-def compensated_user(moment: Moment) -> Iterator[Answer]:
+def compensated_user(moment: CallMoment) -> Iterator[Answer]:
     """Only silver and gold members, insured and business travellers are compensated."""
     claim = _claim(moment)
     if claim is None or claim.user.membership != "regular":
@@ -140,7 +140,7 @@ def compensated_user(moment: Moment) -> Iterator[Answer]:
 
 
 @rule("airline.compensation.amount", Kind.STATE, place=f"{HEADING}, both bullets", tools=TOOLS)
-def compensation_amount(moment: Moment) -> Iterator[Answer]:
+def compensation_amount(moment: CallMoment) -> Iterator[Answer]:
     """A certificate is worth 100 dollars a passenger after a cancellation, 50 after a delay."""
     claim = _claim(moment)
     if claim is None:
@@ -163,7 +163,7 @@ def compensation_amount(moment: Moment) -> Iterator[Answer]:
     place=f"{HEADING}, both bullets and last paragraph",
     tools=TOOLS,
 )
-def compensation_grounds(moment: Moment) -> Iterator[Answer]:
+def compensation_grounds(moment: CallMoment) -> Iterator[Answer]:
     """A certificate is sent for a cancelled flight, or for a delay once the journey is changed."""
     claim = _claim(moment)
     if claim is None or any(claim.has_grounds(each) for each in claim.reservations):
@@ -183,7 +183,7 @@ def compensation_grounds(moment: Moment) -> Iterator[Answer]:
     tools=TOOLS,
     reads_words=False,
 )
-def facts_confirmed(moment: Moment) -> Iterator[Answer]:
+def facts_confirmed(moment: CallMoment) -> Iterator[Answer]:
     """The agent looks the reservation and its flights up before it compensates."""
     claim = _claim(moment)
     if claim is None:

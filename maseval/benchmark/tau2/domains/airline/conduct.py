@@ -22,9 +22,9 @@ from maseval.benchmark.tau2.domains.confirming import (
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
+    CallMoment,
     CannotTell,
     Kind,
-    Moment,
     Talk,
     rule,
     talk_rule,
@@ -52,7 +52,7 @@ _NEGATED = re.compile(r"\b(?:no|not|n't|isn't|without|never)\b[^.!?,;]{0,30}$", 
     tools=["cancel_reservation"],
     reads_words=True,
 )
-def covered_reason(moment: Moment) -> Iterator[Answer]:
+def covered_reason(moment: CallMoment) -> Iterator[Answer]:
     """A journey that only insurance lets cancel is cancelled for health or weather."""
     reservation = reservation_of(moment)
     if reservation is None or reservation.insurance != "yes":
@@ -96,7 +96,7 @@ _ASKS_REASON = re.compile(r"\b(?:reasons?|why)\b", re.IGNORECASE)
     place="Cancel flight, 2nd paragraph",
     tools=["cancel_reservation"],
 )
-def reason_obtained(moment: Moment) -> Iterator[Answer]:
+def reason_obtained(moment: CallMoment) -> Iterator[Answer]:
     """The agent learns why the user cancels before it cancels."""
     for said in moment.talk.user_before(moment.message_index):
         if _REASON.search(said.text) or _COVERED.search(said.text):
@@ -116,7 +116,7 @@ def reason_obtained(moment: Moment) -> Iterator[Answer]:
     place="Book flight, Travel insurance, 1st bullet",
     tools=["book_reservation"],
 )
-def insurance_asked(moment: Moment) -> Iterator[Answer]:
+def insurance_asked(moment: CallMoment) -> Iterator[Answer]:
     """The agent asks whether the user wants insurance before it books."""
     at = moment.message_index
     said = (*moment.talk.agent_before(at), *moment.talk.user_before(at))

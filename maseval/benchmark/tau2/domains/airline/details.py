@@ -27,7 +27,7 @@ from maseval.benchmark.tau2.domains.confirming import (
     spell_payment,
 )
 from maseval.benchmark.tau2.domains.rules import (
-    Moment,
+    CallMoment,
 )
 
 _CARD_ON_FILE = re.compile(
@@ -36,7 +36,7 @@ _CARD_ON_FILE = re.compile(
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
-def _reservation_details(moment: Moment) -> Iterator[Detail]:
+def _reservation_details(moment: CallMoment) -> Iterator[Detail]:
     reservation = reservation_of(moment)
     if reservation is not None:
         places = [re.escape(each) for each in _places(reservation.origin, reservation.destination)]
@@ -52,7 +52,7 @@ def _places(*codes: object) -> list[str]:
     return [each.lower() for code in found if code for each in (code, AIRPORTS.get(code, code))]
 
 
-def _payment_details(moment: Moment) -> Iterator[Detail]:
+def _payment_details(moment: CallMoment) -> Iterator[Detail]:
     user = owner_of(moment)
     for payment_id in payments_of(moment.arguments):
         method = user.payment_methods.get(payment_id) if user else None
@@ -65,7 +65,7 @@ def _payment_details(moment: Moment) -> Iterator[Detail]:
         yield Detail("the payment method", payment_id, forms, _CARD_ON_FILE)
 
 
-def _flight_details(moment: Moment) -> Iterator[Detail]:
+def _flight_details(moment: CallMoment) -> Iterator[Detail]:
     reservation = reservation_of(moment)
     kept = {(f.flight_number, f.date) for f in reservation.flights} if reservation else set()
     for flight_number, date in flights_wanted(moment.arguments):
@@ -90,7 +90,7 @@ def _same_day(date: str) -> re.Pattern[str]:
     return re.compile(rf"same (?:day|date)|tomorrow|next day|\b{re.escape(day)}(?:st|nd|rd|th)?\b")
 
 
-def _bag_details(moment: Moment) -> Iterator[Detail]:
+def _bag_details(moment: CallMoment) -> Iterator[Detail]:
     reservation = reservation_of(moment)
     total = number_of(moment.arguments.get("total_baggages"))
     before = number_of(reservation.total_baggages) or 0 if reservation else 0
@@ -108,7 +108,7 @@ def _spell_count(count: int) -> list[str]:
     return [str(count), *word]
 
 
-def _passenger_details(moment: Moment) -> Iterator[Detail]:
+def _passenger_details(moment: CallMoment) -> Iterator[Detail]:
     for passenger in entries(moment.arguments, "passengers"):
         first, last = (text_of(passenger.get(key)) for key in ("first_name", "last_name"))
         if first:
@@ -118,7 +118,7 @@ def _passenger_details(moment: Moment) -> Iterator[Detail]:
 _PEOPLE = re.compile(r"\b(?:myself|both|same passengers?|passengers?|travell?ers?|me)\b")
 
 
-def _booking_details(moment: Moment) -> Iterator[Detail]:
+def _booking_details(moment: CallMoment) -> Iterator[Detail]:
     yield from _flight_details(moment)
     yield from _passenger_details(moment)
     yield from _payment_details(moment)
@@ -134,14 +134,14 @@ def _booking_details(moment: Moment) -> Iterator[Detail]:
 _ANY_PRICE = re.compile(r"\$ ?\d")
 
 
-def _cabin_details(moment: Moment) -> Iterator[Detail]:
+def _cabin_details(moment: CallMoment) -> Iterator[Detail]:
     cabin = text_of(moment.arguments.get("cabin"))
     reservation = reservation_of(moment)
     if cabin in CABINS and (reservation is None or reservation.cabin != cabin):
         yield Detail("the cabin", cabin, [CABINS[cabin]])
 
 
-def _change_details(moment: Moment) -> Iterator[Detail]:
+def _change_details(moment: CallMoment) -> Iterator[Detail]:
     yield from _reservation_details(moment)
     yield from _flight_details(moment)
     yield from _cabin_details(moment)
@@ -149,14 +149,14 @@ def _change_details(moment: Moment) -> Iterator[Detail]:
         yield from _payment_details(moment)
 
 
-def _bags_change_details(moment: Moment) -> Iterator[Detail]:
+def _bags_change_details(moment: CallMoment) -> Iterator[Detail]:
     yield from _reservation_details(moment)
     yield from _bag_details(moment)
     if amount_moved(moment):
         yield from _payment_details(moment)
 
 
-def _new_passenger_details(moment: Moment) -> Iterator[Detail]:
+def _new_passenger_details(moment: CallMoment) -> Iterator[Detail]:
     yield from _reservation_details(moment)
     yield from _passenger_details(moment)
 

@@ -23,9 +23,9 @@ from maseval.benchmark.tau2.domains.consent import find_consent
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
+    CallMoment,
     CannotTell,
     Kind,
-    Moment,
     rule,
 )
 
@@ -41,7 +41,7 @@ _NOT_ALNUM = re.compile(r"[^a-z0-9]")
     tools=CHANGES,
     reads_words=False,
 )
-def user_gives_id(moment: Moment) -> Iterator[Answer]:
+def user_gives_id(moment: CallMoment) -> Iterator[Answer]:
     """The user says who they are, by their user id, before anything is changed."""
     owner, told = owner_of(moment), moment.user_said.lower()
     if owner is None or _gives(told, owner.user_id) or _others(moment, told, owner):
@@ -60,7 +60,7 @@ def user_gives_id(moment: Moment) -> Iterator[Answer]:
     tools=WRITES,
     reads_words=False,
 )
-def own_record(moment: Moment) -> Iterator[Answer]:
+def own_record(moment: CallMoment) -> Iterator[Answer]:
     """The change is to a record of the user who gave their id."""
     owner, told = owner_of(moment), moment.user_said.lower()
     if owner is None or _gives(told, owner.user_id):
@@ -77,13 +77,13 @@ def _gives(told: str, user_id: str) -> bool:
     return user_id in told or _NOT_ALNUM.sub("", user_id) in _NOT_ALNUM.sub("", told)
 
 
-def _others(moment: Moment, told: str, owner: User) -> list[str]:
+def _others(moment: CallMoment, told: str, owner: User) -> list[str]:
     """Return the ids of other users that a text has."""
     found = sorted(set(_USER_ID.findall(told)) - {owner.user_id})
     return [each for each in found if each in moment.tools.db.users]
 
 
-def known_to(moment: Moment) -> str:
+def known_to(moment: CallMoment) -> str:
     """Return in lower case all that was said by the user, answered by tools, or agreed to."""
     if "known" not in moment.notes:
         known, consent = moment.talk.known_words_before(moment.message_index), find_consent(moment)
@@ -101,7 +101,7 @@ def known_to(moment: Moment) -> str:
     tools=ON_A_RESERVATION,
     reads_words=False,
 )
-def reservation_known(moment: Moment) -> Iterator[Answer]:
+def reservation_known(moment: CallMoment) -> Iterator[Answer]:
     """The id of the reservation was said by the user, agreed to, or found with a tool."""
     reservation_id = text_of(moment.arguments.get("reservation_id"))
     if reservation_id and reservation_id.lower() not in known_to(moment):
@@ -118,7 +118,7 @@ def reservation_known(moment: Moment) -> Iterator[Answer]:
     tools=["book_reservation", "update_reservation_flights"],
     reads_words=False,
 )
-def flights_known(moment: Moment) -> Iterator[Answer]:
+def flights_known(moment: CallMoment) -> Iterator[Answer]:
     """The flights were found with a tool, named by the user, or agreed to."""
     known = known_to(moment)
     flights = [flight for flight, _ in flights_wanted(moment.arguments)]
@@ -135,7 +135,7 @@ def flights_known(moment: Moment) -> Iterator[Answer]:
     tools=["book_reservation", "update_reservation_passengers"],
     reads_words=True,
 )
-def passengers_known(moment: Moment) -> Iterator[Answer]:
+def passengers_known(moment: CallMoment) -> Iterator[Answer]:
     """The names and birthdays of passengers were said, agreed to, or found with a tool."""
     known = known_to(moment)
     for passenger in entries(moment.arguments, "passengers"):

@@ -21,7 +21,7 @@ from maseval.benchmark.tau2.domains.airline.tools import (
     AirlineTools,
 )
 from maseval.benchmark.tau2.domains.records import RecordT, Table
-from maseval.benchmark.tau2.domains.rules import Moment
+from maseval.benchmark.tau2.domains.rules import CallMoment
 
 TOP = "Airline Agent Policy"
 CHANGES = (
@@ -108,12 +108,12 @@ def _find(table: Table[RecordT], key: object) -> RecordT | None:
         return None
 
 
-def reservation_of(moment: Moment) -> Reservation | None:
+def reservation_of(moment: CallMoment) -> Reservation | None:
     """Return the reservation that a call names."""
     return find_reservation(moment.tools, moment.arguments.get("reservation_id"))
 
 
-def owner_of(moment: Moment) -> User | None:
+def owner_of(moment: CallMoment) -> User | None:
     """Return the user whom a call names, or whose reservation it names."""
     reservation = reservation_of(moment)
     owner = reservation.user_id if reservation else moment.arguments.get("user_id")
@@ -127,13 +127,13 @@ def status_of(tools: AirlineTools, flight_number: str, date: str) -> str:
     return instance.status if instance else ""
 
 
-def statuses(moment: Moment, reservation: Reservation) -> dict[tuple[str, str], str]:
+def statuses(moment: CallMoment, reservation: Reservation) -> dict[tuple[str, str], str]:
     """Return the status of each flight of a reservation."""
     flights = [(flight.flight_number, flight.date) for flight in reservation.flights]
     return {flight: status_of(moment.tools, *flight) for flight in flights}
 
 
-def find_flown(moment: Moment, reservation: Reservation) -> str:
+def find_flown(moment: CallMoment, reservation: Reservation) -> str:
     """Return the first flight of a reservation that has left."""
     for (flight_number, date), status in statuses(moment, reservation).items():
         if status in FLOWN:
@@ -141,7 +141,7 @@ def find_flown(moment: Moment, reservation: Reservation) -> str:
     return ""
 
 
-def free_to_cancel(moment: Moment, reservation: Reservation) -> bool:
+def free_to_cancel(moment: CallMoment, reservation: Reservation) -> bool:
     """Return True if a reservation may be cancelled whatever the reason is."""
     age = datetime.fromisoformat(NOW) - datetime.fromisoformat(reservation.created_at)
     if age <= A_DAY or reservation.cabin == "business":
@@ -149,7 +149,7 @@ def free_to_cancel(moment: Moment, reservation: Reservation) -> bool:
     return "cancelled" in statuses(moment, reservation).values()
 
 
-def amount_moved(moment: Moment) -> float | None:
+def amount_moved(moment: CallMoment) -> float | None:
     """Return what a call charges, negative for a refund; None if that cannot be told."""
     reservation, arguments = reservation_of(moment), moment.arguments
     match moment.call["name"]:
@@ -166,7 +166,7 @@ def amount_moved(moment: Moment) -> float | None:
     return None
 
 
-def _difference(moment: Moment, reservation: Reservation) -> float | None:
+def _difference(moment: CallMoment, reservation: Reservation) -> float | None:
     """Return what other flights or another cabin cost more than the present ones."""
     kept = {(f.flight_number, f.date): f.price for f in reservation.flights}
     same_cabin = moment.arguments.get("cabin") == reservation.cabin
@@ -180,7 +180,7 @@ def _difference(moment: Moment, reservation: Reservation) -> float | None:
     return (after - before) * len(reservation.passengers)
 
 
-def new_fares(moment: Moment) -> list[int]:
+def new_fares(moment: CallMoment) -> list[int]:
     """Return the present prices of the flights that a call adds."""
     reservation = reservation_of(moment)
     kept = [(f.flight_number, f.date) for f in reservation.flights] if reservation else []
@@ -191,7 +191,7 @@ def new_fares(moment: Moment) -> list[int]:
     return [fare for fare in fares if fare is not None]
 
 
-def _fare(moment: Moment, wanted: tuple[str, str]) -> int | None:
+def _fare(moment: CallMoment, wanted: tuple[str, str]) -> int | None:
     flight = find_flight(moment.tools, wanted[0])
     instance = flight.dates.get(wanted[1]) if flight else None
     cabin = text_of(moment.arguments.get("cabin"))

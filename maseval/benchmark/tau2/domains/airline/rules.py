@@ -26,7 +26,7 @@ from maseval.benchmark.tau2.domains.airline.journeys import (
 )
 from maseval.benchmark.tau2.domains.airline.models import Certificate, CreditCard, GiftCard, User
 from maseval.benchmark.tau2.domains.airline.terms import TERM_RULES
-from maseval.benchmark.tau2.domains.rules import Answer, Broken, Kind, Moment, rule
+from maseval.benchmark.tau2.domains.rules import Answer, Broken, CallMoment, Kind, rule
 
 MOST_PASSENGERS = 5
 _FREE_BAGS = {"basic_economy": 0, "economy": 1, "business": 2}
@@ -44,7 +44,7 @@ _MOST_OF_A_KIND = {
     place="Book flight, Passengers, 1st bullet",
     tools=["book_reservation"],
 )
-def few_passengers(moment: Moment) -> Iterator[Answer]:
+def few_passengers(moment: CallMoment) -> Iterator[Answer]:
     """A reservation has at most five passengers."""
     passengers = len(entries(moment.arguments, "passengers"))
     if passengers > MOST_PASSENGERS:
@@ -58,7 +58,7 @@ def few_passengers(moment: Moment) -> Iterator[Answer]:
     place="Book flight, Payment, 1st bullet",
     tools=["book_reservation"],
 )
-def few_payments(moment: Moment) -> Iterator[Answer]:
+def few_payments(moment: CallMoment) -> Iterator[Answer]:
     """A booking is paid with at most one certificate, one credit card and three gift cards."""
     user = owner_of(moment)
     if user is None:
@@ -81,7 +81,7 @@ def few_payments(moment: Moment) -> Iterator[Answer]:
         "update_reservation_baggages",
     ],
 )
-def payment_in_profile(moment: Moment) -> Iterator[Answer]:
+def payment_in_profile(moment: CallMoment) -> Iterator[Answer]:
     """Every payment method is one of the user's profile."""
     user = owner_of(moment)
     if user is None:
@@ -100,7 +100,7 @@ def payment_in_profile(moment: Moment) -> Iterator[Answer]:
     place="Modify flight, Payment",
     tools=["update_reservation_flights", "update_reservation_baggages"],
 )
-def change_paid_by_card(moment: Moment) -> Iterator[Answer]:
+def change_paid_by_card(moment: CallMoment) -> Iterator[Answer]:
     """A change is paid for, or refunded to, a gift card or a credit card."""
     user = owner_of(moment)
     for payment_id in payments_of(moment.arguments):
@@ -115,7 +115,7 @@ def change_paid_by_card(moment: Moment) -> Iterator[Answer]:
     place="Book flight, Checked bag allowance",
     tools=["book_reservation"],
 )
-def booked_bags_paid(moment: Moment) -> Iterator[Answer]:
+def booked_bags_paid(moment: CallMoment) -> Iterator[Answer]:
     """Bags beyond the allowance of cabin and membership are paid for, and no others."""
     user, arguments = owner_of(moment), moment.arguments
     if user is not None:
@@ -129,7 +129,7 @@ def booked_bags_paid(moment: Moment) -> Iterator[Answer]:
     place="Book flight, Checked bag allowance; Modify flight, Change baggage",
     tools=["update_reservation_baggages"],
 )
-def added_bags_paid(moment: Moment) -> Iterator[Answer]:
+def added_bags_paid(moment: CallMoment) -> Iterator[Answer]:
     """Bags beyond the allowance of cabin and membership are paid for, and no others."""
     reservation, user = reservation_of(moment), owner_of(moment)
     if reservation is None or user is None:
@@ -164,7 +164,7 @@ def _bags(
     place="Modify flight, Change baggage and insurance, 1st bullet",
     tools=["update_reservation_baggages"],
 )
-def no_bag_removed(moment: Moment) -> Iterator[Answer]:
+def no_bag_removed(moment: CallMoment) -> Iterator[Answer]:
     """Bags may be added to a reservation, and not removed."""
     reservation = reservation_of(moment)
     before = number_of(reservation.total_baggages) if reservation else None
@@ -180,7 +180,7 @@ def no_bag_removed(moment: Moment) -> Iterator[Answer]:
     place="Domain Basic, Flight",
     tools=["book_reservation", "update_reservation_flights"],
 )
-def flights_can_be_booked(moment: Moment) -> Iterator[Answer]:
+def flights_can_be_booked(moment: CallMoment) -> Iterator[Answer]:
     """A flight is taken on a date on which it is available."""
     reservation = reservation_of(moment)
     kept = {(f.flight_number, f.date) for f in reservation.flights} if reservation else set()
@@ -197,7 +197,7 @@ def flights_can_be_booked(moment: Moment) -> Iterator[Answer]:
     place="Book flight, 2nd paragraph",
     tools=["book_reservation"],
 )
-def booked_journey(moment: Moment) -> Iterator[Answer]:
+def booked_journey(moment: CallMoment) -> Iterator[Answer]:
     """The flights of a booking lead from origin to destination, and back on a round trip."""
     arguments = moment.arguments
     wanted = Route(
@@ -214,14 +214,14 @@ def booked_journey(moment: Moment) -> Iterator[Answer]:
     place="Modify flight, Change flights, 2nd bullet",
     tools=["update_reservation_flights"],
 )
-def same_journey(moment: Moment) -> Iterator[Answer]:
+def same_journey(moment: CallMoment) -> Iterator[Answer]:
     """A changed reservation keeps its origin, its destination and its type of trip."""
     reservation = reservation_of(moment)
     if reservation is not None:
         yield from _other_journey(moment, Route.of(reservation))
 
 
-def _other_journey(moment: Moment, wanted: Route) -> Iterator[Answer]:
+def _other_journey(moment: CallMoment, wanted: Route) -> Iterator[Answer]:
     numbers = [flight_number for flight_number, _ in flights_wanted(moment.arguments)]
     flights = [find_flight(moment.tools, each) for each in numbers]
     legs = [(each.origin, each.destination) for each in flights if each is not None]
@@ -253,7 +253,7 @@ def _why_other(legs: Sequence[tuple[str, str]], wanted: Route) -> str:
     place="Modify flight, Change flights, 1st bullet",
     tools=["update_reservation_flights"],
 )
-def basic_economy_stays(moment: Moment) -> Iterator[Answer]:
+def basic_economy_stays(moment: CallMoment) -> Iterator[Answer]:
     """The flights of a basic economy reservation are not changed."""
     reservation = reservation_of(moment)
     if reservation is None or reservation.cabin != "basic_economy":
@@ -271,7 +271,7 @@ def basic_economy_stays(moment: Moment) -> Iterator[Answer]:
     place="Modify flight, Change cabin, 1st bullet",
     tools=["update_reservation_flights"],
 )
-def cabin_before_departure(moment: Moment) -> Iterator[Answer]:
+def cabin_before_departure(moment: CallMoment) -> Iterator[Answer]:
     """The cabin changes only while no flight of the reservation has been flown."""
     reservation, cabin = reservation_of(moment), moment.arguments.get("cabin")
     if reservation is None or cabin == reservation.cabin:
@@ -288,7 +288,7 @@ def cabin_before_departure(moment: Moment) -> Iterator[Answer]:
     place="Modify flight, Change passengers, 1st bullet",
     tools=["update_reservation_passengers"],
 )
-def as_many_passengers(moment: Moment) -> Iterator[Answer]:
+def as_many_passengers(moment: CallMoment) -> Iterator[Answer]:
     """A change of passengers keeps their number."""
     reservation = reservation_of(moment)
     after = len(entries(moment.arguments, "passengers"))
@@ -305,7 +305,7 @@ def as_many_passengers(moment: Moment) -> Iterator[Answer]:
     place="Cancel flight, 3rd paragraph",
     tools=["cancel_reservation"],
 )
-def cancelled_before_departure(moment: Moment) -> Iterator[Answer]:
+def cancelled_before_departure(moment: CallMoment) -> Iterator[Answer]:
     """A reservation is not cancelled once a part of it has been flown."""
     reservation = reservation_of(moment)
     flight = find_flown(moment, reservation) if reservation else ""
@@ -319,7 +319,7 @@ def cancelled_before_departure(moment: Moment) -> Iterator[Answer]:
     place="Cancel flight, list of conditions",
     tools=["cancel_reservation"],
 )
-def may_be_cancelled(moment: Moment) -> Iterator[Answer]:
+def may_be_cancelled(moment: CallMoment) -> Iterator[Answer]:
     """Only what is a day old, business, insured or grounded by the airline is cancelled."""
     reservation = reservation_of(moment)
     if reservation is None or reservation.insurance == "yes":

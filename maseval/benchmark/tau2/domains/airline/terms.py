@@ -34,9 +34,9 @@ from maseval.benchmark.tau2.domains.consent import find_consent
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
+    CallMoment,
     CannotTell,
     Kind,
-    Moment,
     rule,
 )
 from maseval.benchmark.tau2.words import sentences
@@ -46,7 +46,7 @@ MOST_EXTRA_BAGS = 6
 
 
 @rule("airline.payment.agreed", Kind.DATA_FLOW, place=TOP, tools=PAID, reads_words=True)
-def agreed_payment(moment: Moment) -> Iterator[Answer]:
+def agreed_payment(moment: CallMoment) -> Iterator[Answer]:
     """The payment method is one that the user chose or agreed to."""
     user, consent = owner_of(moment), find_consent(moment)
     if user is None or consent is None:
@@ -122,7 +122,7 @@ def _claim_patterns(tool: str) -> tuple[re.Pattern[str], ...]:
 
 
 @rule("airline.price.agreed", Kind.DATA_FLOW, place=TOP, tools=CHANGES, reads_words=True)
-def agreed_price(moment: Moment) -> Iterator[Answer]:
+def agreed_price(moment: CallMoment) -> Iterator[Answer]:
     """The sum that is charged or refunded is the sum that the user was told."""
     moved, consent = amount_moved(moment), find_consent(moment)
     if not moved or consent is None:
@@ -158,7 +158,7 @@ def _claims(tool: str, text: str) -> set[float]:
     return set().union(*(_amounts(each, text) for each in _claim_patterns(tool)))
 
 
-def _new_prices(moment: Moment) -> set[float]:
+def _new_prices(moment: CallMoment) -> set[float]:
     """Return the price of the journey after a change: of all of it, and of what is new in it."""
     reservation = reservation_of(moment)
     if reservation is None:
@@ -177,7 +177,7 @@ def _tells_prices_per_head(text: str) -> bool:
     )
 
 
-def _extras(moment: Moment) -> set[float]:
+def _extras(moment: CallMoment) -> set[float]:
     """Return what insurance and bags of a booking cost, which the user may have added to it."""
     arguments, people = moment.arguments, _people(moment)
     insured = INSURANCE_PRICE * people if arguments.get("insurance") == "yes" else 0
@@ -185,7 +185,7 @@ def _extras(moment: Moment) -> set[float]:
     return {float(each) for each in (insured, bags, insured + bags) if each}
 
 
-def _facts(moment: Moment) -> set[float]:
+def _facts(moment: CallMoment) -> set[float]:
     """Return other sums that belong to the matter: fares, balances, and what bags cost."""
     user, reservation = owner_of(moment), reservation_of(moment)
     facts = {0.0}
@@ -202,7 +202,7 @@ def _facts(moment: Moment) -> set[float]:
     return facts
 
 
-def _other_reservations(moment: Moment) -> list[str]:
+def _other_reservations(moment: CallMoment) -> list[str]:
     user, own = owner_of(moment), moment.arguments.get("reservation_id")
     return [each for each in user.reservations if each != own] if user else []
 
@@ -216,7 +216,7 @@ def _adds_up(sums: Collection[float], moved: float) -> bool:
     return any(moved in (a + b, abs(a - b)) for a, b in combinations(sorted(sums), 2))
 
 
-def _people(moment: Moment) -> int:
+def _people(moment: CallMoment) -> int:
     reservation = reservation_of(moment)
     if reservation is not None:
         return len(reservation.passengers)
@@ -241,7 +241,7 @@ _LISTED_INSURANCE = re.compile(r"insurance[*_\s]*:[*_\s]*(yes|no)\b", re.IGNOREC
     tools=["book_reservation"],
     reads_words=True,
 )
-def insurance_wanted(moment: Moment) -> Iterator[Answer]:
+def insurance_wanted(moment: CallMoment) -> Iterator[Answer]:
     """Insurance is sold to users who want it, and not to others."""
     consent, sold = find_consent(moment), moment.arguments.get("insurance")
     listed = _LISTED_INSURANCE.search(consent.question.text) if consent else None
@@ -262,7 +262,7 @@ def insurance_wanted(moment: Moment) -> Iterator[Answer]:
     tools=["book_reservation", "update_reservation_baggages"],
     reads_words=True,
 )
-def bags_wanted(moment: Moment) -> Iterator[Answer]:
+def bags_wanted(moment: CallMoment) -> Iterator[Answer]:
     """No bags are added that the user does not need."""
     reservation = reservation_of(moment)
     before = number_of(reservation.total_baggages) or 0 if reservation else 0
@@ -280,7 +280,7 @@ def bags_wanted(moment: Moment) -> Iterator[Answer]:
         yield Broken(text, {"bags": bags, "user": declined})
 
 
-def _refusal_of(moment: Moment, subject: re.Pattern[str], no: re.Pattern[str]) -> str:
+def _refusal_of(moment: CallMoment, subject: re.Pattern[str], no: re.Pattern[str]) -> str:
     """Return the user's last sentence about something if it declines it.
 
     What a later proposal names again, the user has agreed to.
@@ -317,7 +317,7 @@ CABINS = {
     tools=["book_reservation", "update_reservation_flights"],
     reads_words=True,
 )
-def agreed_flights(moment: Moment) -> Iterator[Answer]:
+def agreed_flights(moment: CallMoment) -> Iterator[Answer]:
     """The flights, their dates and the cabin are those that the user agreed to."""
     consent, reservation = find_consent(moment), reservation_of(moment)
     if consent is None or not consent.given:

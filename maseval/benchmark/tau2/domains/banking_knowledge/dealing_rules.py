@@ -43,9 +43,9 @@ from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
     CallMade,
+    CallMoment,
     CannotTell,
     Kind,
-    Moment,
     Talk,
     talk_rule,
 )
@@ -373,7 +373,7 @@ def check_known(call: BankCall) -> Iterator[Answer]:
             yield Broken(f"{value} was neither read nor said before", {field: value})
 
 
-def _said_by_both(moment: Moment) -> str:
+def _said_by_both(moment: CallMoment) -> str:
     """Return what the user said, and the agent before the user's last words."""
     talk, at = moment.talk, moment.message_index
     replies = talk.user_before(at)

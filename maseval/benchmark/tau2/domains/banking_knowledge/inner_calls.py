@@ -18,8 +18,8 @@ from maseval.benchmark.tau2.domains.rules import (
     INNER_TOOL,
     Answer,
     CallMade,
+    CallMoment,
     Kind,
-    Moment,
     Rule,
     rule,
 )
@@ -51,7 +51,7 @@ class BankCall:
 
     name: str
     arguments: Mapping[str, Any]
-    moment: Moment
+    moment: CallMoment
 
     @property
     def db(self) -> BankingDB:
@@ -101,7 +101,7 @@ def bank_rule(
     wanted = frozenset(tools)
 
     def made(check: BankCheck) -> Rule:
-        def look(moment: Moment) -> Iterator[Answer]:
+        def look(moment: CallMoment) -> Iterator[Answer]:
             call = moment.notes.get(BankCall)
             if call is None:
                 call = moment.notes[BankCall] = BankCall(*inner_call(moment.call), moment)

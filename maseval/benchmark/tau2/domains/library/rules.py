@@ -10,7 +10,7 @@ from maseval.benchmark.tau2.domains.confirming import (
     one_call_at_a_time,
 )
 from maseval.benchmark.tau2.domains.library.tools import LibraryTools
-from maseval.benchmark.tau2.domains.rules import Answer, Broken, Kind, Moment, rule
+from maseval.benchmark.tau2.domains.rules import Answer, Broken, CallMoment, Kind, rule
 
 MOST_OWED = 10.00
 MOST_RENEWALS = 2
@@ -29,7 +29,7 @@ _WRITES = (*_AGREED, "check_in", "waive_fine")
 
 
 @rule("library.loan.renewable", Kind.STATE, place="Loans, renewal", tools=["renew_loan"])
-def renewable(moment: Moment) -> Iterator[Answer]:
+def renewable(moment: CallMoment) -> Iterator[Answer]:
     """A loan is renewed only before it is overdue, at most twice, and if nobody waits for it."""
     tools: LibraryTools = moment.tools
     loan = tools.db.loans.view(moment.arguments["loan_id"])
@@ -48,7 +48,7 @@ def renewable(moment: Moment) -> Iterator[Answer]:
     place="Good standing",
     tools=["renew_loan", "place_hold"],
 )
-def good_standing(moment: Moment) -> Iterator[Answer]:
+def good_standing(moment: CallMoment) -> Iterator[Answer]:
     """Renewals and holds are for members with a valid card who owe less than ten."""
     tools: LibraryTools = moment.tools
     member_id = _member(moment)
@@ -64,7 +64,7 @@ def good_standing(moment: Moment) -> Iterator[Answer]:
 
 
 @rule("library.return.dropped", Kind.STATE, place="Returns", tools=["check_in"])
-def dropped(moment: Moment) -> Iterator[Answer]:
+def dropped(moment: CallMoment) -> Iterator[Answer]:
     """Only what lies in the drop box is checked in."""
     barcode = moment.arguments["barcode"]
     if barcode not in moment.tools.db.drop_box:
@@ -72,7 +72,7 @@ def dropped(moment: Moment) -> Iterator[Answer]:
 
 
 @rule("library.hold.allowed", Kind.STATE, place="Holds", tools=["place_hold"])
-def hold_allowed(moment: Moment) -> Iterator[Answer]:
+def hold_allowed(moment: CallMoment) -> Iterator[Answer]:
     """A hold is placed on what can be lent and is not on its shelf, and a member has three."""
     tools: LibraryTools = moment.tools
     title = tools.db.titles.view(moment.arguments["title_id"])
@@ -88,7 +88,7 @@ def hold_allowed(moment: Moment) -> Iterator[Answer]:
 
 
 @rule("library.fine.waivable", Kind.STATE, place="Fines, waiving", tools=["waive_fine"])
-def waivable(moment: Moment) -> Iterator[Answer]:
+def waivable(moment: CallMoment) -> Iterator[Answer]:
     """A small fine for a late return is waived, once in twelve months."""
     tools: LibraryTools = moment.tools
     fine = tools.db.fines.view(moment.arguments["fine_id"])
@@ -102,7 +102,7 @@ def waivable(moment: Moment) -> Iterator[Answer]:
 
 
 @rule("library.card.due", Kind.STATE, place="Cards", tools=["renew_membership"])
-def card_due(moment: Moment) -> Iterator[Answer]:
+def card_due(moment: CallMoment) -> Iterator[Answer]:
     """A card is renewed from thirty days before it expires."""
     tools: LibraryTools = moment.tools
     expires = tools.db.members.view(moment.arguments["member_id"]).card_expires
@@ -111,7 +111,7 @@ def card_due(moment: Moment) -> Iterator[Answer]:
 
 
 @rule("library.identity", Kind.DATA_FLOW, place="Always, 1st and 2nd point", tools=_WRITES)
-def own_account(moment: Moment) -> Iterator[Answer]:
+def own_account(moment: CallMoment) -> Iterator[Answer]:
     """Only the account of the member who was looked up by card or by name and birth is changed."""
     member_id = _member(moment)
     made = moment.talk.calls_before(moment.message_index)
@@ -122,7 +122,7 @@ def own_account(moment: Moment) -> Iterator[Answer]:
         yield Broken("the account belongs to somebody else", {"member": member_id})
 
 
-def _member(moment: Moment) -> str | None:
+def _member(moment: CallMoment) -> str | None:
     """Return the member whose account a call changes; None if there is no such record."""
     db = moment.tools.db
     if moment.call["name"] == "check_in":

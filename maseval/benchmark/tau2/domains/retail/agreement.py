@@ -32,11 +32,11 @@ from maseval.benchmark.tau2.domains.retail.models import (
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
+    CallMoment,
     CannotTell,
     Kind,
-    Moment,
     Rule,
-    Said,
+    Utterance,
     rule,
 )
 from maseval.benchmark.tau2.words import asks, mentions, sentences
@@ -87,11 +87,11 @@ _OF_PAYMENT = (
 _ON_FILE = re.compile(r"\bon (?:file|record|your account|your profile)|existing payment")
 
 
-def asked(moment: Moment) -> tuple[Said | None, Said | None]:
+def asked(moment: CallMoment) -> tuple[Utterance | None, Utterance | None]:
     return moment.talk.question_and_reply(moment.message_index)
 
 
-def _last_change(moment: Moment) -> int:
+def _last_change(moment: CallMoment) -> int:
     """Return the message of the last change that was made before, in an earlier message."""
     for made in reversed(moment.talk.calls_before(moment.message_index)):
         if made.call["name"] in WRITES and not made.failed:
@@ -100,15 +100,15 @@ def _last_change(moment: Moment) -> int:
 
 
 @noted
-def texts_backwards(moment: Moment) -> list[Said]:
+def texts_backwards(moment: CallMoment) -> list[Utterance]:
     """Return what both sides said before a call, in small letters, the last text first."""
     at, talk = moment.message_index, moment.talk
     both = [*talk.user_before(at), *talk.agent_before(at)]
     both.sort(key=lambda said: -said.message_index)
-    return [Said(said.message_index, said.text.lower()) for said in both]
+    return [Utterance(said.message_index, said.text.lower()) for said in both]
 
 
-def changes_on_this_reply(moment: Moment) -> int:
+def changes_on_this_reply(moment: CallMoment) -> int:
     """Count the changes that follow the same words of the customer."""
     _, reply = asked(moment)
     start = reply.message_index if reply else -1
@@ -129,7 +129,7 @@ def amounts_in(text: str) -> list[tuple[int, float]]:
 
 
 def _figures_told(
-    moment: Moment, text: str, about: re.Pattern[str], *, done: bool = False
+    moment: CallMoment, text: str, about: re.Pattern[str], *, done: bool = False
 ) -> list[tuple[str, float]]:
     """Return the amounts that a text says will be moved, or were, each with its sentence.
 
@@ -147,7 +147,7 @@ def _figures_told(
     ]
 
 
-def _prices(moment: Moment) -> set[float]:
+def _prices(moment: CallMoment) -> set[float]:
     """Return the amounts that may stand beside a figure without being one."""
     user, order = owner_of(moment), order_of(moment)
     methods = user.payment_methods.values() if user else ()
@@ -159,7 +159,7 @@ def _prices(moment: Moment) -> set[float]:
     return known
 
 
-def _parts(moment: Moment) -> set[float]:
+def _parts(moment: CallMoment) -> set[float]:
     """Return the amounts of the items of a change that add up to its own."""
     if moment.call["name"] in REPLACING:
         return {abs(round(new.price - old.price, 2)) for old, new in replacements(moment)}
@@ -173,7 +173,7 @@ def _parts(moment: Moment) -> set[float]:
     tools=(*OF_ITEMS, CANCEL, MODIFY_PAYMENT),
     reads_words=True,
 )
-def figure_is_the_one_told(moment: Moment) -> Iterator[Answer]:
+def figure_is_the_one_told(moment: CallMoment) -> Iterator[Answer]:
     """The amount that the customer agreed to is the amount that is booked."""
     booked = amount_booked(moment)
     question, _ = asked(moment)
@@ -210,7 +210,7 @@ def figure_is_the_one_told(moment: Moment) -> Iterator[Answer]:
     tools=(*OF_ITEMS, CANCEL, MODIFY_PAYMENT),
     reads_words=True,
 )
-def figure_reported_is_right(moment: Moment) -> Iterator[Answer]:
+def figure_reported_is_right(moment: CallMoment) -> Iterator[Answer]:
     """The amount that the agent reports after a change is the amount that was booked."""
     booked, report = amount_booked(moment), report_of(moment)
     if booked is None or moment.failed or report is None or not _is_well_formed(moment):
@@ -232,7 +232,7 @@ def figure_reported_is_right(moment: Moment) -> Iterator[Answer]:
     )
 
 
-def report_of(moment: Moment) -> Said | None:
+def report_of(moment: CallMoment) -> Utterance | None:
     """Return the agent's first text after a call, unless the customer speaks before it."""
     at = moment.message_index
     later = (said for said in moment.talk.agent if said.message_index > at)
@@ -244,11 +244,11 @@ def report_of(moment: Moment) -> Said | None:
     return report
 
 
-def _words_about(moment: Moment) -> re.Pattern[str]:
+def _words_about(moment: CallMoment) -> re.Pattern[str]:
     return _OF_A_REFUND if moment.call["name"] in (CANCEL, RETURN) else _OF_A_CHANGE
 
 
-def _is_well_formed(moment: Moment) -> bool:
+def _is_well_formed(moment: CallMoment) -> bool:
     listed = moment.arguments.get("item_ids")
     if moment.call["name"] not in OF_ITEMS:
         return True
@@ -260,7 +260,7 @@ def _same_amount(told: float, booked: float) -> bool:
     return abs(told - booked) < 0.006 or (told == int(told) and told == round(booked))
 
 
-def _wrong_way(text: str, moment: Moment, booked: float) -> bool:
+def _wrong_way(text: str, moment: CallMoment, booked: float) -> bool:
     """Tell whether a text gives back what is taken, or the other way round."""
     if moment.call["name"] == MODIFY_PAYMENT:
         return False  # one method gets back what the other pays
@@ -326,7 +326,7 @@ def _cards_named(text: str, user: User) -> set[str]:
     tools=PAYING,
     reads_words=True,
 )
-def payment_is_the_one_agreed(moment: Moment) -> Iterator[Answer]:
+def payment_is_the_one_agreed(moment: CallMoment) -> Iterator[Answer]:
     """The payment method that is used is the one that was agreed to."""
     user, order, method = owner_of(moment), order_of(moment), method_of(moment)
     if user is None or order is None or method is None:
@@ -359,7 +359,7 @@ def _without_reports(text: str) -> str:
     return " ".join(each for each in sentences(text) if not _REPORTS.search(each))
 
 
-def _question_names(moment: Moment, user: User, method_id: str) -> bool:
+def _question_names(moment: CallMoment, user: User, method_id: str) -> bool:
     question, order = asked(moment)[0], order_of(moment)
     original = paid_with(order)[:1] if order else []
     return question is not None and method_id in _methods_named(
@@ -373,7 +373,7 @@ def _question_names(moment: Moment, user: User, method_id: str) -> bool:
     place="Modify payment, Modify items, Return, Exchange: on payment",
     tools=PAYING,
 )
-def customer_chose_the_payment(moment: Moment) -> Iterator[Answer]:
+def customer_chose_the_payment(moment: CallMoment) -> Iterator[Answer]:
     """The customer says, or agrees to, how the money goes, where there is a choice."""
     user, order, method = owner_of(moment), order_of(moment), method_of(moment)
     if user is None or order is None or method is None or len(user.payment_methods) < 2:

@@ -29,9 +29,9 @@ from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
     CallMade,
+    CallMoment,
     CannotTell,
     Kind,
-    Moment,
     Rule,
     rule,
 )
@@ -84,7 +84,7 @@ _STREET = re.compile(r"\b\d+ (?:\w+ ){1,3}(?:st|street|ave|avenue|dr|drive|ln|la
     place="Cancel pending order: 2nd paragraph",
     tools=(CANCEL,),
 )
-def reason_is_the_customers(moment: Moment) -> Iterator[Answer]:
+def reason_is_the_customers(moment: CallMoment) -> Iterator[Answer]:
     """The reason of a cancellation is the one that the customer gave or agreed to."""
     reason = moment.arguments.get("reason")
     words = _REASON_WORDS.get(reason) if isinstance(reason, str) else None
@@ -110,7 +110,7 @@ def reason_is_the_customers(moment: Moment) -> Iterator[Answer]:
     tools=REPLACING,
     reads_words=True,
 )
-def customer_is_reminded(moment: Moment) -> Iterator[Answer]:
+def customer_is_reminded(moment: CallMoment) -> Iterator[Answer]:
     """The customer is reminded to name all items before the only change of the items."""
     said = moment.talk.agent_before(moment.message_index)
     if not any(_reminds(each.text.lower()) for each in reversed(said)):
@@ -131,7 +131,7 @@ def _reminds(text: str) -> bool:
     place="Cancel pending order: 2nd paragraph; Return delivered order: 2nd paragraph",
     tools=(CANCEL, RETURN),
 )
-def order_was_named(moment: Moment) -> Iterator[Answer]:
+def order_was_named(moment: CallMoment) -> Iterator[Answer]:
     """The customer is asked to confirm the order by its id."""
     order = order_of(moment)
     if order is None:
@@ -147,7 +147,7 @@ def order_was_named(moment: Moment) -> Iterator[Answer]:
     place="Introduction: 5th paragraph; Return delivered order: 2nd paragraph",
     tools=OF_ITEMS,
 )
-def items_were_named(moment: Moment) -> Iterator[Answer]:
+def items_were_named(moment: CallMoment) -> Iterator[Answer]:
     """The items that are changed or returned were named before the customer agreed."""
     text = _before_the_reply(moment)
     order, listed = order_of(moment), items_of(moment)
@@ -165,7 +165,7 @@ def items_were_named(moment: Moment) -> Iterator[Answer]:
 
 
 @noted
-def _before_the_reply(moment: Moment) -> str:
+def _before_the_reply(moment: CallMoment) -> str:
     """Return all that both sides said before the customer's last words, in small letters."""
     _, reply = asked(moment)
     at = reply.message_index if reply else moment.message_index
@@ -183,7 +183,7 @@ def _names_item(text: str, item: OrderItem) -> bool:
     place="Introduction: 5th paragraph",
     tools=REPLACING,
 )
-def new_items_were_described(moment: Moment) -> Iterator[Answer]:
+def new_items_were_described(moment: CallMoment) -> Iterator[Answer]:
     """The item that comes instead was described before the customer agreed."""
     text = _before_the_reply(moment)
     for item, variant in replacements(moment):
@@ -225,7 +225,7 @@ def _find_word(word: str) -> re.Pattern[str]:
     tools=OF_ITEMS,
     reads_words=True,
 )
-def items_are_those_agreed(moment: Moment) -> Iterator[Answer]:
+def items_are_those_agreed(moment: CallMoment) -> Iterator[Answer]:
     """The items of a change are those that the question before the yes was about."""
     question, reply = asked(moment)
     if question is None or reply is None or changes_on_this_reply(moment) > 1:
@@ -241,7 +241,7 @@ def items_are_those_agreed(moment: Moment) -> Iterator[Answer]:
     yield from _unexpected_items(moment, text)
 
 
-def _other_variant(text: str, moment: Moment, item: OrderItem, variant: Variant) -> str | None:
+def _other_variant(text: str, moment: CallMoment, item: OrderItem, variant: Variant) -> str | None:
     """Return the id, or an option, of a variant that a text names instead of the booked one."""
     if variant.item_id in text:
         return None
@@ -260,7 +260,7 @@ def _other_variant(text: str, moment: Moment, item: OrderItem, variant: Variant)
     return None
 
 
-def _unexpected_items(moment: Moment, text: str) -> Iterator[Answer]:
+def _unexpected_items(moment: CallMoment, text: str) -> Iterator[Answer]:
     """Yield the items that a question about items of the same order leaves out."""
     listed = items_of(moment)
     named = [item for item in listed if _names_item(text, item)]
@@ -279,7 +279,7 @@ def _unexpected_items(moment: Moment, text: str) -> Iterator[Answer]:
             )
 
 
-def _listed_before(made: CallMade, moment: Moment) -> list[str]:
+def _listed_before(made: CallMade, moment: CallMoment) -> list[str]:
     """Return the items of an earlier attempt at the same change."""
     before: Mapping[str, Any] = made.call["arguments"]
     listed = before.get("item_ids")
@@ -296,7 +296,7 @@ def _listed_before(made: CallMade, moment: Moment) -> list[str]:
     place="Introduction: 5th paragraph",
     tools=(MODIFY_ADDRESS, USER_ADDRESS),
 )
-def address_was_named(moment: Moment) -> Iterator[Answer]:
+def address_was_named(moment: CallMoment) -> Iterator[Answer]:
     """The new address was named before the customer agreed."""
     texts = "\n".join(said.text for said in texts_backwards(moment))
     street, suite, zip_code, city = (
@@ -328,7 +328,7 @@ def _hints_at(texts: str, street: object) -> bool:
     return _DEFAULT.search(texts) is not None or (number and mentions(texts, number[0])) is True
 
 
-def _is_the_default(moment: Moment) -> bool:
+def _is_the_default(moment: CallMoment) -> bool:
     user = owner_of(moment)
     return user is not None and user.address.address1 == moment.arguments.get("address1")
 
@@ -340,7 +340,7 @@ def _is_the_default(moment: Moment) -> bool:
     tools=(MODIFY_ADDRESS, USER_ADDRESS),
     reads_words=True,
 )
-def address_is_the_one_agreed(moment: Moment) -> Iterator[Answer]:
+def address_is_the_one_agreed(moment: CallMoment) -> Iterator[Answer]:
     """The address that is entered is the one that was agreed to."""
     question, reply = asked(moment)
     if question is None or reply is None:
@@ -357,7 +357,7 @@ def address_is_the_one_agreed(moment: Moment) -> Iterator[Answer]:
             return
 
 
-def _address_now(moment: Moment) -> UserAddress | None:
+def _address_now(moment: CallMoment) -> UserAddress | None:
     """Return the address that a call would replace."""
     record = order_of(moment) if moment.call["name"] == MODIFY_ADDRESS else owner_of(moment)
     return record.address if record else None

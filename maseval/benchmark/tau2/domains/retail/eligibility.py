@@ -17,7 +17,7 @@ from maseval.benchmark.tau2.domains.retail.models import (
     User,
     Variant,
 )
-from maseval.benchmark.tau2.domains.rules import Answer, Broken, Kind, Moment, Rule, rule
+from maseval.benchmark.tau2.domains.rules import Answer, Broken, CallMoment, Kind, Rule, rule
 
 CANCEL, MODIFY_ITEMS = "cancel_pending_order", "modify_pending_order_items"
 MODIFY_ADDRESS, MODIFY_PAYMENT = "modify_pending_order_address", "modify_pending_order_payment"
@@ -43,11 +43,11 @@ class Replacement(NamedTuple):
 Found = TypeVar("Found")
 
 
-def noted(look: Callable[[Moment], Found]) -> Callable[[Moment], Found]:
+def noted(look: Callable[[CallMoment], Found]) -> Callable[[CallMoment], Found]:
     """Look something up only once for all rules that ask about a call."""
 
     @wraps(look)
-    def looked_up(moment: Moment) -> Found:
+    def looked_up(moment: CallMoment) -> Found:
         if look not in moment.notes:
             moment.notes[look] = look(moment)
         found: Found = moment.notes[look]
@@ -57,7 +57,7 @@ def noted(look: Callable[[Moment], Found]) -> Callable[[Moment], Found]:
 
 
 @noted
-def order_of(moment: Moment) -> Order | None:
+def order_of(moment: CallMoment) -> Order | None:
     """Return the order that a call is about."""
     try:
         order: Order = moment.tools.get_order_details(moment.arguments.get("order_id"))
@@ -67,7 +67,7 @@ def order_of(moment: Moment) -> Order | None:
 
 
 @noted
-def owner_of(moment: Moment) -> User | None:
+def owner_of(moment: CallMoment) -> User | None:
     """Return the customer whose record a call would change."""
     order = order_of(moment)
     user_id = order.user_id if order else moment.arguments.get("user_id")
@@ -75,7 +75,7 @@ def owner_of(moment: Moment) -> User | None:
     return users.view(user_id) if isinstance(user_id, str) and user_id in users else None
 
 
-def method_of(moment: Moment) -> PaymentMethod | None:
+def method_of(moment: CallMoment) -> PaymentMethod | None:
     """Return the owner's payment method that a call names."""
     user, method_id = owner_of(moment), moment.arguments.get("payment_method_id")
     if user is None or not isinstance(method_id, str):
@@ -83,26 +83,26 @@ def method_of(moment: Moment) -> PaymentMethod | None:
     return user.payment_methods.get(method_id)
 
 
-def ids(moment: Moment, name: str) -> list[str]:
+def ids(moment: CallMoment, name: str) -> list[str]:
     """Return the texts of a list among the arguments."""
     value = moment.arguments.get(name)
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 @noted
-def items_of(moment: Moment) -> list[OrderItem]:
+def items_of(moment: CallMoment) -> list[OrderItem]:
     """Return the items of the order that a call lists, each as often as it is listed."""
     ordered = _ordered(moment)
     return [ordered[each] for each in ids(moment, "item_ids") if each in ordered]
 
 
-def _ordered(moment: Moment) -> dict[str, OrderItem]:
+def _ordered(moment: CallMoment) -> dict[str, OrderItem]:
     order = order_of(moment)
     return {item.item_id: item for item in order.items} if order else {}
 
 
 @noted
-def replacements(moment: Moment) -> list[Replacement]:
+def replacements(moment: CallMoment) -> list[Replacement]:
     """Return the pairs of a call that are an item of the order and a variant of its product."""
     ordered, products = _ordered(moment), moment.tools.db.products
     found = []
@@ -115,7 +115,7 @@ def replacements(moment: Moment) -> list[Replacement]:
 
 
 @noted
-def amount_booked(moment: Moment) -> float | None:
+def amount_booked(moment: CallMoment) -> float | None:
     """Return what a call takes from the customer; what it gives back is negative."""
     order, name = order_of(moment), moment.call["name"]
     if order is None:
@@ -145,7 +145,7 @@ def paid_with(order: Order) -> list[str]:
 
 def _status_rule(name: str, wanted: str, place: str, tools: Sequence[str]) -> Rule:
     @rule(name, Kind.STATE, place=place, tools=tools)
-    def status(moment: Moment) -> Iterator[Answer]:
+    def status(moment: CallMoment) -> Iterator[Answer]:
         order = order_of(moment)
         if order is not None and order.status != wanted:
             yield Broken(
@@ -182,7 +182,7 @@ EXCHANGE_STATUS = _status_rule(
     place="Cancel pending order: 2nd paragraph",
     tools=(CANCEL,),
 )
-def reason_is_acceptable(moment: Moment) -> Iterator[Answer]:
+def reason_is_acceptable(moment: CallMoment) -> Iterator[Answer]:
     """An order is cancelled for one of two reasons."""
     reason = moment.arguments.get("reason")
     if reason not in REASONS:
@@ -195,7 +195,7 @@ def reason_is_acceptable(moment: Moment) -> Iterator[Answer]:
     place="Generic action rules: 2nd paragraph",
     tools=REPLACING,
 )
-def items_change_once(moment: Moment) -> Iterator[Answer]:
+def items_change_once(moment: CallMoment) -> Iterator[Answer]:
     """The items of an order are modified or exchanged once, all of them in one call."""
     order_id = moment.arguments.get("order_id")
     for made in moment.earlier_calls:
@@ -214,7 +214,7 @@ def items_change_once(moment: Moment) -> Iterator[Answer]:
     place="Modify items, Return and Exchange delivered order",
     tools=OF_ITEMS,
 )
-def items_are_ordered(moment: Moment) -> Iterator[Answer]:
+def items_are_ordered(moment: CallMoment) -> Iterator[Answer]:
     """Only items of the order are changed or returned, and each as often as it was ordered."""
     order = order_of(moment)
     if order is None:
@@ -240,7 +240,7 @@ def items_are_ordered(moment: Moment) -> Iterator[Answer]:
     place="Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph",
     tools=REPLACING,
 )
-def every_item_is_replaced(moment: Moment) -> Iterator[Answer]:
+def every_item_is_replaced(moment: CallMoment) -> Iterator[Answer]:
     """Each item gets one new item in its place: none is removed, none is added."""
     old, new = ids(moment, "item_ids"), ids(moment, "new_item_ids")
     if len(old) != len(new):
@@ -255,7 +255,7 @@ def every_item_is_replaced(moment: Moment) -> Iterator[Answer]:
     place="Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph",
     tools=REPLACING,
 )
-def product_stays(moment: Moment) -> Iterator[Answer]:
+def product_stays(moment: CallMoment) -> Iterator[Answer]:
     """The new item is of the same product as the old one."""
     ordered, products = _ordered(moment), moment.tools.db.products
     for old, new in zip(ids(moment, "item_ids"), ids(moment, "new_item_ids"), strict=False):
@@ -272,7 +272,7 @@ def product_stays(moment: Moment) -> Iterator[Answer]:
     place="Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph",
     tools=REPLACING,
 )
-def option_differs(moment: Moment) -> Iterator[Answer]:
+def option_differs(moment: CallMoment) -> Iterator[Answer]:
     """The new item is another option of the product, and not the old item again."""
     for item, variant in replacements(moment):
         if item.item_id == variant.item_id:
@@ -287,7 +287,7 @@ def option_differs(moment: Moment) -> Iterator[Answer]:
     place="Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph",
     tools=REPLACING,
 )
-def new_item_is_available(moment: Moment) -> Iterator[Answer]:
+def new_item_is_available(moment: CallMoment) -> Iterator[Answer]:
     """The new item is available."""
     for item, variant in replacements(moment):
         if not variant.available:
@@ -297,7 +297,7 @@ def new_item_is_available(moment: Moment) -> Iterator[Answer]:
 
 
 @rule("retail.payment.own", Kind.STATE, place="Domain basic: User", tools=PAYING)
-def method_is_in_the_profile(moment: Moment) -> Iterator[Answer]:
+def method_is_in_the_profile(moment: CallMoment) -> Iterator[Answer]:
     """Money goes only by a payment method of the customer's profile."""
     user, method_id = owner_of(moment), moment.arguments.get("payment_method_id")
     if user is not None and method_of(moment) is None:
@@ -313,7 +313,7 @@ def method_is_in_the_profile(moment: Moment) -> Iterator[Answer]:
     place="Modify payment: 2nd paragraph; Modify items and Exchange: on payment",
     tools=(*REPLACING, MODIFY_PAYMENT),
 )
-def gift_card_covers_it(moment: Moment) -> Iterator[Answer]:
+def gift_card_covers_it(moment: CallMoment) -> Iterator[Answer]:
     """A gift card that is to pay has enough balance."""
     method, amount = method_of(moment), amount_booked(moment)
     if isinstance(method, GiftCard) and amount is not None and method.balance < amount:
@@ -329,7 +329,7 @@ def gift_card_covers_it(moment: Moment) -> Iterator[Answer]:
     place="Modify payment: 1st paragraph",
     tools=(MODIFY_PAYMENT,),
 )
-def method_changes(moment: Moment) -> Iterator[Answer]:
+def method_changes(moment: CallMoment) -> Iterator[Answer]:
     """The payment moves to another method than the original one."""
     order, method_id = order_of(moment), moment.arguments.get("payment_method_id")
     if order is not None and method_id in paid_with(order)[:1]:
@@ -344,7 +344,7 @@ def method_changes(moment: Moment) -> Iterator[Answer]:
     place="Return delivered order: 4th paragraph",
     tools=(RETURN,),
 )
-def refund_goes_back(moment: Moment) -> Iterator[Answer]:
+def refund_goes_back(moment: CallMoment) -> Iterator[Answer]:
     """A refund goes to the method that paid, or to a gift card."""
     order, method = order_of(moment), method_of(moment)
     if order is None or method is None or isinstance(method, GiftCard):

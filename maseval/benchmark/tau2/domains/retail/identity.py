@@ -16,9 +16,9 @@ from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
     CallMade,
+    CallMoment,
     CannotTell,
     Kind,
-    Moment,
     Rule,
     rule,
 )
@@ -45,7 +45,7 @@ _STATES = dict(
 _CODES = {name: code.lower() for code, name in _STATES.items()}
 
 
-def found_users(moment: Moment) -> list[str]:
+def found_users(moment: CallMoment) -> list[str]:
     """Return the customers who were found by email, or by name and zip code, so far."""
     made = (each for each in _read(moment) if each.call["name"] in FINDING)
     return list(dict.fromkeys(each.answer.strip() for each in made if not each.failed))
@@ -58,7 +58,7 @@ def found_users(moment: Moment) -> list[str]:
     tools=(_READ_ORDER, _READ_USER, *WRITES),
     reads_words=False,
 )
-def identity_comes_first(moment: Moment) -> Iterator[Answer]:
+def identity_comes_first(moment: CallMoment) -> Iterator[Answer]:
     """The customer is found by email, or by name and zip code, before any record is used."""
     if not found_users(moment) and not _already_used(moment):
         yield Broken(
@@ -67,7 +67,7 @@ def identity_comes_first(moment: Moment) -> Iterator[Answer]:
         )
 
 
-def _already_used(moment: Moment) -> bool:
+def _already_used(moment: CallMoment) -> bool:
     """Tell whether records were used before: the breach was then reported already."""
     return any(
         made.call["name"] in (*_PROFILE, *_ORDERS) and not made.failed
@@ -82,7 +82,7 @@ def _already_used(moment: Moment) -> bool:
     tools=FINDING,
     reads_words=True,
 )
-def customer_said_who(moment: Moment) -> Iterator[Answer]:
+def customer_said_who(moment: CallMoment) -> Iterator[Answer]:
     """The customer is looked up by what the customer said, and by nothing guessed."""
     said = _bare(moment.user_said)
     for name, value in moment.arguments.items():
@@ -96,7 +96,7 @@ def customer_said_who(moment: Moment) -> Iterator[Answer]:
     place="Introduction: 4th paragraph",
     tools=(_READ_USER, *WRITES),
 )
-def only_one_customer(moment: Moment) -> Iterator[Answer]:
+def only_one_customer(moment: CallMoment) -> Iterator[Answer]:
     """Only records of the customer who was identified are used."""
     helped, owner = helped_user(moment), owner_of(moment)
     if owner is not None and helped is not None and owner.user_id != helped:
@@ -106,7 +106,7 @@ def only_one_customer(moment: Moment) -> Iterator[Answer]:
         )
 
 
-def helped_user(moment: Moment) -> str | None:
+def helped_user(moment: CallMoment) -> str | None:
     """Return the first of those found whose records were used; the last one if none was yet."""
     found = found_users(moment)
     for made in _read(moment):
@@ -116,7 +116,7 @@ def helped_user(moment: Moment) -> str | None:
     return found[-1] if found else None
 
 
-def _owner_named(moment: Moment, tool: str, arguments: object) -> object:
+def _owner_named(moment: CallMoment, tool: str, arguments: object) -> object:
     if not isinstance(arguments, dict):
         return None
     if tool in _PROFILE:
@@ -135,7 +135,7 @@ def _owner_named(moment: Moment, tool: str, arguments: object) -> object:
     tools=OF_ORDERS,
     reads_words=False,
 )
-def status_was_checked(moment: Moment) -> Iterator[Answer]:
+def status_was_checked(moment: CallMoment) -> Iterator[Answer]:
     """The order's status is looked up before the order is changed."""
     order = order_of(moment)
     if order is None:
@@ -154,7 +154,7 @@ def status_was_checked(moment: Moment) -> Iterator[Answer]:
     place="Introduction: 6th paragraph",
     tools=WRITES,
 )
-def ids_are_known(moment: Moment) -> Iterator[Answer]:
+def ids_are_known(moment: CallMoment) -> Iterator[Answer]:
     """The ids of a call were read, or said by the customer, before."""
     known = _known(moment)
     named = [moment.arguments.get(name) for name in ("order_id", "payment_method_id", "user_id")]
@@ -170,7 +170,7 @@ def ids_are_known(moment: Moment) -> Iterator[Answer]:
     tools=(MODIFY_ADDRESS, USER_ADDRESS),
     reads_words=True,
 )
-def address_is_known(moment: Moment) -> Iterator[Answer]:
+def address_is_known(moment: CallMoment) -> Iterator[Answer]:
     """Each part of a new address was said by the customer, or read."""
     known = _words(_known(moment))
     for name in _ADDRESS_PARTS:
@@ -199,13 +199,13 @@ def _number(value: str) -> str:
     return f" {found[0]} " if found else " never said "
 
 
-def _known(moment: Moment) -> str:
+def _known(moment: CallMoment) -> str:
     """Return all that the customer said and the tools answered before a call."""
     answers = (made.answer for made in _read(moment) if not made.failed)
     return "\n".join([moment.user_said, *answers])
 
 
-def _read(moment: Moment) -> list[CallMade]:
+def _read(moment: CallMoment) -> list[CallMade]:
     """Return the calls whose answers the agent had; it knows none of those in the same message."""
     return moment.talk.calls_before(moment.message_index)
 

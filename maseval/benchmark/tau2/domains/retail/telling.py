@@ -22,12 +22,12 @@ from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
     CallMade,
+    CallMoment,
     CannotTell,
     Kind,
-    Moment,
     Rule,
-    Said,
     Talk,
+    Utterance,
     rule,
     talk_rule,
 )
@@ -119,7 +119,7 @@ def amounts_told_are_known(talk: Talk) -> Iterator[Answer]:
                 )
 
 
-def _names_many(said: Said, talk: Talk) -> bool:
+def _names_many(said: Utterance, talk: Talk) -> bool:
     """Tell whether a text names three items of an order or more: their changes may add up."""
     text = said.text.lower()
     for made in talk.calls_before(said.message_index):
@@ -134,7 +134,7 @@ def _is_read(amount: float, at: int, talk: Talk) -> bool:
     return any(talk.is_known_before(form, at) for form in forms)
 
 
-def _follows(amount: float, said: Said, talk: Talk) -> bool:
+def _follows(amount: float, said: Utterance, talk: Talk) -> bool:
     """Tell whether an amount can be worked out from what was read before.
 
     It may be what a call of the conversation books, the sum of some items of an order, or a
@@ -230,7 +230,7 @@ def _of_a_delivery(sentence: str) -> bool:
     return _DELIVERY.search(sentence) is not None and _REFUND.search(sentence) is None
 
 
-def _is_known(sentence: str, found: re.Match[str], said: Said, talk: Talk) -> bool:
+def _is_known(sentence: str, found: re.Match[str], said: Utterance, talk: Talk) -> bool:
     """Tell whether a time is that of a product, or was said by the customer or read."""
     if _PRODUCT_TIME.search(sentence):
         return True
@@ -244,7 +244,7 @@ def _is_known(sentence: str, found: re.Match[str], said: Said, talk: Talk) -> bo
     place="Cancel pending order: 3rd paragraph; Modify payment: 3rd paragraph",
     tools=(CANCEL, MODIFY_PAYMENT),
 )
-def refund_time_is_right(moment: Moment) -> Iterator[Answer]:
+def refund_time_is_right(moment: CallMoment) -> Iterator[Answer]:
     """A refund is told to be immediate on a gift card, and in five to seven days otherwise."""
     user, order = owner_of(moment), order_of(moment)
     if user is None or order is None or not paid_with(order):
@@ -269,7 +269,7 @@ def refund_time_is_right(moment: Moment) -> Iterator[Answer]:
                 return
 
 
-def _calls_beside(moment: Moment) -> int:
+def _calls_beside(moment: CallMoment) -> int:
     """Count the calls of the same message: then it is open to which of them a text belongs."""
     return sum(made.message_index == moment.message_index for made in moment.talk.calls)
 
@@ -280,7 +280,7 @@ def _calls_beside(moment: Moment) -> int:
     place="Introduction: 4th paragraph",
     tools=("get_order_details",),
 )
-def strangers_order_is_not_told(moment: Moment) -> Iterator[Answer]:
+def strangers_order_is_not_told(moment: CallMoment) -> Iterator[Answer]:
     """The agent does not tell one customer about the order of another."""
     order, helped = order_of(moment), helped_user(moment)
     if order is None or helped is None or order.user_id == helped:
@@ -303,7 +303,7 @@ def strangers_order_is_not_told(moment: Moment) -> Iterator[Answer]:
     place="Introduction: 9th paragraph",
     tools=(TRANSFER_TOOL,),
 )
-def transfer_is_needed(moment: Moment) -> Iterator[Answer]:
+def transfer_is_needed(moment: CallMoment) -> Iterator[Answer]:
     """The customer is handed over only with a request that the agent cannot handle.
 
     A refusal, or a call that a tool refused, shows that there was one.

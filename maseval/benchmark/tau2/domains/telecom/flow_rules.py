@@ -8,11 +8,11 @@ from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
     CallMade,
+    CallMoment,
     CannotTell,
     Kind,
-    Moment,
-    Said,
     Talk,
+    Utterance,
     rule,
     talk_rule,
 )
@@ -51,12 +51,12 @@ _NOT_YET = re.compile(
 _REQUESTED = re.compile(r"\bpay|\bbill\b", re.I)
 
 
-def text_from_user(moment: Moment) -> str:
+def text_from_user(moment: CallMoment) -> str:
     """Return all that the user had said by then, or what the ticket says."""
     return moment.user_said if moment.ticket is None else moment.ticket
 
 
-def says_travelling(moment: Moment) -> bool:
+def says_travelling(moment: CallMoment) -> bool:
     """Tell whether the user, or the ticket, speaks of a journey."""
     return any(
         TRAVELS.search(each) and not _AT_HOME.search(each)
@@ -81,7 +81,7 @@ def _finds_a_customer(made: CallMade) -> bool:
     place="Customer Lookup",
     tools=LOOKUPS,
 )
-def check_lookup(moment: Moment) -> Iterator[Answer]:
+def check_lookup(moment: CallMoment) -> Iterator[Answer]:
     """A customer is looked up by what the user gave: a number, an id, or name and birth date."""
     known = moment.talk.known_before(moment.message_index) + (moment.ticket or "")
     made_up = _find_unknown(moment.arguments, known)
@@ -130,7 +130,7 @@ def _phone_numbers(text: str) -> set[str]:
     place="Customer Lookup; Technical Support",
     tools=WRITES,
 )
-def check_customer(moment: Moment) -> Iterator[Answer]:
+def check_customer(moment: CallMoment) -> Iterator[Answer]:
     """A write is made for a customer who was looked up before."""
     customer = customer_of(moment)
     found = identifying_calls(moment.talk.calls_before(moment.message_index))
@@ -146,7 +146,7 @@ def check_customer(moment: Moment) -> Iterator[Answer]:
     place="introduction, 2nd paragraph",
     tools=WRITES,
 )
-def check_record(moment: Moment) -> Iterator[Answer]:
+def check_record(moment: CallMoment) -> Iterator[Answer]:
     """The line or bill of a write was read or named before."""
     known = moment.talk.known_before(moment.message_index) + (moment.ticket or "")
     for name in ("line_id", "bill_id"):
@@ -161,7 +161,7 @@ def check_record(moment: Moment) -> Iterator[Answer]:
     place="Data Refueling and Data Roaming: the line of the number that the user gave",
     tools=LINE_WRITES,
 )
-def check_line(moment: Moment) -> Iterator[Answer]:
+def check_line(moment: CallMoment) -> Iterator[Answer]:
     """A write goes to the line of the phone number that the user gave."""
     line, customer = line_of(moment), customer_of(moment)
     if line is None or customer is None or line.line_id not in customer.line_ids:
@@ -187,7 +187,7 @@ def check_line(moment: Moment) -> Iterator[Answer]:
         yield CannotTell("the user named no line, and the customer has several")
 
 
-def _agrees_upon(moment: Moment, number: str) -> bool:
+def _agrees_upon(moment: CallMoment, number: str) -> bool:
     """Tell whether the user said yes to a text that names a line by its number."""
     replies = moment.talk.user_before(moment.message_index)
     for reply in replies:
@@ -203,7 +203,7 @@ def _agrees_upon(moment: Moment, number: str) -> bool:
     place="Overdue Bill Payment: steps 1 and 2, last remark",
     tools={"send_payment_request"},
 )
-def check_bill_read(moment: Moment) -> Iterator[Answer]:
+def check_bill_read(moment: CallMoment) -> Iterator[Answer]:
     """A bill's status and amount are looked up before payment is requested."""
     bill = moment.arguments.get("bill_id")
     read = f'"bill_id": "{bill}"'
@@ -217,7 +217,7 @@ def check_bill_read(moment: Moment) -> Iterator[Answer]:
     place="Data Roaming: last two sentences",
     tools={"enable_roaming"},
 )
-def check_line_read(moment: Moment) -> Iterator[Answer]:
+def check_line_read(moment: CallMoment) -> Iterator[Answer]:
     """A line is looked up before roaming is enabled on it."""
     line = moment.arguments.get("line_id")
     read = f'"line_id": "{line}"'
@@ -251,7 +251,7 @@ def check_payment_claim(talk: Talk) -> Iterator[Answer]:
             yield Broken(text, {"bill": bill, "said": said.text}, said.message_index)
 
 
-def _claims_payment(talk: Talk, after: int, until: int | None) -> Said | None:
+def _claims_payment(talk: Talk, after: int, until: int | None) -> Utterance | None:
     """Return the agent's first text that says that a payment was made."""
     for said in talk.agent:
         if said.message_index > after and (until is None or said.message_index < until):

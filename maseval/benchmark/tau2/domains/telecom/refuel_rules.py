@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from maseval.benchmark.tau2.domains.rules import Answer, Broken, CannotTell, Kind, Moment, rule
+from maseval.benchmark.tau2.domains.rules import Answer, Broken, CallMoment, CannotTell, Kind, rule
 from maseval.benchmark.tau2.domains.telecom.models import Plan
 from maseval.benchmark.tau2.domains.telecom.records import amount_of, line_of, plan_of
 from maseval.benchmark.tau2.words import agrees, sentences
@@ -57,7 +57,7 @@ _OTHER_WISH = re.compile(r"\bplans?\b|\bprices?\b|\bcosts?\b|how much|\bcharged?
     place=f"{_REFUELING}: the most that may be added",
     tools={"refuel_data"},
 )
-def check_data_limit(moment: Moment) -> Iterator[Answer]:
+def check_data_limit(moment: CallMoment) -> Iterator[Answer]:
     """At most 2 GB are added to a line."""
     amount, line = amount_of(moment), line_of(moment)
     before = 0.0 if line is None else line.data_refueling_gb
@@ -73,7 +73,7 @@ def check_data_limit(moment: Moment) -> Iterator[Answer]:
     place=f"{_REFUELING}: 2nd sentence; Data Plan Limits Reached",
     tools={"refuel_data"},
 )
-def check_data_need(moment: Moment) -> Iterator[Answer]:
+def check_data_need(moment: CallMoment) -> Iterator[Answer]:
     """Data is added where the plan's limit was reached, or the user asks for it unprompted."""
     line = line_of(moment)
     plan = None if line is None else plan_of(moment, line)
@@ -95,7 +95,7 @@ def check_data_need(moment: Moment) -> Iterator[Answer]:
     place=f"{_REFUELING} (solo): 1st step",
     tools={"refuel_data"},
 )
-def check_data_permission(moment: Moment) -> Iterator[Answer]:
+def check_data_permission(moment: CallMoment) -> Iterator[Answer]:
     """An agent that works alone adds the data that the ticket names."""
     amount = amount_of(moment)
     if moment.ticket is None or amount is None:
@@ -118,7 +118,7 @@ def _number(word: str) -> float:
     return _NUMERALS.get(word.lower()) or float(word)
 
 
-def asks_for_data_first(moment: Moment) -> bool:
+def asks_for_data_first(moment: CallMoment) -> bool:
     """Tell whether the user spoke of adding data before the agent did."""
     if moment.ticket is not None:
         return False
@@ -141,7 +141,7 @@ def _asks_for_data(sentence: str) -> bool:
     tools={"refuel_data"},
     reads_words=True,
 )
-def check_amount(moment: Moment) -> Iterator[Answer]:
+def check_amount(moment: CallMoment) -> Iterator[Answer]:
     """The data added is as much as the user wanted."""
     amount = amount_of(moment)
     if amount is None:
@@ -175,7 +175,7 @@ def _small(amounts: list[float]) -> list[float]:
     tools={"refuel_data"},
     reads_words=True,
 )
-def check_price(moment: Moment) -> Iterator[Answer]:
+def check_price(moment: CallMoment) -> Iterator[Answer]:
     """The user is told what the data costs before agreeing to it."""
     line, amount = line_of(moment), amount_of(moment)
     plan = None if line is None else plan_of(moment, line)
@@ -234,7 +234,7 @@ def _is_about_data(sentence: str) -> bool:
 
 
 @rule("telecom.refuel.yes", Kind.PROTOCOL, place="Data Refueling: steps", tools={"refuel_data"})
-def check_wish_for_data(moment: Moment) -> Iterator[Answer]:
+def check_wish_for_data(moment: CallMoment) -> Iterator[Answer]:
     """The user wants the data before it is added and charged."""
     replies = moment.talk.user_before(moment.message_index)
     offers = [

@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.domains.confirming import (
     one_call_at_a_time,
     transfer_is_announced,
 )
-from maseval.benchmark.tau2.domains.rules import Answer, Broken, CannotTell, Kind, Moment, rule
+from maseval.benchmark.tau2.domains.rules import Answer, Broken, CallMoment, CannotTell, Kind, rule
 from maseval.benchmark.tau2.domains.telecom.flow_rules import (
     FLOW_RULES,
     WRITES,
@@ -37,7 +37,7 @@ _ROAMING = "Data Roaming"
 
 
 @rule("telecom.record.owner", Kind.STATE, place="Domain Basics: Customer", tools=WRITES)
-def check_owner(moment: Moment) -> Iterator[Answer]:
+def check_owner(moment: CallMoment) -> Iterator[Answer]:
     """A line or bill is changed for the customer to whom it belongs."""
     customer = customer_of(moment)
     if customer is None:
@@ -57,7 +57,7 @@ def check_owner(moment: Moment) -> Iterator[Answer]:
     place=f"{_PAYMENT}: step 1 and the last remark",
     tools={"send_payment_request"},
 )
-def check_bill_status(moment: Moment) -> Iterator[Answer]:
+def check_bill_status(moment: CallMoment) -> Iterator[Answer]:
     """Payment is requested only for a bill that is overdue."""
     bill = bill_of(moment)
     if bill is not None and bill.status != BillStatus.OVERDUE:
@@ -71,7 +71,7 @@ def check_bill_status(moment: Moment) -> Iterator[Answer]:
     place=f"{_PAYMENT}: 1st remark",
     tools={"send_payment_request"},
 )
-def check_single_request(moment: Moment) -> Iterator[Answer]:
+def check_single_request(moment: CallMoment) -> Iterator[Answer]:
     """Payment is requested for one bill at a time."""
     customer = customer_of(moment)
     waiting = [] if customer is None else unpaid_bills(moment, customer)
@@ -86,7 +86,7 @@ def check_single_request(moment: Moment) -> Iterator[Answer]:
     place=f"{_PAYMENT} (solo): 2nd sentence",
     tools={"send_payment_request", "make_payment"},
 )
-def check_payment_permission(moment: Moment) -> Iterator[Answer]:
+def check_payment_permission(moment: CallMoment) -> Iterator[Answer]:
     """An agent that works alone pays only if the ticket allows it."""
     ticket = moment.ticket
     if ticket is not None and not ("permission" in ticket.lower() and "pay" in ticket.lower()):
@@ -99,7 +99,7 @@ def check_payment_permission(moment: Moment) -> Iterator[Answer]:
     place=f"{_SUSPENSION}: lifting, 1st sentence",
     tools={"resume_line"},
 )
-def check_bills_paid(moment: Moment) -> Iterator[Answer]:
+def check_bills_paid(moment: CallMoment) -> Iterator[Answer]:
     """A line is resumed only after all overdue bills were paid."""
     customer = customer_of(moment)
     for bill in [] if customer is None else unpaid_bills(moment, customer):
@@ -113,7 +113,7 @@ def check_bills_paid(moment: Moment) -> Iterator[Answer]:
     place=f"{_SUSPENSION}: lifting, 2nd sentence",
     tools={"resume_line"},
 )
-def check_contract(moment: Moment) -> Iterator[Answer]:
+def check_contract(moment: CallMoment) -> Iterator[Answer]:
     """A line is not resumed once its contract has ended."""
     line = line_of(moment)
     if line is not None and has_ended(line):
@@ -123,7 +123,7 @@ def check_contract(moment: Moment) -> Iterator[Answer]:
 
 
 @rule("telecom.resume.suspended", Kind.STATE, place=_SUSPENSION, tools={"resume_line"})
-def check_line_status(moment: Moment) -> Iterator[Answer]:
+def check_line_status(moment: CallMoment) -> Iterator[Answer]:
     """Only a line that is suspended is resumed."""
     line = line_of(moment)
     if line is not None and line.status != LineStatus.SUSPENDED:
@@ -137,7 +137,7 @@ def check_line_status(moment: Moment) -> Iterator[Answer]:
     place=f"{_SUSPENSION}: the two reasons",
     tools={"suspend_line"},
 )
-def check_suspension(moment: Moment) -> Iterator[Answer]:
+def check_suspension(moment: CallMoment) -> Iterator[Answer]:
     """A line is suspended for an overdue bill or an ended contract, and for nothing else."""
     customer, line = customer_of(moment), line_of(moment)
     if customer is None or line is None:
@@ -148,7 +148,7 @@ def check_suspension(moment: Moment) -> Iterator[Answer]:
 
 
 @rule("telecom.roaming.abroad", Kind.STATE, place=_ROAMING, tools={"enable_roaming"})
-def check_abroad(moment: Moment) -> Iterator[Answer]:
+def check_abroad(moment: CallMoment) -> Iterator[Answer]:
     """Roaming is enabled for a user who is outside the home network."""
     phone = phone_of(moment)
     if phone is None or phone.surroundings.is_abroad or says_travelling(moment):
@@ -165,7 +165,7 @@ def check_abroad(moment: Moment) -> Iterator[Answer]:
     place=f"{_ROAMING}: last sentence",
     tools={"enable_roaming"},
 )
-def check_roaming_need(moment: Moment) -> Iterator[Answer]:
+def check_roaming_need(moment: CallMoment) -> Iterator[Answer]:
     """Roaming is enabled on a line that does not have it yet."""
     line = line_of(moment)
     if line is not None and line.roaming_enabled:
@@ -189,7 +189,7 @@ _TURNED: dict[str, tuple[str, Callable[[PhoneDevice], bool]]] = {
     place="Tech support: each step that turns a switch",
     tools=_TURNED,
 )
-def check_switch(moment: Moment) -> Iterator[Answer]:
+def check_switch(moment: CallMoment) -> Iterator[Answer]:
     """An agent that works alone turns the phone's switches the way the manual does.
 
     A switch that is turned again later was only tried.
@@ -209,7 +209,7 @@ def check_switch(moment: Moment) -> Iterator[Answer]:
     place="Tech support: network mode; VPN",
     tools={"set_network_mode_preference", "connect_vpn"},
 )
-def check_setting(moment: Moment) -> Iterator[Answer]:
+def check_setting(moment: CallMoment) -> Iterator[Answer]:
     """An agent that works alone chooses no 2G network and connects no VPN."""
     if moment.call["name"] == "connect_vpn":
         yield Broken("no step of the manual connects a VPN")

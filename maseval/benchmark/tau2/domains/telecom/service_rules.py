@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
+    CallMoment,
     CannotTell,
     Kind,
-    Moment,
-    Said,
     Talk,
+    Utterance,
     rule,
     talk_rule,
 )
@@ -117,7 +117,7 @@ _GUIDES = re.compile(
     tools=_READS | WRITES,
     reads_words=False,
 )
-def check_identity(moment: Moment) -> Iterator[Answer]:
+def check_identity(moment: CallMoment) -> Iterator[Answer]:
     """The customer is identified before records are read or changed."""
     record = str(moment.arguments.get("id"))
     if moment.call["name"] == "get_details_by_id" and record.startswith(("P", "C")):
@@ -151,7 +151,7 @@ def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
     place="Data Roaming; Addressing Data Roaming Problems",
     tools={"enable_roaming"},
 )
-def check_journey(moment: Moment) -> Iterator[Answer]:
+def check_journey(moment: CallMoment) -> Iterator[Answer]:
     """It is known that the user travels before roaming is enabled."""
     if TRAVELS.search(moment.user_said):
         return
@@ -172,7 +172,7 @@ def check_journey(moment: Moment) -> Iterator[Answer]:
     place="introduction; Line Suspension; Data Roaming",
     tools={"suspend_line", "disable_roaming"},
 )
-def check_request(moment: Moment) -> Iterator[Answer]:
+def check_request(moment: CallMoment) -> Iterator[Answer]:
     """A line is suspended, or its roaming ended, only at the user's wish."""
     words = _SUSPENDS if moment.call["name"] == "suspend_line" else _ENDS_ROAMING
     question, reply = moment.talk.question_and_reply(moment.message_index)
@@ -247,7 +247,7 @@ def check_advice(talk: Talk) -> Iterator[Answer]:
 
 def _advice(
     talk: Talk, pattern: re.Pattern[str], hints: Collection[str]
-) -> Iterator[tuple[Said, str, str]]:
+) -> Iterator[tuple[Utterance, str, str]]:
     """Yield the sentences that advise something, with the words; not those that advise against it.
 
     Only texts with one of the hints are looked into.
@@ -288,7 +288,7 @@ def check_claims(talk: Talk) -> Iterator[Answer]:
     tools={"transfer_to_human_agents"},
     reads_words=False,
 )
-def check_transfer(moment: Moment) -> Iterator[Answer]:
+def check_transfer(moment: CallMoment) -> Iterator[Answer]:
     """A user is handed over only when all that the manual knows was tried."""
     db = phone_of(moment)
     if db is None:
@@ -327,7 +327,7 @@ def check_transfer(moment: Moment) -> Iterator[Answer]:
         yield CannotTell(f"spoken of, and not done: {open_ones}")
 
 
-def _asks_for_a_human(moment: Moment) -> bool:
+def _asks_for_a_human(moment: CallMoment) -> bool:
     """Tell whether the user spoke of a human agent before the agent did."""
     at = moment.message_index
     asked = (each for each in moment.talk.user_before(at) if wants_a_human(each.text))
@@ -338,7 +338,7 @@ def _asks_for_a_human(moment: Moment) -> bool:
     return not any(wants_a_human(each.text) for each in before)
 
 
-def _concern(moment: Moment) -> str:
+def _concern(moment: CallMoment) -> str:
     """Return what the user wants to work again."""
     told = text_from_user(moment)
     if _MMS.search(told):
