@@ -212,12 +212,24 @@ def _gold_breaches(key: GoldKey, told: str, ticket: str | None) -> frozenset[Gol
 def _subject(call: Tau2ToolCall) -> tuple[str, str]:
     """Return what a call is about: its tool, and the record or, without one, all arguments."""
     arguments = call["arguments"]
-    within = arguments.get("arguments")
-    if isinstance(within, str):  # a tool that calls another one, which its first argument names
-        return str(record(call)), within.replace(" ", "")
+    within = arguments.get(INNER_TOOL)
+    if isinstance(within, str):
+        return within, _inner_subject(arguments.get("arguments"))
     ids = [v for k, v in arguments.items() if k.endswith("_id") and k not in OWNERS]
     about = record(call) or next((each for each in ids if isinstance(each, str)), None)
     return call["name"], about or json.dumps(arguments, sort_keys=True, default=str)
+
+
+def _inner_subject(written: object) -> str:
+    """Return the records that the arguments of a tool within a call name, in whatever order."""
+    try:
+        given = json.loads(written) if isinstance(written, str) else written
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        return str(written)
+    ids = {k: v for k, v in given.items() if k.endswith("_id") and k not in OWNERS}
+    return json.dumps(ids or given, sort_keys=True, default=str)
 
 
 def scenario_text(raw_task: Mapping[str, Any]) -> str:

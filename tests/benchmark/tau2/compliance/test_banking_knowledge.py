@@ -95,6 +95,20 @@ def test_the_reference_solutions_are_clean(tasks: list[dict[str, Any]]) -> None:
     assert broken == GOLD_BREACHES
 
 
+def test_what_the_reference_solution_does_is_demanded_in_any_order(
+    tasks: list[dict[str, Any]],
+) -> None:
+    def reversed_order(given: dict[str, Any]) -> dict[str, Any] | None:
+        turned = dict(reversed(given.items()))
+        return {**turned, "delivery_fee": 0.0} if "lightblue" in given["account_id"] else None
+
+    task = named(tasks, "091")
+    steps = alter(clean_steps(task), ORDER, random.Random(1), reversed_order)
+    assert steps is not None
+    (breach,) = found_in(task, steps).breaches
+    assert (breach.rule, breach.demanded) == ("banking.card_order.waiting", True)
+
+
 def test_every_rule_has_breaches() -> None:
     assert {*MUTANTS, *STAGED_MUTANTS} == set(RULES) - {"banking.close.approval"}
 
