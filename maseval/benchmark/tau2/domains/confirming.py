@@ -222,7 +222,7 @@ def nothing_after_a_transfer(domain: str, place: str, tools: Collection[str]) ->
     @rule(f"{domain}.transfer.last", Kind.PROTOCOL, place=place, tools=tools, reads_words=False)
     def last(moment: CallMoment) -> Iterator[Answer]:
         """The agent takes no action after it has transferred the user."""
-        made = moment.talk.calls_before(moment.message_index)
+        made = moment.calls_read
         if any(_hands_over(each.call["name"]) and not each.failed for each in made):
             yield Broken("the user had been transferred to a human agent before the call")
 

@@ -12,7 +12,7 @@ from enum import Enum, auto
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.domains.rules import CallMoment, Talk, Utterance
+from maseval.benchmark.tau2.domains.rules import CallMoment, Utterance, once_per_call
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.words import (
     asks,
@@ -204,7 +204,7 @@ def _names_another(text: str, name: str, moment: CallMoment) -> bool:
     if not alike:
         return False
     key = next(iter(moment.arguments))
-    answers = [made.answer for made in moment.talk.calls_before(moment.message_index)]
+    answers = [made.answer for made in moment.calls_read]
     return any(f'"{key}": "{word}"' in answer for word in alike for answer in answers)
 
 
@@ -252,21 +252,15 @@ class Consent(NamedTuple):
         return open_answer and self.asked and self.topic is Topic.THIS
 
 
+@once_per_call
 def find_consent(moment: CallMoment) -> Consent | None:
     """Return the yes that covers a call, or else the last reply before it; None if nobody replied.
 
     An older yes holds as long as the user has not said no to the same call since, and the same
     call has not been carried out since.
     """
-    if "consent" not in moment.notes:
-        moment.notes["consent"] = _search(moment)
-    found: Consent | None = moment.notes["consent"]
-    return found
-
-
-def _search(moment: CallMoment) -> Consent | None:
     last: Consent | None = None
-    for question, reply in _exchanges(moment.talk, moment.message_index):
+    for question, reply in moment.exchanges():
         if last is not None and _topic_said(question, moment) is not Topic.THIS:
             continue
         found = _consent(question, reply, moment)
@@ -305,14 +299,6 @@ def _expects_a_yes(text: str) -> bool:
         _EXPECTS.search(each) and not _CHOICE.search(each) and asks(each)
         for each in sentences(text)
     )
-
-
-def _exchanges(talk: Talk, at: int) -> Iterator[tuple[Utterance, Utterance]]:
-    """Yield the agent's texts before a message with the user's replies, the last ones first."""
-    for reply in reversed(talk.user_before(at)):
-        questions = talk.agent_before(reply.message_index)
-        if questions:
-            yield questions[-1], reply
 
 
 def done_since(at: int, moment: CallMoment) -> bool:

@@ -11,9 +11,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import accumulate, takewhile
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from maseval.benchmark.tau2.formats.message import (
     Tau2Message,
@@ -135,14 +135,6 @@ class Talk:
         """Return the calls whose message stands before a message."""
         return self.calls[: _until(self.calls, at)]
 
-    def question_and_reply(self, at: int) -> tuple[Utterance | None, Utterance | None]:
-        """Return the user's last text before a message, and the agent's text that it answers."""
-        replies = self.user_before(at)
-        if not replies:
-            return None, None
-        questions = self.agent_before(replies[-1].message_index)
-        return (questions[-1] if questions else None), replies[-1]
-
     def known_before(self, at: int) -> str:
         """Return all that the user said and the tools answered before a message."""
         return self._known[0][: self._known_until(at)]
@@ -246,9 +238,56 @@ class CallMoment:
         return made.message_index <= self.message_index and made.call is not self.call
 
     @property
+    def calls_read(self) -> list[CallMade]:
+        """The calls whose answers the agent had; it knows none of those in the same message."""
+        return self.talk.calls_before(self.message_index)
+
+    @property
+    def user_texts(self) -> list[Utterance]:
+        """The user's texts before this call, in order."""
+        return self.talk.user_before(self.message_index)
+
+    @property
+    def agent_texts(self) -> list[Utterance]:
+        """The agent's texts before this call, in order."""
+        return self.talk.agent_before(self.message_index)
+
+    @property
     def user_said(self) -> str:
         """All that the user had said by then."""
-        return "\n".join(each.text for each in self.talk.user_before(self.message_index))
+        return "\n".join(each.text for each in self.user_texts)
+
+    @property
+    def question_and_reply(self) -> tuple[Utterance | None, Utterance | None]:
+        """The agent's text that the user's last one before this call answers, and that one."""
+        replies = self.user_texts
+        if not replies:
+            return None, None
+        questions = self.talk.agent_before(replies[-1].message_index)
+        return (questions[-1] if questions else None), replies[-1]
+
+    def exchanges(self) -> Iterator[tuple[Utterance, Utterance]]:
+        """Yield the agent's texts before this call with the user's replies, the last ones first."""
+        for reply in reversed(self.user_texts):
+            questions = self.talk.agent_before(reply.message_index)
+            if questions:
+                yield questions[-1], reply
+
+
+Found = TypeVar("Found")
+
+
+def once_per_call(look: Callable[[CallMoment], Found]) -> Callable[[CallMoment], Found]:
+    """Look something up only once for all rules that ask about a call."""
+
+    @wraps(look)
+    def look_once(moment: CallMoment) -> Found:
+        if look not in moment.notes:
+            moment.notes[look] = look(moment)
+        found: Found = moment.notes[look]
+        return found
+
+    return look_once
 
 
 Check = Callable[[CallMoment], Iterable[Answer]]

@@ -58,7 +58,7 @@ class _CertificateClaim:
         self.moment, self.user = moment, user
         self.amount = number_of(moment.arguments.get("amount"))
         self.owned = user.reservations
-        self.made = moment.talk.calls_before(moment.message_index)
+        self.made = moment.calls_read
         self.reservations = self._reservations()
 
     def _reservations(self) -> list[Reservation]:

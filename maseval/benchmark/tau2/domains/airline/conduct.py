@@ -98,13 +98,13 @@ _ASKS_REASON = re.compile(r"\b(?:reasons?|why)\b", re.IGNORECASE)
 )
 def reason_obtained(moment: CallMoment) -> Iterator[Answer]:
     """The agent learns why the user cancels before it cancels."""
-    for said in moment.talk.user_before(moment.message_index):
+    for said in moment.user_texts:
         if _REASON.search(said.text) or _COVERED.search(said.text):
             return
         # Weaker words count where the user speaks of cancelling.
         if _CANCEL.search(said.text) and _REASON_TO_CANCEL.search(said.text):
             return
-    for said in moment.talk.agent_before(moment.message_index):
+    for said in moment.agent_texts:
         if _ASKS_REASON.search(said.text):
             return
     yield Broken("the user was not asked for a reason to cancel, and gave none")
@@ -118,8 +118,7 @@ def reason_obtained(moment: CallMoment) -> Iterator[Answer]:
 )
 def insurance_asked(moment: CallMoment) -> Iterator[Answer]:
     """The agent asks whether the user wants insurance before it books."""
-    at = moment.message_index
-    said = (*moment.talk.agent_before(at), *moment.talk.user_before(at))
+    said = (*moment.agent_texts, *moment.user_texts)
     if not any("insur" in each.text.lower() for each in said):
         yield Broken("nobody spoke of travel insurance before the booking")
 

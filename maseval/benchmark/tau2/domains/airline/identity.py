@@ -26,6 +26,7 @@ from maseval.benchmark.tau2.domains.rules import (
     CallMoment,
     CannotTell,
     Kind,
+    once_per_call,
     rule,
 )
 
@@ -46,7 +47,7 @@ def user_gives_id(moment: CallMoment) -> Iterator[Answer]:
     owner, told = owner_of(moment), moment.user_said.lower()
     if owner is None or _gives(told, owner.user_id) or _others(moment, told, owner):
         return
-    offered = [each for each in moment.talk.agent_before(moment.message_index)]
+    offered = moment.agent_texts
     if any(owner.user_id in each.text for each in offered):
         yield CannotTell("the agent named the user id, and the user did not")
     else:
@@ -83,15 +84,13 @@ def _others(moment: CallMoment, told: str, owner: User) -> list[str]:
     return [each for each in found if each in moment.tools.db.users]
 
 
+@once_per_call
 def known_to(moment: CallMoment) -> str:
     """Return in lower case all that was said by the user, answered by tools, or agreed to."""
-    if "known" not in moment.notes:
-        known, consent = moment.talk.known_words_before(moment.message_index), find_consent(moment)
-        if consent is not None and consent.given:
-            known += f"\n{consent.question.text.lower()}"
-        moment.notes["known"] = known
-    found: str = moment.notes["known"]
-    return found
+    known, consent = moment.talk.known_words_before(moment.message_index), find_consent(moment)
+    if consent is not None and consent.given:
+        known += f"\n{consent.question.text.lower()}"
+    return known
 
 
 @rule(

@@ -52,7 +52,7 @@ def agreed_payment(moment: CallMoment) -> Iterator[Answer]:
     if user is None or consent is None:
         return
     named = _methods_in(consent.question.text, user.payment_methods)
-    for said in moment.talk.user_before(moment.message_index):
+    for said in moment.user_texts:
         chosen = _methods_in(said.text, user.payment_methods)
         if said.message_index == consent.reply.message_index and chosen:
             named = chosen
@@ -269,8 +269,7 @@ def bags_wanted(moment: CallMoment) -> Iterator[Answer]:
     bags = number_of(moment.arguments.get("total_baggages")) or 0
     if bags <= before:
         return
-    at = moment.message_index
-    spoken = (*moment.talk.agent_before(at), *moment.talk.user_before(at))
+    spoken = (*moment.agent_texts, *moment.user_texts)
     if not any(BAG.search(each.text) for each in spoken):
         yield Broken(f"{bags:g} bags are booked, and nobody spoke of bags", {"bags": bags})
         return
@@ -286,7 +285,7 @@ def _refusal_of(moment: CallMoment, subject: re.Pattern[str], no: re.Pattern[str
     What a later proposal names again, the user has agreed to.
     """
     consent = find_consent(moment)
-    for said in reversed(moment.talk.user_before(moment.message_index)):
+    for said in reversed(moment.user_texts):
         about = [each for each in sentences(said.text) if subject.search(each)]
         if about:
             later = consent is not None and consent.question.message_index > said.message_index
@@ -326,7 +325,7 @@ def agreed_flights(moment: CallMoment) -> Iterator[Answer]:
         [consent.question.text]
         + [
             said.text
-            for said in moment.talk.user_before(moment.message_index)
+            for said in moment.user_texts
             if said.message_index >= consent.reply.message_index
         ]
     )

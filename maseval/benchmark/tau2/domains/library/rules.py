@@ -114,7 +114,7 @@ def card_due(moment: CallMoment) -> Iterator[Answer]:
 def own_account(moment: CallMoment) -> Iterator[Answer]:
     """Only the account of the member who was looked up by card or by name and birth is changed."""
     member_id = _member(moment)
-    made = moment.talk.calls_before(moment.message_index)
+    made = moment.calls_read
     known = [each for each in made if each.call["name"] in ("get_member", "find_member")]
     if not any(not each.failed for each in known):
         yield Broken("nobody had found out who the member is")

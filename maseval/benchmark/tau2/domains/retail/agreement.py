@@ -18,7 +18,6 @@ from maseval.benchmark.tau2.domains.retail.eligibility import (
     amount_booked,
     items_of,
     method_of,
-    noted,
     order_of,
     owner_of,
     paid_with,
@@ -37,6 +36,7 @@ from maseval.benchmark.tau2.domains.rules import (
     Kind,
     Rule,
     Utterance,
+    once_per_call,
     rule,
 )
 from maseval.benchmark.tau2.words import asks, mentions, sentences
@@ -87,19 +87,15 @@ _OF_PAYMENT = (
 _ON_FILE = re.compile(r"\bon (?:file|record|your account|your profile)|existing payment")
 
 
-def asked(moment: CallMoment) -> tuple[Utterance | None, Utterance | None]:
-    return moment.talk.question_and_reply(moment.message_index)
-
-
 def _last_change(moment: CallMoment) -> int:
     """Return the message of the last change that was made before, in an earlier message."""
-    for made in reversed(moment.talk.calls_before(moment.message_index)):
+    for made in reversed(moment.calls_read):
         if made.call["name"] in WRITES and not made.failed:
             return made.message_index
     return -1
 
 
-@noted
+@once_per_call
 def texts_backwards(moment: CallMoment) -> list[Utterance]:
     """Return what both sides said before a call, in small letters, the last text first."""
     at, talk = moment.message_index, moment.talk
@@ -110,7 +106,7 @@ def texts_backwards(moment: CallMoment) -> list[Utterance]:
 
 def changes_on_this_reply(moment: CallMoment) -> int:
     """Count the changes that follow the same words of the customer."""
-    _, reply = asked(moment)
+    _, reply = moment.question_and_reply
     start = reply.message_index if reply else -1
     end = next(
         (each.message_index for each in moment.talk.user if each.message_index > start), None
@@ -176,7 +172,7 @@ def _parts(moment: CallMoment) -> set[float]:
 def figure_is_the_one_told(moment: CallMoment) -> Iterator[Answer]:
     """The amount that the customer agreed to is the amount that is booked."""
     booked = amount_booked(moment)
-    question, _ = asked(moment)
+    question, _ = moment.question_and_reply
     if booked is None or question is None or not _is_well_formed(moment):
         return
     figures = _figures_told(moment, question.text, _words_about(moment))
@@ -360,7 +356,7 @@ def _without_reports(text: str) -> str:
 
 
 def _question_names(moment: CallMoment, user: User, method_id: str) -> bool:
-    question, order = asked(moment)[0], order_of(moment)
+    question, order = moment.question_and_reply[0], order_of(moment)
     original = paid_with(order)[:1] if order else []
     return question is not None and method_id in _methods_named(
         question.text.lower(), user, original

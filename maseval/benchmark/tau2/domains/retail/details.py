@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 from maseval.benchmark.tau2.domains.retail.agreement import (
-    asked,
     changes_on_this_reply,
     texts_backwards,
 )
@@ -19,7 +18,6 @@ from maseval.benchmark.tau2.domains.retail.eligibility import (
     RETURN,
     USER_ADDRESS,
     items_of,
-    noted,
     order_of,
     owner_of,
     replacements,
@@ -33,6 +31,7 @@ from maseval.benchmark.tau2.domains.rules import (
     CannotTell,
     Kind,
     Rule,
+    once_per_call,
     rule,
 )
 from maseval.benchmark.tau2.words import agrees, asks, mentions
@@ -90,7 +89,7 @@ def reason_is_the_customers(moment: CallMoment) -> Iterator[Answer]:
     words = _REASON_WORDS.get(reason) if isinstance(reason, str) else None
     if words is None or words.search(moment.user_said):
         return
-    question, reply = asked(moment)
+    question, reply = moment.question_and_reply
     other = next(name for name in _REASON_WORDS if name != reason)
     values = {"reason": reason}
     if question is not None and reply is not None and agrees(reply.text):
@@ -112,7 +111,7 @@ def reason_is_the_customers(moment: CallMoment) -> Iterator[Answer]:
 )
 def customer_is_reminded(moment: CallMoment) -> Iterator[Answer]:
     """The customer is reminded to name all items before the only change of the items."""
-    said = moment.talk.agent_before(moment.message_index)
+    said = moment.agent_texts
     if not any(_reminds(each.text.lower()) for each in reversed(said)):
         yield Broken("the customer was not reminded to name all items that are to be changed")
 
@@ -164,10 +163,10 @@ def items_were_named(moment: CallMoment) -> Iterator[Answer]:
                 )
 
 
-@noted
+@once_per_call
 def _before_the_reply(moment: CallMoment) -> str:
     """Return all that both sides said before the customer's last words, in small letters."""
-    _, reply = asked(moment)
+    _, reply = moment.question_and_reply
     at = reply.message_index if reply else moment.message_index
     return "\n".join(said.text for said in texts_backwards(moment) if said.message_index < at)
 
@@ -227,7 +226,7 @@ def _find_word(word: str) -> re.Pattern[str]:
 )
 def items_are_those_agreed(moment: CallMoment) -> Iterator[Answer]:
     """The items of a change are those that the question before the yes was about."""
-    question, reply = asked(moment)
+    question, reply = moment.question_and_reply
     if question is None or reply is None or changes_on_this_reply(moment) > 1:
         return
     text = f"{question.text}\n{reply.text}".lower()
@@ -266,9 +265,7 @@ def _unexpected_items(moment: CallMoment, text: str) -> Iterator[Answer]:
     named = [item for item in listed if _names_item(text, item)]
     if not named or len(named) == len(listed) or _EVERYTHING.search(text):
         return
-    earlier = "\n".join(
-        said.text for said in moment.talk.agent_before(moment.message_index) if asks(said.text)
-    ).lower()
+    earlier = "\n".join(said.text for said in moment.agent_texts if asks(said.text)).lower()
     tried = {each for made in moment.earlier_calls for each in _listed_before(made, moment)}
     for item in listed:
         if item.item_id not in tried and not _names_item(earlier, item):
@@ -342,7 +339,7 @@ def _is_the_default(moment: CallMoment) -> bool:
 )
 def address_is_the_one_agreed(moment: CallMoment) -> Iterator[Answer]:
     """The address that is entered is the one that was agreed to."""
-    question, reply = asked(moment)
+    question, reply = moment.question_and_reply
     if question is None or reply is None:
         return
     text, now = question.text.lower(), _address_now(moment)

@@ -5,9 +5,8 @@ there is no breach of these rules: the tool refuses it, or nothing happens.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.retail.models import (
     GiftCard,
@@ -17,7 +16,15 @@ from maseval.benchmark.tau2.domains.retail.models import (
     User,
     Variant,
 )
-from maseval.benchmark.tau2.domains.rules import Answer, Broken, CallMoment, Kind, Rule, rule
+from maseval.benchmark.tau2.domains.rules import (
+    Answer,
+    Broken,
+    CallMoment,
+    Kind,
+    Rule,
+    once_per_call,
+    rule,
+)
 
 CANCEL, MODIFY_ITEMS = "cancel_pending_order", "modify_pending_order_items"
 MODIFY_ADDRESS, MODIFY_PAYMENT = "modify_pending_order_address", "modify_pending_order_payment"
@@ -40,23 +47,7 @@ class Replacement(NamedTuple):
     variant: Variant
 
 
-Found = TypeVar("Found")
-
-
-def noted(look: Callable[[CallMoment], Found]) -> Callable[[CallMoment], Found]:
-    """Look something up only once for all rules that ask about a call."""
-
-    @wraps(look)
-    def looked_up(moment: CallMoment) -> Found:
-        if look not in moment.notes:
-            moment.notes[look] = look(moment)
-        found: Found = moment.notes[look]
-        return found
-
-    return looked_up
-
-
-@noted
+@once_per_call
 def order_of(moment: CallMoment) -> Order | None:
     """Return the order that a call is about."""
     try:
@@ -66,7 +57,7 @@ def order_of(moment: CallMoment) -> Order | None:
     return order
 
 
-@noted
+@once_per_call
 def owner_of(moment: CallMoment) -> User | None:
     """Return the customer whose record a call would change."""
     order = order_of(moment)
@@ -89,7 +80,7 @@ def ids(moment: CallMoment, name: str) -> list[str]:
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
-@noted
+@once_per_call
 def items_of(moment: CallMoment) -> list[OrderItem]:
     """Return the items of the order that a call lists, each as often as it is listed."""
     ordered = _ordered(moment)
@@ -101,7 +92,7 @@ def _ordered(moment: CallMoment) -> dict[str, OrderItem]:
     return {item.item_id: item for item in order.items} if order else {}
 
 
-@noted
+@once_per_call
 def replacements(moment: CallMoment) -> list[Replacement]:
     """Return the pairs of a call that are an item of the order and a variant of its product."""
     ordered, products = _ordered(moment), moment.tools.db.products
@@ -114,7 +105,7 @@ def replacements(moment: CallMoment) -> list[Replacement]:
     return found
 
 
-@noted
+@once_per_call
 def amount_booked(moment: CallMoment) -> float | None:
     """Return what a call takes from the customer; what it gives back is negative."""
     order, name = order_of(moment), moment.call["name"]

@@ -15,7 +15,6 @@ from maseval.benchmark.tau2.domains.retail.eligibility import (
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
-    CallMade,
     CallMoment,
     CannotTell,
     Kind,
@@ -47,7 +46,7 @@ _CODES = {name: code.lower() for code, name in _STATES.items()}
 
 def found_users(moment: CallMoment) -> list[str]:
     """Return the customers who were found by email, or by name and zip code, so far."""
-    made = (each for each in _read(moment) if each.call["name"] in FINDING)
+    made = (each for each in moment.calls_read if each.call["name"] in FINDING)
     return list(dict.fromkeys(each.answer.strip() for each in made if not each.failed))
 
 
@@ -109,7 +108,7 @@ def only_one_customer(moment: CallMoment) -> Iterator[Answer]:
 def helped_user(moment: CallMoment) -> str | None:
     """Return the first of those found whose records were used; the last one if none was yet."""
     found = found_users(moment)
-    for made in _read(moment):
+    for made in moment.calls_read:
         user_id = _owner_named(moment, made.call["name"], made.call["arguments"])
         if user_id in found and not made.failed:
             return str(user_id)
@@ -140,7 +139,7 @@ def status_was_checked(moment: CallMoment) -> Iterator[Answer]:
     order = order_of(moment)
     if order is None:
         return
-    for made in _read(moment):
+    for made in moment.calls_read:
         if made.call["name"] in _ORDERS and not made.failed:
             asked = made.call["arguments"].get("order_id")
             if isinstance(asked, str) and asked.lstrip("#") == order.order_id.lstrip("#"):
@@ -201,13 +200,8 @@ def _number(value: str) -> str:
 
 def _known(moment: CallMoment) -> str:
     """Return all that the customer said and the tools answered before a call."""
-    answers = (made.answer for made in _read(moment) if not made.failed)
+    answers = (made.answer for made in moment.calls_read if not made.failed)
     return "\n".join([moment.user_said, *answers])
-
-
-def _read(moment: CallMoment) -> list[CallMade]:
-    """Return the calls whose answers the agent had; it knows none of those in the same message."""
-    return moment.talk.calls_before(moment.message_index)
 
 
 def _bare(text: str) -> str:

@@ -250,7 +250,7 @@ def refund_time_is_right(moment: CallMoment) -> Iterator[Answer]:
     if user is None or order is None or not paid_with(order):
         return
     method = user.payment_methods.get(paid_with(order)[0])
-    question, _ = moment.talk.question_and_reply(moment.message_index)
+    question, _ = moment.question_and_reply
     report = report_of(moment)
     if method is None or _calls_beside(moment) > 1:
         return

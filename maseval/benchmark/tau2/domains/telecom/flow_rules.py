@@ -85,7 +85,7 @@ def check_lookup(moment: CallMoment) -> Iterator[Answer]:
     """A customer is looked up by what the user gave: a number, an id, or name and birth date."""
     known = moment.talk.known_before(moment.message_index) + (moment.ticket or "")
     made_up = _find_unknown(moment.arguments, known)
-    earlier = moment.talk.calls_before(moment.message_index)
+    earlier = moment.calls_read
     tried = [each.call["arguments"] for each in earlier if each.call["name"] in LOOKUPS]
     if any(_find_unknown(each, known) for each in tried):
         return  # one guess of many: the first tells it
@@ -133,7 +133,7 @@ def _phone_numbers(text: str) -> set[str]:
 def check_customer(moment: CallMoment) -> Iterator[Answer]:
     """A write is made for a customer who was looked up before."""
     customer = customer_of(moment)
-    found = identifying_calls(moment.talk.calls_before(moment.message_index))
+    found = identifying_calls(moment.calls_read)
     if customer is None or any(f'"{customer.customer_id}"' in each.answer for each in found):
         return
     text = f"customer {customer.customer_id} was not looked up before"
@@ -189,12 +189,8 @@ def check_line(moment: CallMoment) -> Iterator[Answer]:
 
 def _agrees_upon(moment: CallMoment, number: str) -> bool:
     """Tell whether the user said yes to a text that names a line by its number."""
-    replies = moment.talk.user_before(moment.message_index)
-    for reply in replies:
-        asked = moment.talk.agent_before(reply.message_index)[-1:]
-        if asked and number in asked[0].text and agrees(reply.text):
-            return True
-    return False
+    pairs = moment.exchanges()
+    return any(number in question.text and agrees(reply.text) for question, reply in pairs)
 
 
 @rule(
@@ -207,7 +203,7 @@ def check_bill_read(moment: CallMoment) -> Iterator[Answer]:
     """A bill's status and amount are looked up before payment is requested."""
     bill = moment.arguments.get("bill_id")
     read = f'"bill_id": "{bill}"'
-    if not any(read in each.answer for each in moment.talk.calls_before(moment.message_index)):
+    if not any(read in each.answer for each in moment.calls_read):
         yield Broken(f"bill {bill} was not looked up before", {"bill": bill})
 
 
@@ -221,7 +217,7 @@ def check_line_read(moment: CallMoment) -> Iterator[Answer]:
     """A line is looked up before roaming is enabled on it."""
     line = moment.arguments.get("line_id")
     read = f'"line_id": "{line}"'
-    before = moment.talk.calls_before(moment.message_index)
+    before = moment.calls_read
     if not any(read in each.answer and '"roaming_enabled"' in each.answer for each in before):
         yield Broken(f"line {line} was not looked up before", {"line": line})
 

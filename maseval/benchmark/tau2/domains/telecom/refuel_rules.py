@@ -122,8 +122,7 @@ def asks_for_data_first(moment: CallMoment) -> bool:
     """Tell whether the user spoke of adding data before the agent did."""
     if moment.ticket is not None:
         return False
-    at = moment.message_index
-    said = moment.talk.user_before(at)
+    said = moment.user_texts
     asked = next((each for each in said if any(map(_asks_for_data, sentences(each.text)))), None)
     if asked is None:
         return False
@@ -146,11 +145,11 @@ def check_amount(moment: CallMoment) -> Iterator[Answer]:
     amount = amount_of(moment)
     if amount is None:
         return
-    said = moment.talk.user_before(moment.message_index)
+    said = moment.user_texts
     wanted = [(each, named) for each in said if (named := _small(gigabytes(each.text)))]
     if wanted and amount in wanted[-1][1]:
         return
-    question, reply = moment.talk.question_and_reply(moment.message_index)
+    question, reply = moment.question_and_reply
     offered = [] if question is None else gigabytes(question.text)
     if wanted and (wanted[-1][0] == reply or amount not in offered):
         text = f"the user said {wanted[-1][1][0]:g} GB, and {amount:g} GB are added"
@@ -179,7 +178,7 @@ def check_price(moment: CallMoment) -> Iterator[Answer]:
     """The user is told what the data costs before agreeing to it."""
     line, amount = line_of(moment), amount_of(moment)
     plan = None if line is None else plan_of(moment, line)
-    replies = moment.talk.user_before(moment.message_index)
+    replies = moment.user_texts
     if plan is None or amount is None or not replies:
         return
     unit = plan.data_refueling_price_per_gb
@@ -236,10 +235,10 @@ def _is_about_data(sentence: str) -> bool:
 @rule("telecom.refuel.yes", Kind.PROTOCOL, place="Data Refueling: steps", tools={"refuel_data"})
 def check_wish_for_data(moment: CallMoment) -> Iterator[Answer]:
     """The user wants the data before it is added and charged."""
-    replies = moment.talk.user_before(moment.message_index)
+    replies = moment.user_texts
     offers = [
         each
-        for each in moment.talk.agent_before(moment.message_index)
+        for each in moment.agent_texts
         if re.search(r"refuel|\bgb\b|more data|top[ -]?up", each.text, re.I)
     ]
     after = [each for each in replies if offers and each[0] > offers[0][0]]

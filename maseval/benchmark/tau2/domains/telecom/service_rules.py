@@ -122,7 +122,7 @@ def check_identity(moment: CallMoment) -> Iterator[Answer]:
     record = str(moment.arguments.get("id"))
     if moment.call["name"] == "get_details_by_id" and record.startswith(("P", "C")):
         return
-    if not identifying_calls(moment.talk.calls_before(moment.message_index)):
+    if not identifying_calls(moment.calls_read):
         yield Broken(f"{moment.call['name']} is called before anybody was identified")
 
 
@@ -155,10 +155,9 @@ def check_journey(moment: CallMoment) -> Iterator[Answer]:
     """It is known that the user travels before roaming is enabled."""
     if TRAVELS.search(moment.user_said):
         return
-    for reply in moment.talk.user_before(moment.message_index):
-        asked = moment.talk.agent_before(reply.message_index)[-1:]
-        if asked and TRAVELS.search(asked[0].text) and agrees(reply.text):
-            return
+    pairs = moment.exchanges()
+    if any(TRAVELS.search(question.text) and agrees(reply.text) for question, reply in pairs):
+        return
     if _A_PLACE.search(moment.user_said):
         yield CannotTell("the user names a place, which may be abroad")
     else:
@@ -175,7 +174,7 @@ def check_journey(moment: CallMoment) -> Iterator[Answer]:
 def check_request(moment: CallMoment) -> Iterator[Answer]:
     """A line is suspended, or its roaming ended, only at the user's wish."""
     words = _SUSPENDS if moment.call["name"] == "suspend_line" else _ENDS_ROAMING
-    question, reply = moment.talk.question_and_reply(moment.message_index)
+    question, reply = moment.question_and_reply
     if words.search(text_from_user(moment)):
         return
     if question and reply and words.search(question.text) and agrees(reply.text):
@@ -297,7 +296,7 @@ def check_transfer(moment: CallMoment) -> Iterator[Answer]:
     lines: list[Line] = moment.tools.db.lines
     line = next((each for each in lines if each.phone_number == number), None)
     if find_hopeless_fault(db, line):
-        if not any(True for _ in moment.talk.calls_before(moment.message_index)):
+        if not moment.calls_read:
             yield Broken("nothing was looked into before the transfer")
         return
     left = list_remedies(db, line, _concern(moment))
@@ -314,11 +313,11 @@ def check_transfer(moment: CallMoment) -> Iterator[Answer]:
         yield CannotTell("the user asked for a human agent")
         return
     if not left:
-        last = moment.talk.user_before(moment.message_index)[-1:]
+        last = moment.user_texts[-1:]
         if not last or not _COMPLAINS.search(last[0].text):
             yield Broken("all that the user complained about works")
         return
-    said = "\n".join(each.text for each in moment.talk.agent_before(moment.message_index))
+    said = "\n".join(each.text for each in moment.agent_texts)
     untried = [each.name for each in left if not each.words.search(said)]
     if untried:
         yield Broken(f"not tried: {'; '.join(untried)}", {"left": untried})
@@ -329,8 +328,7 @@ def check_transfer(moment: CallMoment) -> Iterator[Answer]:
 
 def _asks_for_a_human(moment: CallMoment) -> bool:
     """Tell whether the user spoke of a human agent before the agent did."""
-    at = moment.message_index
-    asked = (each for each in moment.talk.user_before(at) if wants_a_human(each.text))
+    asked = (each for each in moment.user_texts if wants_a_human(each.text))
     first = next(asked, None)
     if first is None:
         return False
