@@ -7,7 +7,7 @@ number of clean passes stands beside the official one and never replaces it.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from maseval.core.outcome import Outcome, SimulationLine
@@ -49,7 +49,7 @@ class PolicyFinding:
     text: str
     message_index: int | None = None
     call: str | None = None
-    values: Mapping[str, object] = field(default_factory=dict)
+    values: Mapping[str, object] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
         where = "" if self.message_index is None else f"message {self.message_index}: "
@@ -73,10 +73,13 @@ class PolicyCheck:
     state_only: bool = False
 
     def lines(self) -> list[str]:
-        """Return what was found in sentences, breaches first."""
+        """Return what was found in sentences, breaches first; rules that say the same share one."""
         order = list(MEANINGS)
-        ranked = sorted(self.findings, key=lambda each: order.index(each.what))
-        return [*filter(None, [self.obstacle]), *map(str, ranked)]
+        alike: dict[PolicyFinding, list[str]] = {}
+        for each in sorted(self.findings, key=lambda each: order.index(each.what)):
+            alike.setdefault(replace(each, rule="", kind="", values={}), []).append(each.rule)
+        told = (str(replace(each, rule=", ".join(rules))) for each, rules in alike.items())
+        return [*filter(None, [self.obstacle]), *told]
 
     @property
     def name(self) -> str:

@@ -7,7 +7,14 @@ import pytest
 from rich.console import Console
 
 from maseval import ScriptedModelAdapter, frames, register_model
-from maseval.app.results.clean import CLEAN, LABELS, PolicyCheck, run_compliance, scores_by_label
+from maseval.app.results.clean import (
+    CLEAN,
+    LABELS,
+    PolicyCheck,
+    PolicyFinding,
+    run_compliance,
+    scores_by_label,
+)
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.cli.results import print_clean_scores
 from maseval.commands import compare, report, show, tau2
@@ -251,6 +258,16 @@ def test_what_cannot_be_told_is_a_range():
     (score,) = run_compliance(lines, list(found), found).scores
     assert (score.clean[1].value, score.surely_clean[1].value) == (0.5, 0.25)
     assert (score.clean_passes, score.broken_passes, score.untold_passes) == (1, 1, 1)
+
+
+def test_rules_that_say_the_same_share_a_line():
+    english = "the conversation is not in English"
+    doubts = [PolicyFinding(rule, "protocol", "cannot tell", english) for rule in ("d.a", "d.b")]
+    broken = PolicyFinding("d.c", "state", "broken", "too late", 3, "renew()", {"days": [2]})
+    assert PolicyCheck(False, (*doubts, broken)).lines() == [
+        "message 3: too late; renew() [d.c]",
+        f"{english} (cannot be told) [d.a, d.b]",
+    ]
 
 
 def test_a_pass_that_was_not_checked_cannot_be_told():
