@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypeVar, cast
 
 import typer
 
+from maseval.benchmark.tau2.data import VERSIONS, VERSIONS_IN_WORDS
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import stderr
@@ -53,7 +54,7 @@ TasksVersion = Annotated[
     str,
     typer.Option(
         "--data-version",
-        help="Release of tau2-bench whose tasks and rules are used: 0.2.0, 1.0.1 or verified.",
+        help=f"Release of tau2-bench whose tasks and rules are used: {VERSIONS_IN_WORDS}.",
     ),
 ]
 RunOrFile = Annotated[
@@ -78,7 +79,7 @@ DataVersion = Annotated[
     str | None,
     typer.Option(
         "--data-version",
-        help="Release by whose tasks and rules files are judged: 0.2.0, 1.0.1, verified, or "
+        help=f"Release by whose tasks and rules files are judged: {', '.join(VERSIONS)}, or "
         "1.0.1+tasks.0.2.0 for the tasks of one under the rules of the other.",
         show_default="runs: their own; files: by their form, else 0.2.0",
     ),

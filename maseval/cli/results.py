@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from maseval.app.results.clean import CleanScore, RunCompliance
+from maseval.app.results.clean import IF_BROKEN, CleanScore, RunCompliance
 from maseval.app.results.counting import ConventionScore, conventions_in_words
 from maseval.app.results.recording import human_sides
 from maseval.app.results.results import DomainScore, RunResult, RunSummary
@@ -152,7 +152,7 @@ def print_clean_scores(found: RunCompliance, console: Console) -> None:
 def _clean_rows(score: CleanScore) -> dict[str, Mapping[int, Estimate]]:
     rows = {"pass^k, the official number": score.pass_hat, "clean pass^k": score.clean}
     if score.untold_passes:
-        rows["clean pass^k, if all that cannot be told is broken"] = score.surely_clean
+        rows[f"clean pass^k, {IF_BROKEN}"] = score.surely_clean
     return rows
 
 

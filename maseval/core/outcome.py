@@ -424,11 +424,12 @@ class RecordedReport(RecordedAttempt):
         Tokens that cost nothing are of unknown price, unless the prices are recorded.
         """
         return total_cost(
-            each.cost or (None if each.tokens and not self._priced else each.cost) for each in used
+            each.cost or (None if each.tokens and not self._is_priced else each.cost)
+            for each in used
         )
 
     @property
-    def _priced(self) -> bool:
+    def _is_priced(self) -> bool:
         """True if the price of every model is recorded."""
         rates = [mapping(each.raw, "cost_calculator") for each in self.models.values()]
         return bool(rates) and all("input" in rate for rate in rates)

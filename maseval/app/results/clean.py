@@ -35,7 +35,8 @@ LABELS: Mapping[bool | None, str] = {
     None: "policy: cannot be told",
 }
 CLEAN = "clean passes: no breach of the policy found"
-SURELY_CLEAN = "clean passes, if all that cannot be told is broken"
+IF_BROKEN = "if all that cannot be told is broken"
+SURELY_CLEAN = f"clean passes, {IF_BROKEN}"
 _LONGEST_CALL = 120
 
 

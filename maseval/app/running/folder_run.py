@@ -140,7 +140,7 @@ def prices_of(options: FolderRunOptions) -> Prices:
         and options.output is not None
         and is_run_folder(Path(options.output))
     ):
-        return Prices.remembered(RunFolder.read(options.output).config.values)
+        return Prices.from_config(RunFolder.read(options.output).config.values)
     return Prices.of(options.prices)
 
 

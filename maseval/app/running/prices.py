@@ -93,7 +93,7 @@ class Prices:
         )
 
     @classmethod
-    def remembered(cls, config: Mapping[str, object]) -> "Prices":
+    def from_config(cls, config: Mapping[str, object]) -> "Prices":
         """Return the prices that a run noted when it was started with a file of them."""
         noted = mapping(config, OWN_PRICES)
         given = mapping(noted, "models")

@@ -148,7 +148,7 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
             key=_key(recording),
             name=name_of(recording),
             parameters=parameters_of(settings),
-            metrics={**metrics_of(scores, lines), **_misstated(check)},
+            metrics={**metrics_of(scores, lines), **_count_replaced(check)},
             tasks=tasks_of(lines),
             simulations=len(lines),
             complete=summary.overall.verdicts == summary.overall.planned,
@@ -158,7 +158,7 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
         )
 
 
-def _misstated(check: VerdictCheck | None) -> dict[str, float]:
+def _count_replaced(check: VerdictCheck | None) -> dict[str, float]:
     """Count the recorded verdicts that do not hold and were replaced, if there are any."""
     return {"verdicts_replaced": len(check.differing)} if check and check.differing else {}
 

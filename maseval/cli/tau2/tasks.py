@@ -10,6 +10,7 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION
+from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS
 from maseval.benchmark.tau2.data.files import title_of
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED
@@ -177,7 +178,7 @@ data = typer.Typer(
 
 
 _Release = Annotated[
-    str, typer.Option("--data-version", help="Release of tau2-bench: 0.2.0, 1.0.1 or verified.")
+    str, typer.Option("--data-version", help=f"Release of tau2-bench: {VERSIONS_IN_WORDS}.")
 ]
 
 

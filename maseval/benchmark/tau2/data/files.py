@@ -12,6 +12,7 @@ from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any, cast
 
+from maseval.benchmark.tau2.data import VERIFIED, VERSIONS
 from maseval.benchmark.tau2.data.wheel import WHEEL
 from maseval.core.exceptions import ConfigurationError
 from maseval.data import download
@@ -24,8 +25,6 @@ GITHUB_BASE = "https://raw.githubusercontent.com/sierra-research/tau2-bench"
 VERIFIED_BASE = "https://raw.githubusercontent.com/amazon-agi/tau2-bench-verified"
 VERIFIED_COMMIT = "9d0d5ae0a5a80007ec15083448350bb9f8f1cc00"
 DEFAULT_VERSION = "v0.2.0"
-VERIFIED = "verified"
-VERSIONS = ("0.2.0", "1.0.1", VERIFIED)
 
 _FOLDER = f"{GITHUB_BASE}/{DEFAULT_VERSION}/data/tau2/domains"
 _FILES = {

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from maseval.benchmark.tau2.data.files import VERIFIED, UnknownVersionError, version_titled
+from maseval.benchmark.tau2.data import VERIFIED
+from maseval.benchmark.tau2.data.files import UnknownVersionError, version_titled
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.airline import AIRLINE
 from maseval.benchmark.tau2.domains.banking_knowledge import BANKING_DOMAINS

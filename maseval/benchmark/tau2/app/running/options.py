@@ -18,6 +18,7 @@ from maseval.app.running.run_options import (
     check_timeout,
 )
 from maseval.benchmark.tau2.agent_brief import MakeAgent
+from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS
 from maseval.core.agent import HUMAN
 from maseval.core.exceptions import ConfigurationError
 
@@ -57,9 +58,7 @@ class ConversationOptions(OutputOptions):
     ] = "base"
     data_version: Annotated[
         str,
-        Flag(
-            "Release of tau2-bench whose tasks and rules are used: 0.2.0, 1.0.1 or verified", TASKS
-        ),
+        Flag(f"Release of tau2-bench whose tasks and rules are used: {VERSIONS_IN_WORDS}", TASKS),
     ] = DATA_VERSION
     user: Annotated[
         str | None,

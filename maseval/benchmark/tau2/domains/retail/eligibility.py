@@ -83,11 +83,11 @@ def ids(moment: CallMoment, name: str) -> list[str]:
 @once_per_call
 def items_of(moment: CallMoment) -> list[OrderItem]:
     """Return the items of the order that a call lists, each as often as it is listed."""
-    ordered = _ordered(moment)
+    ordered = _ordered_items(moment)
     return [ordered[each] for each in ids(moment, "item_ids") if each in ordered]
 
 
-def _ordered(moment: CallMoment) -> dict[str, OrderItem]:
+def _ordered_items(moment: CallMoment) -> dict[str, OrderItem]:
     order = order_of(moment)
     return {item.item_id: item for item in order.items} if order else {}
 
@@ -95,7 +95,7 @@ def _ordered(moment: CallMoment) -> dict[str, OrderItem]:
 @once_per_call
 def replacements(moment: CallMoment) -> list[Replacement]:
     """Return the pairs of a call that are an item of the order and a variant of its product."""
-    ordered, products = _ordered(moment), moment.tools.db.products
+    ordered, products = _ordered_items(moment), moment.tools.db.products
     found = []
     for old, new in zip(ids(moment, "item_ids"), ids(moment, "new_item_ids"), strict=False):
         item = ordered.get(old)
@@ -116,11 +116,11 @@ def amount_booked(moment: CallMoment) -> float | None:
     if name == RETURN:
         return -round(sum(item.price for item in items_of(moment)), 2)
     if name == CANCEL:
-        return -_paid(order)
-    return _paid(order) if name == MODIFY_PAYMENT else None
+        return -_amount_paid(order)
+    return _amount_paid(order) if name == MODIFY_PAYMENT else None
 
 
-def _paid(order: Order) -> float:
+def _amount_paid(order: Order) -> float:
     amounts = (
         entry.amount if entry.transaction_type == "payment" else -entry.amount
         for entry in order.payment_history
@@ -248,7 +248,7 @@ def every_item_is_replaced(moment: CallMoment) -> Iterator[Answer]:
 )
 def product_stays(moment: CallMoment) -> Iterator[Answer]:
     """The new item is of the same product as the old one."""
-    ordered, products = _ordered(moment), moment.tools.db.products
+    ordered, products = _ordered_items(moment), moment.tools.db.products
     for old, new in zip(ids(moment, "item_ids"), ids(moment, "new_item_ids"), strict=False):
         item = ordered.get(old)
         if item is None or item.product_id not in products:

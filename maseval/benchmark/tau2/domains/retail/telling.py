@@ -107,7 +107,7 @@ def amounts_told_are_known(talk: Talk) -> Iterator[Answer]:
         unknown = [each for each in told if not _is_read(each, said.message_index, talk)]
         for amount in unknown:
             others = [each for each in told if each != amount]
-            if amount in _combined(others) or _follows(amount, said, talk):
+            if amount in _combine(others) or _follows(amount, said, talk):
                 continue
             if _names_many(said, talk):
                 yield CannotTell(f"whether {amount:.2f} is the sum of several changes")
@@ -147,7 +147,7 @@ def _follows(amount: float, said: Utterance, talk: Talk) -> bool:
     variants = {k: v["price"] for each in read for k, v in each.get("variants", {}).items()}
     items = [item for order in orders for item in order["items"]]
     price_of = variants | {item["item_id"]: item["price"] for item in items}
-    if any(abs(_booked(made, price_of)) == amount for made in talk.calls):
+    if any(abs(_price_change(made, price_of)) == amount for made in talk.calls):
         return True
     prices = {each.get("product_id"): _prices_in(each) for each in read if "variants" in each}
     changes = [
@@ -155,7 +155,7 @@ def _follows(amount: float, said: Utterance, talk: Talk) -> bool:
         for item in items
     ]
     moved = {each for some in changes for each in some}
-    moved |= {each for order in orders for each in _combined(_prices_in(order))}
+    moved |= {each for order in orders for each in _combine(_prices_in(order))}
     if amount in moved or -amount in moved or amount in map(abs, _sums_of_two(changes)):
         return True
     paid = {entry["amount"] for order in orders for entry in order["payment_history"]}
@@ -178,7 +178,7 @@ def _balances(record: Mapping[str, Any]) -> list[float]:
     return [each["balance"] for each in methods if "balance" in each]
 
 
-def _booked(made: CallMade, price_of: Mapping[str, float]) -> float:
+def _price_change(made: CallMade, price_of: Mapping[str, float]) -> float:
     """Return by how much the new items of a call cost more than the old ones, as far as known."""
     sums = []
     for name in ("new_item_ids", "item_ids"):
@@ -202,7 +202,7 @@ def _sums_of_two(changes: list[set[float]]) -> set[float]:
     return {round(one + other, 2) for some, others in pairs for one in some for other in others}
 
 
-def _combined(amounts: list[float]) -> set[float]:
+def _combine(amounts: list[float]) -> set[float]:
     """Return the sums of some amounts, and the differences of two."""
     few = amounts[:_MOST_IN_A_SUM]
     sums = {round(sum(some), 2) for n in range(1, len(few) + 1) for some in combinations(few, n)}
