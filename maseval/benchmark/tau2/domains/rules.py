@@ -35,8 +35,8 @@ _ENGLISH = frozenset(
     }
 )
 _LEAST_WORDS = 12
-_MOST_READ = 500
-_LEAST_SHARE = 0.2
+_MOST_READ = 800
+_LEAST_SHARE = 0.15
 
 
 class Kind(StrEnum):
@@ -172,12 +172,21 @@ class Talk:
 
     @cached_property
     def is_english(self) -> bool:
-        """True if the words of both sides are English, or too few to tell."""
-        sides = (" ".join(each.text for each in side) for side in (self.user, self.agent))
-        found = _WORD.findall(" ".join(side[:_MOST_READ] for side in sides).lower())
-        if len(found) < _LEAST_WORDS:
-            return True
-        return sum(map(_ENGLISH.__contains__, found)) >= _LEAST_SHARE * len(found)
+        """True if the words of each side are English, or too few to tell.
+
+        The agent may list records, which have few words of any language.
+        """
+        return _is_english(self.user, _LEAST_SHARE) and _is_english(self.agent, _LEAST_SHARE / 5)
+
+
+def _is_english(side: Sequence[Utterance], least: float) -> bool:
+    text = " ".join(each.text for each in side)[:_MOST_READ]
+    if not text.isascii():
+        letters = [letter for letter in text if letter.isalpha()]
+        if sum(map(str.isascii, letters)) < len(letters) / 2:  # another script
+            return False
+    found = _WORD.findall(text.lower())
+    return len(found) < _LEAST_WORDS or sum(map(_ENGLISH.__contains__, found)) >= least * len(found)
 
 
 def _lower(letter: str) -> str:

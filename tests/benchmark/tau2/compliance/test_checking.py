@@ -191,6 +191,35 @@ def test_a_talk_rule_is_asked_once(check):
     assert seen == [["hello", "bye"]]
 
 
+@pytest.mark.parametrize(
+    ("user", "agent"),
+    [
+        ("你好我想取消我的订单", "好的请告诉我您的订单号"),
+        ("Здравствуйте, отмените мой заказ", "Хорошо"),
+        (
+            "Bonjour, je voudrais annuler ma réservation car je ne peux plus voyager la semaine "
+            "prochaine pour des raisons de santé.",
+            "Bien sûr.",
+        ),
+    ],
+)
+def test_another_language_is_told_by_its_words_or_its_script(user, agent):
+    assert not Talk([say("user", user), say("assistant", agent)]).is_english
+
+
+def test_a_list_of_records_is_no_other_language():
+    rows = "\n".join(
+        f"- Visa Gold Checking ACC{n} Pending Zurich Merchant Alpha" for n in range(20)
+    )
+    talk = Talk(
+        [
+            say("user", "I want to see my accounts."),
+            say("assistant", f"These are your accounts, and the balance of each: {rows}"),
+        ]
+    )
+    assert talk.is_english
+
+
 @pytest.mark.parametrize("text", ["", "ok", "12345", "👍 👍"])
 def test_few_words_are_no_other_language(text):
     assert Talk([say("user", text)]).is_english
