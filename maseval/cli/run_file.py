@@ -47,6 +47,8 @@ def read_run_file(path: Path) -> list[FileRun]:
         raise RunFileError(f"{path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RunFileError(f"{path} is not TOML: {error}") from None
+    if f"{RUNS}s" in content:
+        raise RunFileError(f"{path}: there is no option '{RUNS}s'; write [[{RUNS}]] before each run")
     tables = content.pop(RUNS, None)
     if tables is None:
         return [FileRun(content)]

@@ -121,6 +121,7 @@ def test_a_run_that_fails_does_not_keep_the_others_from_running() -> None:
         (["tau2", "run", "--config"], "benchmark = 'macs'", "maseval run file.toml"),
         (["run"], "domain = 'library'", "benchmark is None"),
         (["run"], "run = 3", "write [[run]]"),
+        (["run"], "benchmark = 'tau2'\n[runs.a]\nagent = 'gold'", "write [[run]] before each run"),
         (["run"], "[[run]]\nagent = 'gold'", "a [[run]] has the name None"),
         (["run"], "[[run]]\nname = 'a'\n[[run]]\nname = 'a'", "two runs of the name 'a'"),
         (["run"], SET + "trails = 3", "--trails"),
