@@ -48,7 +48,7 @@ def read_run_file(path: Path) -> list[FileRun]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RunFileError(f"{path} is not TOML: {error}") from None
     if f"{RUNS}s" in content:
-        raise RunFileError(f"{path}: there is no option '{RUNS}s'; write [[{RUNS}]] before each run")
+        raise RunFileError(f"{path}: '{RUNS}s' is no option; write [[{RUNS}]] before each run")
     tables = content.pop(RUNS, None)
     if tables is None:
         return [FileRun(content)]

@@ -122,4 +122,4 @@ def test_a_comparison_begins_with_a_sentence(difference, span, p, words):
         *(FlipTest(p, "exact", 3), None),
     )
 
-    assert headline(found, "a", "b") == words
+    assert headline(found, "a", "b", found.name) == words

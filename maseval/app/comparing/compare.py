@@ -11,7 +11,7 @@ from pathlib import Path
 
 from maseval.app.benchmarks import OnScored, read_results, support_for
 from maseval.app.comparing.why import FailureReasons, ReasonRow, failure_reasons, side_by_side
-from maseval.app.results.clean import Metric, clean_outcome
+from maseval.app.results.clean import Metric, clean_outcome, count_clean
 from maseval.app.results.finding import open_recording, open_run_or_file
 from maseval.app.results.plots import write_plot
 from maseval.app.results.recording import human_sides
@@ -89,8 +89,9 @@ class RunComparison:
         """A sentence on which of two runs is better, by how much, and whether that is sure."""
         if self.two is None:
             return None
-        words = headline(self.two.main, *self.two.names)
-        return words if self.metric == "pass" else f"By {self.label(self.two.main.name)}, {words}"
+        measure = self.label(self.two.main.name)
+        words = headline(self.two.main, *self.two.names, measure)
+        return words if self.metric == "pass" else f"By {measure}, {words}"
 
     def label(self, measure: str) -> str:
         """Return the name of a measure by what its passes are: pass^1, or clean pass^1."""
@@ -160,7 +161,7 @@ def compare(
     named = zip(_names(sources), sources, strict=True)
     scoring = options or ScoringOptions()
     whole = {name: _load_run(name, source, scoring, on_progress) for name, source in named}
-    incomplete = _missing_verdicts(whole)
+    judged, incomplete = whole, _missing_verdicts(whole)
     official, counts = None, list[str]()
     if metric == "clean":
         official = _official_headline(_on_equal_tasks(whole)[0], k)
@@ -207,7 +208,7 @@ def compare(
         other_tasks,
         incomplete,
         len({each.key for run in whole.values() for each in run.outcomes}),
-        _reasons(loaded, table, scoring) if explain else {},
+        _reasons(loaded, table, scoring, judged) if explain else {},
         metric,
         official,
     )
@@ -219,11 +220,15 @@ def _official_headline(runs: Mapping[str, ComparedRun], k: int) -> str | None:
         return None
     first, second = runs.values()
     found = compare_two(first.outcomes, second.outcomes, names=(first.name, second.name), k=k)
-    return f"By {found.main.name}, the official number, {headline(found.main, *found.names)}"
+    name = found.main.name
+    return f"By {name}, the official number, {headline(found.main, *found.names, name)}"
 
 
 def _reasons(
-    runs: Mapping[str, ComparedRun], table: ComparisonTable, scoring: ScoringOptions
+    runs: Mapping[str, ComparedRun],
+    table: ComparisonTable,
+    scoring: ScoringOptions,
+    official: Mapping[str, ComparedRun],
 ) -> dict[str, FailureReasons]:
     """Explain the failures of each run in the tasks that are compared."""
     groups = {each.group for summary in table.runs.values() for each in summary.groups}
@@ -233,10 +238,16 @@ def _reasons(
     shared = {key for key in set.intersection(*judged) if key.group in groups}
     return {
         name: failure_reasons(
-            _recording(run, scoring), [each for each in run.outcomes if each.key in shared]
+            _recording(run, scoring),
+            [each for each in run.outcomes if each.key in shared],
+            {_simulation_of(each) for each in official[name].outcomes if each.passed},
         )
         for name, run in runs.items()
     }
+
+
+def _simulation_of(outcome: Outcome) -> Simulation:
+    return Simulation(outcome.group, outcome.task, outcome.trial)
 
 
 def _recording(run: ComparedRun, options: ScoringOptions) -> Recording | None:
@@ -247,10 +258,10 @@ def _recording(run: ComparedRun, options: ScoringOptions) -> Recording | None:
         return None
 
 
-def headline(main: Difference, first: str, second: str, level: float = 0.05) -> str:
+def headline(main: Difference, first: str, second: str, measure: str, level: float = 0.05) -> str:
     """Say in words which run is better, by how much, and whether that may be chance."""
     if not main.difference:
-        return f"{second} and {first} are equally good: {main.name} {percent(main.first)}"
+        return f"{second} and {first} are equally good: {measure} {percent(main.first)}"
     size, span = in_percent(abs(main.difference), 0), main.interval
     reach = ""
     if span is not None and span.low * span.high > 0:
@@ -340,13 +351,11 @@ def _only_clean(
                 f"the policy of {run.path} is not known as rules, so that no pass of it is known "
                 "to be clean; leave out --metric clean"
             )
-        told = {one: check.clean for one, check in found.found.items()}
-        outcomes = [
-            clean_outcome(each, told.get(Simulation(each.group, each.task, each.trial)))
-            for each in run.outcomes
-        ]
-        kept[name] = replace(run, outcomes=outcomes)
-        counts.append(f"{name}: {found.scores[-1].counts}")
+        checks = (found.found.get(_simulation_of(each)) for each in run.outcomes)
+        told = [None if check is None else check.clean for check in checks]
+        both = list(zip(run.outcomes, told, strict=True))
+        kept[name] = replace(run, outcomes=[clean_outcome(each, clean) for each, clean in both])
+        counts.append(f"{name}: {count_clean([clean for each, clean in both if each.passed])}")
     return kept, counts
 
 

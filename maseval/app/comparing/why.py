@@ -1,11 +1,12 @@
 """Compare why the simulations of several runs failed: by labels, and by checks not met."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from maseval.app.benchmarks import support_for
 from maseval.app.results.clean import LABELS
+from maseval.app.results.recomputed import recompute_verdicts
 from maseval.app.results.recording import line_of
 from maseval.core.outcome import Outcome, RecordedReport
 from maseval.report.checks import shown_verdicts
@@ -38,10 +39,14 @@ class ReasonRow(NamedTuple):
         return f"check {self.name} not met" if title == "checks" else self.name
 
 
-def failure_reasons(recording: Recording | None, outcomes: Iterable[Outcome]) -> FailureReasons:
+def failure_reasons(
+    recording: Recording | None,
+    outcomes: Iterable[Outcome],
+    passes: Collection[Simulation] = (),
+) -> FailureReasons:
     """Find out why the ``outcomes`` of a run that did not pass are failures.
 
-    A recorded pass among them is one that does not count because the policy was broken.
+    Of these, ``passes`` do not count only because the policy was broken.
     """
     labels, checks = Counter[str](), Counter[str]()
     judged = [each for each in outcomes if each.passed is not None]
@@ -52,10 +57,15 @@ def failure_reasons(recording: Recording | None, outcomes: Iterable[Outcome]) ->
     support = support_for(recording)
     unexplained = support.explanation_obstacle(recording)
     for each in failed:
-        report = recording.report(Simulation(each.group, each.task, each.trial))
+        one = Simulation(each.group, each.task, each.trial)
+        if one in passes:
+            labels[LABELS[False]] += 1
+            continue
+        report = recording.report(one)
+        if line_of(report).passed:  # an edited record: its reports are not those of the outcomes
+            recording, _ = recompute_verdicts(recording)
+            report = recording.report(one)
         found = None if unexplained else support.diagnosis(report)
-        if line_of(report).passed:
-            labels.update([LABELS[False]])
         labels.update([] if found is None else [found.name])
         checks.update(_unmet_checks(RecordedReport(report)))
     return FailureReasons(len(failed), len(judged), labels, checks, unexplained)

@@ -92,6 +92,13 @@ class PolicyCheck:
         return asdict(self)
 
 
+def count_clean(passes: Sequence[bool | None]) -> str:
+    """Say how many of so many passes are clean."""
+    number = Counter(passes)
+    told = f"passed {len(passes)}: clean {number[True]}, broken {number[False]}"
+    return f"{told}, cannot be told {number[None]}" if number[None] else told
+
+
 @dataclass(frozen=True)
 class CleanScore:
     """The passes of a domain, or of all, sorted by whether the policy was kept.
@@ -129,8 +136,9 @@ class CleanScore:
     @property
     def counts(self) -> str:
         """The number of passes that are clean, in words."""
-        told = f"passed {self.passed}: clean {self.clean_passes}, broken {self.broken_passes}"
-        return f"{told}, cannot be told {self.untold_passes}" if self.untold_passes else told
+        return count_clean(
+            [True] * self.clean_passes + [False] * self.broken_passes + [None] * self.untold_passes
+        )
 
 
 def clean_rows(scores: Sequence[CleanScore], tasks: int, planned: int) -> list[dict[str, Any]]:

@@ -201,12 +201,15 @@ def test_clean_passes_are_named_and_stand_behind_the_official_number(both, tmp_p
     official = "By pass^1, the official number, hasty and asked are equally good: pass^1 100.0%"
     assert shown.index(official) < shown.index("By clean pass^1, hasty is 100 points worse")
     assert "library clean pass^1" in shown and "library pass^1" not in shown
+    (third,) = _third(both, tmp_path)
+    equal = "By clean pass^1, third and asked are equally good: clean pass^1 100.0%"
+    assert equal in maseval("compare", both[0], third, *options).stdout
     written = ("--markdown", tmp_path / "gate.md", "--allow-undecidable")
     gated = maseval("gate", both[1], "--baseline", both[0], *options, *written)
     assert gated.stdout.index(official) < gated.stdout.index("\nclean pass^1: 100.0% before")
     page = (tmp_path / "gate.md").read_text()
     assert 0 < page.index("the official number") < page.index("clean pass^1 100.0% →")
-    three = maseval("compare", *both, *_third(both, tmp_path), *options).stdout
+    three = maseval("compare", *both, third, *options).stdout
     assert "clean pass^1" in three and "clean passes" in three
 
 

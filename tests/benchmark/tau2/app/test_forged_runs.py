@@ -6,9 +6,10 @@ import shutil
 import pytest
 
 from maseval import frames
+from maseval.app.results.clean import LABELS
 from maseval.app.results.finding import open_recording
 from maseval.app.sharing.sync import _tracked_run
-from maseval.commands import bundle, plots, report, runs, show, tau2, unbundle
+from maseval.commands import bundle, compare, plots, report, runs, show, tau2, unbundle
 from maseval.core.figures import percent
 from maseval.runs import RunFolder
 from maseval.testing import FORGERIES, forge_run
@@ -202,3 +203,14 @@ def test_simulations_of_another_run_are_found_by_their_seeds(tmp_path):
     assert "foreign seeds" not in {cause.kind for cause in honest.causes}
     assert "foreign seeds" in {cause.kind for cause in swapped.causes}
     assert not swapped.agrees
+
+
+def test_a_comparison_counts_clean_passes_of_a_forged_run_anew(forged):
+    honest, folder = forged("honest"), forged("passed")
+    found = compare([honest, folder], metric="clean")
+
+    first, second = found.why.values()
+    assert first.labels == second.labels and first.failed == len(failures(honest)) > 0
+    assert LABELS[False] not in second.labels
+    (honest_counts, forged_counts) = found.cautions[1:3]
+    assert honest_counts.partition(": ")[2] == forged_counts.partition(": ")[2]
