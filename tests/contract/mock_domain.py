@@ -3,6 +3,7 @@
 It also shows how little a domain needs: records, a database, tools, and a folder with the data.
 """
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -169,3 +170,12 @@ def mock_domain_of_1_0_1(folder: Path) -> Domain:
         policy_text=policy_file("policy.md", solo="policy_solo.md"),
         data_dir=folder,
     )
+
+
+def lay_over(older: Path, newer: Path, folder: Path) -> Path:
+    """Copy the domain's files into a folder; what a release did not change is the older one's."""
+    for source in (older, newer):
+        for file in source.iterdir():
+            (folder / file.name).unlink(missing_ok=True)
+            shutil.copyfile(file, folder / file.name)
+    return folder

@@ -64,18 +64,31 @@ def staged(
         *map(dict, before),
     ]
     for number, action in enumerate(gold(task) if actions is None else actions):
-        requestor = action.get("requestor", "assistant")
-        call: Any = {
-            "id": f"call_{number}",
-            "name": action["name"],
-            "arguments": dict(action["arguments"]),
-            "requestor": requestor,
-        }
-        messages.append({"role": requestor, "content": None, "tool_calls": [call]})
-        messages.append(dict(world.respond(call)))
+        role = action.get("requestor", "assistant")
+        messages += call_and_answer(world, number, action["name"], action["arguments"], role)
     words = list(to_be_said(task) if said is None else said)
     messages.append({"role": "assistant", "content": " ".join([*words, "All is done."])})
     messages += map(dict, ending)
+    return simulation_of(task, messages, **changes)
+
+
+def call_and_answer(
+    world: World, number: int, name: str, arguments: Mapping[str, Any], role: str
+) -> list[dict[str, Any]]:
+    """Make a call in the world; return the message with it, and the answer."""
+    call: Any = {
+        "id": f"call_{number}",
+        "name": name,
+        "arguments": dict(arguments),
+        "requestor": role,
+    }
+    return [{"role": role, "content": None, "tool_calls": [call]}, dict(world.respond(call))]
+
+
+def simulation_of(
+    task: Mapping[str, Any], messages: Sequence[dict[str, Any]], **changes: Any
+) -> dict[str, Any]:
+    """Number and date the messages; the simulation is in the form of results files."""
     for turn, message in enumerate(messages):
         message |= {"turn_idx": turn, "timestamp": f"2025-01-01T10:{turn // 60:02}:{turn % 60:02}"}
     return {

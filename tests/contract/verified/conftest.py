@@ -1,6 +1,5 @@
 """The vectors of tau2-bench-verified, its data, and its domains over them."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import V_VERIFIED
-from tests.contract.mock_domain import mock_domain_of_verified
+from tests.contract.mock_domain import lay_over, mock_domain_of_verified
 
 
 @pytest.fixture(scope="session")
@@ -24,11 +23,8 @@ def data(tau2_data_verified: Path) -> Path:
 @pytest.fixture(scope="session")
 def mock(contract_dir: Path, shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Domain:
     """The mock domain; what did not change since v0.2.0 comes with that version's vectors."""
-    folder = tmp_path_factory.mktemp("mock")
-    for source in (contract_dir / "mock", shared_data / "tau2-verified" / "domains" / "mock"):
-        for file in source.iterdir():
-            (folder / file.name).unlink(missing_ok=True)
-            shutil.copyfile(file, folder / file.name)
+    changed = shared_data / "tau2-verified" / "domains" / "mock"
+    folder = lay_over(contract_dir / "mock", changed, tmp_path_factory.mktemp("mock"))
     return mock_domain_of_verified(folder)
 
 

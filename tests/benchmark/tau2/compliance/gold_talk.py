@@ -18,7 +18,7 @@ from maseval.benchmark.tau2.domains.releases import release_of
 from maseval.benchmark.tau2.formats.message import INITIAL_GREETING
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.world.world import World
-from tests.benchmark.tau2.staged import gold, wish
+from tests.benchmark.tau2.staged import call_and_answer, gold, simulation_of, wish
 
 
 @dataclass
@@ -104,26 +104,8 @@ def play(
         if isinstance(step, Say):
             messages.append({"role": step.role, "content": step.text})
             continue
-        call: Any = {
-            "id": f"call_{number}",
-            "name": step.name,
-            "arguments": dict(step.arguments),
-            "requestor": step.role,
-        }
-        messages.append({"role": step.role, "content": None, "tool_calls": [call]})
-        messages.append(dict(world.respond(call)))
-    for turn, message in enumerate(messages):
-        message |= {"turn_idx": turn, "timestamp": f"2025-01-01T10:{turn // 60:02}:{turn % 60:02}"}
-    return {
-        "id": f"simulation of {task['id']}",
-        "task_id": task["id"],
-        "trial": 0,
-        "messages": messages,
-        "termination_reason": "user_stop",
-        "start_time": "2025-01-01T10:00:00",
-        "end_time": "2025-01-01T11:59:59",
-        "duration": 7199.0,
-    }
+        messages += call_and_answer(world, number, step.name, step.arguments, step.role)
+    return simulation_of(task, messages, duration=7199.0)
 
 
 def compliance_of(
