@@ -1,7 +1,7 @@
 """``maseval compare``: runs side by side, on the tasks that they share.
 
-The comparison is one object for the terminal, for JSON and for the HTML report; the last part of
-this file gives it the form that the report shows.
+The comparison is one object for the terminal, for JSON and for the HTML report; ``page`` gives it
+the form that the report shows.
 """
 
 import os
@@ -16,12 +16,11 @@ from maseval.app.results.finding import open_recording, open_run_or_file
 from maseval.app.results.plots import write_plot
 from maseval.app.results.recording import human_sides
 from maseval.core.exceptions import ConfigurationError, ResultFileError
-from maseval.core.figures import in_percent, in_points, p_is, percent
+from maseval.core.figures import in_percent, in_points, percent
 from maseval.core.outcome import TaskKey, words_on_cache
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
-from maseval.report.results import ComparedTask, ComparedTrial, compared_tasks
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.config import subset_of
 from maseval.runs.recording import Recording
@@ -33,7 +32,6 @@ from maseval.stats import (
     Summary,
     compare_all,
     cost_and_score,
-    difference_plot,
     pass_curves,
     summarise,
 )
@@ -185,9 +183,9 @@ def compare(
         )
     drawn = []
     if plot is not None:
-        drawn.append(write_plot(pass_curves(_named_for_plot(loaded, table)), plot))
+        drawn.append(write_plot(pass_curves(summaries_for_plot(loaded, table)), plot))
     if plot_cost is not None:
-        drawn.append(write_plot(cost_and_score(_named_for_plot(loaded, table), k), plot_cost))
+        drawn.append(write_plot(cost_and_score(summaries_for_plot(loaded, table), k), plot_cost))
     cautions = [
         *counts,
         *_estimates(loaded),
@@ -280,7 +278,9 @@ def _estimates(runs: Mapping[str, ComparedRun]) -> list[str]:
     return [f"{name}: {mark.note}" for name, mark in marks.items() if mark]
 
 
-def _named_for_plot(runs: Mapping[str, ComparedRun], table: ComparisonTable) -> dict[str, Summary]:
+def summaries_for_plot(
+    runs: Mapping[str, ComparedRun], table: ComparisonTable
+) -> dict[str, Summary]:
     """Return the numbers by what a plot calls them: a file has no note beside it."""
     marks = {name: subset_of(run.config) for name, run in runs.items()}
     return {
@@ -410,84 +410,3 @@ def _cache_cautions(runs: Mapping[str, ComparedRun]) -> list[str]:
     """Warn where answers came from a cache, so that the test is surer than it should be."""
     found = {name: words_on_cache(run.outcomes) for name, run in runs.items()}
     return [f"{name}: {words}" for name, words in found.items() if words]
-
-
-def for_report(found: RunComparison) -> dict[str, object]:
-    """Return both runs and their differences as rows, and how sure these are as notes."""
-    rows: list[dict[str, object]] = [
-        {
-            "name": name,
-            "tasks": summary.overall.tasks,
-            "simulations": summary.overall.planned,
-            "verdicts": summary.overall.done,
-            **{each.name: each.in_brief() for each in summary.overall.estimates if each.k <= 4},
-        }
-        for name, summary in found.summaries.items()
-    ]
-    totals = [each.verdicts for each in found.why.values()]
-    notes = [f"Left out: {line}" for line in found.dropped]
-    if found.two is not None:
-        rows += _difference_rows(found.two)
-        notes = [*_verdict_notes(found.two), *notes]
-    return {
-        "rows": rows,
-        "notes": notes,
-        "cautions": [*filter(None, [found.texts]), *found.notes, *found.cautions],
-        "headline": found.headline,
-        "why": [
-            [
-                row.words(title),
-                *(f"{n} of {total}" for n, total in zip(row.counts, totals, strict=True)),
-            ]
-            for title, several in found.reasons.items()
-            for row in several
-        ],
-    }
-
-
-def tasks_for_report(found: RunComparison) -> list[ComparedTask]:
-    """Return the tasks of two compared runs with their trials, the largest changes first."""
-    first, second = (
-        [
-            (each.key, ComparedTrial(trial=str(each.trial), passed=each.passed))
-            for each in sorted(run.outcomes, key=lambda outcome: outcome.trial)
-        ]
-        for run in found.runs.values()
-    )
-    return compared_tasks(first, second)
-
-
-def _difference_rows(two: Comparison) -> list[dict[str, object]]:
-    rows: dict[str, dict[str, object]] = {}
-    for each in two.differences:
-        name = f"difference, {each.group or 'all'}"
-        row = rows.setdefault(name, {"name": name, "tasks": each.tasks})
-        row[each.name] = _difference_text(each)
-    return list(rows.values())
-
-
-def _difference_text(each: Difference) -> str:
-    span = each.interval
-    reach = f" ({in_points(span.low)} to {in_points(span.high)})" if span else ""
-    return f"{in_points(each.difference)}{reach}, {p_is(each.test.p_value)}"
-
-
-def _verdict_notes(two: Comparison) -> list[str]:
-    first, second = two.names
-    main = two.main
-    return [
-        f"{main.name}: {second} minus {first} is {_difference_text(main)}, in percentage points; "
-        f"{main.test.discordant} of {main.tasks} tasks differ. {main.test.method}.",
-        two.plan.advice,
-    ]
-
-
-def comparison_plots(found: RunComparison) -> list[str]:
-    """Draw pass^k of both, the differences, and cost against score where costs are known."""
-    named = _named_for_plot(found.runs, found.table)
-    drawn = [pass_curves(named)]
-    if found.two is not None:
-        drawn.append(difference_plot(found.two))
-    if all(summary.overall.mean_cost for summary in found.summaries.values()):
-        drawn.append(cost_and_score(named))
-    return drawn

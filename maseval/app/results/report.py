@@ -11,7 +11,8 @@ from maseval.app.benchmarks import (
     complete_report,
     support_for,
 )
-from maseval.app.comparing.compare import compare, comparison_plots, for_report, tasks_for_report
+from maseval.app.comparing.compare import compare
+from maseval.app.comparing.page import comparison_plots, for_report, tasks_for_report
 from maseval.app.results.clean import RunCompliance, clean_note, clean_rows
 from maseval.app.results.counting import report_notes, report_rows
 from maseval.app.results.finding import holds_reports, open_recording, warn_of_damage

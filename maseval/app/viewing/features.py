@@ -7,7 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from maseval.app.benchmarks import WorldTimeline, support_for
-from maseval.app.comparing.compare import compare, comparison_plots, for_report, tasks_for_report
+from maseval.app.comparing.compare import compare
+from maseval.app.comparing.page import comparison_plots, for_report, tasks_for_report
 from maseval.app.results.finding import open_recording
 from maseval.core.report import Report
 from maseval.report.results import drawing, summary_table

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from maseval import frames
-from maseval.app.comparing.compare import comparison_plots
+from maseval.app.comparing.page import comparison_plots
 from maseval.app.results.finding import open_recording
 from maseval.app.results.plots import drawings
 from maseval.app.sharing.sync import _tracked_run
