@@ -79,8 +79,9 @@ def comply(
     for each in found:
         _print_run(each, console, every=every)
     for file in found.unreadable:
-        words = f"[bold red]Error:[/] {inert(str(file.path))}: {inert(str(file.error))}"
-        stderr().print(words, highlight=False, soft_wrap=True)
+        path, words = str(file.path), str(file.error)
+        named = words if words.startswith(path) else f"{path}: {words}"
+        stderr().print(f"[bold red]Error:[/] {inert(named)}", highlight=False, soft_wrap=True)
     if as_json:
         readable = [each.to_dict() for each in found]
         print_json({"files": [*readable, *(each.to_dict() for each in found.unreadable)]})

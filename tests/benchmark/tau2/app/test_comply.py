@@ -110,6 +110,12 @@ def test_a_file_that_cannot_be_read_does_not_stop_the_others(file, tmp_path):
     assert "broken.json" in found.stderr and "clean 1" in found.stdout
 
 
+def test_a_file_that_is_not_there_is_named_once(file, tmp_path):
+    gone = tmp_path / "gone.json"
+    found = maseval("tau2", "comply", str(gone), str(file), "--domain", "library")
+    assert found.exit_code == 1 and found.stderr.count(str(gone)) == 1
+
+
 def test_without_a_file_the_command_says_what_to_name():
     found = maseval("tau2", "comply")
     assert found.exit_code == 2 and "name a run or a results file" in found.stderr
