@@ -342,11 +342,11 @@ def rule(
     """
     words = kind is Kind.PROTOCOL if reads_words is None else reads_words
 
-    def made(check: Check) -> Rule:
+    def make_rule(check: Check) -> Rule:
         text = _first_sentence(check)
         return Rule(name, kind, text, place, frozenset(tools), check, None, releases, words)
 
-    return made
+    return make_rule
 
 
 def talk_rule(
@@ -354,11 +354,11 @@ def talk_rule(
 ) -> Callable[[TalkCheck], Rule]:
     """Make a rule of a function that looks at the whole conversation once."""
 
-    def made(check: TalkCheck) -> Rule:
+    def make_rule(check: TalkCheck) -> Rule:
         text = _first_sentence(check)
         return Rule(name, kind, text, place, frozenset(), None, check, releases, reads_words)
 
-    return made
+    return make_rule
 
 
 def _first_sentence(function: Callable[..., object]) -> str:

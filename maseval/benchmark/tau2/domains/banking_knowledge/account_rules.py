@@ -5,10 +5,10 @@ from datetime import timedelta
 
 from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import (
     BankCall,
+    balance_of,
     bank_rule,
     days_since,
     figure,
-    held,
     is_open,
     kind_of,
     level_of,
@@ -168,8 +168,8 @@ def check_base_balance(call: BankCall) -> Iterator[Answer]:
         "business_savings": ("business_checking", 2500),
     }.get(call.text("account_type"), ("", 0))
     base = _of_kind(_held_by(call), needed)
-    if needed and base and all(held(each) < least for each in base):
-        most = max(map(held, base))
+    if needed and base and all(balance_of(each) < least for each in base):
+        most = max(map(balance_of, base))
         text = f"the {needed} account holds ${most:.2f}, and ${least} are needed"
         yield Broken(text, {"held": most, "needed": least})
 
@@ -180,8 +180,10 @@ def check_standing(call: BankCall) -> Iterator[Answer]:
     kind = call.text("account_type")
     for account in _held_by(call):
         named = account.get("account_id")
-        if kind in ("savings", "business_savings") and held(account) < 0:
-            yield Broken(f"account {named} is overdrawn", {"account": named, "held": held(account)})
+        if kind in ("savings", "business_savings") and balance_of(account) < 0:
+            yield Broken(
+                f"account {named} is overdrawn", {"account": named, "held": balance_of(account)}
+            )
         if kind == "business_checking" and account.get("status") == "CLOSED":
             yield Broken(f"account {named} was closed", {"account": named})
 
@@ -213,7 +215,7 @@ def check_closing_balance(call: BankCall) -> Iterator[Answer]:
     account = call.row("accounts", "account_id")
     if account is None:
         return
-    fee, balance = early_fee(account), held(account)
+    fee, balance = early_fee(account), balance_of(account)
     values = {"held": balance, "fee": fee}
     if fee and balance < fee:
         yield Broken(f"a fee of ${fee} is due, and the account holds ${balance:.2f}", values)
@@ -301,9 +303,9 @@ def check_move(call: BankCall) -> Iterator[Answer]:
             named = account.get("account_id")
             yield Broken(f"account {named} is {account.get('status')}", {"account": named})
     amount = call.figure("amount")
-    if source is not None and amount is not None and amount > held(source):
-        values = {"amount": amount, "held": held(source)}
-        yield Broken(f"${amount:.2f} are moved, and ${held(source):.2f} are held", values)
+    if source is not None and amount is not None and amount > balance_of(source):
+        values = {"amount": amount, "held": balance_of(source)}
+        yield Broken(f"${amount:.2f} are moved, and ${balance_of(source):.2f} are held", values)
     if amount is not None and amount <= 0:
         yield Broken(f"the amount {amount:g} is not positive", {"amount": amount})
     if source is not None and source is target:

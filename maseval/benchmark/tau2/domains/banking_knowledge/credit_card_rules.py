@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import (
     BankCall,
+    balance_of,
     bank_rule,
     days_since,
     figure,
-    held,
     kind_of,
     read_date,
     rows_with,
@@ -59,7 +59,7 @@ CARD_TIERS = {
 
 
 class _LimitTerms(NamedTuple):
-    """What the increase of a credit limit takes in one tier."""
+    """The conditions of a higher credit limit in one tier."""
 
     age: int
     cooldown: int
@@ -95,7 +95,7 @@ def _age(card: Row) -> int | None:
     return days_since(card.get("date_of_account_open"))
 
 
-def _owed(card: Row) -> float:
+def _debt_of(card: Row) -> float:
     return figure(card.get("current_balance")) or 0.0
 
 
@@ -139,8 +139,8 @@ def _objections(call: BankCall, card: Row) -> Iterator[Broken]:
     age = _age(card)
     if age is not None and age < 60:
         yield Broken(f"the account is {age} days old", {"days": age})
-    if _owed(card):
-        yield Broken(f"the balance is ${_owed(card):.2f}", {"balance": _owed(card)})
+    if _debt_of(card):
+        yield Broken(f"the balance is ${_debt_of(card):.2f}", {"balance": _debt_of(card)})
 
 
 @bank_rule("cc_close.eligible", Kind.STATE, place=f"{_CLOSING}: eligibility", tools={CLOSE_CREDIT})
@@ -252,12 +252,12 @@ def check_payment(call: BankCall) -> Iterator[Answer]:
         return
     if account is not None and kind_of(account) != "checking":
         yield Broken(f"this is a {kind_of(account)} account", {"type": kind_of(account)})
-    if account is not None and amount > held(account):
-        values = {"amount": amount, "held": held(account)}
-        yield Broken(f"${amount:.2f} are paid, and ${held(account):.2f} are held", values)
-    if card is not None and amount > _owed(card):
-        values = {"amount": amount, "owed": _owed(card)}
-        yield Broken(f"${amount:.2f} are paid, and ${_owed(card):.2f} are owed", values)
+    if account is not None and amount > balance_of(account):
+        values = {"amount": amount, "held": balance_of(account)}
+        yield Broken(f"${amount:.2f} are paid, and ${balance_of(account):.2f} are held", values)
+    if card is not None and amount > _debt_of(card):
+        values = {"amount": amount, "owed": _debt_of(card)}
+        yield Broken(f"${amount:.2f} are paid, and ${_debt_of(card):.2f} are owed", values)
     if amount <= 0:
         yield Broken(f"the amount {amount:g} is not positive", {"amount": amount})
 
@@ -267,7 +267,7 @@ def _obstacles(call: BankCall, card: Row, terms: _LimitTerms) -> dict[str, str]:
     found, age, limit = {}, _age(card), figure(card.get("credit_limit"))
     if age is not None and age < terms.age:
         found["insufficient_account_age"] = f"the account is {age} days old"
-    for request in _approved(call):
+    for request in _approved_requests(call):
         days = days_since(request.get("submitted_date") or request.get("submitted_at"))
         if days is not None and days < terms.cooldown:
             found["cooldown_period_active"] = f"a request was approved {days} days ago"
@@ -277,8 +277,8 @@ def _obstacles(call: BankCall, card: Row, terms: _LimitTerms) -> dict[str, str]:
         found["pending_replacement_card"] = "a replacement is under way"
     if figure(card.get("past_due_amount")):
         found["past_due_balance"] = f"{card.get('past_due_amount')} are past due"
-    if limit and _owed(card) / limit >= terms.utilization:
-        share = 100 * _owed(card) / limit
+    if limit and _debt_of(card) / limit >= terms.utilization:
+        share = 100 * _debt_of(card) / limit
         found["high_utilization"] = f"{share:.0f} % of the limit are used"
     on_time = _payments_on_time(call, terms.payments)
     if on_time is not None and on_time < terms.payments:
@@ -286,7 +286,7 @@ def _obstacles(call: BankCall, card: Row, terms: _LimitTerms) -> dict[str, str]:
     return found
 
 
-def _approved(call: BankCall) -> list[Row]:
+def _approved_requests(call: BankCall) -> list[Row]:
     card = call.arguments.get("credit_card_account_id")
     found = rows_with(call.db, "credit_limit_increase_requests", "credit_card_account_id", card)
     return [each for each in found if str(each.get("status")).upper() == "APPROVED"]

@@ -8,10 +8,10 @@ from datetime import timedelta
 from maseval.benchmark.tau2.domains.banking_knowledge.account_rules import age_of, product_of
 from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import (
     BankCall,
+    balance_of,
     bank_rule,
     days_since,
     find_row,
-    held,
     kind_of,
     read_date,
     rows_with,
@@ -115,8 +115,8 @@ def check_order_account(call: BankCall) -> Iterator[Answer]:
 def check_order_balance(call: BankCall) -> Iterator[Answer]:
     """A debit card is ordered for an account that holds 25 dollars."""
     account = call.row("accounts", "account_id")
-    if account is not None and held(account) < _LEAST_BALANCE:
-        yield Broken(f"the account holds ${held(account):.2f}", {"held": held(account)})
+    if account is not None and balance_of(account) < _LEAST_BALANCE:
+        yield Broken(f"the account holds ${balance_of(account):.2f}", {"held": balance_of(account)})
 
 
 @bank_rule("card_order.single", Kind.STATE, place=f"{_ORDERING}: eligibility", tools={ORDER})
@@ -200,7 +200,7 @@ def check_replacements(call: BankCall) -> Iterator[Answer]:
 
 @bank_rule("card_order.waiting", Kind.STATE, place=f"{_REPLACING}: waiting", tools={ORDER})
 def check_waiting(call: BankCall) -> Iterator[Answer]:
-    """In the entry tier a card is replaced 48 hours after it was closed."""
+    """A card of the entry tier is replaced 48 hours after it was closed."""
     if tier_of(call.row("accounts", "account_id")) != "entry":
         return
     for card in _cards_of(call):

@@ -70,7 +70,7 @@ _REQUIRED = (
 _FRAUDS = _REQUIRED[:3]
 
 
-def _paid(call: BankCall) -> Row | None:
+def _card_transaction(call: BankCall) -> Row | None:
     return call.row("credit_card_transaction_history", "transaction_id")
 
 
@@ -87,7 +87,7 @@ def _card_of(call: BankCall, paid: Row) -> Row | None:
 @bank_rule("dispute.transaction", Kind.STATE, place=f"{_CREDIT}: 1", tools={CREDIT_DISPUTE})
 def check_disputed(call: BankCall) -> Iterator[Answer]:
     """A dispute is about a transaction that there is, on its date."""
-    paid = _paid(call)
+    paid = _card_transaction(call)
     if paid is None:
         named = call.arguments.get("transaction_id")
         yield Broken(f"there is no transaction {named!r}", {"transaction": named})
@@ -112,7 +112,7 @@ def check_contact(call: BankCall) -> Iterator[Answer]:
 @bank_rule("dispute.digits", Kind.STATE, place=f"{_CREDIT}: 3", tools={CREDIT_DISPUTE})
 def check_digits(call: BankCall) -> Iterator[Answer]:
     """A dispute names the last digits of the card with which was paid."""
-    paid = _paid(call)
+    paid = _card_transaction(call)
     card = _card_of(call, paid) if paid else None
     given = call.arguments.get("card_last_4_digits")
     if card is None:
@@ -125,7 +125,7 @@ def check_digits(call: BankCall) -> Iterator[Answer]:
 @bank_rule("dispute.provisional", Kind.STATE, place=_PROVISIONAL, tools={CREDIT_DISPUTE})
 def check_provisional_credit(call: BankCall) -> Iterator[Answer]:
     """Provisional credit is given if card, amount, reason and history allow it, and only then."""
-    paid = _paid(call)
+    paid = _card_transaction(call)
     card = _card_of(call, paid) if paid else None
     given = call.arguments.get("eligible_for_provisional_credit")
     if paid is None or not isinstance(given, bool):
@@ -165,7 +165,7 @@ def _obstacles(call: BankCall, paid: Row, card: Row) -> Iterator[str]:
 @bank_rule("dispute.refund", Kind.STATE, place=f"{_CREDIT}: 13 and 14", tools={CREDIT_DISPUTE})
 def check_refund(call: BankCall) -> Iterator[Answer]:
     """A partial refund is a part of what was paid, and a full one names no part."""
-    paid, part = _paid(call), call.figure("partial_refund_amount")
+    paid, part = _card_transaction(call), call.figure("partial_refund_amount")
     amount = figure(paid.get("transaction_amount")) if paid else None
     wanted = call.text("resolution_requested")
     if wanted == "partial_refund" and amount is not None and part is not None:
@@ -194,7 +194,7 @@ def check_noticed(call: BankCall) -> Iterator[Answer]:
         yield Broken(f"noticed on {noticed:%m/%d/%Y}, paid on {bought:%m/%d/%Y}", values)
 
 
-def _booked(call: BankCall) -> Row | None:
+def _account_transaction(call: BankCall) -> Row | None:
     return call.row("bank_account_transaction_history", "transaction_id")
 
 
@@ -203,7 +203,7 @@ def _booked(call: BankCall) -> Row | None:
 )
 def check_debit_transaction(call: BankCall) -> Iterator[Answer]:
     """A dispute is about a booking of the account, on its date, and no more than its amount."""
-    booking = _booked(call)
+    booking = _account_transaction(call)
     if booking is None:
         named = call.arguments.get("transaction_id")
         yield Broken(f"there is no transaction {named!r}", {"transaction": named})
@@ -227,7 +227,7 @@ def check_debit_transaction(call: BankCall) -> Iterator[Answer]:
 )
 def check_debit_eligible(call: BankCall) -> Iterator[Answer]:
     """A transaction of at least a dollar is disputed within 60 days, on an open account."""
-    booking, account = _booked(call), call.row("accounts", "account_id")
+    booking, account = _account_transaction(call), call.row("accounts", "account_id")
     amount = abs(figure(booking.get("amount")) or 0.0) if booking else None
     if amount is not None and amount < 1:
         yield Broken(f"the transaction was about ${amount:.2f}", {"amount": amount})
@@ -262,7 +262,7 @@ def check_debit_card(call: BankCall) -> Iterator[Answer]:
     "debit_dispute.action", Kind.STATE, place=f"{_DEBIT}: card action", tools={DEBIT_DISPUTE}
 )
 def check_card_action(call: BankCall) -> Iterator[Answer]:
-    """What happens to the card follows from the category of the dispute."""
+    """The category of the dispute decides what happens to the card."""
     category, given = call.text("dispute_category"), call.text("card_action")
     due = _ACTION.get(category)
     if due is not None and given != due:
@@ -281,8 +281,8 @@ def check_debit_type(call: BankCall) -> Iterator[Answer]:
 
 @bank_rule("debit_dispute.earliest", Kind.STATE, place=_DEBIT, tools={DEBIT_DISPUTE})
 def check_earliest(call: BankCall) -> Iterator[Answer]:
-    """Of charges that were made twice the first one is disputed."""
-    booking = _booked(call)
+    """The first of charges that were made twice is disputed."""
+    booking = _account_transaction(call)
     if booking is None or call.text("dispute_category") != "duplicate_charge":
         return
     date = read_date(booking.get("date"))
@@ -317,7 +317,7 @@ def check_debit_provisional(call: BankCall) -> Iterator[Answer]:
     excused = young or call.text("pin_compromised") == "yes_shared"
     merchant = category in _FRAUDS or call.arguments.get("contacted_merchant") is True
     due = category in _REQUIRED and written is True and merchant and not excused
-    age = days_since((_booked(call) or {}).get("date"))
+    age = days_since((_account_transaction(call) or {}).get("date"))
     stands = age is not None and age <= 60 and (account or {}).get("status") == "OPEN"
     if given is False and due and stands:
         yield Broken(f"provisional credit is required for {category}", {"category": category})

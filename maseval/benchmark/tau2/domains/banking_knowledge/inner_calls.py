@@ -100,7 +100,7 @@ def bank_rule(
     """Make a rule of a function that looks at a call of one of these tools."""
     wanted = frozenset(tools)
 
-    def made(check: BankCheck) -> Rule:
+    def make_rule(check: BankCheck) -> Rule:
         def look(moment: CallMoment) -> Iterator[Answer]:
             call = moment.notes.get(BankCall)
             if call is None:
@@ -113,7 +113,7 @@ def bank_rule(
             look
         )
 
-    return made
+    return make_rule
 
 
 def find_row(db: BankingDB, table: str, key: object) -> Row | None:
@@ -166,7 +166,7 @@ def days_since(value: object) -> int | None:
     return None if date is None else (NOW - date).days
 
 
-def held(account: Row) -> float:
+def balance_of(account: Row) -> float:
     """Return what a bank account holds."""
     return figure(account.get("current_holdings", account.get("balance"))) or 0.0
 
