@@ -35,6 +35,7 @@ NOT_FOREIGN = {
 }
 MADE_WHILE_RUNNING = {
     "benchmark/choices/benchmark.py": "one character of a set",
+    "benchmark/tau2/domains/banking_knowledge/dealing_rules.py": "a gap of 40, an escaped value",
     "benchmark/tau2/domains/banking_knowledge/documents.py": "given by the agent, as a tool's rule",
     "benchmark/tau2/domains/airline/details.py": "escaped values",
     "benchmark/tau2/domains/airline/terms.py": "words of the package, with gaps of 120 characters",

@@ -203,12 +203,15 @@ def record_in(agent: Any, clock: Clock | None) -> AgentRecord:
 
 def latest_record(agent: Any) -> AgentRecord | None:
     """Return the record of the agent's latest runs, in whatever repetition they were."""
-    return _records.get(agent)
+    try:
+        return _records.get(agent)
+    except TypeError:  # something that is no agent, and cannot be referred to weakly
+        return None
 
 
 def is_latest(record: AgentRecord, agent: Any) -> bool:
     """Return True if nobody has begun another record of the agent since."""
-    return _records.get(agent) is record
+    return latest_record(agent) is record
 
 
 def observe_steps(agent: Any, observer: StepObserver) -> None:

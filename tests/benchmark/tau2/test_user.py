@@ -99,7 +99,7 @@ def test_each_stop_token_ends_it_and_stays_in_the_text(token):
 
     assert one.respond("Hi") == f"Bye {token}"
     assert one.is_done()
-    with pytest.raises(UserExhaustedError, match="after 1 turns"):
+    with pytest.raises(UserExhaustedError, match="after 1 turn"):
         one.respond("Still there?")
 
 

@@ -104,7 +104,7 @@ _TABLES = {
 }
 _BOOKINGS = ("credit_card_transaction_history", "bank_account_transaction_history")
 _IDS = (*_TABLES, "transaction_id", "user_id")
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}")
 _PHONE = re.compile(r"\b\d{3}-\d{3}-\d{4}\b")
 _FACT = re.compile(r"\b(date_of_birth|email|phone_number|address)\W+(\S[^\n\"]*)")
 _NO_DIGIT = re.compile(r"\D")
