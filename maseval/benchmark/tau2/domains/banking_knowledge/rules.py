@@ -5,6 +5,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.credit_card_rules import C
 from maseval.benchmark.tau2.domains.banking_knowledge.dealing_rules import DEALING_RULES
 from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_rules import DEBIT_CARD_RULES
 from maseval.benchmark.tau2.domains.banking_knowledge.dispute_rules import DISPUTE_RULES
+from maseval.benchmark.tau2.domains.banking_knowledge.identity_rules import IDENTITY_RULES
 from maseval.benchmark.tau2.domains.rules import Rule
 
 RULES: tuple[Rule, ...] = (
@@ -12,5 +13,6 @@ RULES: tuple[Rule, ...] = (
     *DEBIT_CARD_RULES,
     *CREDIT_CARD_RULES,
     *DISPUTE_RULES,
+    *IDENTITY_RULES,
     *DEALING_RULES,
 )
