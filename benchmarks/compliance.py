@@ -25,7 +25,7 @@ ROUNDS = 8
 VERSIONS = {"banking_knowledge": "1.0.1"}
 BASES = {
     "airline": "gold_steps",
-    "retail": "conversation",
+    "retail": "conversation_without_wish",
     "telecom": "clean_steps",
     "banking_knowledge": "clean_steps",
 }

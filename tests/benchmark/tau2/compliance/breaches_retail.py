@@ -66,6 +66,11 @@ def conversation(task: Task, *, with_wish: bool = True) -> Steps:
     return [*steps, Say("assistant", "All is done."), Say("user", "Thank you. ###STOP###")]
 
 
+def conversation_without_wish(task: Task) -> Steps:
+    """The same, in which the customer does not name all details at the beginning."""
+    return conversation(task, with_wish=False)
+
+
 def introduction(user: User) -> str:
     name = f"{user.name.first_name} {user.name.last_name}"
     return f"My name is {name}, my zip code is {user.address.zip} and my email is {user.email}."

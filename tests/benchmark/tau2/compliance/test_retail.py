@@ -21,6 +21,7 @@ from tests.benchmark.tau2.compliance.breaches_retail import (
     YES,
     Steps,
     conversation,
+    conversation_without_wish,
     writes,
 )
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of
@@ -115,7 +116,7 @@ def spoil(
     """Yield tasks with conversations that break a rule."""
     rng, made = random.Random(rule), 0
     for task in rng.sample(list(tasks.values()), len(tasks)):
-        steps = MUTANTS[rule](conversation(task, with_wish=False), task, rng)
+        steps = MUTANTS[rule](conversation_without_wish(task), task, rng)
         if steps is not None and made < most:
             made += 1
             yield task, steps
@@ -171,7 +172,7 @@ def test_a_breach_names_what_was_told_and_what_is_booked(tasks: dict[str, dict[s
 
 def told(task: dict[str, Any], question: str, reply: str, tool: str) -> Compliance:
     """Ask about the only change of a task, with another question and another reply."""
-    steps = conversation(task, with_wish=False)
+    steps = conversation_without_wish(task)
     (at,) = writes(steps, tool)
     steps[at - 2 : at] = [Say("assistant", question), Say("user", reply)]
     return compliance_of("retail", task, steps)
@@ -245,7 +246,7 @@ def test_reasons_of_a_cancellation(
     question: str, reply: str, rules: set[str], tasks: dict[str, dict[str, Any]]
 ) -> None:
     task = tasks["90"]
-    steps = conversation(task, with_wish=False)
+    steps = conversation_without_wish(task)
     (at,) = writes(steps, CANCEL)
     steps[at - 3 : at] = [
         Say("user", "Please cancel it."),
@@ -257,7 +258,7 @@ def test_reasons_of_a_cancellation(
 
 def test_an_address_on_file_need_not_be_spelled_out(tasks: dict[str, dict[str, Any]]) -> None:
     task = tasks["71"]
-    steps = conversation(task, with_wish=False)
+    steps = conversation_without_wish(task)
     at = writes(steps, ADDRESS)[0]
     steps[at - 3 : at] = [
         Say("user", "Please send it to my default address."),
