@@ -310,7 +310,7 @@ def _of_report(report: Report, domain: Domain | None, whole: SimulationRecord) -
     parsed = Tau2Report(report)
     name = parsed.settings.get("domain") or parsed.metadata.get("domain")
     if domain is None and name:
-        domain = _world(str(name), parsed.lenient)
+        domain = _world(str(name), parsed.lenient, parsed.release.name)
     models = [side.model_id for side in (*parsed.agents.values(), parsed.user) if side.model_id]
     whole.models.update(map(str, models))
     whole.scripted = (whole.scripted is not False) and not models

@@ -292,3 +292,18 @@ def test_scores_by_label_wait_until_every_pass_is_labelled():
     known = [(each, labels or [LABELS[False]]) for each, labels in deepcopy(lines)]
     (score,) = scores_by_label(known, planned)
     assert (score.clean_passes, score.broken_passes) == (1, 1)
+
+
+@pytest.mark.data
+def test_a_run_of_the_bank_is_judged_again_and_checked(
+    banking_data, shared_data, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("MASEVAL_TAU2_TEXTS", str(shared_data / "tau2-texts"))
+    bank = {"domain": "banking_knowledge@bm25", "data_version": "1.0.1", "num_tasks": 2}
+    tau2.run(**bank, agent="gold", output=tmp_path / "run")
+
+    (found,) = tau2.comply([tmp_path / "run"])
+    (score,) = tau2.score([tmp_path / "run"])
+
+    assert found.check.note is None and found.compliance.scores[-1].clean_passes == 2
+    assert (score.compared, score.agreeing) == (2, 2)
