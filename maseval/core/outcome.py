@@ -468,11 +468,6 @@ class RecordedReport(RecordedAttempt):
             cached_answers=self._count(ANSWERS_FROM_CACHE),
         )
 
-    @property
-    def cache_in_words(self) -> str | None:
-        """The number of the models' answers that came from a cache, in words; None if none did."""
-        return self.line.cache_in_words
-
     def _count(self, unit: str) -> int:
         """Return how much of a unit was used, with all attempts."""
         every = [*usage_records(self.raw.get("usage"))]

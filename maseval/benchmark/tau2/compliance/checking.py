@@ -114,10 +114,10 @@ def check_case(case: Case, *, scripted: bool = False) -> Compliance:
         _play(case.setting, talk, book, findings, words=read, ticket=ticket)
     except ReplayError as error:
         return Compliance(unreadable=str(error).partition("\n")[0])
-    for rule in book.rules:
-        if rule.reads_words and not read:
-            findings.doubt(rule, NOT_ENGLISH)
-        elif not case.setting.solo:
+    for rule in () if read else book.reading_words:
+        findings.doubt(rule, NOT_ENGLISH)
+    for rule in () if case.setting.solo else book.about_talk:
+        if read or not rule.reads_words:
             findings.ask_about_talk(rule, talk)
     return findings.result()
 
@@ -244,6 +244,8 @@ class _RuleBook:
     def __init__(self, domain: Domain, only_state: bool) -> None:
         holding = [rule for rule in domain.rules if rule.holds_in(domain.version)]
         self.rules = [each for each in holding if each.kind is Kind.STATE or not only_state]
+        self.reading_words = [each for each in self.rules if each.reads_words]
+        self.about_talk = [each for each in self.rules if each.check_talk is not None]
         self.by_tool: dict[str, list[Rule]] = {}
         for rule in self.rules:
             for tool in rule.tools:

@@ -1,8 +1,7 @@
 """The findings of a policy's rules in one conversation: breaches, doubts, rules that failed."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from maseval.benchmark.tau2.domains.rules import Kind
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
@@ -75,7 +74,3 @@ class Compliance:
         if self.unreadable or any(each.kind is not Kind.FORM for each in open_questions):
             return None
         return True
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values, with the verdict first."""
-        return {"clean": self.clean, **asdict(self)}
