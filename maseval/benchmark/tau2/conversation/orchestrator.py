@@ -105,7 +105,7 @@ class Orchestrator:
             if self.rules.goodbye_after_errors:
                 self._say_goodbye(to=None)
             raise
-        if not self.rules.goodbye_after_errors:
+        if not self.rules.goodbye_after_errors:  # then nobody is told of this error, either
             self._refuse_unanswered_call()
         self._say_goodbye(self.to_role)
         self._refuse_unanswered_call()
