@@ -77,6 +77,7 @@ RANKS = {
         rescoring
         labels audit timeline
         explain
+        errata
         compliance
         results evaluator
         scoring metrics remote_state

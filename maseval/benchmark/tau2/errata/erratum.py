@@ -1,0 +1,157 @@
+"""Errata: tasks of published releases that are wrong, how that is known, and what would be right.
+
+``errata.json`` beside this file has those of the benchmark's own domains; a domain that brings its
+own files may have one beside its tasks. An erratum changes no official verdict. It says what a
+sound one would be: by a corrected reference solution, with other end states that are as right, or
+none, so that the task is left out.
+"""
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from maseval.benchmark.tau2.data import VERSIONS
+from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains.releases import AnyVersion, release_of
+from maseval.benchmark.tau2.formats.message import Requestor
+from maseval.benchmark.tau2.world.tasks import Action
+from maseval.core.exceptions import ConfigurationError
+
+ERRATA_FILE = "errata.json"
+PUBLISHED = Path(__file__).with_name(ERRATA_FILE)
+
+ErratumKind = Literal[
+    "gold against the policy",
+    "gold impossible",
+    "several right end states",
+    "information missing",
+    "free text compared",
+    "tool defect",
+    "scenario against the database",
+    "text to be told is wrong",
+    "documents in conflict",
+    "stored twice with different gold",
+]
+
+
+class ErrataFormatError(ConfigurationError):
+    """A file of errata is not in the form that is read."""
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class GoldStep(_Entry):
+    """A call of a corrected reference solution, or of another that is as right."""
+
+    name: str
+    arguments: dict[str, Any]
+    requestor: Requestor = "assistant"
+
+
+class Correction(_Entry):
+    """A task's sound verdict; one that is left out has none.
+
+    ``gold`` replaces the reference solution and ``tell`` what the agent must say. Each of
+    ``accept`` is a whole solution that leads to another right end state.
+    """
+
+    leave_out: bool = False
+    gold: tuple[GoldStep, ...] | None = None
+    tell: tuple[str, ...] | None = None
+    accept: tuple[tuple[GoldStep, ...], ...] = ()
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        corrects = self.gold is not None or self.tell is not None or bool(self.accept)
+        if self.leave_out == corrects:
+            raise ValueError("give either leave_out: true, or some of gold, tell and accept")
+        return self
+
+
+class Erratum(_Entry):
+    """An error in a task of some releases; without ``releases``, of every one that has the task."""
+
+    domain: str
+    task: str
+    kind: ErratumKind
+    what: str = Field(min_length=1)
+    known: tuple[str, ...] = Field(min_length=1)
+    sound_verdict: Correction
+    releases: tuple[str, ...] = VERSIONS
+
+    @field_validator("releases")
+    @classmethod
+    def _known_releases(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if unknown := [each for each in value if each not in VERSIONS]:
+            raise ValueError(f"no release {unknown[0]!r}; there are {', '.join(VERSIONS)}")
+        return value
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.what}"
+
+
+_ERRATA = TypeAdapter(tuple[Erratum, ...])
+
+
+def load_errata(file: Path = PUBLISHED) -> Sequence[Erratum]:
+    """Read a file of errata; one that is not there has none."""
+    try:
+        state = file.stat()
+    except FileNotFoundError:
+        return ()
+    return _load(file, state.st_mtime_ns, state.st_size)
+
+
+def errata_for(
+    domain: str | Domain, task_id: str, release: AnyVersion = None
+) -> tuple[Erratum, ...]:
+    """Return the errata of a task, as ``release`` has it; by default that of the domain."""
+    named = domain_named(domain)
+    tasks = release_of(named, release).tasks.version
+    file = PUBLISHED if named.data_dir is None else named.data_dir / ERRATA_FILE
+    found = (each for each in load_errata(file) if each.task == task_id)
+    names = (named.name, named.folder_name)
+    return tuple(each for each in found if each.domain in names and tasks in each.releases)
+
+
+def gold_actions(steps: Sequence[GoldStep]) -> list[Action]:
+    """Return steps in the form of a task's reference solution."""
+    return [
+        Action(
+            action_id=f"corrected_{number}",
+            name=each.name,
+            arguments=each.arguments,
+            requestor=each.requestor,
+        )
+        for number, each in enumerate(steps)
+    ]
+
+
+@lru_cache(maxsize=8)
+def _load(file: Path, mtime_ns: int, size: int) -> Sequence[Erratum]:
+    try:
+        return _ERRATA.validate_python(json.loads(file.read_bytes()))
+    except ValidationError as error:
+        first = error.errors()[0]
+        number, *field = first["loc"] or ("",)
+        where = f"entry {number}" if isinstance(number, int) else "the whole"
+        raise ErrataFormatError(
+            f"{file}, {where}, {'.'.join(map(str, field)) or 'all of it'}: {first['msg']} "
+            f"(it is {first['input']!r})"
+        ) from error
+    except (ValueError, OSError) as error:
+        raise ErrataFormatError(f"{file} cannot be read as JSON: {error}") from error

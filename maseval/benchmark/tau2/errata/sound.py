@@ -1,0 +1,188 @@
+"""The sound verdict on a conversation, which stands beside the official one.
+
+A task is unsound if no verdict on it can be right: its errata say so, or its reference solution
+fails, is forbidden by the rules of the policy, or can never be matched. Such a task is left out
+with all its simulations, passes too. For the others a corrected reference solution takes the place
+of the task's own, and other right end states count as well.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from maseval.benchmark.tau2.compliance import check_gold, scenario_text
+from maseval.benchmark.tau2.domains.copying import once
+from maseval.benchmark.tau2.domains.releases import AnyVersion
+from maseval.benchmark.tau2.errata.erratum import Erratum, GoldStep, errata_for, gold_actions
+from maseval.benchmark.tau2.formats.simulation import RewardInfo
+from maseval.benchmark.tau2.scoring.case import Case
+from maseval.benchmark.tau2.scoring.score import score
+from maseval.benchmark.tau2.world.reference import GoldKey, gold_key, gold_state, shortfall
+from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.world.tasks import Action, Criteria, RewardType
+from maseval.core.outcome import is_successful
+from maseval.core.recorded import mapping
+
+SoundOutcome = Literal["left out", "passed", "failed"]
+
+
+@dataclass(frozen=True)
+class Soundness:
+    """The reasons why no verdict on a task can be right; it is sound if there are none."""
+
+    reasons: tuple[str, ...] = ()
+    errata: tuple[Erratum, ...] = ()
+
+    @property
+    def sound(self) -> bool:
+        return not self.reasons
+
+
+@dataclass(frozen=True)
+class SoundVerdict:
+    """The sound verdict on a conversation beside the official one.
+
+    ``reason`` says why the task is left out, or why the two verdicts differ.
+    """
+
+    outcome: SoundOutcome
+    official: bool
+    reason: str | None = None
+
+    @property
+    def differs(self) -> bool:
+        """True if the task counts, with another verdict than the official one."""
+        return self.outcome != "left out" and (self.outcome == "passed") != self.official
+
+
+def soundness_of(case: Case, errata: Sequence[Erratum] = ()) -> Soundness:
+    """Tell whether a task is sound, by its ``errata`` and by what its reference solution does."""
+    left_out = [str(each) for each in errata if each.sound_verdict.leave_out]
+    corrected = _with_corrections(case, errata).setting
+    told, ticket = scenario_text(case.raw_task), case.raw_task.get("ticket")
+    key = gold_key(corrected, f"{corrected.task.model_dump_json()}\n{told}")
+    faults = _gold_faults(key, told, ticket if isinstance(ticket, str) else None)
+    return Soundness((*left_out, *faults), tuple(errata))
+
+
+def sound_verdict(
+    case: Case, release: AnyVersion = None, official: RewardInfo | None = None
+) -> SoundVerdict:
+    """Return the sound verdict on a conversation whose task is that of a release.
+
+    ``official`` is the official verdict, which is worked out if it is not given.
+    """
+    task_id = str(case.raw_task.get("id"))
+    errata = errata_for(case.setting.domain, task_id, release)
+    return sound_verdict_by(case, errata, official)
+
+
+def sound_verdict_by(
+    case: Case, errata: Sequence[Erratum] = (), official: RewardInfo | None = None
+) -> SoundVerdict:
+    """Return the sound verdict on a conversation, by the given errata of its task."""
+    known = official or score(case).reward_info
+    passed = is_successful(known["reward"])
+    sound = soundness_of(case, errata)
+    if not sound.sound:
+        return SoundVerdict("left out", passed, sound.reasons[0])
+    corrected, reason = _with_corrections(case, errata), None
+    if corrected is not case:
+        right = _passes(corrected, known)
+        if right != passed:
+            reason = "; ".join(str(each) for each in errata if _corrects(each))
+    else:
+        right = passed
+    if not right:
+        other = _other_right_end(corrected, errata, known)
+        if other is not None:
+            right, reason = True, None if passed else f"another right end state: {other}"
+    return SoundVerdict("passed" if right else "failed", passed, reason)
+
+
+def _corrects(erratum: Erratum) -> bool:
+    return erratum.sound_verdict.gold is not None or erratum.sound_verdict.tell is not None
+
+
+def _with_corrections(case: Case, errata: Sequence[Erratum]) -> Case:
+    """Return the case with the corrected criteria; itself if there is nothing to correct."""
+    for each in errata:
+        correction = each.sound_verdict
+        if correction.gold is not None:
+            case = _with_criteria(case, actions=gold_actions(correction.gold))
+        if correction.tell is not None:
+            case = _with_criteria(case, communicate_info=list(correction.tell))
+    return case
+
+
+def _with_criteria(case: Case, **changes: object) -> Case:
+    criteria = case.criteria.model_copy(update=changes)
+    task = case.task.model_copy(update={"evaluation_criteria": criteria})
+    return replace(case, setting=case.setting._replace(task=task))
+
+
+def _passes(case: Case, official: RewardInfo) -> bool:
+    """Score by other criteria; what a judge said of the conversation stays as it was."""
+    judged = mapping(official["reward_breakdown"]).get(RewardType.NL_ASSERTION.value, 1.0)
+    basis = [kind for kind in case.criteria.reward_basis if kind is not RewardType.NL_ASSERTION]
+    found = score(_with_criteria(case, reward_basis=basis)).reward_info["reward"]
+    return is_successful(found) and judged == 1.0
+
+
+def _other_right_end(case: Case, errata: Sequence[Erratum], official: RewardInfo) -> str | None:
+    """Return in words in which other right way a conversation ended; None if in no such way."""
+    for steps in (steps for each in errata for steps in each.sound_verdict.accept):
+        if _passes(_with_criteria(case, actions=gold_actions(steps)), official):
+            return _difference(case.task.actions, steps)
+    return None
+
+
+def _difference(gold: Sequence[Action], accepted: Sequence[GoldStep]) -> str:
+    """Say in which arguments and calls another solution differs from the reference solution."""
+    ours = [(each.name, each.arguments) for each in gold]
+    theirs = [(each.name, each.arguments) for each in accepted]
+    lost = [each for each in ours if each not in theirs]
+    told = []
+    for name, arguments in (each for each in theirs if each not in ours):
+        twin = next((each for each in lost if each[0] == name), None)
+        if twin is None:
+            told.append(f"also {name}")
+            continue
+        lost.remove(twin)
+        told += [
+            f"{key} {value!r} instead of {twin[1].get(key)!r}"
+            for key, value in arguments.items()
+            if value != twin[1].get(key)
+        ]
+    return ", ".join([*told, *(f"without {name}" for name, _ in lost)]) or "the same calls"
+
+
+@once(maxsize=4096)
+def _gold_faults(key: GoldKey, told: str, ticket: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_faults_of_gold(key.setting, told, ticket)))
+
+
+def _faults_of_gold(setting: Setting, told: str, ticket: str | None) -> Iterator[str]:
+    """Say why the reference solution of a task cannot be what a right agent does."""
+    criteria = setting.task.evaluation_criteria
+    if criteria is None:
+        return
+    calls = {action.action_id: action.call() for action in setting.task.actions}
+    if RewardType.DB in criteria.reward_basis:
+        for fault in gold_state(setting).errors:
+            if setting.may_write(calls[fault.action_id]):
+                yield f"gold impossible: {fault.name} fails: {fault.error}"
+    for breach in check_gold(setting, told, ticket).breaches:
+        yield f"gold against the policy: {breach.text}"
+    for kind in shortfall(setting).kinds:
+        if kind in criteria.reward_basis:
+            yield f"gold impossible: carried out call by call, it fails at {kind.value}"
+    yield from _texts_never_found(criteria)
+
+
+def _texts_never_found(criteria: Criteria) -> Iterator[str]:
+    """Commas are removed from what the agent says, so that a text with one is never found."""
+    if RewardType.COMMUNICATE in criteria.reward_basis:
+        for info in criteria.communicate_info or ():
+            if "," in info:
+                yield f"text to be told is wrong: {info!r} has a comma, which is never found"

@@ -1,0 +1,165 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from maseval.benchmark.tau2 import Broken, Kind, rule
+from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.errata import (
+    ErrataFormatError,
+    SoundVerdict,
+    errata_for,
+    load_errata,
+    sound_verdict,
+)
+from maseval.benchmark.tau2.scoring.case import open_case
+from tests.benchmark.tau2.staged import gold, staged
+from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
+
+ERRATUM = {
+    "domain": "mock",
+    "task": "a_task",
+    "kind": "several right end states",
+    "what": "Either will do.",
+    "known": ["read"],
+    "sound_verdict": {"leave_out": True},
+}
+
+
+def own_errata(domain, **changes):
+    (domain.data_dir / "errata.json").write_text(json.dumps([ERRATUM | changes]))
+    return domain
+
+
+def verdict(domain, raw, actions=None, *, said=()):
+    simulation = staged(domain, raw, actions, said=said)
+    return sound_verdict(open_case(simulation, domain, raw))
+
+
+def step(call):
+    return {key: call[key] for key in ("name", "arguments")}
+
+
+def test_a_sound_task_without_errata_has_the_official_verdict(tmp_path):
+    domain, raw = todo_list(tmp_path, task(COMPLETE)), task(COMPLETE)
+
+    assert verdict(domain, raw) == SoundVerdict("passed", True)
+    assert verdict(domain, raw, []) == SoundVerdict("failed", False)
+
+
+def test_an_erratum_can_leave_a_task_out(tmp_path):
+    domain = own_errata(todo_list(tmp_path, task(COMPLETE)))
+
+    for actions in (None, []):
+        found = verdict(domain, task(COMPLETE), actions)
+        assert (found.outcome, found.official) == ("left out", actions is None)
+        assert found.reason == "several right end states: Either will do."
+        assert not found.differs
+
+
+def test_a_corrected_gold_makes_passes_and_failures(tmp_path):
+    domain = own_errata(todo_list(tmp_path, task(COMPLETE)), sound_verdict={"gold": [step(CREATE)]})
+
+    fallen = verdict(domain, task(COMPLETE))
+    risen = verdict(domain, task(COMPLETE), [CREATE])
+
+    assert (fallen.outcome, fallen.official, fallen.differs) == ("failed", True, True)
+    assert (risen.outcome, risen.official, risen.differs) == ("passed", False, True)
+    assert fallen.reason == risen.reason == "several right end states: Either will do."
+
+
+def test_another_right_end_state_is_accepted_beside_the_gold(tmp_path):
+    domain = own_errata(
+        todo_list(tmp_path, task(COMPLETE)), sound_verdict={"accept": [[step(CREATE)]]}
+    )
+
+    assert verdict(domain, task(COMPLETE)) == SoundVerdict("passed", True)
+    other = verdict(domain, task(COMPLETE), [CREATE])
+    assert (other.outcome, other.official) == ("passed", False)
+    assert other.reason.startswith("another right end state: ")
+    assert verdict(domain, task(COMPLETE), []) == SoundVerdict("failed", False)
+
+
+def test_a_text_to_be_told_can_be_corrected(tmp_path):
+    raw = task(COMPLETE, communicate_info=["five"], reward_basis=["DB", "COMMUNICATE"])
+    domain = own_errata(todo_list(tmp_path, raw), sound_verdict={"tell": ["four"]})
+
+    assert verdict(domain, raw, said=["five"]).outcome == "failed"
+    assert verdict(domain, raw, said=["four"]).outcome == "passed"
+
+
+def test_a_gold_that_fails_is_unsound_without_any_erratum(tmp_path):
+    raw = task(do("update_task_status", task_id="no_such_task", status="completed"))
+
+    found = verdict(todo_list(tmp_path, raw), raw, [])
+
+    assert (found.outcome, found.official) == ("left out", True)
+    assert found.reason.startswith("gold impossible: update_task_status fails")
+
+
+def test_a_gold_that_the_policy_forbids_is_unsound_without_any_erratum(tmp_path):
+    @rule("todo.never", Kind.STATE, place="Titles", tools=["update_task_status"])
+    def never(moment):
+        """Nothing is completed."""
+        yield Broken("nothing may be completed")
+
+    domain = replace(todo_list(tmp_path, task(COMPLETE)), rules=(never,))
+
+    assert verdict(domain, task(COMPLETE)) == SoundVerdict(
+        "left out", True, "gold against the policy: nothing may be completed"
+    )
+    corrected = own_errata(domain, sound_verdict={"gold": [step(CREATE)]})
+    assert verdict(corrected, task(COMPLETE), [CREATE]).outcome == "passed"
+
+
+def test_a_text_that_is_never_found_is_unsound(tmp_path):
+    raw = task(COMPLETE, communicate_info=["1,024"], reward_basis=["DB", "COMMUNICATE"])
+
+    assert verdict(todo_list(tmp_path, raw), raw, said=["1,024"]).outcome == "left out"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"kind": "odd"}, "entry 0, kind"),
+        ({"releases": ["0.3.0"]}, "no release '0.3.0'; there are 0.2.0, 1.0.1, verified"),
+        ({"sound_verdict": {}}, "give either leave_out: true, or some of gold, tell and accept"),
+        ({"sound_verdict": {"leave_out": True, "gold": []}}, "give either leave_out"),
+        ({"sound_verdict": {"gold": [{"name": "create"}]}}, "sound_verdict.gold.0.arguments"),
+        ({"known": []}, "entry 0, known"),
+        ({"extra": 1}, "entry 0, extra"),
+    ],
+)
+def test_a_wrong_entry_is_a_named_error(tmp_path, changes, words):
+    (tmp_path / "errata.json").write_text(json.dumps([ERRATUM | changes]))
+
+    with pytest.raises(ErrataFormatError) as caught:
+        load_errata(tmp_path / "errata.json")
+
+    assert words in str(caught.value) and str(tmp_path) in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["{", '{"errata": []}', "[1]"])
+def test_a_file_of_another_form_is_a_named_error(tmp_path, text):
+    (tmp_path / "errata.json").write_text(text)
+
+    with pytest.raises(ErrataFormatError, match=r"errata\.json"):
+        load_errata(tmp_path / "errata.json")
+
+
+def test_errata_belong_to_the_release_whose_tasks_these_are():
+    assert errata_for("retail", "12", "0.2.0")
+    assert errata_for("retail", "12", "1.0.1+tasks.0.2.0")
+    assert not errata_for("retail", "12", "1.0.1")
+    assert not errata_for("retail", "12", "0.2.0+tasks.1.0.1")
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("tau2_data")
+def test_a_cancellation_that_the_policy_forbids_no_longer_passes():
+    raw = load_raw_task("airline", "9")
+    played = open_case(staged("airline", raw), "airline")
+    refused = open_case(staged("airline", raw, gold(raw)[1:]), "airline")
+
+    assert sound_verdict(played).official and sound_verdict(played).outcome == "failed"
+    assert not sound_verdict(refused).official and sound_verdict(refused).outcome == "passed"
