@@ -30,8 +30,8 @@ _COMMON = {
 }
 _SAID_AS: Mapping[str, str] = {
     "update": "updat|chang|upgrad|downgrad|modif|add|switch|remov|mov",
-    "modify": "modif|chang|updat|swap|switch|replac|adjust",
-    "exchange": "exchang|swap|switch|replac",
+    "modify": "modif|chang|updat|swap|switch|replac|adjust|exchang",
+    "exchange": "exchang|swap|switch|replac|modif",
     "return": "return|refund",
     "cancel": "cancel",
     "book": "book",
@@ -70,9 +70,14 @@ _AGREES = _words(
 )
 _DECLINES = _words(
     *(r"(?:don't|do not) (?:want|wish|proceed|think)", "rather not"),
-    *("never mind", r"leave (?:it|that|everything)", r"keep (?:it|my|the|everything)", "hold off"),
+    *("never mind", r"leave (?:it|that|everything)", "hold off"),
+    # "Keep the other lamp" says what else is to stay; "keep it as it is" turns the change down.
+    r"keep (?:it|everything|things|(?:my|the) (?:(?:current|original|existing|old) )?(?:\w+ )?"
+    r"(?:booking|flight|order|plan|reservation|seat|ticket|trip)s?"
+    r"(?= *(?:$|[.!;]|as\b|for now|instead|please|then\b)))",
+    r"keep (?:my|the) [\w ]{0,40}(?:as (?:is|it|they)|the way|unchanged)",
     *(r"not (?:to )?(?:proceed|going to)", r"won't", "changed my mind", "on second thought"),
-    r"(?:i'll|i will|prefer to|rather) (?:just )?wait",
+    r"(?:i'll|i will|prefer to|rather) (?:just )?wait\b(?! (?:for|here|on|to|while)\b)",
 )
 _NARROWS = _words("instead", "actually", r"just (?:the|make|do|for)\b", r"only (?:the|make|do)\b")
 _CLOSES = _words(

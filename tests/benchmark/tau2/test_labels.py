@@ -153,8 +153,8 @@ def test_what_is_not_said_is_information_not_given(domain):
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_a_conversation_that_is_cut_off_ran_out_of_steps(domain):
-    raw = load_raw_tasks(domain)[0]
-    simulation = staged(domain, raw, termination_reason="max_steps")
+    raw, rest, _ = next(writing_tasks(domain))
+    simulation = staged(domain, raw, rest, termination_reason="max_steps")
 
     assert labelled(domain, simulation) == ("agent", "ran out of steps")
 

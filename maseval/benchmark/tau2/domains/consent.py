@@ -97,8 +97,8 @@ _CONDITION = re.compile(
 )
 # What customers and agents call it, beside the words of the tool's name.
 _ALSO = {
-    "modify": "|exchang|set|put|ship|us(?:e|ing)|cancel(?:l?ing)? (?:the|just|only)",
-    "exchange": "|chang|modif",
+    "modify": "|set|put|ship|us(?:e|ing)|cancel(?:l?ing)? (?:the|just|only)",
+    "exchange": "|chang",
     "flights": "|seat|trip|leg|segment|upgrad|downgrad",
 }
 _CHOICE = re.compile(r"\b(?:which|what|how many|whose)\b[^.!?\n]*\?", re.IGNORECASE)

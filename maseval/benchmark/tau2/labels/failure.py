@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 from maseval.benchmark.tau2.compliance import check_case
+from maseval.benchmark.tau2.domains.rules import Talk
 from maseval.benchmark.tau2.explain.explanation import Explanation, format_value, render_call
 from maseval.benchmark.tau2.explain.findings import ScoredCase
 from maseval.benchmark.tau2.explain.repair import CallChange
@@ -37,6 +38,10 @@ class Failure:
         self.subject = subject
         self.explanation = explanation
         self.messages = subject.case.recording.messages
+
+    @cached_property
+    def talk(self) -> Talk:
+        return Talk(self.messages)
 
     @cached_property
     def changes(self) -> tuple[CallChange, ...]:

@@ -12,18 +12,26 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.explain.explaining import explain_subject
 from maseval.benchmark.tau2.explain.explanation import Explanation
 from maseval.benchmark.tau2.explain.findings import CaseKeywords, score_case
-from maseval.benchmark.tau2.labels import agent_faults, outer_faults, unclear_faults, user_faults
+from maseval.benchmark.tau2.labels import (
+    agent_faults,
+    other_record,
+    outer_faults,
+    unclear_faults,
+    user_faults,
+)
 from maseval.benchmark.tau2.labels.failure import Failure, LabelRule
 from maseval.stats.failure_labels import Label
 
 RULES: Sequence[LabelRule] = (
     outer_faults.nothing_recorded,
     outer_faults.ended_from_outside,
+    outer_faults.cut_off_when_done,
     outer_faults.cannot_be_replayed,
     outer_faults.gold_cannot_be_reached,
     outer_faults.text_that_cannot_match,
     outer_faults.gold_raises,
     outer_faults.payment_left_open,
+    unclear_faults.language_not_read,
     user_faults.empty_turns,
     user_faults.stopped_before_the_action,
     user_faults.left_too_early,
@@ -50,6 +58,7 @@ RULES: Sequence[LabelRule] = (
     unclear_faults.asked_for_a_human,
     agent_faults.ran_out_of_steps,
     agent_faults.too_many_errors,
+    other_record.acted_on_another_record,
     agent_faults.transferred_too_early,
     agent_faults.information_not_given,
     agent_faults.wrong_arguments,

@@ -3,20 +3,26 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from maseval.benchmark.tau2 import words
 from maseval.benchmark.tau2.compliance import forbidden_steps, scenario_text
 from maseval.benchmark.tau2.domains.records import Table
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.labels.failure import Failure, is_error
 from maseval.benchmark.tau2.labels.user_faults import TRANSFER_TOOL
+from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.versions import FIRST_ENDINGS
 from maseval.benchmark.tau2.words import OWNERS, id_like, speaks_of, telling_values
 from maseval.benchmark.tau2.world.reference import gold_state, shortfall
 from maseval.benchmark.tau2.world.tasks import Action
+from maseval.core.outcome import is_successful
 from maseval.stats.failure_labels import Label, Who
 
+_LIMITS = (TerminationReason.MAX_STEPS, TerminationReason.TOO_MANY_ERRORS)
 _SPEAKS_OF_PAYING = re.compile(
     r"\b(pay|paid|card|credit|gift|gc\b|cc\b|certificate|refund|original)"
 )
@@ -35,6 +41,22 @@ def ended_from_outside(failure: Failure) -> Label | None:
     if reason in FIRST_ENDINGS:
         return None
     return Label("infrastructure", "ended from outside", "ended from outside", (str(reason),))
+
+
+def cut_off_when_done(failure: Failure) -> Label | None:
+    """A limit ended it when all was right: the steps or the failed calls were used up."""
+    case = failure.subject.case
+    if case.recording.termination_reason not in _LIMITS:
+        return None
+    ended = case.recording._replace(termination_reason=TerminationReason.USER_STOP)
+    try:
+        verdict = score(replace(case, recording=ended)).reward_info
+    except NoJudgeError:
+        return None
+    if not is_successful(verdict["reward"]):
+        return None
+    reason = f"{case.recording.termination_reason}, with the end state of the reference solution"
+    return Label("infrastructure", "cut off when all was done", "cut off when done", (reason,))
 
 
 def cannot_be_replayed(failure: Failure) -> Label | None:

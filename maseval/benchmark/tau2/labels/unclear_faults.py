@@ -17,6 +17,15 @@ _CLAIMS = r"\b(?:turned|switched|set|enabled|disabled|granted|is|are|both|alread
 _LATER = r"\b(?:i'll|i will|let me|should i|can you|could you|do i)\b"
 
 
+def language_not_read(failure: Failure) -> Label | None:
+    """The conversation is not in English, and the rules that follow read words."""
+    if failure.talk.is_english:
+        return None
+    said = next((text for _, text in failure.said_by("user")), "")
+    evidence = (f"not in English: {format_value(said)}",)
+    return Label("unclear", "language not read", "language not read", evidence)
+
+
 def reported_without_looking(failure: Failure) -> Label | None:
     """The user says how a setting is that it never looked at, and that setting is what is wrong."""
     for change in failure.to_add:

@@ -12,6 +12,7 @@ from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import (
     OUT_OF_SCOPE,
     STOP,
+    TRANSFER,
     Tau2Message,
     Tau2ToolCall,
     has_text,
@@ -167,8 +168,13 @@ class _Leave:
 
     @cached_property
     def confirmed(self) -> bool:
-        """True if the user was asked to confirm a missing call, and did or said nothing."""
-        if STOP not in self.content or not words.asks(self.asked):
+        """True if the user was asked to confirm a missing call, and did or said nothing.
+
+        A yes may carry any of the tokens that end it, unless it is one to a transfer.
+        """
+        if not words.asks(self.asked) or not (self.reply or STOP in self.content):
+            return False
+        if TRANSFER in self.content and words.speaks_of_a_transfer(self.asked):
             return False
         if self.reply and not words.agrees(self.reply):
             return False
