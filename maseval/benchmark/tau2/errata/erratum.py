@@ -34,6 +34,7 @@ PUBLISHED = Path(__file__).with_name(ERRATA_FILE)
 
 ErratumKind = Literal[
     "gold against the policy",
+    "gold against the scenario",
     "gold impossible",
     "several right end states",
     "information missing",
@@ -66,10 +67,12 @@ class Correction(_Entry):
     """A task's sound verdict; one that is left out has none.
 
     ``gold`` replaces the reference solution and ``tell`` what the agent must say. Each of
-    ``accept`` is a whole solution that leads to another right end state.
+    ``accept`` is a whole solution that leads to another right end state. The official verdict
+    ``stands`` where the gold is right all the same, and the error is one to know when reading.
     """
 
     leave_out: bool = False
+    stands: bool = False
     gold: tuple[GoldStep, ...] | None = None
     tell: tuple[str, ...] | None = None
     accept: tuple[tuple[GoldStep, ...], ...] = ()
@@ -77,8 +80,10 @@ class Correction(_Entry):
     @model_validator(mode="after")
     def _says_one_thing(self) -> Self:
         corrects = self.gold is not None or self.tell is not None or bool(self.accept)
-        if self.leave_out == corrects:
-            raise ValueError("give either leave_out: true, or some of gold, tell and accept")
+        if [self.leave_out, self.stands, corrects].count(True) != 1:
+            raise ValueError(
+                "give either leave_out: true, or stands: true, or some of gold, tell and accept"
+            )
         return self
 
 

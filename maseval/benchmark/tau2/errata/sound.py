@@ -59,7 +59,8 @@ def soundness_of(case: Case, errata: Sequence[Erratum] = ()) -> Soundness:
     """Tell whether a task is sound, by its ``errata`` and by what its reference solution does."""
     left_out = [str(each) for each in errata if each.sound_verdict.leave_out]
     corrected = _with_corrections(case, errata).setting
-    told, ticket = scenario_text(case.raw_task), case.raw_task.get("ticket")
+    told = scenario_text(case.raw_task)
+    ticket = case.raw_task.get("ticket") if case.setting.solo else None
     key = gold_key(corrected, f"{corrected.task.model_dump_json()}\n{told}")
     faults = _gold_faults(key, told, ticket if isinstance(ticket, str) else None)
     return Soundness((*left_out, *faults), tuple(errata))
