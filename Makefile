@@ -3,8 +3,8 @@
 PYTHON ?= python3
 # How many processes run the tests; 0 runs them in one, which a debugger needs.
 WORKERS ?= auto
-BENCHES := engine storage tau2_world tau2_run banking scoring compliance statistics trust agents \
-  report_page frames search view servers telemetry
+BENCHES := engine storage tau2_world tau2_run banking scoring compliance statistics sequential trust \
+  agents report_page frames search view servers telemetry
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -15,6 +15,7 @@ from maseval.stats.compatibility import IncomparableRunsError as IncomparableRun
 from maseval.stats.compatibility import compatibility as compatibility
 from maseval.stats.estimation import Estimate as Estimate
 from maseval.stats.estimation import estimate as estimate
+from maseval.stats.first_failures import pass_hat_until_failure as pass_hat_until_failure
 from maseval.stats.intervals import Interval as Interval
 from maseval.stats.intervals import mean_interval as mean_interval
 from maseval.stats.intervals import wilson as wilson
@@ -27,6 +28,11 @@ from maseval.stats.plots import difference_plot as difference_plot
 from maseval.stats.plots import label_bars as label_bars
 from maseval.stats.plots import pass_curves as pass_curves
 from maseval.stats.plots import trial_map as trial_map
+from maseval.stats.sequential import Decision as Decision
+from maseval.stats.sequential import LookResult as LookResult
+from maseval.stats.sequential import SequentialPlan as SequentialPlan
+from maseval.stats.sequential import decide as decide
+from maseval.stats.sequential import looks_ready as looks_ready
 from maseval.stats.sign_flip import FlipTest as FlipTest
 from maseval.stats.sign_flip import sign_flip_test as sign_flip_test
 from maseval.stats.summary import GroupSummary as GroupSummary

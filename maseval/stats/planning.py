@@ -106,6 +106,25 @@ def detectable_difference(differences: Sequence[float], level: float) -> float |
     return min(1.0, reach(level) * math.sqrt(spread / len(differences)))
 
 
+def least_half_width(tasks: Sequence[Trials], level: float) -> float | None:
+    """Return the half-width on tasks like these that unlimited trials of these would still leave.
+
+    It is that of how the tasks differ; only more tasks make it smaller. None if no task has been
+    tried twice, as one trial does not tell a difference of tasks from luck.
+    """
+    counted = [each for each in tasks if each.total]
+    noise = trial_noise(counted, 1)
+    if noise is None or len(counted) < 2:
+        return None
+    spread = spread_of(_pass_rates(counted))
+    between = spread._replace(variance=max(0.0, spread.variance - noise)).of_mean(len(counted))
+    frame = Interval(0.0, 1.0, level, OVER_TASKS)
+    quantile = two_sided_t(level, len(counted) - 1)
+    value = mean_over_tasks(counted, "pass^k", 1)
+    found = bounded_interval(value, between, quantile, frame)
+    return (found.high - found.low) / 2
+
+
 def plan(
     pairs: Pairs, p_value: float, level: float, costs: tuple[float | None, float | None]
 ) -> SamplePlan:

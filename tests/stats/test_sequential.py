@@ -1,0 +1,229 @@
+"""Decisions on the way: what a look says, and what it depends on."""
+
+import random
+
+import pytest
+
+from benchmarks.sequential import COVERAGE, Cell, simulate
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import TaskKey
+from maseval.stats import Outcome
+from maseval.stats.sequential import (
+    Evidence,
+    SequentialPlan,
+    decide,
+    decide_difference,
+    looks_ready,
+)
+from tests.stats.made_up import rng
+
+LOOKS = (1, 2, 3, 4)
+
+
+def made_up(chance, seed, tasks=60, trials=4):
+    """Return a run in which every trial passes with one chance."""
+    numbers = rng(seed)
+    return [
+        Outcome("shop", str(task), trial, numbers.random() < chance)
+        for task in range(tasks)
+        for trial in range(trials)
+    ]
+
+
+def ended(plan, run, baseline=()):
+    """Return the decision with which a run ends."""
+    found = (decide(plan, look, run, baseline) for look in range(1, len(plan.looks) + 1))
+    return next(each for each in found if each.stops)
+
+
+@pytest.mark.parametrize("finished", [None, 4])
+@pytest.mark.parametrize("spending", ["O'Brien-Fleming", "Pocock"])
+@pytest.mark.parametrize(("chance", "outcome"), [(0.9, "better"), (0.1, "worse")])
+def test_a_clear_difference_ends_a_run_early(chance, outcome, spending, finished):
+    plan = SequentialPlan("better", LOOKS, baseline_trials=finished, spending=spending)
+    found = ended(plan, made_up(chance, 1), made_up(0.5, 2))
+
+    assert found.outcome == outcome
+    assert found.trials_left >= 1
+    assert (chance - 0.5) in found.interval
+    assert found.interval.low < found.estimate < found.interval.high
+    assert found.p_value < 0.05
+    assert outcome in found.reason
+    assert "on these tasks" in found.method
+
+
+def test_equal_systems_are_undecided_after_all_trials():
+    found = ended(SequentialPlan("better", LOOKS), made_up(0.5, 3), made_up(0.5, 4))
+
+    assert (found.outcome, found.trials_left) == ("undecided", 0)
+    assert 0.0 in found.interval
+    assert found.p_value > 0.05
+    assert [look.trials for look in found.looks] == [1, 2, 3, 4]
+
+
+def test_not_worse_by_a_margin_needs_no_gain():
+    plan = SequentialPlan("not worse", LOOKS, margin=0.25)
+    run, baseline = made_up(0.5, 5), made_up(0.5, 6)
+    found = ended(plan, run, baseline)
+
+    assert found.outcome == "not worse"
+    assert "not worse by 25.0 points" in found.reason
+    assert found.interval.low > -0.25
+    assert ended(plan, made_up(0.1, 5), made_up(0.9, 6)).outcome == "worse"
+
+
+def test_a_look_depends_on_nothing_that_came_later():
+    plan = SequentialPlan("better", LOOKS)
+    run, baseline = made_up(0.6, 7), made_up(0.5, 8)
+    early = [[each for each in some if each.trial < 2] for some in (run, baseline)]
+    shuffled = [random.Random(0).sample(some, len(some)) for some in (run, baseline)]
+
+    assert decide(plan, 2, *early) == decide(plan, 2, run, baseline)
+    assert decide(plan, 4, *shuffled) == decide(plan, 4, run, baseline)
+
+
+def test_a_round_that_is_not_complete_is_not_looked_at():
+    plan = SequentialPlan("better", LOOKS)
+    run, baseline = made_up(0.6, 7), made_up(0.5, 8)
+    keys = {each.key for each in run}
+    gap = [each for each in run if (each.task, each.trial) != ("9", 1)]
+
+    assert looks_ready(LOOKS, keys, run) == 4
+    assert looks_ready(LOOKS, keys, gap) == 1
+    assert looks_ready(LOOKS, [*keys, TaskKey("shop", "none")], run) == 0
+    for incomplete in ((gap, baseline), (baseline, gap)):
+        decide(plan, 1, *incomplete)
+        with pytest.raises(ConfigurationError, match="trial 1 of task 'shop 9'"):
+            decide(plan, 2, *incomplete)
+
+
+def test_a_pair_without_a_verdict_does_not_count():
+    plan = SequentialPlan("better", LOOKS)
+    run, baseline = made_up(0.9, 1), made_up(0.5, 2)
+    broken = [
+        Outcome("shop", each.task, each.trial, None, reason="provider_error")
+        if each.task == "3" and each.trial == 0
+        else each
+        for each in run
+    ]
+    without = [[each for each in some if each.task != "3"] for some in (run, baseline)]
+    found, left_out = decide(plan, 1, broken, baseline), decide(plan, 1, *without)
+
+    assert found.looks[0].without == 1
+    assert found.looks[0].verdicts == found.looks[0].tasks == 59
+    assert found.estimate == left_out.estimate
+    assert decide(plan, 2, broken, baseline).looks[1].tasks == 60
+
+
+def test_tasks_of_one_run_alone_are_named():
+    plan = SequentialPlan("better", LOOKS)
+    found = decide(plan, 1, made_up(0.9, 1), made_up(0.5, 2, tasks=50))
+
+    assert found.looks[0].tasks == 50
+    assert found.notes == ["left out: 10 tasks that only one run has"]
+    with pytest.raises(ConfigurationError, match="share no task"):
+        decide(plan, 1, made_up(0.9, 1), [])
+
+
+def test_a_hopeless_run_ends_only_if_that_was_planned():
+    run, baseline = made_up(0.5, 3), made_up(0.5, 4)
+    found = ended(SequentialPlan("better", LOOKS, futility=0.2), run, baseline)
+
+    assert (found.outcome, found.stops) == ("undecided", True)
+    assert found.trials_left > 0
+    assert "little hope" in found.reason
+    assert "repeated" in found.interval.method
+
+
+def test_no_verdict_at_all_decides_nothing():
+    run = [Outcome("shop", "1", 0, None, reason="provider_error")]
+    found = decide(SequentialPlan("better", (1, 2)), 1, run, [Outcome("shop", "1", 0, True)])
+
+    assert (found.outcome, found.stops, found.estimate) == ("undecided", False, None)
+
+
+def test_a_precision_on_these_tasks_is_reached_with_trials():
+    plan = SequentialPlan("precision", tuple(range(1, 9)), half_width=0.06)
+    found = ended(plan, made_up(0.5, 9, trials=8))
+
+    assert found.outcome == "precise"
+    assert 2 <= found.looks[-1].trials < 8
+    assert found.looks[-1].reached <= 0.06 < found.looks[-2].reached
+    assert "on these tasks" in found.reason
+
+
+def test_a_precision_that_these_tasks_cannot_give_is_answered_with_what_they_can():
+    plan = SequentialPlan("precision", LOOKS, half_width=0.03, claim="on tasks like these")
+    halves = [
+        Outcome("shop", str(task), trial, task % 2 == 0) for task in range(50) for trial in range(4)
+    ]
+    found = ended(plan, halves)
+
+    assert (found.outcome, found.looks[-1].trials) == ("undecided", 2)
+    assert "cannot be had from 50 tasks: with unlimited trials it would be ±14." in found.reason
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"looks": ()}, "trials per task that rise"),
+        ({"looks": (2, 2)}, "trials per task that rise"),
+        ({"looks": tuple(range(1, 60))}, "at most 50"),
+        ({"question": "not worse"}, "margin is 0.0"),
+        ({"question": "precision"}, "half_width is None"),
+        ({"claim": "on tasks like these"}, "speaks of these tasks"),
+        ({"futility": 1.0}, "futility is 1.0"),
+        ({"level": 95}, "confidence level"),
+        ({"baseline_trials": 0}, "has no trial"),
+    ],
+)
+def test_a_plan_that_means_nothing_is_refused(options, words):
+    with pytest.raises(ConfigurationError, match=words):
+        SequentialPlan(**{"question": "better", "looks": LOOKS, **options})
+
+
+def test_a_look_that_is_not_planned_and_a_trial_that_appears_twice_are_refused():
+    run = made_up(0.5, 1, tasks=3)
+    plan = SequentialPlan("better", LOOKS)
+    with pytest.raises(ConfigurationError, match="give 1 to 4"):
+        decide(plan, 5, run, run)
+    with pytest.raises(ConfigurationError, match="appears twice"):
+        decide(plan, 1, [*run, run[0]], run)
+
+
+def test_more_pairs_than_are_counted_are_tested_by_the_normal_law(monkeypatch):
+    plan, run, baseline = SequentialPlan("better", LOOKS), made_up(0.6, 7), made_up(0.5, 8)
+    exact = decide(plan, 4, run, baseline)
+    monkeypatch.setattr("maseval.stats.sequential.MOST_COUNTED", 10)
+    normal = decide(plan, 4, run, baseline)
+
+    assert "exact" in exact.method
+    assert "normal" in normal.method
+    assert normal.boundary == pytest.approx(exact.boundary, abs=0.01)
+    assert normal.p_value == pytest.approx(exact.p_value, abs=0.01)
+
+
+def test_a_decision_can_be_written_as_json():
+    found = decide(SequentialPlan("better", LOOKS), 1, made_up(0.9, 1), made_up(0.5, 2)).to_dict()
+
+    assert found["plan"]["looks"] == [1, 2, 3, 4]
+    assert found["looks"][0]["trials"] == 1
+
+
+# The full tables are in docs/cheaper.md; so few evaluations only find a gross fault.
+@pytest.mark.parametrize("baseline", ["alongside", "finished"])
+def test_errors_power_and_coverage_are_as_promised(baseline):
+    equal = simulate(Cell("airline", "equal on average", baseline), 150)
+    better = simulate(Cell("airline", "+10", baseline), 150)
+
+    assert equal.high + equal.low <= 0.05 + 0.045
+    assert better.high >= better.fixed_high - 0.06
+    assert better.run < 0.95
+    for found in (equal, better):
+        assert COVERAGE[0] - 0.045 <= found.held
+
+
+def test_evidence_without_pairs_has_no_difference():
+    plan = SequentialPlan("better", (1,))
+
+    assert decide_difference(plan, [Evidence([])]).estimate is None
