@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from maseval.app.results.clean import PolicyCheck, RunCompliance, run_compliance
 from maseval.app.results.counting import ConventionScore
+from maseval.app.results.sound import SoundCheck
 from maseval.app.results.task_names import TaskName
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.lazy import find_entry_points
@@ -33,7 +34,7 @@ from maseval.runs.config_file import LOG
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import RunCheck, VerdictCheck, VerdictChecker
 from maseval.stats import Outcome, outcomes_of
-from maseval.stats.failure_labels import Label, Labelled, LabelSummary, summarise_labels
+from maseval.stats.failure_labels import Label, LabelSummary, summarise_labels
 
 GROUP = "maseval.benchmarks"
 """The group of entry points by which packages offer the support of their benchmarks."""
@@ -97,6 +98,11 @@ class RunDiagnosis:
     found: Mapping[Simulation, Diagnosis | None]
     labels: LabelSummary
 
+    @property
+    def user_faults(self) -> set[Simulation]:
+        """The simulations that the user failed."""
+        return {one for one, each in self.found.items() if each and each.label.who == "user"}
+
 
 class RecordedOutcomes(NamedTuple):
     """The outcomes of a results file or a run, of how many planned, and under which settings.
@@ -115,6 +121,10 @@ class RecordedOutcomes(NamedTuple):
 class BenchmarkSupport:
     """The answers of a benchmark to the commands; each has a default that adds nothing."""
 
+    def answers(self, question: str) -> bool:
+        """Return True if the benchmark has its own answer to a question, a method's name."""
+        return getattr(type(self), question) is not getattr(BenchmarkSupport, question)
+
     # Failures: for ``show``, ``report``, ``plots`` and the viewer.
 
     def diagnosis(self, report: Report) -> Diagnosis | None:
@@ -125,17 +135,14 @@ class BenchmarkSupport:
         self, folder: Recording, on_progress: OnProgress | None
     ) -> RunDiagnosis | None:
         """Return the diagnosis of every simulation, or None if this benchmark has none."""
-        if type(self).diagnosis is BenchmarkSupport.diagnosis:
+        if not self.answers("diagnosis"):
             return None
         found: dict[Simulation, Diagnosis | None] = {}
         for number, report in enumerate(folder.reports(), 1):
             found[Simulation.of(report)] = self.diagnosis(report)
             if on_progress is not None:
                 on_progress(number, len(folder.recorded))
-        labels = summarise_labels(
-            Labelled(f"{one.domain}/{one.task_id}", None if each is None else each.label)
-            for one, each in found.items()
-        )
+        labels = summarise_labels(None if each is None else each.label for each in found.values())
         return RunDiagnosis(found, labels)
 
     def explanation_obstacle(self, folder: Recording) -> str | None:
@@ -148,7 +155,7 @@ class BenchmarkSupport:
 
     def compliance(self, folder: Recording) -> RunCompliance | None:
         """Return the policy check of every simulation, or None if this benchmark has none."""
-        if type(self).policy_check is BenchmarkSupport.policy_check:
+        if not self.answers("policy_check"):
             return None
         lines, found = [], {}
         for report in folder.reports():
@@ -157,6 +164,17 @@ class BenchmarkSupport:
             if check is not None:
                 found[Simulation.of(report)] = check
         return run_compliance(lines, folder.planned, found) if found else None
+
+    def sound_check(self, report: Report) -> SoundCheck | None:
+        """Return the sound verdict on a simulation; None if the benchmark has no such verdicts."""
+        return None
+
+    def sound_checks(self, folder: Recording) -> dict[Simulation, SoundCheck] | None:
+        """Return the sound verdict on every simulation, or None if this benchmark has none."""
+        if not self.answers("sound_check"):
+            return None
+        checks = ((Simulation.of(each), self.sound_check(each)) for each in folder.reports())
+        return {one: check for one, check in checks if check is not None}
 
     def timeline(self, report: Report) -> WorldTimeline | None:
         """Return the state of the world after each message; None if there is no such world."""
@@ -255,7 +273,11 @@ class BenchmarkSupport:
 
 
 def complete_report(
-    report: Report, title: str | None, diagnosis: Diagnosis | None, policy: PolicyCheck | None
+    report: Report,
+    title: str | None,
+    diagnosis: Diagnosis | None,
+    policy: PolicyCheck | None,
+    sound: SoundCheck | None,
 ) -> dict[str, object]:
     """Return a report with all that pages show of it beside the record: labels and reasons."""
     shown: dict[str, object] = {**report, "title": title}
@@ -266,6 +288,10 @@ def complete_report(
         if lines := policy.lines():
             section = {"title": policy.name.capitalize(), "lines": lines}
             form["sections"] = [*entries(form.get("sections")), section]
+    if sound is not None and sound.name is not None:
+        labels.append(sound.name)
+        section = {"title": sound.name.capitalize(), "lines": [*filter(None, [sound.reason])]}
+        form["sections"] = [*entries(form.get("sections")), section]
     if labels:
         shown["labels"] = labels
     return {**shown, "explanation": form} if form else shown

@@ -59,7 +59,10 @@ def print_verdict(view: "SimulationView", console: Console) -> None:
         console.rule(view.policy.name)
         for line in view.policy.lines():
             console.print(inert(line), highlight=False, soft_wrap=True)
-    if view.diagnosis or view.policy:
+    if view.sound and view.sound.name:
+        console.rule(view.sound.name)
+        console.print(inert(view.sound.reason or ""), highlight=False, soft_wrap=True)
+    if view.diagnosis or view.policy or (view.sound and view.sound.name):
         console.rule()
     print_unexplained(view.unexplained, console)
     _print_outcome(view, console)

@@ -12,6 +12,7 @@ from maseval.app.results.clean import IF_BROKEN, CleanScore, RunCompliance
 from maseval.app.results.counting import ConventionScore, conventions_in_words
 from maseval.app.results.recording import human_sides
 from maseval.app.results.results import DomainScore, RunResult, RunSummary
+from maseval.app.results.sound import Counted, ScoreBeside
 from maseval.app.results.task_names import TaskName
 from maseval.app.running.prices import unpriced_models
 from maseval.cli.command_line import FAILED, INCOMPLETE, InterruptedRun
@@ -139,44 +140,69 @@ def stacked_estimate(value: Estimate | None) -> str:
 def print_clean_scores(found: RunCompliance, console: Console) -> None:
     """Print pass^k with clean pass^k below it, and what they count."""
     scores = found.scores
-    official = [score.pass_hat for score in scores]
-    known = {k for every in official for k, each in every.items() if each.value is not None}
-    forms = (partial(form, scores, some_k(sorted(known))) for form in (_clean_across, _clean_down))
-    console.print(first_fitting(console.width, *forms))
+    _print_numbers({score.name: _clean_rows(score) for score in scores}, console)
     for score in scores:
         console.print(f"{inert(score.name)}: {score.counts}", highlight=False)
     if found.reservation:
         console.print(f"[dim]{found.reservation}[/dim]", highlight=False)
 
 
-def _clean_rows(score: CleanScore) -> dict[str, Mapping[int, Estimate]]:
+def print_scores_beside(scores: Sequence[ScoreBeside], console: Console) -> None:
+    """Print the official number, those beside it below, and what they leave out."""
+    rows: dict[str, NamedNumbers] = {}
+    for each in scores:
+        rows.setdefault(each.domain, {})[f"pass^k, {_COUNTED[each.counted]}"] = each.pass_hat
+    _print_numbers(rows, console)
+    for each in scores:
+        if each.effect:
+            words = f"{each.domain}, {each.counted}: {each.effect}"
+            console.print(inert(words), highlight=False, soft_wrap=True)
+
+
+_COUNTED: Mapping[Counted, str] = {
+    "official": "the official number",
+    "without user faults": "without user faults",
+    "over sound tasks": "over sound tasks",
+}
+NamedNumbers = dict[str, Mapping[int, Estimate]]
+
+
+def _clean_rows(score: CleanScore) -> NamedNumbers:
     rows = {"pass^k, the official number": score.pass_hat, "clean pass^k": score.clean}
     if score.untold_passes:
         rows[f"clean pass^k, {IF_BROKEN}"] = score.surely_clean
     return rows
 
 
-def _clean_across(scores: Sequence[CleanScore], ks: Sequence[int]) -> Table:
+def _print_numbers(rows: Mapping[str, NamedNumbers], console: Console) -> None:
+    """Print several numbers of each domain, the official one first, in the form that fits."""
+    official = (next(iter(named.values())) for named in rows.values())
+    known = {k for every in official for k, each in every.items() if each.value is not None}
+    ks = some_k(sorted(known))
+    console.print(first_fitting(console.width, *(partial(f, rows, ks) for f in (_beside, _below))))
+
+
+def _beside(rows: Mapping[str, NamedNumbers], ks: Sequence[int]) -> Table:
     table = Table("domain", "counted")
     for k in ks:
         table.add_column(f"k = {k}", justify="right", no_wrap=True)
-    for score in scores:
-        for number, (name, values) in enumerate(_clean_rows(score).items()):
+    for domain, named in rows.items():
+        for number, (name, values) in enumerate(named.items()):
             shown = (estimate(values.get(k)) for k in ks)
-            table.add_row("" if number else inert(score.name), name, *shown)
+            table.add_row("" if number else inert(domain), name, *shown)
         table.add_section()
     return table
 
 
-def _clean_down(scores: Sequence[CleanScore], ks: Sequence[int]) -> Table:
+def _below(rows: Mapping[str, NamedNumbers], ks: Sequence[int]) -> Table:
     """Make a row for each number, for a console that is narrow."""
     table = Table(show_header=False)
     table.add_column("counted", overflow="fold")
     table.add_column("value", justify="right", no_wrap=True)
-    for score in scores:
-        table.add_row(f"[bold]{inert(score.name)}[/bold]")
+    for domain, named in rows.items():
+        table.add_row(f"[bold]{inert(domain)}[/bold]")
         for k in ks:
-            for name, values in _clean_rows(score).items():
+            for name, values in named.items():
                 table.add_row(name.replace("pass^k", f"pass^{k}"), estimate(values.get(k)))
         table.add_section()
     return table

@@ -1,7 +1,7 @@
 """``maseval show``."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Unpack
 
@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
-from maseval.app.results.counting import rows_without_failures
 from maseval.app.results.recording import notes_on, origin_in_words, simulation_in
 from maseval.app.results.task_names import TaskName
 from maseval.cli import completion
@@ -36,16 +35,15 @@ from maseval.cli.results import (
     print_human,
     print_isolation,
     print_rehearsal,
+    print_scores_beside,
     print_warnings,
     scores,
-    some_k,
 )
-from maseval.core.figures import percent
 from maseval.core.outcome import SimulationLine
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.words import count_of
 from maseval.runs import Annotations
-from maseval.stats.failure_labels import LabelSummary, PassHatK
+from maseval.stats.failure_labels import LabelSummary
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.clean import RunCompliance
@@ -59,6 +57,7 @@ EXAMPLES = examples(
     ("maseval show theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval show runs/mine 12 3 --full", "its trial 3, nothing shortened"),
     ("maseval show last --failed --label 'wrong arguments'", "what failed for this reason"),
+    ("maseval show last --sound", "which tasks are unsound, and which verdicts that changes"),
     ("maseval show last --json", "its numbers and simulations, for scripts"),
 )
 
@@ -87,6 +86,9 @@ def show(
     label: Annotated[
         str | None, typer.Option(help="Only failures with this label, or a part of it.")
     ] = None,
+    sound: Annotated[
+        bool, typer.Option("--sound", help="Say which tasks and verdicts the sound number changes.")
+    ] = False,
     explain: Explain = True,
     full: Annotated[bool, typer.Option("--full", help="Do not shorten texts.")] = False,
     as_json: AsJson = False,
@@ -95,6 +97,10 @@ def show(
     """Show a run, or one of its simulations: what was said and done, and the verdict."""
     from maseval.app.results.show import SimulationView
 
+    if sound and not explain:
+        raise typer.BadParameter(
+            "--sound needs what --no-explain leaves out; leave out one of them"
+        )
     with counting("explained") as count:
         view = commands.show(
             *(run, task, trial),
@@ -111,10 +117,10 @@ def show(
     elif failed or label or scoring.get("domain"):
         _print_chosen(view, stdout())
     else:
-        _print_run(view, stdout())
+        _print_run(view, stdout(), sound=sound)
 
 
-def _print_run(view: "RunView", console: Console) -> None:
+def _print_run(view: "RunView", console: Console, *, sound: bool = False) -> None:
     """The whole run."""
     console.print(f"[bold]{inert(here(view.folder.path))}[/bold]", soft_wrap=True)
     if command := view.folder.config.values.get("command"):
@@ -144,6 +150,7 @@ def _print_run(view: "RunView", console: Console) -> None:
     print_errors(view.lines, console)
     if view.labels is not None:
         print_labels(view.labels, console)
+    _print_beside(view, console, details=sound)
     if view.compliance is not None:
         _print_compliance(view.compliance, console)
     print_unexplained(view.unexplained, console)
@@ -251,7 +258,7 @@ def _trials(view: "RunView") -> Table:
 
 
 def print_labels(labels: LabelSummary, console: Console) -> None:
-    """Print the labels with their numbers, and pass^k without failures that are not the agent's."""
+    """Print the labels with their numbers."""
     if not labels["failed"]:
         return
     console.print(
@@ -259,28 +266,25 @@ def print_labels(labels: LabelSummary, console: Console) -> None:
     )
     for what, number in labels["by_what"].items():
         console.print(f"  {number:>5}  {inert(what)}", highlight=False)
-    if rows := rows_without_failures(labels):
-        counted = {"all: the official number": labels["official"], **rows}
-        console.print(_counts_table(counted, console.width))
-        console.print("[dim]Beside the official number, never in its place.[/dim]")
     console.print("`maseval show RUN TASK` shows the evidence.")
 
 
-def _counts_table(rows: Mapping[str, PassHatK], width: int) -> Table:
-    every = list(next(iter(rows.values()))["values"])
-    some = [every[k - 1] for k in some_k(range(1, len(every) + 1))]
-    return first_fitting(
-        width, *(partial(_columns, rows, names) for names in (every, some, every[:1]))
-    )
-
-
-def _columns(rows: Mapping[str, PassHatK], names: Sequence[str]) -> Table:
-    table = Table()
-    table.add_column("counted")
-    for name in ("left out", *names):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name, row in rows.items():
-        values = (row["values"].get(each) for each in names)
-        shown = ("" if value is None else percent(value) for value in values)
-        table.add_row(name, str(row["left_out"] or ""), *shown)
-    return table
+def _print_beside(view: "RunView", console: Console, *, details: bool) -> None:
+    """Print the numbers beside the official one, and with ``details`` what makes the difference."""
+    told = [e for e in view.beside if details or e.counted == "official" or not e.same]
+    if all(each.counted == "official" for each in told):
+        return
+    console.print("\n[bold]Beside the official number[/bold], never in its place:")
+    print_scores_beside(told, console)
+    if not details:
+        console.print("`maseval show RUN --sound` shows why.")
+        return
+    tasks = {one[:2]: each.reason for one, each in view.sound.items() if each.left_out}
+    for (domain, task_id), reason in tasks.items():
+        words = f"task {TaskName(domain, task_id)}: {reason}"
+        console.print(f"[yellow]left out[/yellow] {inert(words)}", highlight=False)
+    for one, each in view.sound.items():
+        if each.differs:
+            mark = MARKS["pass" if each.passed else "fail"]
+            words = f"{TaskName(one.domain, one.task_id)} trial {one.trial}: {each.reason}"
+            console.print(f"{mark} {inert(words)}", highlight=False)

@@ -1,23 +1,15 @@
-"""Labels of failed simulations: who failed and how, counted, and pass^k without each kind.
-
-The official number counts every simulation. Next to it are the numbers without the simulations
-whose failure was not the agent's, as if these had not been run. They are never given alone,
-because leaving simulations out can only improve a number.
-"""
+"""Labels of failed simulations: who failed and how, counted."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, Literal, TypedDict
 
-from maseval.core.figures import percent
 from maseval.core.words import count_of
-from maseval.stats.trials import Trials, count_trials, mean_over_tasks, measure_name
 
 Who = Literal["agent", "user", "task", "infrastructure", "unclear"]
 
 WHO: tuple[Who, ...] = ("agent", "user", "task", "infrastructure", "unclear")
-APART: tuple[Who, ...] = ("user", "task", "infrastructure")
 
 
 @dataclass(frozen=True)
@@ -39,95 +31,34 @@ class Label:
         return "\n".join([f"{self.who}: {self.what} (rule: {self.rule})", *evidence])
 
 
-class Labelled(NamedTuple):
-    """One simulation: its task, and its label if it failed."""
-
-    task: str
-    label: Label | None
-
-
-class PassHatK(TypedDict):
-    """pass^k over the tasks that have k trials left; ``None`` where no task has."""
-
-    values: dict[str, float | None]
-    simulations: int
-    tasks: int
-    left_out: int
-
-
 class LabelSummary(TypedDict):
-    """A run by its labels; ``official`` counts everything, ``without`` leaves failures out."""
+    """The failures of a run by their labels."""
 
     simulations: int
     passed: int
     failed: int
     by_who: dict[str, int]
     by_what: dict[str, int]
-    official: PassHatK
-    without: dict[str, PassHatK]
 
 
-def summarise_labels(simulations: Iterable[Labelled], most_k: int | None = None) -> LabelSummary:
-    """Count the labels of a run, and compute pass^k with and without failures of others."""
-    every = list(simulations)
-    labels = [each.label for each in every if each.label is not None]
-    k_values = range(1, _most_k(every, most_k) + 1)
-    who = Counter(each.who for each in labels)
+def summarise_labels(labels: Iterable[Label | None]) -> LabelSummary:
+    """Count the labels of a run's simulations; one that passed has None."""
+    every = list(labels)
+    failed = [each for each in every if each is not None]
+    who = Counter(each.who for each in failed)
     return {
         "simulations": len(every),
-        "passed": len(every) - len(labels),
-        "failed": len(labels),
+        "passed": len(every) - len(failed),
+        "failed": len(failed),
         "by_who": {name: who[name] for name in WHO},
-        "by_what": dict(Counter(f"{each.who}: {each.what}" for each in labels).most_common()),
-        "official": _pass_hat(every, (), k_values),
-        "without": {
-            **{name: _pass_hat(every, (name,), k_values) for name in APART},
-            " and ".join(APART): _pass_hat(every, APART, k_values),
-        },
+        "by_what": dict(Counter(f"{each.who}: {each.what}" for each in failed).most_common()),
     }
-
-
-def _most_k(every: Sequence[Labelled], most_k: int | None) -> int:
-    trials = Counter(each.task for each in every)
-    fewest = min(trials.values(), default=0)
-    return fewest if most_k is None else min(most_k, fewest)
-
-
-def _pass_hat(
-    every: Sequence[Labelled], without: Sequence[Who], k_values: Iterable[int]
-) -> PassHatK:
-    kept = [each for each in every if each.label is None or each.label.who not in without]
-    tasks = count_trials((each.task, each.label is None) for each in kept)
-    return {
-        "values": {measure_name("pass^k", k): _mean(tasks.values(), k) for k in k_values},
-        "simulations": len(kept),
-        "tasks": len(tasks),
-        "left_out": len(every) - len(kept),
-    }
-
-
-def _mean(tasks: Iterable[Trials], k: int) -> float | None:
-    """Return the mean over the tasks that still have k trials; None if none has."""
-    enough = [each for each in tasks if each.total >= k]
-    return mean_over_tasks(enough, "pass^k", k) if enough else None
 
 
 def summary_text(summary: LabelSummary) -> str:
-    """Return the summary in words, the official number first."""
+    """Return the summary in words."""
     lines = [
         f"{count_of(summary['simulations'], 'simulation')}, {summary['passed']} passed, "
         f"{summary['failed']} failed"
     ]
-    lines += [f"  {count:>5}  {what}" for what, count in summary["by_what"].items()]
-    lines.append(f"official           {_values(summary['official'])}")
-    for name, row in summary["without"].items():
-        lines.append(f"without {name}: {_values(row)} ({row['left_out']} left out)")
-    return "\n".join(lines)
-
-
-def _values(row: Mapping[str, Any]) -> str:
-    shown = (
-        f"{name} {'-' if value is None else percent(value)}"
-        for name, value in row["values"].items()
-    )
-    return ", ".join(shown)
+    return "\n".join([*lines, *(f"  {n:>5}  {what}" for what, n in summary["by_what"].items())])

@@ -31,7 +31,7 @@ _SHARED = frozenset({"key", "note", "facts", "labels"})
 
 LABELS_FILE = "view-labels.json"
 # Another one also when simulations are labelled by other rules.
-_LABELS_FORMAT = 2
+_LABELS_FORMAT = 3
 
 Labels = dict[int, tuple[str, ...]]
 """What a simulation is labelled with, by the place of its report."""

@@ -54,8 +54,11 @@ class RunReader:
         """Open a results file as a run, its verdicts recomputed."""
         raise NotImplementedError
 
-    def overview(self, run: Recording, known: Sequence[Entry]) -> Overview:
-        """Return the part of a run's page above its simulations."""
+    def overview(self, run: Recording, known: Sequence[Entry], labelled: bool = False) -> Overview:
+        """Return the part of a run's page above its simulations.
+
+        Numbers that go by labels can be given once all are ``labelled``.
+        """
         return Overview()
 
     def scores(self, run: Recording, known: Sequence[Entry]) -> Mapping[int, Score]:
@@ -219,7 +222,7 @@ class ViewedRun:
         with self._lock:
             if self._overview is None:
                 self._overview = self._with_check(
-                    self._reader.overview(self.source, self.entries())
+                    self._reader.overview(self.source, self.entries(), not self.without_labels())
                 )
             return index_of(
                 self.tasks(), self._title, *self._overview, benchmarks=self.source.settings()

@@ -8,10 +8,11 @@ from rich.console import Console
 
 from maseval.app.comparing.compare import headline
 from maseval.app.results.results import DomainScore, RunSummary
-from maseval.benchmark.tau2.labels import Label, Labelled, summarise_labels
-from maseval.cli.results import consumption, scores
-from maseval.cli.show import print_labels
+from maseval.app.results.sound import SoundCheck, scores_beside
+from maseval.cli.results import consumption, print_scores_beside, scores
 from maseval.core.figures import in_percent, percent
+from maseval.core.outcome import Outcome
+from maseval.runs import Simulation
 from maseval.stats import Difference, Estimate, FlipTest, Interval
 
 
@@ -84,23 +85,24 @@ def test_a_price_that_is_not_known_is_not_zero():
     assert consumption(0.25, 1500) == "1.5k tokens, $0.25"
 
 
-def test_failures_of_others_are_shown_apart_beside_the_official_number(capsys):
-    labels = summarise_labels(
-        [
-            Labelled("1", Label("user", "empty turns", "empty turns")),
-            Labelled("1", None),
-            Labelled("2", Label("agent", "missing write", "missing write")),
-            Labelled("2", None),
-        ]
-    )
+def test_numbers_beside_the_official_one_come_after_it_with_intervals():
+    lines = [Outcome("retail", task, trial, trial == 0) for task in "12" for trial in (0, 1)]
+    faults = {Simulation("retail", "1", 1)}
+    checks = {Simulation("retail", "2", 0): SoundCheck(left_out=True)}
+    found = scores_beside(lines, user_faults=faults, checks=checks)
 
-    print_labels(labels, Console(width=100))
+    for width in (100, 56):
+        console = Console(file=io.StringIO(), width=width)
+        print_scores_beside(found, console)
+        shown = console.file.getvalue()
 
-    shown = capsys.readouterr().out
-    assert "1  user: empty turns" in shown
-    assert re.search(r"all: the official number +│ +│ +50\.0%", shown)
-    assert re.search(r"without user failures +│ +1 │ +75\.0%", shown)
-    assert "without task" not in shown
+        order = ["the official number", "without user faults", "over sound tasks"]
+        assert sorted(order, key=shown.index) == order
+        assert re.search(r"without user faults +│ +75\.0% \[", shown)
+        assert "retail, without user faults: 1 simulation left out" in shown.replace("\n", " ")
+        assert "retail, over sound tasks: 1 task left out, 0 verdicts differ" in " ".join(
+            shown.split()
+        )
 
 
 @pytest.mark.parametrize(

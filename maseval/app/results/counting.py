@@ -1,8 +1,7 @@
-"""Numbers beside the official one: other conventions for errors, and pass^k without some failures.
+"""Conventions: the ways of a benchmark to count simulations that failed outside the conversation.
 
-A benchmark may have several ways to count simulations that failed outside the conversation. The
-number that leaves such a simulation out is higher than the one in which it is a failure, so that
-neither is given without the other. Labels of failures are counted in the same spirit.
+The number that leaves such a simulation out is higher than the one in which it is a failure, so
+that neither is given without the other.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +9,6 @@ from dataclasses import dataclass
 
 from maseval.core.figures import percent
 from maseval.core.words import count_of
-from maseval.stats.failure_labels import LabelSummary, PassHatK
 
 
 @dataclass(frozen=True)
@@ -62,33 +60,3 @@ def conventions_in_json(found: Sequence[ConventionScore]) -> dict[str, dict[str,
     for each in found:
         form.setdefault(each.domain, {})[each.name] = each.to_dict()
     return form
-
-
-def rows_without_failures(labels: LabelSummary) -> dict[str, PassHatK]:
-    """Return pass^k without each kind of failure that occurs, and without all of them."""
-    rows = {
-        f"without {name} failures": row
-        for name, row in labels["without"].items()
-        if row["left_out"]
-    }
-    if len(rows) == 2:  # one kind only, and all kinds: the same simulations
-        rows.popitem()
-    return rows
-
-
-def report_rows(labels: LabelSummary) -> list[Mapping[str, object]]:
-    """Return the rows without some failures, in the form of the HTML report."""
-    return [
-        {"name": name, "tasks": row["tasks"], "simulations": row["simulations"], **row["values"]}
-        for name, row in rows_without_failures(labels).items()
-    ]
-
-
-def report_notes(labels: LabelSummary) -> list[str]:
-    """Explain these rows, if there are any."""
-    if not rows_without_failures(labels):
-        return []
-    return [
-        "Rows without some failures use rule-based labels. They complement the official number "
-        "and never replace it: leaving simulations out can only improve it."
-    ]

@@ -14,7 +14,6 @@ from maseval.app.benchmarks import (
 from maseval.app.comparing.compare import compare
 from maseval.app.comparing.page import comparison_plots, for_report, tasks_for_report
 from maseval.app.results.clean import RunCompliance, clean_note, clean_rows
-from maseval.app.results.counting import report_notes, report_rows
 from maseval.app.results.finding import holds_reports, open_recording, warn_of_damage
 from maseval.app.results.plots import drawings
 from maseval.app.results.recomputed import recompute_verdicts
@@ -27,6 +26,7 @@ from maseval.app.results.recording import (
     notes_on,
 )
 from maseval.app.results.results import run_summary
+from maseval.app.results.sound import SoundCheck, notes_beside, rows_beside, scores_beside
 from maseval.core.callbacks import read_reports
 from maseval.core.exceptions import NotRunError
 from maseval.core.outcome import RecordedReport, TaskKey
@@ -101,8 +101,8 @@ def _facts(sources: Sequence["_Source"]) -> Iterator[tuple[str, str]]:
 class _Source(NamedTuple):
     """A run, the diagnosis of its failures if there is one, and its name if there are two.
 
-    ``check`` compares its recorded verdicts with recomputed ones, and ``compliance`` says which
-    simulations kept the policy.
+    ``check`` compares its recorded verdicts with recomputed ones, ``compliance`` says which
+    simulations kept the policy, and ``sound`` has the sound verdicts.
     """
 
     folder: Recording
@@ -111,6 +111,7 @@ class _Source(NamedTuple):
     name: str | None = None
     check: VerdictCheck | None = None
     compliance: RunCompliance | None = None
+    sound: Mapping[Simulation, SoundCheck] | None = None
 
 
 def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) -> _Source:
@@ -121,11 +122,12 @@ def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) 
     folder, check = recompute_verdicts(folder)
     support = support_for(folder)
     unexplained = support.explanation_obstacle(folder) if explain else None
-    found = compliance = None
+    found = compliance = sound = None
     if explain and not unexplained:
         found = support.run_diagnosis(folder, on_progress)
         compliance = support.compliance(folder)
-    return _Source(folder, found, unexplained, check=check, compliance=compliance)
+        sound = support.sound_checks(folder)
+    return _Source(folder, found, unexplained, None, check, compliance, sound)
 
 
 def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
@@ -136,9 +138,14 @@ def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
     note = None if source.check is None else source.check.note_on_recomputed
     summary["notes"] = [*filter(None, [note]), *notes_on(folder), *summary["notes"]]
     summary["notes"] += [f"Note: {source.unexplained}"] if source.unexplained else []
-    if found is not None:
-        summary["rows"] += report_rows(found.labels)
-        summary["notes"] += report_notes(found.labels)
+    beside = scores_beside(
+        [line.to_outcome() for line in lines],
+        folder.planned,
+        user_faults=None if found is None else found.user_faults,
+        checks=source.sound,
+    )
+    summary["rows"] += rows_beside(beside)
+    summary["notes"] += notes_beside(beside)
     if source.compliance is not None:
         scores = source.compliance.scores
         summary["rows"] += clean_rows(
@@ -160,7 +167,8 @@ def _page_reports(source: _Source) -> Iterator[Mapping[str, object]]:
         one = Simulation.of(each)
         diagnosis = source.found.found.get(one) if source.found else None
         policy = source.compliance.found.get(one) if source.compliance else None
-        shown = complete_report(each, titles[key], diagnosis, policy)
+        sound = source.sound.get(one) if source.sound else None
+        shown = complete_report(each, titles[key], diagnosis, policy, sound)
         if source.name is not None:
             shown["run"] = source.name
         if source.check and one in source.check.differing:

@@ -17,6 +17,7 @@ from maseval.app.results.finding import (
 from maseval.app.results.recomputed import RecomputedRun
 from maseval.app.results.recording import line_of, lines_of, notes_on, simulation_in
 from maseval.app.results.results import RunSummary, run_summary
+from maseval.app.results.sound import ScoreBeside, SoundCheck, scores_beside, scores_in_json
 from maseval.app.results.task_names import TaskName
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport, SimulationLine
@@ -40,8 +41,9 @@ class RunView:
     ``labels`` counts who failed, and ``label_of`` names it for each simulation, if that was asked
     for and the benchmark can say; ``unexplained`` is why it cannot. ``chosen`` are the lines that
     were asked for, all of them by default. ``workers`` tells of processes on other machines.
-    ``check`` compares the recorded verdicts with recomputed ones, and ``compliance`` says which
-    simulations kept the policy, if the benchmark can do that.
+    ``check`` compares the recorded verdicts with recomputed ones, ``compliance`` says which
+    simulations kept the policy, and ``sound`` has the sound verdicts, if the benchmark can do that;
+    ``beside`` has the numbers beside the official one.
     """
 
     folder: Recording
@@ -56,6 +58,8 @@ class RunView:
     workers: WorkerHistory = field(default_factory=WorkerHistory)
     check: VerdictCheck | None = None
     compliance: RunCompliance | None = None
+    sound: Mapping[Simulation, SoundCheck] = field(default_factory=dict)
+    beside: Sequence[ScoreBeside] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the numbers, and a row for each chosen simulation, as JSON without secrets."""
@@ -68,8 +72,13 @@ class RunView:
                 "verdicts": None if self.check is None else self.check.to_dict(),
                 "labels": self.labels,
                 "clean": [each.to_dict() for each in scores],
+                **scores_in_json(self.beside),
                 "simulations": [
-                    {**_row(line), "label": self.label_of.get(simulation_in(line))}
+                    {
+                        **_row(line),
+                        "label": self.label_of.get(simulation_in(line)),
+                        "sound": _sound_form(self.sound.get(simulation_in(line))),
+                    }
                     for line in self.chosen
                 ],
             }
@@ -82,8 +91,9 @@ class SimulationView:
 
     ``messages``, ``verdicts`` and ``changes`` have the form that the HTML report shows. ``trials``
     are all recorded trials of the same task. ``diagnosis`` says who failed, and why, and ``policy``
-    which of its rules were broken; ``title`` is what the task is about. ``misstatement`` says how
-    the recorded verdict differs from the recomputed one, if it does.
+    which of its rules were broken; ``sound`` is the sound verdict, and ``title`` what the task is
+    about. ``misstatement`` says how the recorded verdict differs from the recomputed one, if it
+    does.
     """
 
     line: SimulationLine
@@ -98,6 +108,7 @@ class SimulationView:
     unexplained: str | None = None
     misstatement: str | None = None
     policy: PolicyCheck | None = None
+    sound: SoundCheck | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return all that is shown of it as JSON without secrets."""
@@ -108,11 +119,16 @@ class SimulationView:
                 "label": None if self.diagnosis is None else self.diagnosis.name,
                 "misstatement": self.misstatement,
                 "policy": None if self.policy is None else self.policy.to_dict(),
+                "sound": _sound_form(self.sound),
                 "verdicts": self.verdicts,
                 "changes": self.changes,
                 "messages": self.messages,
             }
         )
+
+
+def _sound_form(check: SoundCheck | None) -> dict[str, object] | None:
+    return None if check is None else check.to_dict()
 
 
 def _row(line: SimulationLine) -> dict[str, object]:
@@ -194,10 +210,11 @@ def _run_view(
             f"{folder.path} has no domain {wanted.domain!r}; it has {domains}"
         )
     unexplained = support.explanation_obstacle(folder) if explain else None
-    found = compliance = None
+    found = compliance = sound = None
     if explain and lines and unexplained is None:
         found = support.run_diagnosis(folder, on_progress)
         compliance = support.compliance(folder)
+        sound = support.sound_checks(folder)
     named = {} if found is None else {one: each.name for one, each in found.found.items() if each}
     return RunView(
         folder,
@@ -213,6 +230,13 @@ def _run_view(
         WorkerHistory.of(folder.path),
         check,
         compliance,
+        sound or {},
+        scores_beside(
+            [line.to_outcome() for line in lines],
+            folder.planned,
+            user_faults=None if found is None else found.user_faults,
+            checks=sound,
+        ),
     )
 
 
@@ -247,6 +271,7 @@ def _simulation_view(
         title=support.task_title(report),
         diagnosis=support.diagnosis(report) if explain and unexplained is None else None,
         policy=support.policy_check(report) if explain and unexplained is None else None,
+        sound=support.sound_check(report) if explain and unexplained is None else None,
         unexplained=unexplained,
         misstatement=None if checking is None else checking.add(report),
     )

@@ -9,12 +9,21 @@ from maseval.app.results.clean import clean_note, clean_rows, scores_by_label
 from maseval.app.results.plots import drawings
 from maseval.app.results.recording import facts_of, notes_on
 from maseval.app.results.results import run_summary
+from maseval.app.results.sound import (
+    OF_USER,
+    ScoreBeside,
+    check_by_labels,
+    notes_beside,
+    rows_beside,
+    scores_beside,
+)
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import SimulationLine
 from maseval.core.recorded import Shape
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.index import Entry, TaskFindings
+from maseval.runs import Simulation
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictChecker
 from maseval.view.viewed import Overview, RunReader
@@ -35,7 +44,7 @@ class BenchmarkReader(RunReader):
                 return found
         raise ConfigurationError(f"{path} is not a results file")
 
-    def overview(self, run: Recording, known: Sequence[Entry]) -> Overview:
+    def overview(self, run: Recording, known: Sequence[Entry], labelled: bool = False) -> Overview:
         if not known:
             return Overview()
         support, lines = support_for(run), list(map(_line, known))
@@ -48,6 +57,9 @@ class BenchmarkReader(RunReader):
             *summary["notes"],
             *([f"Note: {unexplained}"] if unexplained else []),
         ]
+        beside = _scores_beside(run, known) if labelled and not unexplained else ()
+        summary["rows"] += rows_beside(beside)
+        summary["notes"] += notes_beside(beside)
         if clean := scores_by_label([(_line(each), each.labels) for each in known], run.planned):
             tasks = len({one[:2] for one in run.planned})
             summary["rows"] += clean_rows(clean, tasks, len(run.planned))
@@ -67,10 +79,25 @@ class BenchmarkReader(RunReader):
         return support_for(run).task_title(cast(Report, report))
 
     def complete_report(self, run: Recording, report: Report) -> Shape:
-        support, diagnosis, policy = support_for(run), None, None
+        support, diagnosis, policy, sound = support_for(run), None, None, None
         if not support.explanation_obstacle(run):
             diagnosis, policy = support.diagnosis(report), support.policy_check(report)
-        return complete_report(report, support.task_title(report), diagnosis, policy)
+            sound = support.sound_check(report)
+        return complete_report(report, support.task_title(report), diagnosis, policy, sound)
+
+
+def _scores_beside(run: Recording, known: Sequence[Entry]) -> Sequence[ScoreBeside]:
+    """Count without user faults and over sound tasks, by the labels of the simulations."""
+    support = support_for(run)
+    labels = {Simulation(*each.key, int(each.trial)): each.labels for each in known}
+    faults = {one for one, own in labels.items() if any(each.startswith(OF_USER) for each in own)}
+    checks = {one: check_by_labels(own) for one, own in labels.items()}
+    return scores_beside(
+        [_line(each).to_outcome() for each in known],
+        run.planned,
+        user_faults=faults if support.answers("diagnosis") else None,
+        checks=checks if support.answers("sound_check") else None,
+    )
 
 
 def _line(entry: Entry) -> SimulationLine:

@@ -8,7 +8,6 @@ from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.explain.findings import score_case
 from maseval.benchmark.tau2.labels import (
     Label,
-    Labelled,
     label,
     summarise_labels,
     summary_text,
@@ -251,16 +250,11 @@ def test_an_answer_that_no_tool_gives_is_infrastructure(tmp_path):
     assert labelled(domain, simulation) == ("infrastructure", "not replayable")
 
 
-def test_the_official_number_stands_beside_the_ones_that_leave_failures_out():
+def test_labels_are_counted_by_who_failed_and_how():
     user, agent = Label("user", "empty turns", "r"), Label("agent", "extra write", "r")
-    summary = summarise_labels(
-        [Labelled("a", None), Labelled("a", user), Labelled("b", agent), Labelled("b", None)]
-    )
+    summary = summarise_labels([None, user, agent, None])
 
-    assert summary["official"]["values"] == {"pass^1": 0.5, "pass^2": 0.0}
-    assert summary["without"]["user"]["values"] == {"pass^1": 0.75, "pass^2": 0.0}
-    assert summary["without"]["user"]["left_out"] == 1
-    assert summary["without"]["task"]["values"] == summary["official"]["values"]
+    assert (summary["simulations"], summary["passed"], summary["failed"]) == (4, 2, 2)
     assert summary["by_who"] == {
         "agent": 1,
         "user": 1,
@@ -268,10 +262,5 @@ def test_the_official_number_stands_beside_the_ones_that_leave_failures_out():
         "infrastructure": 0,
         "unclear": 0,
     }
-    assert summary_text(summary).splitlines()[0] == "4 simulations, 2 passed, 2 failed"
-
-
-def test_no_simulations_have_no_numbers():
-    summary = summarise_labels([])
-
-    assert summary["simulations"] == 0 and summary["official"]["values"] == {}
+    lines = ["4 simulations, 2 passed, 2 failed", "1  user: empty turns", "1  agent: extra write"]
+    assert [line.strip() for line in summary_text(summary).splitlines()] == lines

@@ -82,7 +82,7 @@ def sound_verdict_by(
     case: Case, errata: Sequence[Erratum] = (), official: RewardInfo | None = None
 ) -> SoundVerdict:
     """Return the sound verdict on a conversation, by the given errata of its task."""
-    known = official or score(case).reward_info
+    known = score(case).reward_info if official is None else official
     passed = is_successful(known["reward"])
     sound = soundness_of(case, errata)
     if not sound.sound:

@@ -4,9 +4,7 @@ from maseval.benchmark.tau2.labels.label import explain_and_label, label
 from maseval.stats.failure_labels import (
     WHO,
     Label,
-    Labelled,
     LabelSummary,
-    PassHatK,
     Who,
     summarise_labels,
     summary_text,
@@ -16,8 +14,6 @@ __all__ = [
     "WHO",
     "Label",
     "LabelSummary",
-    "Labelled",
-    "PassHatK",
     "Who",
     "explain_and_label",
     "label",

@@ -2,10 +2,8 @@
 
 import pytest
 
-from maseval.app.results.counting import report_notes, report_rows
 from maseval.benchmark.tau2.app.results.explain import diagnose
 from maseval.benchmark.tau2.app.results.support import SUPPORT
-from maseval.benchmark.tau2.labels import Label, Labelled, summarise_labels
 from maseval.commands import show, tau2
 from maseval.runs import RunFolder
 
@@ -33,13 +31,11 @@ def test_every_failed_simulation_and_no_other_has_a_diagnosis(noisy):
 
 
 def test_the_official_number_is_that_of_the_run(noisy):
-    summary = SUPPORT.run_diagnosis(RunFolder.read(noisy), None).labels
+    view = show(noisy)
 
-    overall = show(noisy).summary.overall
-    assert summary["official"]["values"] == {
-        f"pass^{k}": pytest.approx(each.value) for k, each in overall.pass_hat.items()
-    }
-    assert sum(summary["by_what"].values()) == overall.planned - overall.passed
+    overall, official = view.summary.overall, view.beside[0]
+    assert (official.counted, official.pass_hat) == ("official", overall.pass_hat)
+    assert sum(view.labels["by_what"].values()) == overall.planned - overall.passed
 
 
 def test_a_simulation_that_broke_is_nobodys_verdict(tmp_path):
@@ -59,24 +55,3 @@ def test_a_simulation_that_broke_is_nobodys_verdict(tmp_path):
     assert found.label.rule == "status of the run"
     assert report["status"] in found.label.evidence[0]
     assert found.sections()[0].title.startswith(found.name)
-
-
-def labelled(task, who):
-    return Labelled(task, None if who is None else Label(who, "something", "rule"))
-
-
-def test_rows_that_leave_failures_out_are_there_only_where_something_is_left_out():
-    agents_only = summarise_labels([labelled("1", "agent"), labelled("1", None)])
-    users = summarise_labels([labelled("1", "user"), labelled("1", None)])
-    both = summarise_labels([labelled("1", "user"), labelled("2", "task"), labelled("2", None)])
-
-    assert report_rows(agents_only) == [] and report_notes(agents_only) == []
-    (row,) = report_rows(users)
-    assert row == {
-        "name": "without user failures",
-        "tasks": 1,
-        "simulations": 1,
-        "pass^1": 1.0,
-        "pass^2": None,
-    }
-    assert len(report_rows(both)) == 3 and "never" in report_notes(both)[0]

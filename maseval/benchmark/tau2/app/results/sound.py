@@ -1,0 +1,47 @@
+"""Sound verdicts on the simulations of runs and results files."""
+
+from maseval.app.results.sound import SoundCheck
+from maseval.benchmark.tau2.app.results.sources import read_report
+from maseval.benchmark.tau2.data_loader import UnknownTaskError
+from maseval.benchmark.tau2.errata import errata_for, soundness_of
+from maseval.benchmark.tau2.errata.sound import sound_verdict_by
+from maseval.benchmark.tau2.results import Omitted
+from maseval.benchmark.tau2.scoring.case import open_case
+from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.core.outcome import RecordedReport
+from maseval.core.report import Report
+
+
+def check_soundness(report: Report) -> SoundCheck | None:
+    """Return the sound verdict on a simulation; None if nothing of it, or its task, is known.
+
+    The errata are about the tasks of the releases: one that a file brings itself, and by which it
+    was judged, is held against the rules alone.
+    """
+    found, passed = read_report(report), RecordedReport(report).outcome.passed
+    if isinstance(found, Omitted):
+        return None
+    recorded, parsed = found
+    solo, version = recorded.solo, recorded.version
+    try:
+        case = open_case(
+            *(recorded.simulation, parsed.world, parsed.judged_by),
+            solo=solo,
+            version=version,
+            graded=True,
+        )
+    except UnknownTaskError:
+        return None
+    task_id = str(report["task_id"])
+    errata = errata_for(parsed.world, task_id, version) if parsed.judged_by is None else ()
+    sound = soundness_of(case, errata)
+    if not sound.sound:
+        return SoundCheck(left_out=True, reason=sound.reasons[0])
+    try:
+        new = sound_verdict_by(case, errata, recorded.verdict)
+    except NoJudgeError:  # only a judge can decide, and none was asked
+        return SoundCheck(passed=passed)
+    if new.official is not passed or not new.differs:
+        # A copy, or a forged verdict: what decides the official one is not in the conversation.
+        return SoundCheck(passed=passed)
+    return SoundCheck(passed=new.outcome == "passed", differs=True, reason=new.reason)
