@@ -14,8 +14,10 @@ from maseval.benchmark.tau2.explain.explanation import Explanation
 from maseval.benchmark.tau2.explain.findings import CaseKeywords, score_case
 from maseval.benchmark.tau2.labels import (
     agent_faults,
+    options,
     other_record,
     outer_faults,
+    statements,
     unclear_faults,
     user_faults,
 )
@@ -47,6 +49,10 @@ RULES: Sequence[LabelRule] = (
     unclear_faults.out_of_scope,
     outer_faults.value_nobody_can_know,
     outer_faults.gold_against_the_policy,
+    statements.false_statement,
+    statements.price_not_told,
+    options.named_other_options,
+    options.turned_down_for_options,
     unclear_faults.write_of_the_user,
     unclear_faults.same_outcome,
     unclear_faults.chosen_by_the_user,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
+from maseval.benchmark.tau2.labels.bookings import find_record
 from maseval.benchmark.tau2.labels.failure import Failure, is_error
 from maseval.benchmark.tau2.words import OWNERS, mentions
 from maseval.stats.failure_labels import Label
@@ -72,9 +73,5 @@ def _is_named(failure: Failure, before: int, record: str) -> bool:
 
 def _names(failure: Failure, record: str) -> list[str]:
     """Return a record's id and the numbers that people call it by."""
-    for _, table in failure.subject.case.setting.world().tools.db:
-        for row in table if isinstance(table, list) else ():
-            own = row.model_dump()
-            if record in own.values():
-                return [record, *(str(own[name]) for name in _NUMBERS if name in own)]
-    return [record]
+    own = find_record(failure.subject.case.setting.world(), record)
+    return [record, *(str(own[name]) for name in _NUMBERS if name in own)]
