@@ -99,7 +99,7 @@ RANKS = {
         domain
         confirming
         consent
-        base permanence records copying arithmetic rules
+        base permanence records copying arithmetic rules choices
     """,
 }
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
+from maseval.benchmark.tau2.domains.choices import OpenChoice
 from maseval.benchmark.tau2.domains.permanence import PermanenceRule
 from maseval.benchmark.tau2.domains.rules import Broken, CallMoment, Check, Kind, Rule
 from maseval.benchmark.tau2.texts.prompts import template
@@ -63,8 +64,9 @@ class Domain:
 
     Some things are known for those who ask whether a number is right, and may be left out:
     ``rules`` are those of the policy (``comply``, ``audit``, ``labels``), ``permanence`` what no
-    tool can undo, and ``described_in`` which of its ``documents`` tell an agent to make a call
-    (``explain``). ``preconditions`` and ``spoken_conditions`` are an older form of rules.
+    tool can undo, ``choices`` what users may be free to choose (``errata``), and ``described_in``
+    which of its ``documents`` tell an agent to make a call (``explain``). ``preconditions`` and
+    ``spoken_conditions`` are an older form of rules.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Domain:
     spoken_conditions: Mapping[str, SpokenCondition] = field(default_factory=dict)
     rules: Sequence[Rule] = ()
     permanence: Sequence[PermanenceRule] = ()
+    choices: Sequence[OpenChoice] = ()
     documents: Callable[[Path], Sequence[DomainDocument]] = lambda folder: ()
     described_in: Callable[[Path, Mapping[str, Any]], Sequence[str]] = lambda folder, call: ()
 

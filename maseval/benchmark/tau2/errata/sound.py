@@ -7,21 +7,21 @@ of the task's own, and other right end states count as well.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from maseval.benchmark.tau2.compliance import check_gold, scenario_text
 from maseval.benchmark.tau2.domains.copying import once
 from maseval.benchmark.tau2.domains.releases import AnyVersion
-from maseval.benchmark.tau2.errata.erratum import Erratum, GoldStep, errata_for, gold_actions
+from maseval.benchmark.tau2.errata.accepting import other_right_end, passes, with_criteria
+from maseval.benchmark.tau2.errata.erratum import Erratum, errata_for, gold_actions
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.world.reference import GoldKey, gold_key, gold_state, shortfall
 from maseval.benchmark.tau2.world.setting import Setting
-from maseval.benchmark.tau2.world.tasks import Action, Criteria, RewardType
+from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.core.outcome import is_successful
-from maseval.core.recorded import mapping
 
 SoundOutcome = Literal["left out", "passed", "failed"]
 
@@ -89,13 +89,13 @@ def sound_verdict_by(
         return SoundVerdict("left out", passed, sound.reasons[0])
     corrected, reason = _with_corrections(case, errata), None
     if corrected is not case:
-        right = _passes(corrected, known)
+        right = passes(corrected, known)
         if right != passed:
             reason = "; ".join(str(each) for each in errata if _corrects(each))
     else:
         right = passed
     if not right:
-        other = _other_right_end(corrected, errata, known)
+        other = other_right_end(corrected, errata, known)
         if other is not None:
             right, reason = True, None if passed else f"another right end state: {other}"
     return SoundVerdict("passed" if right else "failed", passed, reason)
@@ -110,52 +110,10 @@ def _with_corrections(case: Case, errata: Sequence[Erratum]) -> Case:
     for each in errata:
         correction = each.sound_verdict
         if correction.gold is not None:
-            case = _with_criteria(case, actions=gold_actions(correction.gold))
+            case = with_criteria(case, actions=gold_actions(correction.gold))
         if correction.tell is not None:
-            case = _with_criteria(case, communicate_info=list(correction.tell))
+            case = with_criteria(case, communicate_info=list(correction.tell))
     return case
-
-
-def _with_criteria(case: Case, **changes: object) -> Case:
-    criteria = case.criteria.model_copy(update=changes)
-    task = case.task.model_copy(update={"evaluation_criteria": criteria})
-    return replace(case, setting=case.setting._replace(task=task))
-
-
-def _passes(case: Case, official: RewardInfo) -> bool:
-    """Score by other criteria; what a judge said of the conversation stays as it was."""
-    judged = mapping(official["reward_breakdown"]).get(RewardType.NL_ASSERTION.value, 1.0)
-    basis = [kind for kind in case.criteria.reward_basis if kind is not RewardType.NL_ASSERTION]
-    found = score(_with_criteria(case, reward_basis=basis)).reward_info["reward"]
-    return is_successful(found) and judged == 1.0
-
-
-def _other_right_end(case: Case, errata: Sequence[Erratum], official: RewardInfo) -> str | None:
-    """Return in words in which other right way a conversation ended; None if in no such way."""
-    for steps in (steps for each in errata for steps in each.sound_verdict.accept):
-        if _passes(_with_criteria(case, actions=gold_actions(steps)), official):
-            return _difference(case.task.actions, steps)
-    return None
-
-
-def _difference(gold: Sequence[Action], accepted: Sequence[GoldStep]) -> str:
-    """Say in which arguments and calls another solution differs from the reference solution."""
-    ours = [(each.name, each.arguments) for each in gold]
-    theirs = [(each.name, each.arguments) for each in accepted]
-    lost = [each for each in ours if each not in theirs]
-    told = []
-    for name, arguments in (each for each in theirs if each not in ours):
-        twin = next((each for each in lost if each[0] == name), None)
-        if twin is None:
-            told.append(f"also {name}")
-            continue
-        lost.remove(twin)
-        told += [
-            f"{key} {value!r} instead of {twin[1].get(key)!r}"
-            for key, value in arguments.items()
-            if value != twin[1].get(key)
-        ]
-    return ", ".join([*told, *(f"without {name}" for name, _ in lost)]) or "the same calls"
 
 
 @once(maxsize=4096)

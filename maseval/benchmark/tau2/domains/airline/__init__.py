@@ -8,7 +8,16 @@ from maseval.benchmark.tau2.domains.airline.models import AirlineDB
 from maseval.benchmark.tau2.domains.airline.permanence import PERMANENCE
 from maseval.benchmark.tau2.domains.airline.rules import RULES
 from maseval.benchmark.tau2.domains.airline.tools import AirlineTools
+from maseval.benchmark.tau2.domains.choices import OpenChoice, payment_choice
 from maseval.benchmark.tau2.domains.domain import Domain
+
+_BOOK, _PASSENGERS = "book_reservation", "update_reservation_passengers"
+CHOICES = (
+    payment_choice("payment_id", "update_reservation_flights", "update_reservation_baggages"),
+    payment_choice("payment_methods", _BOOK),
+    OpenChoice("payment methods", "payment_methods", (_BOOK,), unordered=True),
+    OpenChoice("passengers", "passengers", (_BOOK, _PASSENGERS), unordered=True),
+)
 
 AIRLINE = Domain(
     name="airline",
@@ -17,6 +26,7 @@ AIRLINE = Domain(
     solo_refusal="Airline domain does not support solo mode",
     permanence=PERMANENCE,
     rules=RULES,
+    choices=CHOICES,
 )
 
 __all__ = ["AIRLINE", "AirlineDB", "AirlineTools"]

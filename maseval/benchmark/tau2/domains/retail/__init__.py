@@ -3,9 +3,12 @@
 After tau2-bench v0.2.0, src/tau2/domains/retail/ (MIT, Sierra Research).
 """
 
+import re
 from dataclasses import replace
 
+from maseval.benchmark.tau2.domains.choices import OpenChoice, payment_choice
 from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.domains.retail.eligibility import CANCEL, OF_ITEMS
 from maseval.benchmark.tau2.domains.retail.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.retail.models import RetailDB
 from maseval.benchmark.tau2.domains.retail.permanence import PERMANENCE
@@ -19,6 +22,14 @@ from maseval.benchmark.tau2.domains.retail.tools import (
     RetailTools,
 )
 
+CHOICES = (
+    payment_choice("payment_method_id", *OF_ITEMS),
+    OpenChoice(
+        *("reason", "reason", (CANCEL,)),
+        settled_by=re.compile(r"mistake|accident|no longer|\bneed|\breason", re.IGNORECASE),
+    ),
+)
+
 RETAIL = Domain(
     name="retail",
     db=RetailDB,
@@ -26,6 +37,7 @@ RETAIL = Domain(
     lenient_toolkit=LenientRetailTools,
     solo_refusal="Retail domain does not support solo mode",
     rules=RULES,
+    choices=CHOICES,
     permanence=PERMANENCE,
 )
 

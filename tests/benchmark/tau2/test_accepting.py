@@ -1,0 +1,159 @@
+"""Other right end states are recognised, and nothing else is."""
+
+import gzip
+import json
+import re
+from dataclasses import replace
+from itertools import product
+from random import Random
+
+import pytest
+
+from maseval.benchmark.tau2 import Broken, Kind, rule
+from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.domains.choices import OpenChoice
+from maseval.benchmark.tau2.errata import errata_for, sound_verdict
+from maseval.benchmark.tau2.errata.accepting import other_right_end
+from maseval.benchmark.tau2.scoring.case import open_case
+from maseval.benchmark.tau2.scoring.score import score
+from tests.benchmark.tau2.compliance import breaches_airline, breaches_retail, gold_talk
+from tests.benchmark.tau2.staged import gold, staged
+from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
+
+OTHER = do("create_task", user_id="user_1", title="Holiday")
+AGAIN = do("update_task_status", task_id="task_1", status="pending")
+TITLE = OpenChoice("title", "title", ("create_task",), re.compile("called", re.IGNORECASE))
+
+
+def recognised(domain, raw, actions, errata=(), version=None):
+    case = open_case(staged(domain, raw, actions), domain, raw, version=version)
+    return other_right_end(case, errata, score(case).reward_info)
+
+
+def test_new_records_may_be_made_in_any_order(tmp_path):
+    raw = task(CREATE, OTHER)
+
+    found = recognised(todo_list(tmp_path, raw), raw, [OTHER, CREATE])
+
+    assert found == "the same calls in another order"
+
+
+def test_the_same_record_may_not_be_changed_in_another_order(tmp_path):
+    raw = task(COMPLETE, AGAIN)
+
+    assert recognised(todo_list(tmp_path, raw), raw, [AGAIN, COMPLETE]) is None
+
+
+def test_words_may_be_spelled_otherwise(tmp_path):
+    raw = task(do("create_task", user_id="user_1", title="Move to 5 Elm Street, Suite 2"))
+    domain = todo_list(tmp_path, raw)
+    spelled, other = (
+        recognised(domain, raw, [do("create_task", user_id="user_1", title=title)])
+        for title in ("move to 5 Elm St Ste. 2", "Move to 6 Elm St Ste. 2")
+    )
+
+    assert spelled.startswith("title written 'move to 5 Elm St Ste. 2' instead of 'Move to 5 Elm")
+    assert other is None
+
+
+def test_a_choice_that_the_scenario_leaves_open_may_be_made(tmp_path):
+    raw = task(CREATE)
+    domain = replace(todo_list(tmp_path, raw), choices=(TITLE,))
+
+    assert recognised(domain, raw, [OTHER]) == "title Holiday instead of Meeting"
+    settled = {**raw, "user_scenario": {"instructions": "It is called Meeting."}}
+    assert recognised(domain, settled, [OTHER]) is None
+
+
+def test_nothing_else_that_an_agent_did_is_accepted(tmp_path):
+    raw = task(CREATE)
+    domain = replace(todo_list(tmp_path, raw), choices=(TITLE,))
+
+    assert recognised(domain, raw, [OTHER, COMPLETE]) is None
+    assert recognised(domain, raw, [OTHER, OTHER]) is None
+    assert recognised(domain, raw, []) is None
+
+
+def test_a_choice_against_the_policy_is_not_accepted(tmp_path):
+    @rule("todo.no_holiday", Kind.STATE, place="Titles", tools=["create_task"])
+    def no_holiday(moment):
+        """Nobody has a holiday."""
+        if moment.arguments.get("title") == "Holiday":
+            yield Broken("nobody has a holiday")
+
+    raw = task(CREATE)
+    domain = replace(todo_list(tmp_path, raw), choices=(TITLE,), rules=(no_holiday,))
+
+    assert recognised(domain, raw, [OTHER]) is None
+    sick = do("create_task", user_id="user_1", title="Doctor")
+    assert recognised(domain, raw, [sick]) == "title Doctor instead of Meeting"
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("tau2_data")
+class TestPublishedTasks:
+    def test_an_address_may_be_spelled_otherwise(self):
+        raw = load_raw_task("retail", "59")
+        actions = [json.loads(json.dumps(each)) for each in gold(raw)]
+        actions[-1]["arguments"] |= {"address1": "1234 Elm Street", "country": "United States"}
+
+        found = recognised("retail", raw, actions)
+
+        assert "address1 written '1234 Elm Street' instead of '1234 Elm St'" in found
+        actions[-1]["arguments"]["zip"] = "62702"
+        assert recognised("retail", raw, actions) is None
+
+    def test_bookings_may_be_made_in_any_order(self):
+        raw = load_raw_task("airline", "23", version="1.0.1")
+        *before, second, third = gold(raw)
+        actions = [*before, third, second]
+
+        found = recognised("airline", raw, actions, version="1.0.1")
+
+        assert found == "the same calls in another order"
+
+    def test_a_change_that_was_to_be_taken_back_may_not_come_last(self):
+        raw = load_raw_task("retail", "22")
+        there, order, back = (each for each in gold(raw) if each["name"].startswith("modify"))
+
+        assert recognised("retail", raw, [back, order, there]) is None
+
+    @pytest.mark.parametrize(
+        ("domain", "written", "talk"),
+        [
+            ("airline", breaches_airline, breaches_airline.gold_steps),
+            ("retail", breaches_retail, breaches_retail.conversation_without_wish),
+        ],
+    )
+    def test_no_breach_of_a_rule_is_taken_for_another_right_end(self, domain, written, talk):
+        tasks = [load_raw_task(domain, each) for each in ("15", "23", "30", "41")]
+        tasks += [load_raw_task(domain, "61")] if domain == "retail" else []
+        tried = 0
+        for rule_id, raw in product(written.MUTANTS, tasks):
+            steps = written.MUTANTS[rule_id](talk(raw), raw, Random(f"{rule_id} {raw['id']}"))
+            if steps is not None:
+                case = open_case(gold_talk.play(domain, raw, steps), domain, raw)
+                errata, official = errata_for(domain, raw["id"]), score(case).reward_info
+                if official["reward"] != 1.0:
+                    tried += 1
+                    assert other_right_end(case, errata, official) is None, rule_id
+        assert tried > 20
+
+    @pytest.mark.contract
+    def test_the_public_conversations_that_ended_otherwise_and_right(self, contract_dir):
+        found = {}
+        with gzip.open(contract_dir / "conversations/retail.jsonl.gz", "rt") as lines:
+            for record in map(json.loads, lines):
+                if record["task_id"] in ("38", "64", "74", "90", "100"):
+                    case = open_case(record["simulation"], "retail")
+                    reason = sound_verdict(case).reason
+                    if reason is not None:
+                        found[record["id"][:8]] = reason
+
+        prefix = "another right end state: "
+        assert found == {
+            "18340a05": f"{prefix}reason ordered by mistake instead of no longer needed",
+            "0e720c9a": f"{prefix}reason ordered by mistake instead of no longer needed",
+            "146a90eb": f"{prefix}new item ids 6117189161 instead of 6700049080",
+            "47dbffbf": f"{prefix}payment method paypal_3650980 instead of credit_card_3261838",
+        }
