@@ -29,6 +29,7 @@ COMPARE_EXAMPLES = examples(
     ("maseval compare last theirs.json -k 4", "a run and a results file, by pass^4"),
     ("maseval compare a b c --plot curves.svg", "every pair of several, and a drawing"),
     ("maseval compare a b --metric clean", "only passes in which the policy was kept"),
+    ("maseval compare a b --sound", "over sound tasks, beside the official number"),
     ("maseval compare a b --json", "for scripts"),
 )
 
@@ -36,7 +37,10 @@ _SHOWN = 12
 
 MetricOption = Annotated[
     Metric,
-    typer.Option(help="pass: as the benchmark counts; clean: passes that kept the policy."),
+    typer.Option(
+        help="pass: as the benchmark counts; clean: passes that kept the policy; sound: over sound "
+        "tasks."
+    ),
 ]
 
 
@@ -52,6 +56,7 @@ def compare(
     ],
     k: Annotated[int, typer.Option("-k", help="The pass^k that is compared.")] = 1,
     metric: MetricOption = "pass",
+    sound: Annotated[bool, typer.Option("--sound", help="The same as --metric sound.")] = False,
     plot: Annotated[
         Path | None, typer.Option(help="Draw pass^k against k into this file: SVG, PNG, PDF.")
     ] = None,
@@ -66,11 +71,13 @@ def compare(
 
     Every reward is recomputed first.
     """
+    if sound and metric == "clean":
+        raise typer.BadParameter("--sound and --metric clean count differently; leave out one")
     with counting("judged") as count:
         found = commands.compare(
             runs,
             k=k,
-            metric=metric,
+            metric="sound" if sound else metric,
             plot=plot,
             plot_cost=plot_cost,
             options=ScoringOptions(**scoring),
@@ -91,11 +98,11 @@ def _print_comparison(found: "RunComparison", console: Console) -> None:
         console.print(f"[yellow]{inert(found.texts)}[/yellow]", highlight=False)
     _print_list("[yellow]Note:[/yellow] ", found.notes, console)
     _print_list("[yellow]Note:[/yellow] ", found.cautions, console)
+    for words in filter(None, (found.official, found.headline)):
+        console.print(f"[bold]{inert(words)}[/bold]", highlight=False)
     if found.two is None:
         _print_many(found, console)
     else:
-        for words in filter(None, (found.official, found.headline)):
-            console.print(f"[bold]{inert(words)}[/bold]", highlight=False)
         _print_two(found, found.two, console)
     _print_reasons(found, console)
     _print_list("Left out: ", found.dropped, console)
@@ -104,7 +111,7 @@ def _print_comparison(found: "RunComparison", console: Console) -> None:
 def _print_reasons(found: "RunComparison", console: Console) -> None:
     """Print why simulations failed in each run: labels, and checks that were not met."""
     if found.reasons:
-        also = "" if found.metric == "pass" else ", or broke the policy"
+        also = ", or broke the policy" if found.metric == "clean" else ""
         table = Table(title=f"why simulations failed{also}", title_justify="left")
         table.add_column("", overflow="fold")
         for name, run in found.why.items():
@@ -207,11 +214,14 @@ def _print_many(about: "RunComparison", console: Console) -> None:
         console.print(f"[dim]{inert(note)}[/dim]", highlight=False)
 
 
+_PASSES = {"pass": "passed", "clean": "clean passes", "sound": "sound passes"}
+
+
 def _scores(about: "RunComparison") -> Table:
     table = Table()
     table.add_column("run")
     table.add_column("tasks", justify="right")
-    table.add_column("passed" if about.metric == "pass" else "clean passes", justify="right")
+    table.add_column(_PASSES[about.metric], justify="right")
     rows = {name: summary.overall for name, summary in about.summaries.items()}
     names = dict.fromkeys(
         each.name for row in rows.values() for each in row.estimates if _is_shown(each)

@@ -133,7 +133,8 @@ def export(
     table: Annotated[
         list[str] | None,
         typer.Option(
-            help="runs, simulations, messages, tool_calls, checks, policy or all (repeatable).",
+            help="runs, simulations, messages, tool_calls, checks, policy, sound, scores or all "
+            "(repeatable).",
             show_default="simulations",
         ),
     ] = None,

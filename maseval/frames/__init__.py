@@ -2,7 +2,16 @@
 
 from maseval.frames.columns import TABLES, Column, TableForm
 from maseval.frames.frame import Frame
-from maseval.frames.tables import checks, messages, policy, runs, simulations, tool_calls
+from maseval.frames.tables import (
+    checks,
+    messages,
+    policy,
+    runs,
+    scores,
+    simulations,
+    sound,
+    tool_calls,
+)
 
 __all__ = [
     "TABLES",
@@ -13,6 +22,8 @@ __all__ = [
     "messages",
     "policy",
     "runs",
+    "scores",
     "simulations",
+    "sound",
     "tool_calls",
 ]

@@ -191,4 +191,39 @@ POLICY = TableForm(
     ),
 )
 
-TABLES = {each.name: each for each in (RUNS, SIMULATIONS, MESSAGES, TOOL_CALLS, CHECKS, POLICY)}
+SOUND = TableForm(
+    "sound",
+    "a simulation with its sound verdict beside the official one",
+    (
+        *_SIMULATION,
+        Column("passed", "boolean", "whether it passed, as the benchmark counts"),
+        Column("failed_by", "text", "who failed: `agent`, `user`, `task`, ...; null if it passed"),
+        Column("left_out", "boolean", "whether its task is unsound, so that it does not count"),
+        Column("sound_passed", "boolean", "the sound verdict; null if it is left out or has none"),
+        Column("reason", "text", "why it is left out, or why its sound verdict is another one"),
+    ),
+)
+
+SCORES = TableForm(
+    "scores",
+    "pass^k of a domain of a run, or of all, by what it counts",
+    (
+        _RUN,
+        Column("domain", "text", "the domain, or `all`"),
+        Column("counted", "text", "`official`, `without user faults` or `over sound tasks`"),
+        Column("k", "integer", "the k of pass^k"),
+        Column("value", "number", "pass^k over what counts"),
+        Column("low", "number", "lower end of its 95% CI, clustered by task"),
+        Column("high", "number", "upper end of its 95% CI"),
+        Column("tasks", "integer", "tasks that count"),
+        Column("simulations", "integer", "simulations that count"),
+        Column("left_out_tasks", "integer", "tasks of which no simulation counts"),
+        Column("left_out_simulations", "integer", "simulations with a verdict that do not count"),
+        Column("differing_verdicts", "integer", "verdicts that are not the official ones"),
+    ),
+)
+
+TABLES = {
+    each.name: each
+    for each in (RUNS, SIMULATIONS, MESSAGES, TOOL_CALLS, CHECKS, POLICY, SOUND, SCORES)
+}

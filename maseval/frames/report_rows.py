@@ -76,6 +76,20 @@ def policy_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[s
     }
 
 
+def sound_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[str, object]]:
+    support, raw = support_by_name(source.config.get("benchmark")), cast("Report", report.raw)
+    check = support.sound_check(raw)
+    if check is None:
+        return
+    diagnosis = support.diagnosis(raw)
+    yield {
+        **key_of(report),
+        "passed": report.outcome.passed,
+        "failed_by": None if diagnosis is None else diagnosis.label.who,
+        **check.to_dict(),
+    }
+
+
 def _reward_breakdown(report: RecordedReport) -> str | None:
     found = [
         each.raw.get("reward_breakdown") or each.reward_info.get("reward_breakdown")

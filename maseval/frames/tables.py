@@ -1,4 +1,4 @@
-"""The six tables, over any number of runs."""
+"""The tables, over any number of runs."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,6 +7,7 @@ from typing import Unpack
 from maseval.app.benchmarks import support_by_name
 from maseval.app.results.recording import line_of, simulation_in
 from maseval.app.results.results import RunSummary, run_summary
+from maseval.app.results.sound import SoundCheck, scores_beside
 from maseval.core.outcome import RecordedReport
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
@@ -17,7 +18,9 @@ from maseval.frames.columns import (
     MESSAGES,
     POLICY,
     RUNS,
+    SCORES,
     SIMULATIONS,
+    SOUND,
     TABLES,
     TOOL_CALLS,
     TableForm,
@@ -28,9 +31,11 @@ from maseval.frames.report_rows import (
     message_rows,
     policy_rows,
     simulation_rows,
+    sound_rows,
     tool_call_rows,
 )
 from maseval.frames.sources import AnyRun, FrameSource, OpenedSource, sources_of
+from maseval.runs import Simulation
 from maseval.runs.annotations import annotations_or_problem
 from maseval.runs.config import subset_of
 from maseval.runs.config_file import LOG
@@ -86,6 +91,29 @@ def policy(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords])
     return _frame(POLICY, policy_rows, runs, options)
 
 
+def sound(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -> Frame:
+    """Return a frame with one row for each simulation that has a sound verdict.
+
+    Arguments as for ``runs``.
+    """
+    return _frame(SOUND, sound_rows, runs, options)
+
+
+def scores(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -> Frame:
+    """Return a frame with each pass^k of a run: the official one, and those beside it.
+
+    Arguments as for ``runs``.
+    """
+    sources = sources_of(runs, ScoringOptions(**options))
+
+    def read() -> Rows:
+        for source in sources:
+            for row in score_rows(source.open()):
+                yield {"run": source.name, **row}
+
+    return Frame(SCORES, read)
+
+
 def _frame(
     table: TableForm,
     rows_of: RowsOf,
@@ -104,7 +132,7 @@ def _rows(sources: list[FrameSource], rows_of: RowsOf) -> Rows:
                 yield {"run": source.name, **row}
 
 
-_FRAMES = (runs, simulations, messages, tool_calls, checks, policy)
+_FRAMES = (runs, simulations, messages, tool_calls, checks, policy, sound, scores)
 
 
 def frame_named(
@@ -152,6 +180,37 @@ def run_row(source: FrameSource) -> dict[str, object]:
         "unconfirmed": recall_check(source.path / LOG) or None if source.form == "folder" else None,
         "config": redact(config) if config else None,
     }
+
+
+def score_rows(opened: OpenedSource) -> Rows:
+    """Yield a row for each pass^k, counted as ``maseval show`` counts."""
+    support = support_by_name(opened.config.get("benchmark"))
+    outcomes, faults, checks = [], set[Simulation](), dict[Simulation, SoundCheck]()
+    for report in opened.reports:
+        one, line = Simulation.of(report), line_of(report)
+        outcomes.append(line.to_outcome())
+        diagnosis, check = support.diagnosis(report), support.sound_check(report)
+        if diagnosis is not None and diagnosis.label.who == "user":
+            faults.add(one)
+        if check is not None:
+            checks[one] = check
+    found = scores_beside(
+        outcomes,
+        opened.planned,
+        user_faults=faults if support.answers("diagnosis") else None,
+        checks=checks if support.answers("sound_check") else None,
+    )
+    for score in found:
+        for k, each in score.pass_hat.items():
+            yield {
+                "domain": score.domain,
+                "counted": score.counted,
+                "k": k,
+                "value": each.value,
+                "low": each.low,
+                "high": each.high,
+                **score.counts,
+            }
 
 
 def _player_name(player: object) -> object:

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from maseval.app.benchmarks import OnScored, read_results, support_for
 from maseval.app.comparing.why import FailureReasons, ReasonRow, failure_reasons, side_by_side
-from maseval.app.results.clean import Metric, clean_outcome, count_clean
+from maseval.app.results.clean import LABELS, Metric, clean_outcome, count_clean
 from maseval.app.results.finding import open_recording, open_run_or_file
 from maseval.app.results.plots import write_plot
 from maseval.app.results.recording import human_sides
+from maseval.app.results.sound import SOUND_FAIL, scores_beside, sound_outcomes
 from maseval.core.exceptions import ConfigurationError, ResultFileError
-from maseval.core.figures import in_percent, in_points, percent
+from maseval.core.figures import between, in_percent, in_points, percent
 from maseval.core.outcome import TaskKey, words_on_cache
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
@@ -38,6 +39,12 @@ from maseval.stats import (
 from maseval.stats import compare as compare_two
 from maseval.stats.intervals import LEVEL
 from maseval.stats.summary import with_gaps
+
+_MEASURES: Mapping[Metric, str] = {
+    "pass": "{}",
+    "clean": "clean {}",
+    "sound": "{} over sound tasks",
+}
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,8 @@ class RunComparison:
     ``incomplete`` those of them that lack verdicts, ``drawn`` the plots' files. The runs have so
     many ``tasks`` together, comparable or not. ``why`` has the reasons of each run's failures, if
     they were asked for. With the ``metric`` ``clean`` a pass counts only if no rule of the policy
-    was found broken; ``official`` then has the headline of the passes as the benchmark counts them.
+    was found broken, and with ``sound`` unsound tasks are left out, and sound verdicts count;
+    ``official`` then has the headline of the passes as the benchmark counts them.
     """
 
     runs: Mapping[str, ComparedRun]
@@ -93,7 +101,7 @@ class RunComparison:
 
     def label(self, measure: str) -> str:
         """Return the name of a measure by what its passes are: pass^1, or clean pass^1."""
-        return measure if self.metric == "pass" else f"{self.metric} {measure}"
+        return _MEASURES[self.metric].format(measure)
 
     @property
     def reasons(self) -> dict[str, list[ReasonRow]]:
@@ -146,7 +154,8 @@ def compare(
     """Compare two runs or more, each a run folder or a results file of tau2-bench.
 
     Differences are in pass^k of verdicts that are recomputed, unless ``options`` say otherwise.
-    With the ``metric`` ``clean`` a pass counts only if no rule of the policy was found broken.
+    With the ``metric`` ``clean`` a pass counts only if no rule of the policy was found broken, and
+    with ``sound`` unsound tasks are left out, and the sound verdicts on the others count.
     Runs under different rules are refused; domains with different data, and tasks that differ or
     that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or
     PDF) for pass^k against k, ``plot_cost`` one for cost against score. ``level`` is that of the
@@ -161,9 +170,9 @@ def compare(
     whole = {name: _load_run(name, source, scoring, on_progress) for name, source in named}
     judged, incomplete = whole, _missing_verdicts(whole)
     official, counts = None, list[str]()
-    if metric == "clean":
+    if metric != "pass":
         official = _official_headline(_on_equal_tasks(whole)[0], k)
-        whole, counts = _only_clean(whole, scoring)
+        whole, counts = (_only_clean if metric == "clean" else _only_sound)(whole, scoring)
     loaded, other_tasks = _on_equal_tasks(whole)
     table = compare_all(
         {name: run.outcomes for name, run in loaded.items()},
@@ -206,16 +215,25 @@ def compare(
         other_tasks,
         incomplete,
         len({each.key for run in whole.values() for each in run.outcomes}),
-        _reasons(loaded, table, scoring, judged) if explain else {},
+        _reasons(loaded, table, scoring, judged, metric) if explain else {},
         metric,
         official,
     )
 
 
-def _official_headline(runs: Mapping[str, ComparedRun], k: int) -> str | None:
-    """Compare two runs by all passes, so that clean ones never stand alone."""
+def _official_headline(runs: Mapping[str, ComparedRun], k: int) -> str:
+    """Say how runs compare by the official number, so that no other ever stands alone."""
     if len(runs) != 2:
-        return None
+        numbers = {
+            name: summarise(run.outcomes, ks=[k]).overall.estimate("pass^k", k)
+            for name, run in runs.items()
+        }
+        told = (
+            f"{name} {'-' if each.value is None else percent(each.value)} "
+            f"{between(each.low, each.high)}"
+            for name, each in numbers.items()
+        )
+        return f"pass^{k}, the official number: {', '.join(told)}"
     first, second = runs.values()
     found = compare_two(first.outcomes, second.outcomes, names=(first.name, second.name), k=k)
     name = found.main.name
@@ -227,6 +245,7 @@ def _reasons(
     table: ComparisonTable,
     scoring: ScoringOptions,
     official: Mapping[str, ComparedRun],
+    metric: Metric,
 ) -> dict[str, FailureReasons]:
     """Explain the failures of each run in the tasks that are compared."""
     groups = {each.group for summary in table.runs.values() for each in summary.groups}
@@ -239,6 +258,7 @@ def _reasons(
             _recording(run, scoring),
             [each for each in run.outcomes if each.key in shared],
             {_simulation_of(each) for each in official[name].outcomes if each.passed},
+            SOUND_FAIL if metric == "sound" else LABELS[False],
         )
         for name, run in runs.items()
     }
@@ -356,6 +376,30 @@ def _only_clean(
         both = list(zip(run.outcomes, told, strict=True))
         kept[name] = replace(run, outcomes=[clean_outcome(each, clean) for each, clean in both])
         counts.append(f"{name}: {count_clean([clean for each, clean in both if each.passed])}")
+    return kept, counts
+
+
+def _only_sound(
+    runs: Mapping[str, ComparedRun], options: ScoringOptions
+) -> tuple[dict[str, ComparedRun], list[str]]:
+    """Leave out unsound tasks, let the sound verdicts count, and say how many are not official."""
+    kept, counts = {}, ["unsound tasks are left out, and sound verdicts count"]
+    for name, run in runs.items():
+        recording = _recording(run, options)
+        checks = None if recording is None else support_for(recording).sound_checks(recording)
+        if checks is None:
+            raise ConfigurationError(
+                f"which tasks of {run.path} are sound is not known; leave out --metric sound"
+            )
+        outcomes = sound_outcomes(run.outcomes, checks)
+        if not outcomes:
+            raise ConfigurationError(
+                f"no task of {run.path} is sound, so there is nothing to compare; leave out "
+                "--metric sound"
+            )
+        kept[name] = replace(run, outcomes=outcomes)
+        overall = scores_beside(run.outcomes, checks=checks)[-1]
+        counts.append(f"{name}, {overall.counted}: {overall.effect}")
     return kept, counts
 
 

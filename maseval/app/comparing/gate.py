@@ -189,7 +189,8 @@ def gate(
 ) -> Gate:
     """Compare ``run`` with ``baseline``, each a run folder or a results file, paired by task.
 
-    With the ``metric`` ``clean`` a pass counts only if no rule of the policy was found broken.
+    With the ``metric`` ``clean`` a pass counts only if no rule of the policy was found broken, and
+    with ``sound`` unsound tasks are left out, and the sound verdicts on the others count.
     ``margin`` is the loss of pass^k that is tolerated, as a share: 0.02 is two percentage points.
     ``alpha`` is the chance that a run which is as good as its baseline is called worse.
     ``allow_incomplete`` judges what has a verdict. ``min_comparable`` is the share of the tasks of

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from maseval.app.benchmarks import support_for
-from maseval.app.results.clean import LABELS
 from maseval.app.results.recomputed import recompute_verdicts
 from maseval.app.results.recording import line_of
 from maseval.core.outcome import Outcome, RecordedReport
@@ -43,10 +42,11 @@ def failure_reasons(
     recording: Recording | None,
     outcomes: Iterable[Outcome],
     passes: Collection[Simulation] = (),
+    reason: str = "",
 ) -> FailureReasons:
     """Find out why the ``outcomes`` of a run that did not pass are failures.
 
-    Of these, ``passes`` do not count only because the policy was broken.
+    Of these, ``passes`` are passes by the official number, and fail only for this ``reason``.
     """
     labels, checks = Counter[str](), Counter[str]()
     judged = [each for each in outcomes if each.passed is not None]
@@ -59,7 +59,7 @@ def failure_reasons(
     for each in failed:
         one = Simulation(each.group, each.task, each.trial)
         if one in passes:
-            labels[LABELS[False]] += 1
+            labels[reason] += 1
             continue
         report = recording.report(one)
         if line_of(report).passed:  # an edited record: its reports are not those of the outcomes

@@ -27,8 +27,8 @@ MEANINGS: Mapping[What, str] = {
     "rule failed": "not checked, because the rule failed",
 }
 
-Metric = Literal["pass", "clean"]
-"""The passes as the benchmark counts them, or only those that are clean."""
+Metric = Literal["pass", "clean", "sound"]
+"""The passes as the benchmark counts them, only those that are clean, or those of sound tasks."""
 LABELS: Mapping[bool | None, str] = {
     True: "policy: kept",
     False: "policy: broken",

@@ -101,18 +101,22 @@ class ScoreBeside:
             return f"{count_of(self.left_out, 'simulation')} left out"
         return ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the number as JSON values, under its own name."""
-        key = KEYS[self.counted]
+    @property
+    def counts(self) -> dict[str, int]:
+        """The numbers of what counts, and of what does not or counts otherwise."""
         return {
-            "name": self.domain,
             "tasks": self.tasks,
             "simulations": self.simulations,
             "left_out_tasks": self.left_out_tasks,
             "left_out_simulations": self.left_out,
             "differing_verdicts": self.differing,
-            **{f"{key}_pass^{k}": each.in_brief() for k, each in self.pass_hat.items()},
         }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the number as JSON values, under its own name."""
+        key = KEYS[self.counted]
+        values = {f"{key}_pass^{k}": each.in_brief() for k, each in self.pass_hat.items()}
+        return {"name": self.domain, **self.counts, **values}
 
 
 def scores_beside(

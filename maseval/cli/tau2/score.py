@@ -20,7 +20,7 @@ from maseval.cli.options import (
     JudgeModels,
     with_scoring_options,
 )
-from maseval.cli.results import estimate
+from maseval.cli.results import estimate, print_scores_beside
 from maseval.core.engine.engines import DEFAULT
 from maseval.core.figures import in_percent, percent
 from maseval.core.scoring_options import ScoringKeywords
@@ -43,6 +43,7 @@ EXAMPLES = examples(
     ("maseval tau2 score theirs.json --domain airline", "a fork that calls its domain otherwise"),
     ("maseval tau2 score retail.json --judge-model gpt-4.1", "what 1.0.1 leaves to a judge"),
     ("maseval tau2 score theirs.json --under 0.2.0,1.0.1", "what another release would say"),
+    ("maseval tau2 score theirs.json --sound", "also over sound tasks, and without user faults"),
     ("maseval tau2 score runs/* --json", "for scripts"),
     ("maseval tau2 score runs/* --engine ray", "on all cores; --ray-address: on a cluster"),
 )
@@ -65,6 +66,12 @@ def score(
         bool,
         typer.Option(
             "--strict", help="Count what the original could not replay as a disagreement."
+        ),
+    ] = False,
+    sound: Annotated[
+        bool,
+        typer.Option(
+            "--sound", help="Also count without user faults and over sound tasks, beside the rest."
         ),
     ] = False,
     judge_model: JudgeModels = None,
@@ -97,10 +104,10 @@ def score(
     """
     if under is not None:
         chosen = scoring.get("as_recorded") or scoring.get("data_version")
-        if chosen or fail_on_disagreement or engine != DEFAULT:
+        if chosen or fail_on_disagreement or sound or engine != DEFAULT:
             raise typer.BadParameter(
                 "--under names the releases and recomputes every verdict in this process; leave "
-                "out --data-version, --as-recorded, --fail-on-disagreement and --engine"
+                "out --data-version, --as-recorded, --fail-on-disagreement, --sound and --engine"
             )
         with counting("judged") as count:
             found = commands.tau2.score_under(
@@ -120,6 +127,7 @@ def score(
         scores = commands.tau2.score(
             files,
             strict=strict,
+            sound=sound,
             judge_model=judge_model or (),
             base_url=base_url,
             engine=engine,
@@ -236,6 +244,8 @@ def _print_passes(score: "FileScore", console: Console) -> None:
         _print(f"{score.open} depend on a judge (--judge-model)", console)
     for line in conventions_in_words(score.conventions):
         _print(inert(line), console)
+    if score.beside:
+        print_scores_beside(score.beside, console)
 
 
 def _passes(score: "FileScore", word: str) -> str:

@@ -7,7 +7,7 @@ import { count, duration, isJSON, money } from "./text.js";
 import { errorSection, explanationSection, stateSection, verdict } from "./verdict.js";
 import { choose } from "./view.js";
 
-/** What an audit found in the task itself. */
+/** What is wrong with the task itself: its errata, and the findings of an audit. */
 export function badges({ findings = [] }) {
   return findings.map(({ name, text }) => h("span", { class: "tag finding", title: text }, name));
 }

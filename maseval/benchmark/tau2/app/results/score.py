@@ -17,7 +17,11 @@ from operator import add
 from pathlib import Path
 from typing import Generic, TypeVar, Unpack
 
+from maseval.app.benchmarks import support_for
 from maseval.app.results.counting import ConventionScore, conventions_in_json
+from maseval.app.results.finding import open_recording
+from maseval.app.results.recomputed import recompute_verdicts
+from maseval.app.results.sound import ScoreBeside, scores_beside, scores_in_json
 from maseval.app.running.run_options import chosen_engine
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.app.results.sources import (
@@ -64,11 +68,14 @@ class FileScore:
     others, which ``shortfall`` accounts for, ``open`` ones wait for a judge. The record calls
     ``recorded_passes`` passed. ``agreeing`` of ``compared`` recorded verdicts were confirmed.
     ``not_replayable`` conversations count as failures. ``marks`` say how it was judged, if not by
-    the benchmark's tasks.
+    the benchmark's tasks. ``beside`` has the numbers beside the official one, if they were asked
+    for.
     """
 
-    def __init__(self, path: Path, found: RescoredRecord) -> None:
-        self.path, self.found = path, found
+    def __init__(
+        self, path: Path, found: RescoredRecord, beside: Sequence[ScoreBeside] = ()
+    ) -> None:
+        self.path, self.found, self.beside = path, found, beside
         self.planned = len(found.slots)
         self.simulations = len(found.simulations)
         self.missing = [str(slot) for slot in found.missing]
@@ -143,6 +150,7 @@ class FileScore:
             "disagreements": [asdict(one) for one in self.disagreements],
             **{f"pass^{k}": estimate.in_brief() for k, estimate in self.pass_hat.items()},
             "conventions": conventions_in_json(self.conventions),
+            **scores_in_json(self.beside),
         }
 
 
@@ -242,6 +250,7 @@ def score(
     files: Files,
     *,
     strict: bool = False,
+    sound: bool = False,
     judge_model: Sequence[str] = (),
     base_url: str | None = None,
     engine: AnyEngine = DEFAULT,
@@ -258,6 +267,7 @@ def score(
     Args:
         strict: A conversation that cannot be replayed raises what the original raises, and is
             shown as a disagreement; without it the reward is 0.
+        sound: Also count without user faults and over sound tasks, beside the official number.
         judge_model: Models that judge natural-language assertions, where the reward depends on
             them. The first decides; with several, their agreement is reported. Replies are kept
             with the run or beside the file, and nothing is asked twice.
@@ -283,10 +293,26 @@ def score(
                 on_progress=on_progress,
                 assessed=assess,
             )
-            return FileScore(source.path, found)
+            return FileScore(source.path, found, _count_beside(found, source, options, sound))
 
         scores.add_files(files, judge)
     return scores
+
+
+def _count_beside(
+    found: RescoredRecord, source: SimulationSource, options: ScoringOptions, sound: bool
+) -> list[ScoreBeside]:
+    """Read a record once more, for who failed and for the sound verdicts, if ``sound``."""
+    if not sound:
+        return []
+    folder, _ = recompute_verdicts(open_recording(source.path, options))
+    support = support_for(folder)
+    diagnosis = support.run_diagnosis(folder, None)
+    return scores_beside(
+        found.outcomes,
+        user_faults=None if diagnosis is None else diagnosis.user_faults,
+        checks=support.sound_checks(folder),
+    )
 
 
 @contextmanager

@@ -34,6 +34,7 @@ from maseval.benchmark.tau2.data.files import title_of
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
+from maseval.benchmark.tau2.errata import errata_for
 from maseval.benchmark.tau2.results import has_simulations
 from maseval.benchmark.tau2.results.reports import Tau2Report, release_of_report
 from maseval.benchmark.tau2.texts.loading import fetching_command
@@ -139,10 +140,15 @@ class Tau2Support(BenchmarkSupport):
             remarks = audit(domains, data_version=release.name).remarks
         except MASEvalError:  # the data is elsewhere, or the domain somebody else's
             return found
+        for key in sorted(wanted):
+            for each in errata_for(*key, release):
+                words = f"{each.what} Known from: {', '.join(each.known)}."
+                found.setdefault(key, []).append((f"erratum: {each.kind}", words))
         for remark in remarks:
             key = remark.domain, str(remark.task_id)
             if key in wanted and remark.severity in _BADGES:
-                found.setdefault(key, []).append((remark.kind, f"{remark.meaning}: {remark.text}"))
+                words = f"{remark.meaning}: {remark.text}"
+                found.setdefault(key, []).append((f"finding: {remark.kind}", words))
         return found
 
     def verdict_checker(self, folder: Recording) -> VerdictChecker:

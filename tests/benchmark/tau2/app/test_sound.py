@@ -1,0 +1,246 @@
+"""The numbers over sound tasks and without user faults, wherever a number of a run is shown."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from maseval import frames
+from maseval.app.sharing.sync import _tracked_run
+from maseval.app.viewing.reader import BenchmarkReader
+from maseval.benchmark.tau2 import register_domain
+from maseval.benchmark.tau2.data_loader import load_raw_tasks
+from maseval.benchmark.tau2.domains.library import LIBRARY
+from maseval.commands import compare, gate, report, show, tau2
+from maseval.commands import run as run_any
+from maseval.core.exceptions import ConfigurationError
+from maseval.runs import RunFolder
+from maseval.view.background import _label
+from maseval.view.library import Library
+from tests.benchmark.tau2.compliance.gold_talk import Do, Say, play, steps_of
+from tests.cli.commandline import maseval
+from tests.report.reading import index_of, packets_of
+
+OUT, WRONG, OTHER = "renew_own_not_husbands", "first_waiver", "renew_all_but_one"
+"""Tasks with an erratum: left out, with a corrected gold, with another right end state."""
+
+
+def erratum(task, kind, what, **sound_verdict):
+    known = ["read by hand"]
+    entry = {"domain": "desk", "task": task, "kind": kind, "what": what, "known": known}
+    return entry | {"sound_verdict": sound_verdict}
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """The library's desk under another name, with errata beside its tasks."""
+    folder = tmp_path_factory.mktemp("desk") / "data"
+    shutil.copytree(LIBRARY.data_dir, folder)
+    tasks = {raw["id"]: raw["evaluation_criteria"]["actions"] for raw in load_raw_tasks("library")}
+    steps = {
+        task: [{key: each[key] for key in ("name", "arguments")} for each in actions]
+        for task, actions in tasks.items()
+    }
+    written = [
+        erratum(OUT, "information missing", "Nobody says whose book.", leave_out=True),
+        erratum(WRONG, "gold against the policy", "It waives.", gold=steps[WRONG][:-1]),
+        erratum(OTHER, "several right end states", "One will do.", accept=[steps[OTHER][-1:]]),
+    ]
+    (folder / "errata.json").write_text(json.dumps(written))
+    return register_domain(replace(LIBRARY, name="desk", data_dir=folder))
+
+
+@pytest.fixture(scope="module")
+def run(desk, tmp_path_factory):
+    """Every task, done as its reference solution does it: all pass officially."""
+    folder = tmp_path_factory.mktemp("runs") / "gold"
+    return tau2.run(domain="desk", agent="gold", output=folder).folder
+
+
+@pytest.fixture(scope="module")
+def file(desk, tmp_path_factory):
+    """A results file: the user leaves before the confirmed write; another right end state."""
+    tasks = {raw["id"]: raw for raw in load_raw_tasks("desk")}
+    steps = steps_of("desk", tasks[OTHER])
+    writes = [i for i, step in enumerate(steps) if isinstance(step, Do) and "renew" in step.name]
+    left = [*steps[: writes[1] - 1], Say("user", "Yes, please go ahead. ###STOP###")]
+    other = [*steps[: writes[0] - 2], *steps[writes[0] + 1 :]]
+    played = [play("desk", tasks[OTHER], each) for each in (steps, left, other)]
+    path = tmp_path_factory.mktemp("files") / "theirs.jsonl"
+    for trial, each in enumerate(played):
+        each |= {"id": str(trial), "trial": trial}
+    path.write_text("".join(json.dumps(each) + "\n" for each in played))
+    return path
+
+
+def test_the_official_number_stays_and_the_others_stand_beside_it(run):
+    view = show(run)
+
+    official, faults, sound = view.beside
+    assert view.summary.overall.pass_hat[1].value == official.pass_hat[1].value == 1.0
+    assert faults.same and faults.pass_hat[1].value == 1.0
+    assert sound.effect == "1 task left out, 1 verdict differs"
+    assert sound.pass_hat[1].value == pytest.approx(10 / 11)
+    assert sound.pass_hat[1].interval is not None
+
+
+def test_a_file_with_a_fault_of_the_user_and_another_right_end_state(file):
+    view = show(file, domain="desk")
+
+    official, faults, sound = view.beside
+    assert official.pass_hat[1].value == pytest.approx(1 / 3)
+    assert faults.effect == "1 simulation left out"
+    assert faults.pass_hat[1].value == pytest.approx(1 / 2)
+    assert sound.effect == "0 tasks left out, 1 verdict differs"
+    assert sound.pass_hat[1].value == pytest.approx(2 / 3)
+    (reason,) = [each.reason for each in view.sound.values() if each.differs]
+    assert reason.startswith("another right end state: ")
+
+
+def test_show_sound_names_each_task_and_verdict(run):
+    found = maseval("show", run, "--sound")
+
+    assert found.exit_code == 0
+    shown = " ".join(found.stdout.split())
+    names = ["the official number", "pass^k, without user faults", "pass^k, over sound tasks"]
+    assert sorted(names, key=shown.index) == names
+    assert f"left out task desk/{OUT}: information missing: Nobody says whose book." in shown
+    assert f"- desk/{WRONG} trial 0: gold against the policy: It waives." in shown
+    without = " ".join(maseval("show", run).stdout.split())
+    assert "1 task left out, 1 verdict differs" in without
+    assert "without user faults" not in without and "Nobody says" not in without
+    assert maseval("show", run, "--sound", "--no-explain").exit_code == 2
+    assert "sound: left out" in maseval("show", run, OUT).stdout
+
+
+def test_json_has_each_number_under_its_own_name(run):
+    form = show(run).to_dict()
+
+    assert form["overall"]["pass^1"]["value"] == 1.0
+    (sound,) = form["sound"]
+    assert sound["sound_pass^1"]["value"] == pytest.approx(10 / 11)
+    assert (sound["left_out_tasks"], sound["differing_verdicts"]) == (1, 1)
+    assert form["without_user_faults"][0]["without_user_faults_pass^1"]["value"] == 1.0
+    rows = {each["task_id"]: each for each in form["simulations"]}
+    assert rows[OUT]["passed"] is True and rows[OUT]["sound"]["left_out"] is True
+    assert rows[WRONG]["passed"] is True and rows[WRONG]["sound"]["sound_passed"] is False
+
+
+def test_score_gives_them_only_if_asked(run, file):
+    (plain,) = tau2.score([run])
+    (asked,) = tau2.score([run], sound=True)
+    (other,) = tau2.score([file], sound=True, domain="desk")
+
+    assert not plain.beside and "sound" not in plain.to_dict()
+    assert asked.to_dict()["pass^1"] == plain.to_dict()["pass^1"]
+    assert asked.beside[-1].effect == "1 task left out, 1 verdict differs"
+    assert [each.effect for each in other.beside] == [
+        *("", "1 simulation left out", "0 tasks left out, 1 verdict differs")
+    ]
+    shown = " ".join(maseval("tau2", "score", run, "--sound").stdout.split())
+    assert shown.index("passed: 12 of 12") < shown.index("desk, over sound tasks: 1 task left out")
+    assert maseval("tau2", "score", run, "--sound", "--under", "0.2.0").exit_code == 2
+
+
+def test_report_and_viewer_have_the_same_rows_notes_and_labels(run, tmp_path):
+    page = report(run, tmp_path / "page.html")
+    viewed = Library(run.parent, BenchmarkReader()).run(run.name)
+    before = viewed.index()["results"]
+    _label(viewed)
+    index, shown = viewed.index(), index_of(page)
+
+    names = [row["name"] for row in shown["results"]["rows"]]
+    assert names[:2] == ["desk", "over sound tasks"]
+    assert index["results"] == shown["results"]
+    assert "over sound tasks" not in [row["name"] for row in before["rows"]]
+    notes = " ".join(shown["results"]["notes"])
+    assert "over sound tasks: 1 task left out, 1 verdict differs. These numbers stand" in notes
+    labels = [each for row in shown["simulations"] for each in row["labels"]]
+    assert labels.count("sound: left out") == labels.count("sound: failed") == 1
+    assert [each["labels"] for each in index["simulations"]] == [
+        each["labels"] for each in shown["simulations"]
+    ]
+    sections = [
+        section
+        for packet in packets_of(page)
+        for detail in packet
+        for section in (detail.get("explanation") or {}).get("sections", ())
+    ]
+    assert {"title": "Sound: failed", "lines": ["gold against the policy: It waives."]} in sections
+
+
+def test_a_task_with_an_erratum_is_marked_where_findings_are(run, tmp_path):
+    index = index_of(report(run, tmp_path / "page.html", explain=False))
+
+    marks = {task["id"]: task["findings"] for task in index["tasks"] if "findings" in task}
+    (badge,) = [each for each in marks[OUT] if each["name"].startswith("erratum")]
+    assert badge["name"] == "erratum: information missing"
+    assert badge["text"] == "Nobody says whose book. Known from: read by hand."
+    names = [each["name"] for found in marks.values() for each in found]
+    assert all(name.startswith(("erratum: ", "finding: ")) for name in names)
+
+
+def test_compare_and_gate_can_be_over_sound_tasks(run, desk, tmp_path):
+    idle = tau2.run(domain="desk", agent="noop", output=tmp_path / "idle").folder
+    found = compare([idle, run], metric="sound")
+    official = compare([idle, run])
+
+    assert official.two.main.tasks == 12 and found.two.main.tasks == 11
+    assert found.two.main.second == pytest.approx(10 / 11)
+    assert found.official.startswith("By pass^1, the official number, gold is ")
+    assert found.headline.startswith("By pass^1 over sound tasks, gold is ")
+    assert "gold, over sound tasks: 1 task left out, 1 verdict differs" in found.cautions
+    assert found.why["gold"].labels == {"sound: failed": 1}
+    assert gate(run, idle, metric="sound").measure == "pass^1 over sound tasks"
+    shown = " ".join(maseval("compare", idle, run, "--sound").stdout.split())
+    assert shown.index("the official number, gold") < shown.index("By pass^1 over sound tasks")
+    assert maseval("compare", idle, run, "--sound", "--metric", "clean").exit_code == 2
+
+
+def test_the_official_numbers_of_several_runs_come_first(run, desk, tmp_path):
+    others = [tau2.run(domain="desk", agent="noop", output=tmp_path / name).folder for name in "ab"]
+    shown = " ".join(maseval("compare", run, *others, "--sound", "--no-explain").stdout.split())
+
+    assert shown.index("pass^1, the official number: gold 100.0%") < shown.index("sound passes")
+
+
+def test_a_benchmark_without_sound_verdicts_says_so(tmp_path):
+    for name in "ab":
+        run_any(benchmark="maseval.benchmark.booking:BookingBenchmark", output=tmp_path / name)
+    with pytest.raises(ConfigurationError, match="leave out --metric sound"):
+        compare([tmp_path / "a", tmp_path / "b"], metric="sound")
+
+
+def test_frames_have_every_number_by_what_it_counts(run, file):
+    scores = [row for row in frames.scores(run, domain="desk") if row["k"] == 1]
+    assert [row["counted"] for row in scores] == [
+        *("official", "without user faults", "over sound tasks")
+    ]
+    assert [row["value"] for row in scores] == [1.0, 1.0, pytest.approx(10 / 11)]
+    assert scores[2]["low"] < scores[2]["value"] <= scores[2]["high"]
+    assert (scores[2]["left_out_tasks"], scores[2]["differing_verdicts"]) == (1, 1)
+    rows = {row["task_id"]: row for row in frames.sound(run)}
+    assert rows[OUT]["left_out"] and rows[OUT]["sound_passed"] is None and rows[OUT]["passed"]
+    assert rows[WRONG]["sound_passed"] is False and rows[WRONG]["failed_by"] is None
+    assert [row["failed_by"] for row in frames.sound(file, domain="desk")][:2] == [None, "user"]
+
+
+def test_what_is_handed_on_has_the_official_number_only(run, tmp_path):
+    """Certificates, trackers and results files know neither errata nor who failed."""
+    certificate = tau2.certify(run, tmp_path / "certificate.json", partial=True).certificate
+    (results,) = tau2.export(run, tmp_path / "results.json")
+    with _tracked_run(RunFolder.read(run), True) as tracked:
+        metrics, tasks = dict(tracked.metrics), list(tracked.tasks)
+
+    assert metrics["pass_hat_1"] == 1.0
+    exported = json.loads(results.path.read_text())
+    assert all(each["reward_info"]["reward"] == 1.0 for each in exported["simulations"])
+    (row,) = frames.runs(run)
+    for text in (
+        certificate.to_json(),
+        results.path.read_text(),
+        json.dumps([metrics, tasks]),
+        json.dumps(row, default=str),
+    ):
+        assert "sound" not in text and "without_user_faults" not in text and "erratum" not in text
