@@ -12,6 +12,7 @@ from maseval.benchmark.tau2.errata import (
     load_errata,
     sound_verdict,
 )
+from maseval.benchmark.tau2.explain import explain
 from maseval.benchmark.tau2.scoring.case import open_case
 from tests.benchmark.tau2.staged import gold, staged
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
@@ -153,6 +154,22 @@ def test_errata_belong_to_the_release_whose_tasks_these_are():
     assert errata_for("retail", "12", "1.0.1+tasks.0.2.0")
     assert not errata_for("retail", "12", "1.0.1")
     assert not errata_for("retail", "12", "0.2.0+tasks.1.0.1")
+
+
+def test_an_explanation_tells_a_sound_verdict_that_is_not_the_official_one(tmp_path):
+    domain = own_errata(
+        todo_list(tmp_path, task(COMPLETE)), sound_verdict={"accept": [[step(CREATE)]]}
+    )
+    kept, other, nothing = (
+        explain(staged(domain, task(COMPLETE), actions), domain=domain)
+        for actions in (None, [CREATE], [])
+    )
+
+    assert kept.sound is nothing.sound is None
+    titles = {each.title: each.lines for each in other.sections()}
+    (line,) = titles["Sound verdict"]
+    assert line.startswith("passed: another right end state: also create_task")
+    assert other.to_dict()["sound"]["outcome"] == "passed" and not other.passed
 
 
 @pytest.mark.data

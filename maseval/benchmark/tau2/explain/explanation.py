@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from maseval.benchmark.tau2.domains.permanence import ABSENT, Absent
+from maseval.benchmark.tau2.errata.sound import SoundVerdict
 from maseval.benchmark.tau2.explain.divergence import Divergence
 from maseval.benchmark.tau2.explain.evidence import AssertionEvidence, CommunicationEvidence, Quote
 from maseval.benchmark.tau2.explain.findings import CheckSummary, ReplayFault
@@ -20,6 +21,7 @@ from maseval.benchmark.tau2.world.tasks import Action
 
 ExplanationPart = (
     CheckSummary
+    | SoundVerdict
     | ReplayFault
     | Divergence
     | WrongField
@@ -30,6 +32,7 @@ ExplanationPart = (
 
 _TITLES: Mapping[type, str] = {
     CheckSummary: "Checks",
+    SoundVerdict: "Sound verdict",
     ReplayFault: "Replay failed",
     Divergence: "Point of no return",
     WrongField: "End state",
@@ -78,6 +81,8 @@ def _lines(part: ExplanationPart) -> Iterator[str]:
     match part:
         case CheckSummary():
             yield _check(part)
+        case SoundVerdict():
+            yield f"{part.outcome}: {part.reason}"
         case ReplayFault():
             where = "" if part.message_index is None else f"message {part.message_index}: "
             yield f"{where}{part.meaning}"
@@ -210,6 +215,7 @@ class Explanation:
     only if ``state_gates``. ``repair`` is a smallest set of tool calls that would flip the
     verdict; where the agent also had to say something, ``to_be_said`` lists it. ``described_in``
     names, by call, the texts in which the agent could have read of calls that it did not make.
+    ``sound`` is the sound verdict, where it is not the official one.
     """
 
     domain: str
@@ -229,6 +235,7 @@ class Explanation:
     communication: tuple[CommunicationEvidence, ...] = ()
     actions_not_taken: tuple[Action, ...] = ()
     described_in: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sound: SoundVerdict | None = None
 
     @property
     def failed_gates(self) -> tuple[str, ...]:
@@ -242,6 +249,7 @@ class Explanation:
     def sections(self) -> list[ExplanationSection]:
         parts: tuple[ExplanationPart, ...] = (
             *self.checks,
+            *((self.sound,) if self.sound else ()),
             *((self.replay_fault,) if self.replay_fault else ()),
             *self.wrong_fields,
             *self.assertions,

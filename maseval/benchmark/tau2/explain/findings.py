@@ -7,13 +7,15 @@ from typing import Any, NamedTuple, TypedDict
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
+from maseval.benchmark.tau2.errata import Erratum, errata_for
 from maseval.benchmark.tau2.formats.simulation import RewardInfo, replay_problem
-from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
+from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case, release_of_task
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import is_successful
+from maseval.core.task import Task
 from maseval.core.words import count_of
 from maseval.data.store import AnyPath
 
@@ -29,10 +31,11 @@ class CaseKeywords(TypedDict, total=False):
 
 
 class ScoredCase(NamedTuple):
-    """A conversation in its world, and what the checks said."""
+    """A conversation in its world, what the checks said, and what is wrong with its task."""
 
     case: Case
     reward_info: RewardInfo
+    errata: tuple[Erratum, ...] = ()
 
 
 def score_case(
@@ -49,7 +52,11 @@ def score_case(
     case = open_case(
         simulation, domain, task, solo=solo, data_dir=data_dir, version=version, graded=True
     )
-    return ScoredCase(case, _verdict(case, nl_model))
+    errata: tuple[Erratum, ...] = ()
+    if task is None or isinstance(task, Task):  # errata are about the tasks of the releases
+        release = release_of_task(domain, task, version)
+        errata = errata_for(domain, str(case.raw_task.get("id")), release)
+    return ScoredCase(case, _verdict(case, nl_model), errata)
 
 
 def _verdict(case: Case, nl_model: ModelAdapter | None) -> RewardInfo:
