@@ -3,7 +3,16 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from maseval.benchmark.tau2.audit import criteria, knowledge, references
+from maseval.benchmark.tau2.audit import (
+    bank_amounts,
+    bank_calls,
+    bank_facts,
+    criteria,
+    knowledge,
+    references,
+)
+from maseval.benchmark.tau2.audit.bank import BankGold, is_of_the_bank
+from maseval.benchmark.tau2.audit.bank_documents import faults_of_documents
 from maseval.benchmark.tau2.audit.subject import (
     KINDS,
     SEVERITIES,
@@ -76,15 +85,22 @@ def _audit_domain(
             task_id = str(raw.get("id"))
             yield Finding(domain.name, task_id, "task cannot be read", "error", str(error))
     for task in tasks:
-        yield from _audit_task(task)
+        yield from audit_task(task)
     for look in _DOMAIN_CHECKS:
         yield from look(audited, tasks)
+    if is_of_the_bank(domain):
+        yield from faults_of_documents(audited, tasks)
 
 
-def _audit_task(task: AuditedTask) -> Iterator[Finding]:
+def audit_task(task: AuditedTask) -> Iterator[Finding]:
+    """Yield the findings about one task; what goes wrong in playing it is one as well."""
     try:
         for look in _TASK_CHECKS:
             yield from look(task)
+        if is_of_the_bank(task.audited.domain):
+            gold = BankGold(task)
+            for try_out in (*bank_calls.CHECKS, *bank_facts.CHECKS, *bank_amounts.CHECKS):
+                yield from try_out(gold)
     except Exception as error:  # a task's own functions: their faults are findings
         text = f"it cannot be played: {type(error).__name__}: {error}"
         yield criteria.finding_about(task, "task cannot be read", "error", text)

@@ -44,7 +44,7 @@ _APPLIED_FOR = (
 )
 
 # Per cent of cash back by category; "default" is every other category.
-_RATES: Mapping[str, Mapping[str, float]] = {
+CASH_BACK: Mapping[str, Mapping[str, float]] = {
     "Bronze Rewards Card": {"default": 1.0},
     "Silver Rewards Card": {"Travel": 4.0, "Software": 4.0, "default": 1.0},
     "Gold Rewards Card": {"default": 2.5},
@@ -277,11 +277,11 @@ class KnowledgeUserTools(Desk):
             amount: How much, in dollars.
             category: What kind of purchase it is.
         """
-        rates = _RATES.get(credit_card_type)
+        rates = CASH_BACK.get(credit_card_type)
         if rates is None:
             raise Refused(
                 f"Error: Unknown credit card type '{credit_card_type}'. Available types: "
-                f"{list(_RATES)}"
+                f"{list(CASH_BACK)}"
             )
         key = transaction_id(user_id, credit_card_type, merchant_name, amount, category)
         rate = rates.get(category, rates["default"])
