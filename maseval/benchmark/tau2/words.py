@@ -53,8 +53,15 @@ def _words(*alternatives: str) -> re.Pattern[str]:
 
 
 _ASKS = _words(
-    *("confirm", "proceed", "go ahead", "would you like", "shall i", "should i", "do you want"),
-    *(r"yes/no", r"yes or no", r"reply\W+yes", r"if you(?:'d| would) like me to"),
+    *(r"confirm\b", r"your (?:\w+ )?confirmation", r"proceed\b", "go ahead", "would you like"),
+    *("shall i", "should i", "do you want", r"yes/no", r"yes or no", r"reply\W+yes"),
+    r"if you(?:'d| would) like me to",
+)
+# "How would you like to proceed?" asks for a choice, and a yes is no answer to it.
+_LEAVES_OPEN = _words(
+    r"(?:confirm )?(?:how|what|where|when)(?: else)? "
+    r"(?:would you|do you|should (?:i|we)|you(?:'d| would)?) ?"
+    r"(?:like|want|prefer|wish)?(?: (?:me|us))?(?: to)? (?:proceed|do|go|handle|continue|move)",
 )
 _REQUESTS = _words(
     r"(?:could|can|would|will) you\b",
@@ -92,7 +99,8 @@ _LEAVES = _words(
 _REFUSES = _words(
     r"(?:i|we)(?:'m| am| are)? (?:\w+ )?(?:unable to|cannot|can't|can not|not able to)",
     r"(?:not|only|isn't|aren't|n't be) (?:\w+ )?(?:possible|allowed|permitted|eligible)\b",
-    r"(?:cannot|can't|can only|may not) be (?:modif|chang|cancel|exchang|return|process|remov)",
+    r"(?:cannot|can't|may not) be (?:modif|chang|cancel|exchang|return|process|remov)",
+    r"can only be (?:modif|chang|cancel|exchang|return|process|remov)\w{0,8}\b(?! once)",
     r"(?:against|according to|based on|per) (?:our|the) (?:\w+ )?polic",
     r"polic(?:y|ies) (?:does|do) ?n[o']t",
     r"i(?:'m| am) sorry, but",
@@ -128,7 +136,7 @@ def _sentences(text: str) -> Iterator[str]:
 @lru_cache(maxsize=_REMEMBERED)
 def asks(text: str) -> bool:
     """Tell whether a text asks for a confirmation."""
-    return any(_ASKS.search(each) for each in _sentences(text))
+    return any(_ASKS.search(_LEAVES_OPEN.sub("", each)) for each in _sentences(text))
 
 
 def closes(text: str) -> bool:
@@ -297,6 +305,12 @@ def says_the_like(text: str, call: Tau2ToolCall) -> bool:
     """Tell whether a text says what a tool's name says, in these or in other words."""
     patterns, lower = _topic(call["name"]), text.lower()
     return bool(patterns) and all(each.search(lower) for each in patterns)
+
+
+def says_the_verb(text: str, call: Tau2ToolCall) -> bool:
+    """Tell whether a text has the verb of a tool's name, in this or in another word."""
+    patterns = _topic(call["name"])[:1]
+    return any(each.search(text.lower()) for each in patterns)
 
 
 def reports_it_done(sentence: str, call: Tau2ToolCall) -> bool:

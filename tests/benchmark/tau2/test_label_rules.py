@@ -46,7 +46,7 @@ def blamed(folder, raw, *turns):
         "Yes. ###STOP###",
         "Thank you for summarizing all that so well. Yes, please proceed ###STOP###",
         "Everything looks right, so please go ahead, with no further changes. ###STOP###",
-        "###STOP###",
+        "That works for me. ###TRANSFER###",
     ],
 )
 def test_a_user_may_agree_anywhere_in_the_message_it_leaves_with(tmp_path, answer):
@@ -70,6 +70,7 @@ def test_one_matching_value_is_not_yet_what_is_missing(tmp_path):
     ("last_words", "answer"),
     [
         ("Could you please tell me the title?", "###STOP###"),
+        ("I will create the task Meeting. Do you confirm?", "###STOP###"),
         ("Which of the two would you like?", "The second one. ###STOP###"),
         ("Let me check the list first.", "###STOP###"),
     ],
@@ -87,6 +88,8 @@ def test_a_user_who_is_asked_or_is_to_wait_left_too_early(tmp_path, last_words, 
     [
         ("All is done. Is there anything else I can help you with?", "No, thank you. ###STOP###"),
         ("I cannot do that. Would you like something else?", "###STOP###"),
+        ("I cannot create a task. Do you want me to print the list?", "Yes. ###STOP###"),
+        ("I am unable to create it. Please tell me how you'd like to proceed.", "Fine. ###STOP###"),
     ],
 )
 def test_a_user_who_is_sent_away_did_not_leave_too_early(tmp_path, last_words, answer):
@@ -124,30 +127,56 @@ def test_a_refusal_of_something_else_is_not_a_refusal_of_what_is_missing(tmp_pat
     assert blamed(tmp_path, raw, *refused) == ("agent", "refused wrongly")
 
 
-def test_a_conversation_that_the_task_does_not_cover_is_unclear(tmp_path):
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ((), ("agent", "missing write")),
+        ((agent(OFFER), user("What would that change?")), ("unclear", "out of scope")),
+    ],
+)
+def test_a_conversation_that_the_task_does_not_cover_is_unclear_at_last(tmp_path, before, expected):
     raw = wish("Have task_1 completed.", COMPLETE)
-    asked = agent("What is your shoe size?")
+    asked = agent("What is your shoe size?"), user("###OUT-OF-SCOPE###")
 
-    found = blamed(tmp_path, raw, user("Update my task."), asked, user("###OUT-OF-SCOPE###"))
-
-    assert found == ("unclear", "out of scope")
+    assert blamed(tmp_path, raw, user("Update my task."), *before, *asked) == expected
 
 
-def test_what_was_offered_and_turned_down_is_unclear(tmp_path):
-    raw = wish("Have task_1 completed.", COMPLETE)
-    refused = user("No, I don't want that."), agent("Fine."), user("###STOP###")
+@pytest.mark.parametrize(
+    ("scenario", "offer", "answer", "expected"),
+    [
+        ("", OFFER, "No, I don't want that.", ("user", "turned down by the user")),
+        (
+            "Pay at most $5.",
+            OFFER,
+            "No, that costs too much.",
+            ("unclear", "turned down by the user"),
+        ),
+        (
+            "",
+            "I can update task_9. Do you confirm?",
+            "No, don't do that.",
+            ("agent", "missing write"),
+        ),
+        ("", OFFER, "I'll wait for the email.", ("unclear", "no rule applies")),
+    ],
+)
+def test_what_was_offered_and_turned_down_is_the_users(tmp_path, scenario, offer, answer, expected):
+    raw = wish(f"Have task_1 completed. {scenario}", COMPLETE)
+    spoken = agent(offer), user(answer), agent("Fine."), user("###STOP###")
 
-    found = blamed(tmp_path, raw, user("Update my task."), agent(OFFER), *refused)
-
-    assert found == ("unclear", "turned down by the user")
+    assert blamed(tmp_path, raw, user("Update my task."), *spoken) == expected
 
 
 def test_a_user_who_should_have_changed_its_mind_did_not_follow_its_task(tmp_path):
     raw = wish("Have a Meeting put in. If the agent asks for confirmation, drop it.", COMPLETE)
     asked = agent("I will create the task Meeting. Do you confirm?")
     spoken = user("Create a task."), asked, user("Yes, please."), CREATE, user("###STOP###")
+    earlier = agent("Shall I create it?"), user("Actually, I changed my mind."), agent("Why not?")
 
+    (tmp_path / "one").mkdir()
     assert blamed(tmp_path, raw, *spoken) == ("user", "instructions not followed")
+    done = blamed(tmp_path / "one", raw, spoken[0], *earlier, *spoken[1:])
+    assert done != ("user", "instructions not followed")
 
 
 @pytest.mark.parametrize(
@@ -163,14 +192,33 @@ def test_a_value_that_the_user_named_is_not_the_agents(tmp_path, scenario, who):
     assert found[0] == who
 
 
-def test_of_two_ids_on_offer_the_user_may_have_taken_the_wrong_one(tmp_path):
-    raw = wish("You want a slot.", do("create_task", user_id="user_1", title="SLOT1001"))
-    offer, taken = agent("There are SLOT1001 and SLOT1002."), user("SLOT1002, please.")
+TWO = "There are SLOT1001 and SLOT1002."
+
+
+@pytest.mark.parametrize(
+    ("scenario", "offer", "expected"),
+    [
+        ("You want a slot.", TWO, ("task", "choice left open")),
+        ("You want SLOT1001.", TWO, ("user", "chosen by the user")),
+        ("You want SLOT1001.", f"{TWO} Shall I take SLOT1002?", ("agent", "wrong arguments")),
+    ],
+)
+def test_of_two_ids_on_offer_the_user_may_have_taken_the_wrong_one(
+    tmp_path, scenario, offer, expected
+):
+    raw = wish(scenario, do("create_task", user_id="user_1", title="SLOT1001"))
     made = do("create_task", user_id="user_1", title="SLOT1002")
+    spoken = agent(offer), user("SLOT1002, please."), made, user("###STOP###")
 
-    found = blamed(tmp_path, raw, user("Hi."), offer, taken, made, user("###STOP###"))
+    assert blamed(tmp_path, raw, user("Hi."), *spoken) == expected
 
-    assert found == ("unclear", "chosen by the user")
+
+def test_what_the_user_names_on_a_condition_it_has_not_chosen(tmp_path):
+    raw = wish("You want the title to be Meeting.", CREATE)
+    other = do("create_task", user_id="user_1", title="Party")
+    spoken = user("Call it Party if nothing else is left."), other, user("###STOP###")
+
+    assert blamed(tmp_path, raw, *spoken) == ("agent", "wrong arguments")
 
 
 def test_the_right_value_turned_down_for_one_the_task_does_not_have_is_invented(tmp_path):
@@ -189,10 +237,10 @@ ALSO = agent("Shall I also put in a new one, Meeting?")
 @pytest.mark.parametrize(
     ("between", "expected"),
     [
-        ((ALSO, user("Yes, please.")), ("unclear", "agreed to by the user")),
+        ((ALSO, user("Yes, please.")), ("agent", "extra write")),
         (
-            (agent("Shall I create a task?"), user("I want the task created."), agent("How?")),
-            ("unclear", "agreed to by the user"),
+            (user("Also create a task."), ALSO, user("Yes, please.")),
+            ("user", "agreed to by the user"),
         ),
         ((ALSO, user("No, thank you.")), ("agent", "extra write")),
         ((), ("agent", "extra write")),
@@ -215,13 +263,27 @@ def test_an_agent_that_says_it_has_done_what_it_never_called_is_to_blame(tmp_pat
     assert blamed(tmp_path, raw, *spoken) == ("agent", "said and not done")
 
 
+def test_a_report_must_be_about_what_is_missing(tmp_path):
+    raw = wish("Have task_1 completed.", COMPLETE)
+    spoken = user("Update task_1."), agent("I've updated task_2."), user("###STOP###")
+
+    assert blamed(tmp_path, raw, *spoken) == ("agent", "missing write")
+
+
+def test_what_the_user_agreed_to_and_the_agent_forgot_is_the_agents(tmp_path):
+    raw = wish("Have task_1 completed.", COMPLETE)
+    spoken = agent(OFFER), user("Yes, please."), agent("Thank you."), user("Bye. ###STOP###")
+
+    assert blamed(tmp_path, raw, user("Hi."), *spoken) == ("agent", "missing write")
+
+
 def test_what_the_user_confirms_must_be_what_is_missing(tmp_path):
     raw = wish("You want SLOT1001.", do("create_task", user_id="user_1", title="SLOT1001"))
     asked = agent("I will create the task SLOT1002. Do you confirm?")
 
     found = blamed(tmp_path, raw, user("Hi."), asked, user("Yes. ###STOP###"))
 
-    assert found[0] == "unclear"
+    assert found == ("agent", "wrong arguments")
 
 
 def test_what_was_offered_after_a_refusal_was_not_refused(tmp_path):
@@ -231,15 +293,15 @@ def test_what_was_offered_after_a_refusal_was_not_refused(tmp_path):
 
     (tmp_path / "one").mkdir()
     assert blamed(tmp_path / "one", raw, *refused, user("###STOP###"))[0] == "agent"
-    assert blamed(tmp_path, raw, *refused, *later)[0] == "unclear"
+    assert blamed(tmp_path, raw, *refused, *later)[0] == "user"
 
 
-def test_a_wish_that_the_user_never_brought_forward_blames_nobody(tmp_path):
+def test_a_wish_that_the_user_never_brought_forward_is_the_users(tmp_path):
     raw = wish("Update the status of task_1.", COMPLETE)
 
     kept = blamed(tmp_path, raw, user("Hi."), agent("Hello."), user("Bye. ###STOP###"))
 
-    assert kept[0] == "unclear"
+    assert kept == ("user", "instructions not followed")
 
 
 @pytest.mark.parametrize(
@@ -305,10 +367,27 @@ class TestWithTheDomains:
         played = [looked, *(others if task_id == "39" else ())]
 
         told = label(staged("airline", raw, played, before=[agent(refused)]), domain="airline")
-        silent = label(staged("airline", raw, played), domain="airline")
 
-        assert (told.who, silent.who) == ("task", "unclear")
-        assert why in told.evidence[0]
+        assert told.who == "task" and why in told.evidence[0]
+
+    def test_the_refusal_must_be_of_the_step_that_the_policy_forbids(self):
+        raw = load_raw_task("airline", "33")
+        looked = do("get_reservation_details", reservation_id="HXDUBJ")
+        waiver = agent("I cannot waive the fee for the change of reservation HXDUBJ.")
+        transfer = do("transfer_to_human_agents", summary="The user wants a waiver of the fee.")
+
+        found = label(staged("airline", raw, [looked, transfer], before=[waiver]), domain="airline")
+
+        assert (found.who, found.what) == ("agent", "transferred too early")
+
+    def test_the_task_is_not_to_blame_if_more_is_missing_than_the_policy_forbids(self):
+        raw = load_raw_task("airline", "39")
+        looked = [each for each in gold(raw) if each["name"].startswith("get")]
+        before = [agent("I cannot cancel MSJ4OA for that reason.")]
+
+        found = label(staged("airline", raw, looked, before=before), domain="airline")
+
+        assert found.who == "agent"
 
     def test_a_transfer_before_anything_was_looked_up_is_too_early_whatever_the_gold(self):
         raw = load_raw_task("airline", "9")
@@ -342,7 +421,11 @@ class TestWithTheDomains:
 
     @pytest.mark.parametrize(("side", "who"), [("user", "unclear"), ("assistant", "agent")])
     def test_steps_used_up_by_one_call_are_held_against_who_made_it(self, side, who):
-        raw = load_raw_tasks("telecom")[0]
+        raw = next(
+            raw
+            for raw in load_raw_tasks("telecom")
+            if {action["requestor"] for action in gold(raw)} == {"user"}
+        )
         looked = {"user": do("check_status_bar"), "assistant": do("get_details_by_id", id="L1002")}
         calls = [{**looked[side], "requestor": side}] * 4
 
@@ -353,7 +436,7 @@ class TestWithTheDomains:
         assert (found.who, found.what) == (who, "ran out of steps")
         assert f"the last 4 calls of the {side}" in found.evidence[1]
 
-    def test_a_setting_that_the_user_reports_without_looking_is_unclear(self):
+    def test_a_setting_that_the_user_reports_without_looking_is_the_users(self):
         raw = next(
             raw
             for raw in load_raw_tasks("telecom")
@@ -369,23 +452,23 @@ class TestWithTheDomains:
             staged("telecom", raw, [looked, *rest, transfer], before=claimed), domain="telecom"
         )
 
-        assert (found.who, found.what) == ("unclear", "reported without looking")
+        assert (found.who, found.what) == ("user", "reported without looking")
 
-    def test_one_step_in_place_of_two_with_the_same_sum_is_unclear(self):
+    def test_one_step_in_place_of_two_with_the_same_sum_is_as_right(self):
         raw = load_raw_task("airline", "32")
 
         found = label(staged("airline", raw, gold(raw)[-1:]), domain="airline")
 
-        assert (found.who, found.what) == ("unclear", "same outcome by other steps")
+        assert (found.who, found.what) == ("task", "same outcome by other steps")
 
-    def test_an_id_that_does_not_exist_and_comes_from_the_user_may_lead_astray(self):
+    def test_an_id_that_does_not_exist_and_comes_from_the_user_leads_astray(self):
         raw = load_raw_task("airline", "32")
         told = ({"role": "user", "content": "My booking is ZZZ999."},)
         looked = [do("get_reservation_details", reservation_id="ZZZ999")]
 
         found = label(staged("airline", raw, looked, before=told), domain="airline")
 
-        assert (found.who, found.what) == ("unclear", "led astray by the user")
+        assert (found.who, found.what) == ("user", "led astray by the user")
 
     def test_a_user_who_never_touches_its_phone_never_acted(self):
         raw = next(

@@ -286,10 +286,10 @@ def jacket():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "who"),
-    [("made of leather", "user"), ("in another shop", "unclear")],
+    ("wanted", "what"),
+    [("made of leather", "invented facts"), ("in another shop", "turned down by the user")],
 )
-def test_who_turns_the_right_item_down_for_something_of_its_own_has_made_it_up(wanted, who):
+def test_who_turns_the_right_item_down_for_something_of_its_own_has_made_it_up(wanted, what):
     raw = load_raw_task("retail", "15")
     order, item = "#W5199551", "3613716226"
     offer = f"I can change the boots in order {order} to item {item}. Do you confirm?"
@@ -303,4 +303,4 @@ def test_who_turns_the_right_item_down_for_something_of_its_own_has_made_it_up(w
 
     found = blamed("retail", raw, reads, *spoken)
 
-    assert found[0] == who
+    assert found == ("user", what)

@@ -6,13 +6,22 @@ from maseval.benchmark.tau2 import words
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import TRANSFER, Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.labels.failure import Failure, differences, is_error
+from maseval.benchmark.tau2.labels.failure import (
+    Failure,
+    agrees_to,
+    describes,
+    differences,
+    is_error,
+)
 from maseval.benchmark.tau2.labels.user_faults import TRANSFER_TOOL, transferred_at
 from maseval.benchmark.tau2.words import (
     mentions,
+    other_ids,
+    own_values,
     proposes,
     record,
     reports_it_done,
+    says_the_like,
     telling_values,
 )
 from maseval.stats.failure_labels import Label, Who
@@ -53,26 +62,98 @@ def made_impossible(failure: Failure) -> Label | None:
 
 
 def said_and_not_done(failure: Failure) -> Label | None:
-    """The agent says that it has done what is missing, and has never called that tool."""
-    worked = {call["name"] for _, call, answer in failure.calls if not is_error(answer)}
+    """The agent says that it has done what is missing, and names it, and has never done it."""
     undone = [
-        call
-        for call in (change.call for change in failure.to_add)
-        if call["requestor"] == "assistant" and call["name"] not in worked
+        change.call
+        for change in failure.to_add
+        if change.call["requestor"] == "assistant" and not _is_done_otherwise(failure, change.call)
     ]
     said = [
-        (index, sentence)
+        (index, text, sentence)
         for index, text in (failure.said_by("assistant") if undone else ())
         for sentence in words.sentences(text)
     ]
-    for call, (index, sentence) in product(undone, said):
-        if reports_it_done(sentence, call):
+    for call, (index, text, sentence) in product(undone, said):
+        # A tool that was used for something else may be what the agent speaks of.
+        used = any(made["name"] == call["name"] for _, made, _ in failure.writes)
+        only = not used and record(call) is None
+        named = only or _names_it(failure, sentence if used else text, call)
+        if named and reports_it_done(sentence, call) and not _is_true(failure, text, sentence):
             evidence = (
                 f"message {index}, the agent: {format_value(sentence)}",
                 f"never called: {render_call(call)}",
             )
             return Label("agent", "said and not done", "said and not done", evidence)
     return None
+
+
+def _is_done_otherwise(failure: Failure, call: Tau2ToolCall) -> bool:
+    """Tell whether the tool was used for the same record, or for what a report may be about."""
+    name = record(call)
+    return any(
+        made["name"] == call["name"] and (name is None or name in telling_values(made["arguments"]))
+        for _, made, answer in failure.calls
+        if not is_error(answer)
+    )
+
+
+def _is_true(failure: Failure, text: str, sentence: str) -> bool:
+    """Tell whether a sentence may report something that was done."""
+    return any(
+        reports_it_done(sentence, made) and mentions(text, record(made) or "")
+        for _, made, answer in failure.writes
+        if not is_error(answer)
+    )
+
+
+def _names_it(failure: Failure, text: str, call: Tau2ToolCall) -> bool:
+    """Tell whether a text names the record of a call, one of its values, or one of its items."""
+    if failure.names_another(text, call):
+        return False
+    values = own_values(call)
+    return not values or any(mentions(text, each) for each in (*values, *failure.names_of(values)))
+
+
+def agreed_and_forgotten(failure: Failure) -> Label | None:
+    """The user said yes to what is missing, and the agent went on without doing it."""
+    for call in (
+        change.call for change in failure.to_add if change.action_id not in failure.forbidden_gold
+    ):
+        replies = [
+            (at, reply)
+            for offer, at, reply in failure.replies_to(call)
+            if describes(failure.text_of(offer), call)
+        ]
+        agreed = [at for at, reply in replies if agrees_to(reply, call)]
+        if not agreed or replies[-1][0] != agreed[-1] or failure.refusals_of(call):
+            continue
+        answers = [text for at, text in failure.said_by("assistant") if at > agreed[-1]]
+        waits = answers and len(agreed) < 2 and words.requests(answers[0])
+        if answers and not waits and not _tried_after(failure, agreed[0], call):
+            evidence = (f"message {agreed[0]}: the user agrees", *_missing(failure))
+            return Label("agent", "missing write", "agreed and forgotten", evidence)
+    return None
+
+
+def _tried_after(failure: Failure, at: int, call: Tau2ToolCall) -> bool:
+    return any(index > at and made["name"] == call["name"] for index, made, _ in failure.calls)
+
+
+def wrong_proposal(failure: Failure) -> Label | None:
+    """The user left on a yes to what the agent proposed, which was something else."""
+    said = list(failure.said_by("assistant"))
+    last = failure.messages[-1]
+    if not said or last["role"] != "user" or not failure.nothing_wrong_done:
+        return None
+    at, text = said[-1]
+    reply = last.get("content") or ""
+    missing = [change.call for change in failure.to_add]
+    if not words.asks(text) or not all(other_ids(text, call) for call in missing):
+        return None
+    if not any(says_the_like(text, call) and agrees_to(reply, call) for call in missing):
+        return None
+    evidence = (f"message {at}, the agent: {format_value(text)}", *_missing(failure))
+    return Label("agent", "wrong arguments", "wrong proposal", evidence)
 
 
 def transferred_at_once(failure: Failure) -> Label | None:
@@ -96,7 +177,9 @@ def ran_out_of_steps(failure: Failure) -> Label | None:
     if times < _OFTEN:
         return Label("agent", what, what, (evidence,))
     repeated = f"the last {times} calls of the {last['requestor']} are {render_call(last)}"
-    who: Who = "agent" if last["requestor"] == "assistant" else "unclear"
+    writes = failure.subject.case.setting.may_write
+    owed = any(each.requestor == "assistant" and writes(each.call()) for each in failure.not_made)
+    who: Who = "agent" if owed or last["requestor"] == "assistant" else "unclear"
     return Label(who, what, what, (evidence, repeated))
 
 
@@ -129,9 +212,13 @@ def information_not_given(failure: Failure) -> Label | None:
     if _still_wanted(failure):
         return Label("agent", "information not given", "information not given", tuple(evidence))
     what = "information not asked for"
-    return Label(
-        "unclear", what, what, (*evidence, "the user did not ask, or only before a refusal")
-    )
+    asked = any(words.wants_to_know(text) for _, text in failure.said_by("user"))
+    last = [text for _, text in failure.said_by("assistant")][-1:]
+    if not asked and any("?" in text and words.closes(text) for text in last):
+        why = "the user did not ask, although it was asked what else it wants"
+        return Label("user", what, what, (*evidence, why))
+    why = "the user asked only before a refusal" if asked else "the user did not ask"
+    return Label("unclear", what, what, (*evidence, why))
 
 
 def _still_wanted(failure: Failure) -> bool:
@@ -242,7 +329,8 @@ def never_looked_up(failure: Failure) -> Label | None:
             continue
         listed = next((i for i, _, answer in failure.calls if _lists_record(answer, name)), None)
         asked = any(name in telling_values(call["arguments"]) for _, call, _ in failure.calls)
-        if listed is not None and not asked and not _settled_for_another(failure, change.call):
+        tried = any(call["name"] == change.call["name"] for _, call, _ in failure.writes)
+        if listed is not None and not asked and not tried:
             evidence = (
                 f"message {listed}: the answer lists {name!r}, which the agent never looks up",
                 *_missing(failure),
@@ -253,19 +341,6 @@ def never_looked_up(failure: Failure) -> Label | None:
 
 def _lists_record(answer: Tau2Message, name: str) -> bool:
     return not is_error(answer) and mentions(answer.get("content") or "", name)
-
-
-def _settled_for_another(failure: Failure, call: Tau2ToolCall) -> bool:
-    """Tell whether the user said yes to a question that names another record of the kind."""
-    kind = next(iter(call["arguments"]))
-    looked_up = {made["arguments"].get(kind) for _, made, _ in failure.calls}
-    others = {other for other in looked_up if isinstance(other, str)}
-    for at, text in failure.said_by("assistant"):
-        reply = failure.reply_after(at)
-        named = words.asks(text) and any(mentions(text, other) for other in others)
-        if named and reply is not None and words.agrees(reply[1]):
-            return True
-    return False
 
 
 def missing_write(failure: Failure) -> Label | None:
@@ -291,10 +366,10 @@ def _sign_of_neglect(failure: Failure, call: Tau2ToolCall) -> str | None:
         return None if told else f"the agent never speaks of {call['name']}"
     if failure.offers_of(call):
         return None
-    asked = [index for index, text in failure.said_by("user") if proposes(text, call)]
-    if asked:
-        return f"message {asked[0]}: the user asks for it, the agent never offers it"
-    if proposes(failure.scenario, call):
+    asked = next(failure.wishes_for(call), None)
+    if asked is not None:
+        return f"message {asked}: the user asks for it, the agent never offers it"
+    if failure.is_about(failure.scenario, call):
         return None  # a wish that the user had to bring forward
     return "the task leaves it to the agent, which never offers it"
 

@@ -1,10 +1,12 @@
 """Failed simulations as the rules see them, and the labels that rules give."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from maseval.benchmark.tau2.compliance import check_case
+from maseval.benchmark.tau2.compliance import check_case, forbidden_steps, scenario_text
+from maseval.benchmark.tau2.domains.consent import Meaning, read_reply
 from maseval.benchmark.tau2.domains.rules import Talk
 from maseval.benchmark.tau2.explain.explanation import Explanation, format_value, render_call
 from maseval.benchmark.tau2.explain.findings import ScoredCase
@@ -18,14 +20,20 @@ from maseval.benchmark.tau2.formats.message import (
     tool_calls_of,
 )
 from maseval.benchmark.tau2.words import (
-    agrees,
     asks,
-    declines,
+    id_like,
+    mentions,
+    other_ids,
+    own_values,
+    plain,
     proposes,
+    record,
     refusal,
     says_the_like,
+    says_the_verb,
     sentences,
-    speaks_of,
+    telling_values,
+    topic_words,
 )
 from maseval.benchmark.tau2.world.tasks import Action
 from maseval.stats.failure_labels import Label
@@ -38,6 +46,8 @@ class Failure:
         self.subject = subject
         self.explanation = explanation
         self.messages = subject.case.recording.messages
+        self._offers: dict[str, list[tuple[int, str]]] = {}
+        self._apart: dict[str, list[str]] = {}
 
     @cached_property
     def talk(self) -> Talk:
@@ -64,6 +74,9 @@ class Failure:
             if text:
                 yield index, text
 
+    def text_of(self, index: int) -> str:
+        return spoken_text(self.messages[index])
+
     @cached_property
     def writes(self) -> list[tuple[int, Tau2ToolCall, Tau2Message]]:
         """The recorded writes with their places and answers, whether they worked or not."""
@@ -85,18 +98,141 @@ class Failure:
         return [call for _, call, _ in self.calls if call["name"] == tool]
 
     def refusals_of(self, call: Tau2ToolCall) -> list[tuple[int, str]]:
-        """Return the agent's messages that refuse something and speak of a call.
-
-        What it offers afterwards it has not refused.
-        """
+        """Return the agent's messages that refuse a call; what it offers afterwards it has not."""
         offered = max((at for at, _ in self.offers_of(call)), default=-1)
         said = [(at, text) for at, text in self.said_by("assistant") if at > offered]
-        return [(at, text) for at, text in said if refusal(text) and speaks_of(text, call)]
+        return [(at, text) for at, text in said if self.refuses(text, call, at)]
+
+    def refuses(self, text: str, call: Tau2ToolCall, at: int | None = None) -> bool:
+        """Tell whether a text refuses what a call does, and not something else about its record.
+
+        "I cannot do that" refuses what the user has just asked for.
+        """
+        refused = [each for each in sentences(text) if refusal(each)]
+        if not refused or self.names_another(text, call):
+            return False
+        if any(says_the_like(each, call) for each in refused):
+            return True
+        wish = self.reply_before(at) if at is not None else None
+        context = f"{text}\n{wish[1]}" if wish else text
+        return any(map(_REFUSES_IT.search, refused)) and proposes(context, call)
 
     def offers_of(self, call: Tau2ToolCall) -> list[tuple[int, str]]:
-        """Return the agent's messages that ask whether to make a call."""
-        said = self.said_by("assistant")
-        return [(at, text) for at, text in said if _offers(text, call)]
+        """Return the agent's messages that ask whether to make a call, with the values it has."""
+        key = render_call(call)
+        if key not in self._offers:
+            self._offers[key] = [
+                (at, text)
+                for at, text in self.asked
+                if self._offers_it(text, call) and not other_ids(text, call)
+            ]
+        return self._offers[key]
+
+    def _offers_it(self, text: str, call: Tau2ToolCall) -> bool:
+        """Tell whether a text offers a call; next to a refusal, the question itself must say so."""
+        if refusal(text) and not any(
+            asks(each) and says_the_like(each, call) for each in sentences(text)
+        ):
+            return False
+        return self.is_about(text, call)
+
+    def is_about(self, text: str, call: Tau2ToolCall) -> bool:
+        """Tell whether a text says what a call does, or names its record or two of its values.
+
+        A record, or values, that other writes have as well do not say which of them is meant.
+        """
+        if self.names_another(text, call):
+            return False
+        own, name = self._values_apart(call), record(call)
+        # People and places are named for many reasons.
+        if sum(mentions(text, value) for value in own if re.search(r"\d", value)) > 1:
+            return True
+        if name in own and mentions(text, name or ""):
+            return True
+        return any(
+            says_the_like(each, call) and not self.names_another(each, call)
+            for each in sentences(text)
+        )
+
+    def _values_apart(self, call: Tau2ToolCall) -> list[str]:
+        """Return the values of a call that no write of another kind has."""
+        key = render_call(call)
+        if key not in self._apart:
+            writes = [each for _, each, _ in self.writes] + [each.call() for each in self.gold]
+            others = {
+                value
+                for each in writes
+                if each["name"] != call["name"] and self.subject.case.setting.may_write(each)
+                for value in telling_values(each["arguments"])
+            }
+            self._apart[key] = [value for value in own_values(call) if value not in others]
+        return self._apart[key]
+
+    def names_another(self, text: str, call: Tau2ToolCall) -> bool:
+        """Tell whether a text names another record of the kind, and not that of a call."""
+        name = record(call)
+        if name is not None and mentions(text, name):
+            return False
+        return any(other in text for other in self.records_like(call) if other != name)
+
+    def records_like(self, call: Tau2ToolCall) -> set[str]:
+        """Return the records that were looked up or changed for which a call might be.
+
+        A call for a person is like others whose tools have the same words in their names.
+        """
+        key, topic = next(iter(call["arguments"]), ""), topic_words(call["name"])
+        found: Iterable[object]
+        if record(call) is None:
+            writes = (each for _, each, _ in self.writes if each["name"] != call["name"])
+            found = (record(each) for each in writes if topic_words(each["name"]) == topic)
+        else:
+            found = (each["arguments"].get(key) for _, each, _ in self.calls)
+        return {each for each in found if isinstance(each, str) and len(each) > 3}
+
+    def names_of(self, ids: Iterable[str]) -> Iterator[str]:
+        """Yield what the tools' answers call the items with some ids."""
+        for each in ids:
+            pattern = rf'"name": "([^"]{{2,60}})"[^{{}}]{{0,80}}"item_id": "{re.escape(each)}"'
+            for _, _, answer in self.calls:
+                yield from re.findall(pattern, answer.get("content") or "")
+
+    def wishes_for(self, call: Tau2ToolCall) -> Iterator[int]:
+        """Yield the places where the user asks for what a call does, about its record or none."""
+        return (at for at, text in self._user if self.is_about(text, call))
+
+    def may_have_asked_for(self, call: Tau2ToolCall) -> bool:
+        """Tell whether the user said anything that may be a wish for what a call does.
+
+        It has the tool's verb, and is about no other write of the reference solution.
+        """
+        others = [each.call() for each in self.gold if each.call()["id"] != call["id"]]
+        others = [each for each in others if self.subject.case.setting.may_write(each)]
+        return any(
+            says_the_verb(each, call) and not any(self.is_about(each, other) for other in others)
+            for _, text in self._user
+            for each in sentences(text)
+        )
+
+    def has_agreed_to(self, wanted: Tau2ToolCall, made: Tau2ToolCall, before: int) -> bool:
+        """Tell whether the user said yes to what was wanted where something else was done.
+
+        The offer has the values that are wanted, and not those that were used instead.
+        """
+        right, wrong = (set(telling_values(each["arguments"])) for each in (wanted, made))
+        return bool(right - wrong) and any(
+            agrees_to(reply, wanted)
+            and all(mentions(self.text_of(at), each) for each in right - wrong)
+            and not any(mentions(self.text_of(at), each) for each in wrong - right)
+            for at, place, reply in self.replies_to(wanted)
+            if place < before
+        )
+
+    def replies_to(self, call: Tau2ToolCall) -> Iterator[tuple[int, int, str]]:
+        """Yield the offers of a call with the places and the texts of the user's replies."""
+        for at, _ in self.offers_of(call):
+            reply = self.reply_after(at)
+            if reply is not None:
+                yield at, *reply
 
     @cached_property
     def forbidden(self) -> dict[tuple[int, str], str]:
@@ -107,6 +243,12 @@ class Failure:
             for each in found
             if each.call is not None and each.message_index is not None
         }
+
+    @cached_property
+    def forbidden_gold(self) -> Mapping[str, str]:
+        """The steps of the reference solution that the policy forbids, by their ids, and why."""
+        case = self.subject.case
+        return forbidden_steps(case.setting, scenario_text(case.raw_task))
 
     def reply_before(self, index: int) -> tuple[int, str] | None:
         return next(((i, text) for i, text in reversed(self._user) if i < index), None)
@@ -128,13 +270,11 @@ class Failure:
 
     def _yes_to(self, index: int, call: Tau2ToolCall) -> tuple[int, str] | None:
         last = self.consent_to(index)
-        if last is not None and agrees(last[1]):
+        if last is not None and agrees_to(last[1], call):
             return last
-        for at, _ in reversed(self.offers_of(call)):
-            reply = self.reply_after(at) if at < index else None
-            if reply is not None and reply[0] < index:
-                wished = says_the_like(reply[1], call) and not declines(reply[1])
-                return reply if wished or agrees(reply[1]) else None
+        for _, at, reply in reversed(list(self.replies_to(call))):
+            if at < index:
+                return (at, reply) if agrees_to(reply, call) else None
         return None
 
     def consent_to(self, index: int) -> tuple[int, str] | None:
@@ -144,6 +284,11 @@ class Failure:
             return None
         before = [text for at, text in self.said_by("assistant") if at < reply[0]]
         return reply if any(asks(text) for text in before[-1:]) else None
+
+    @cached_property
+    def asked(self) -> Sequence[tuple[int, str]]:
+        """The agent's messages that ask for a confirmation."""
+        return [(at, text) for at, text in self.said_by("assistant") if asks(text)]
 
     @cached_property
     def _user(self) -> list[tuple[int, str]]:
@@ -171,6 +316,8 @@ class Failure:
         made += [(at.message_index, at.call) for at in self.wrong_writers]
         made += [(i, call) for i, call, answer in self.writes if not is_error(answer)]
         made = [(i, call) for i, call in made if not self.is_gold(call)]
+        if not made:  # it was tried
+            made = [(i, call) for i, call in self.attempts if call["requestor"] == "assistant"]
         same = [(i, call) for i, call in made if call["name"] == wanted["name"]]
         if not same or any(call["name"] != wanted["name"] for _, call in made):
             return None
@@ -217,11 +364,28 @@ class Failure:
         )
 
 
-def _offers(text: str, call: Tau2ToolCall) -> bool:
-    """Tell whether a text offers a call; next to a refusal, the question itself must name it."""
-    if refusal(text):
-        return any(asks(each) and says_the_like(each, call) for each in sentences(text))
-    return asks(text) and proposes(text, call)
+# What is refused is not said again, or only that it was asked for.
+_REFUSES_IT = re.compile(
+    r"(?:unable to|cannot|can't|can not|not able to) (?:\w+ ){0,3}?(?:it|this|that|so|them|these|"
+    r"(?:this|that|your|the) (?:request|change|modification|action))\b(?! fee)",
+    re.IGNORECASE,
+)
+
+
+def describes(text: str, call: Tau2ToolCall) -> bool:
+    """Tell whether a text says what a call does and names its record and what it is to be."""
+    ids = [each for each in own_values(call) if id_like(each) == [each]]
+    return says_the_like(text, call) and bool(ids) and all(mentions(text, each) for each in ids)
+
+
+def agrees_to(text: str, call: Tau2ToolCall) -> bool:
+    """Tell whether a reply to the offer of a call is a yes, or an order to make it."""
+    return read_reply(plain(text), call) in (Meaning.YES, Meaning.REQUEST)
+
+
+def turns_down(text: str, call: Tau2ToolCall) -> bool:
+    """Tell whether a reply to the offer of a call is a no."""
+    return read_reply(plain(text), call) is Meaning.NO
 
 
 def _alike(one: Tau2ToolCall, other: Tau2ToolCall) -> bool:

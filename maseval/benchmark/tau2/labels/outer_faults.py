@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from maseval.benchmark.tau2 import words
-from maseval.benchmark.tau2.compliance import forbidden_steps, scenario_text
 from maseval.benchmark.tau2.domains.records import Table
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
@@ -16,12 +15,15 @@ from maseval.benchmark.tau2.labels.user_faults import TRANSFER_TOOL
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.versions import FIRST_ENDINGS
-from maseval.benchmark.tau2.words import OWNERS, id_like, speaks_of, telling_values
+from maseval.benchmark.tau2.words import OWNERS, id_like, telling_values
 from maseval.benchmark.tau2.world.reference import gold_state, shortfall
-from maseval.benchmark.tau2.world.tasks import Action
 from maseval.core.outcome import is_successful
-from maseval.stats.failure_labels import Label, Who
+from maseval.stats.failure_labels import Label
 
+_GIVES_THE_POLICY = re.compile(
+    r"\b(?:polic|eligib|not allowed|cannot|can't|not permitted|already|restrict|unable|only)",
+    re.IGNORECASE,
+)
 _LIMITS = (TerminationReason.MAX_STEPS, TerminationReason.TOO_MANY_ERRORS)
 _SPEAKS_OF_PAYING = re.compile(
     r"\b(pay|paid|card|credit|gift|gc\b|cc\b|certificate|refund|original)"
@@ -71,10 +73,10 @@ def cannot_be_replayed(failure: Failure) -> Label | None:
 
 
 def gold_cannot_be_reached(failure: Failure) -> Label | None:
-    """Carried out call by call, the reference solution itself does not pass."""
+    """Carried out call by call, the reference solution itself does not pass where this failed."""
     missed = shortfall(failure.subject.case.setting).kinds
     counted = [kind for kind in missed if kind in failure.explanation.failed_gates]
-    if not counted:
+    if not counted or len(counted) < len(failure.explanation.failed_gates):
         return None
     evidence = (f"the reference solution, carried out, fails at {', '.join(counted)}",)
     return Label("task", "gold cannot be reached", "gold cannot be reached", evidence)
@@ -96,8 +98,8 @@ def gold_raises(failure: Failure) -> Label | None:
     faults = {each.action_id: each for each in gold_state(case.setting).errors}
     for action in failure.gold:
         for change in failure.to_leave_out:
-            same = change.call["name"] == action.name and _same_subject(change.call, action)
-            if action.action_id in faults and same:
+            same = change.call["name"] == action.name and _same_subject(change.call, action.call())
+            if action.action_id in faults and same and len(failure.changes) == 1:
                 text = faults[action.action_id].error
                 evidence = (
                     f"gold action {render_call(action.model_dump())} raises: {text}",
@@ -108,42 +110,61 @@ def gold_raises(failure: Failure) -> Label | None:
 
 
 def gold_against_the_policy(failure: Failure) -> Label | None:
-    """The missing call is forbidden by the policy: an agent that obeys it cannot pass.
-
-    Unless the agent refused it and did nothing else on its own, it may have failed otherwise.
-    """
-    case = failure.subject.case
-    forbidden = forbidden_steps(case.setting, scenario_text(case.raw_task))
-    broken = [each for each in failure.not_made if each.action_id in forbidden]
-    if not broken:
+    """All that is missing is forbidden by the policy, and the agent refused it or did otherwise."""
+    found = _forbidden_by_the_policy(failure)
+    if not found or not all(_is_dealt_with(failure, call) for call, _ in found):
         return None
-    evidence = tuple(f"{render_call(each.call())}: {forbidden[each.action_id]}" for each in broken)
-    return _against_the_policy(failure, [each.call() for each in broken], evidence)
+    return _against_the_policy("gold against the policy", found)
 
 
-def _against_the_policy(
-    failure: Failure, calls: list[Tau2ToolCall], evidence: tuple[str, ...]
-) -> Label:
-    what, names = "gold against the policy", {call["name"] for call in calls}
-    other = [
-        call
-        for index, call in failure.wrong_writes
-        if call["name"] not in names and failure.agreement_to(index, call) is None
-    ]
-    failed = [call for _, call, answer in failure.writes if is_error(answer)]
-    clear = _refused_for_the_policy(failure, calls) and not other and not failed
-    return Label("task" if clear else "unclear", what, what, evidence)
+def nothing_else_is_missing(failure: Failure) -> Label | None:
+    """All that is missing is forbidden by the policy: an agent that obeys it cannot pass."""
+    found = _forbidden_by_the_policy(failure)
+    return _against_the_policy("nothing else is missing", found) if found else None
 
 
-def _refused_for_the_policy(failure: Failure, calls: list[Tau2ToolCall]) -> bool:
-    """Tell whether the agent refused a call, to the user or in the summary of a transfer.
+def _against_the_policy(rule: str, found: list[tuple[Tau2ToolCall, str]]) -> Label:
+    evidence = tuple(f"{render_call(call)}: {why}" for call, why in found)
+    return Label("task", "gold against the policy", rule, evidence)
 
-    A refusal because the facts are in doubt has another reason.
+
+def _forbidden_by_the_policy(failure: Failure) -> list[tuple[Tau2ToolCall, str]]:
+    """Return the missing calls that the policy forbids, and why; none if more is wrong.
+
+    What else is missing about the same record may follow from the step that is forbidden, and so
+    may what is to be told.
     """
-    told = [text for _, text in failure.said_by("assistant")]
-    told += [str(c["arguments"].get("summary", "")) for c in failure.calls_of(TRANSFER_TOOL)]
-    refused = [text for text in told if words.refusal(text) and not words.doubts_the_facts(text)]
-    return any(speaks_of(text, call) for text in refused for call in calls)
+    forbidden = failure.forbidden_gold
+    found = [
+        (change.call, forbidden[change.action_id or ""])
+        for change in failure.to_add
+        if change.action_id in forbidden
+    ]
+    calls = [call for call, _ in found]
+    others = [change.call for change in failure.to_add if change.call not in calls]
+    alone = all(any(_same_subject(each, call) for call in calls) for each in others)
+    strange = [each for each in failure.wrong_writes if failure.agreement_to(*each) is None]
+    return found if alone and not strange else []
+
+
+def _is_dealt_with(failure: Failure, call: Tau2ToolCall) -> bool:
+    """Tell whether the agent made a call in another way or refused it.
+
+    It may refuse it to the user or in the summary of a transfer, and not because it doubts the
+    facts: that is another reason.
+    """
+    worked = [made for _, made, answer in failure.writes if not is_error(answer)]
+    if any(_same_subject(made, call) for made in worked if made["name"] == call["name"]):
+        return True
+    told = list(failure.said_by("assistant"))
+    told += [
+        (at, f"I cannot do that: {made['arguments'].get('summary', '')}")
+        for at, made, _ in failure.calls
+        if made["name"] == TRANSFER_TOOL and _GIVES_THE_POLICY.search(str(made["arguments"]))
+    ]
+    return any(
+        failure.refuses(text, call, at) for at, text in told if not words.doubts_the_facts(text)
+    )
 
 
 def payment_left_open(failure: Failure) -> Label | None:
@@ -154,6 +175,8 @@ def payment_left_open(failure: Failure) -> Label | None:
     names = {*made["arguments"], *wanted["arguments"]}
     differing = {n for n in names if made["arguments"].get(n) != wanted["arguments"].get(n)}
     if not differing or not all("payment" in name for name in differing):
+        return None
+    if failure.has_agreed_to(wanted, made, index):
         return None
     evidence = (
         f"message {index}: {render_call(made)}",
@@ -166,9 +189,9 @@ def payment_left_open(failure: Failure) -> Label | None:
     return Label("task", "choice left open", "payment left open", evidence)
 
 
-def _same_subject(call: Tau2ToolCall, action: Action) -> bool:
-    first = next(iter(action.arguments), None)
-    return first is not None and call["arguments"].get(first) == action.arguments[first]
+def _same_subject(one: Tau2ToolCall, other: Tau2ToolCall) -> bool:
+    first = next(iter(other["arguments"]), None)
+    return first is not None and one["arguments"].get(first) == other["arguments"][first]
 
 
 def value_nobody_can_know(failure: Failure) -> Label | None:
@@ -180,13 +203,12 @@ def value_nobody_can_know(failure: Failure) -> Label | None:
         call = change.call
         values = dict.fromkeys(telling_values(call["arguments"]))
         unknown = {value for value in values if _is_unknown(failure, call, value)}
-        if unknown:
+        if unknown and _only_these_differ(failure, unknown):
             evidence = tuple(
                 f"{call['name']} needs {value!r}, which no text and no record has"
                 for value in sorted(unknown)
             )
-            who: Who = "task" if _only_these_differ(failure, unknown) else "unclear"
-            return Label(who, "gold cannot be known", "value nobody can know", evidence)
+            return Label("task", "gold cannot be known", "value nobody can know", evidence)
     return None
 
 

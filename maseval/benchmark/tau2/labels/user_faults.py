@@ -11,8 +11,6 @@ from maseval.benchmark.tau2 import words
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import (
     OUT_OF_SCOPE,
-    STOP,
-    TRANSFER,
     Tau2Message,
     Tau2ToolCall,
     has_text,
@@ -21,24 +19,26 @@ from maseval.benchmark.tau2.formats.message import (
     spoken_text,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.labels.failure import Failure, is_error
+from maseval.benchmark.tau2.labels.failure import Failure, agrees_to, is_error, turns_down
 from maseval.benchmark.tau2.words import (
     id_like,
     means,
     mentions,
-    names_its_values,
     other_ids,
-    proposes,
     speaks_of,
     spellings,
     telling_values,
 )
-from maseval.stats.failure_labels import Label
+from maseval.stats.failure_labels import Label, Who
 
 _CHANGE_OF_MIND = re.compile(r"(?:if|when) the (?:\w+ )?agent asks (?:you )?(?:for|to) confirm")
 
-_WHATEVER = re.compile(
-    r"\b(?:proceed|it|that|this|changes?|everything|anything|original|current|as is|for now|no)\b",
+_LIMIT = re.compile(
+    r"\b(?:only|up to|at most|less than|more than|under|over|within|budget|afford|limit|maximum|"
+    r"cheap|exceed|greater than|minimi)"
+)
+_TOO_DEAR = re.compile(
+    r"\b(?:pric|cost|charg|fee|expens|budget|afford|higher|cheap|\$|dollar|too much|limit|pay)",
     re.IGNORECASE,
 )
 TRANSFER_TOOL = "transfer_to_human_agents"
@@ -49,7 +49,7 @@ def change_of_mind_missed(failure: Failure) -> Label | None:
     """The user was to change its mind when asked to confirm, and did not, or in another way."""
     if not _CHANGE_OF_MIND.search(failure.scenario):
         return None
-    missed = turned_down(failure, outright=True)
+    missed = ((offer, no) for offer, no, _ in turned_down(failure))
     found = next(chain(_agreed_to_wrong_calls(failure), missed), None)
     if found is None:
         return None
@@ -58,92 +58,78 @@ def change_of_mind_missed(failure: Failure) -> Label | None:
 
 
 def _agreed_to_wrong_calls(failure: Failure) -> Iterator[tuple[str, str]]:
-    wrong = [(at.message_index, at.call) for at in failure.wrong_writers]
-    for index, call in wrong:
-        reply = failure.consent_to(index)
-        if reply is not None and words.agrees(reply[1]):
-            yield f"message {reply[0]}: the user agrees", f"message {index}: {render_call(call)}"
+    """Yield the wrong calls that were made as offered and agreed to, if no change came before."""
+    for index, call in ((at.message_index, at.call) for at in failure.wrong_writers):
+        said = [
+            (at, reply)
+            for offer, at, reply in failure.replies_to(call)
+            if at < index and not _offers_something_missing(failure, offer, call)
+        ]
+        replies = (failure.reply_after(at) for at, text in failure.asked if at < index)
+        changed = any(reply and _changes_its_mind(reply[1]) for reply in replies)
+        if said and agrees_to(said[-1][1], call) and not changed:
+            yield (
+                f"message {said[-1][0]}: the user agrees",
+                f"message {index}: {render_call(call)}",
+            )
 
 
-def turned_down(failure: Failure, *, outright: bool = False) -> Iterator[tuple[str, str]]:
+def _offers_something_missing(failure: Failure, index: int, made: Tau2ToolCall) -> bool:
+    """Tell whether a text has ids of what is missing, and none that only the call made has."""
+    text = failure.text_of(index)
+    used = set(telling_values(made["arguments"]))
+    wanted = {v for change in failure.to_add for v in telling_values(change.call["arguments"])}
+    return any(id_like(v) and mentions(text, v) for v in wanted - used) and not any(
+        id_like(v) and mentions(text, v) for v in used - wanted
+    )
+
+
+def _changes_its_mind(text: str) -> bool:
+    return words.declines(text) or words.narrows(text)
+
+
+def turned_down(failure: Failure) -> Iterator[tuple[str, str, bool]]:
     """Yield the offers of missing calls that the user declined and never came back to.
 
-    Unless ``outright``, asking for less counts as well, if the offer was exact.
+    With each comes True if the user says that it costs too much.
     """
     if not failure.nothing_wrong_done or failure.attempts or transferred_at(failure) is not None:
         return
     for change in failure.to_add:
-        for index, offer in failure.offers_of(change.call):
-            reply = failure.reply_after(index)
-            if reply is None:
-                continue
-            refused = any(at <= index for at, _ in failure.refusals_of(change.call))
-            said_no = _says_no_to(reply[1], change.call) or (
-                not outright and words.narrows(reply[1]) and names_its_values(offer, change.call)
-            )
-            if refused or not said_no or _asked_again(failure, reply[0], change.call):
+        for index, at, reply in failure.replies_to(change.call):
+            refused = any(place <= index for place, _ in failure.refusals_of(change.call))
+            said_no = turns_down(reply, change.call) or _asks_for_less(reply, change.call)
+            if refused or not said_no or _asked_again(failure, at, change.call):
                 continue
             yield (
                 f"message {index}: the agent offers {render_call(change.call)}",
-                f"message {reply[0]}, the user: {format_value(reply[1])}",
+                f"message {at}, the user: {format_value(reply)}",
+                bool(_TOO_DEAR.search(reply)),
             )
 
 
-def _says_no_to(text: str, call: Tau2ToolCall) -> bool:
-    declined = [each for each in words.sentences(text) if words.declines(each)]
-    return any(_WHATEVER.search(each) or proposes(each, call) for each in declined)
+def _asks_for_less(reply: str, call: Tau2ToolCall) -> bool:
+    """Tell whether a reply asks for a part of what was offered, in which a call is not."""
+    return words.narrows(reply) and not agrees_to(reply, call) and not speaks_of(reply, call)
 
 
 def _asked_again(failure: Failure, after: int, call: Tau2ToolCall) -> bool:
-    later = [text for index, text in failure.said_by("user") if index > after]
-    wishes = [
-        sentence
-        for text in later
-        for sentence in words.sentences(text)
-        if not words.declines(sentence) and not words.closes(sentence)
-    ]
-    return any(speaks_of(each, call) for each in wishes)
+    later = (failure.text_of(index) for index in failure.wishes_for(call) if index > after)
+    return any(not words.declines(text) and not words.says_goodbye(text) for text in later)
 
 
-def named_another_value(failure: Failure) -> Label | None:
-    """The agent did as the user said; the task has another value, or leaves it open."""
-    if failure.swap is None:
+def turned_down_by_the_user(failure: Failure) -> Label | None:
+    """The agent offered what is missing, and the user said no to it.
+
+    Where its task has a limit and the user says that it costs too much, it may be right.
+    """
+    found = next(turned_down(failure), None)
+    if found is None:
         return None
-    index, made, wanted = failure.swap
-    differing = _differing(made, wanted)
-    if not differing or not all(_said_by_user(failure, index, m) for m, _ in differing):
-        return None
-    evidence = tuple(f"the user says {m!r}, the reference {w!r}" for m, w in differing)
-    if all(w.lower() in failure.scenario for _, w in differing):
-        what = "instructions not followed"
-        return Label("user", what, "named another value", evidence)
-    return Label("task", "choice left open", "choice left open", evidence)
-
-
-def _differing(made: Tau2ToolCall, wanted: Tau2ToolCall) -> list[tuple[str, str]]:
-    """Return the plain words in which two calls differ; empty if anything else does."""
-    pairs = []
-    for name in {**made["arguments"], **wanted["arguments"]}:
-        one, other = made["arguments"].get(name), wanted["arguments"].get(name)
-        if one == other:
-            continue
-        if not isinstance(one, str) or not isinstance(other, str) or id_like(one + other):
-            return []
-        pairs.append((one, other))
-    return pairs
-
-
-def _said_by_user(failure: Failure, before: int, value: str) -> bool:
-    said = (text for index, text in failure.said_by("user") if index < before)
-    reply = failure.reply_before(before)
-    return any(mentions(text, value) for text in said) or bool(
-        reply and words.agrees(reply[1]) and _was_offered(failure, reply[0], value)
-    )
-
-
-def _was_offered(failure: Failure, before: int, value: str) -> bool:
-    said = [text for index, text in failure.said_by("assistant") if index < before]
-    return any(mentions(text, value) for text in said[-1:])
+    offer, reply, too_dear = found
+    limited = too_dear and _LIMIT.search(failure.scenario)
+    who: Who = "unclear" if limited else "user"
+    return Label(who, "turned down by the user", "turned down", (offer, reply))
 
 
 def transferred_at(failure: Failure) -> int | None:
@@ -168,18 +154,20 @@ class _Leave:
 
     @cached_property
     def confirmed(self) -> bool:
-        """True if the user was asked to confirm a missing call, and did or said nothing.
-
-        A yes may carry any of the tokens that end it, unless it is one to a transfer.
-        """
-        if not words.asks(self.asked) or not (self.reply or STOP in self.content):
+        """True if the user was asked to confirm a missing call, and did."""
+        if not words.asks(self.asked):
             return False
-        if TRANSFER in self.content and words.speaks_of_a_transfer(self.asked):
-            return False
-        if self.reply and not words.agrees(self.reply):
+        if self._is_about_other_ids or _is_asked_about_a_transfer(self.asked):
             return False
         missing = [change.call for change in self._failure.to_add]
-        return not self._is_about_other_ids and any(means(self._exchange, c) for c in missing)
+        if any(self._failure.refuses(self.asked, call) for call in missing):
+            return False
+        return any(
+            agrees_to(self.reply, call)
+            and means(self._exchange, call)
+            and not other_ids(self._exchange, call)
+            for call in missing
+        )
 
     @property
     def _exchange(self) -> str:
@@ -188,7 +176,9 @@ class _Leave:
     @property
     def _is_about_other_ids(self) -> bool:
         """True if the open question names other ids than the missing calls have."""
-        return any(other_ids(self._exchange, change.call) for change in self._failure.to_add)
+        missing = [change.call for change in self._failure.to_add]
+        meant = [call for call in missing if means(self._exchange, call)] or missing
+        return bool(meant) and all(other_ids(self._exchange, call) for call in meant)
 
     @cached_property
     def too_early(self) -> bool:
@@ -211,6 +201,11 @@ class _Leave:
         yield f"message {last}, the user ends it: {format_value(self.content)}"
         for change in self._failure.to_add:
             yield f"still missing: {render_call(change.call)}"
+
+
+def _is_asked_about_a_transfer(text: str) -> bool:
+    asked = [each for each in words.sentences(text) if words.asks(each)]
+    return any(words.speaks_of_a_transfer(each) for each in asked[-1:])
 
 
 def _leave(failure: Failure) -> _Leave | None:
@@ -264,7 +259,12 @@ def empty_turns(failure: Failure) -> Label | None:
 def invented_facts(failure: Failure) -> Label | None:
     """A wrong value comes from the user, who had it neither from the task nor from anybody."""
     wrong = [(at.message_index, at.call) for at in failure.wrong_writers]
-    wrong += [(index, call) for index, call, answer in failure.writes if is_error(answer)]
+    missing = {change.call["name"] for change in failure.to_add}
+    wrong += [
+        (index, call)
+        for index, call, answer in failure.writes
+        if is_error(answer) and call["name"] in missing
+    ]
     found = next(made_up(failure, wrong), None)
     return found and Label("user", "invented facts", "invented facts", found)
 
@@ -274,7 +274,8 @@ def made_up(failure: Failure, calls: list[tuple[int, Tau2ToolCall]]) -> Iterator
     wanted = {v for action in failure.gold for v in telling_values(action.arguments)}
     for index, call in sorted(calls, key=lambda each: each[0]):
         for value in telling_values(call["arguments"]):
-            if not id_like(value) or any(value in each for each in wanted):
+            is_id = id_like(value) or (value.isupper() and len(value) > 4)
+            if not is_id or any(value in each for each in wanted):
                 continue
             source = _first_told_by_user(failure, value, index)
             if source is not None:
@@ -332,6 +333,21 @@ def _turns_down(failure: Failure, index: int, text: str, value: str) -> bool:
 def _denies(text: str, value: str) -> bool:
     before = r"\b(?:not|n't|isn't|wasn't|instead of|rather than)\W+(?:\w+\W+){0,2}"
     return re.search(before + re.escape(value.lower()), words.plain(text).lower()) is not None
+
+
+def never_asked(failure: Failure) -> Label | None:
+    """The user ended it without a word about something that its task wants."""
+    if not failure.to_add or not failure.nothing_wrong_done:
+        return None
+    for call in (change.call for change in failure.to_add):
+        spoken = failure.offers_of(call) or next(failure.wishes_for(call), None) is not None
+        spoken = spoken or failure.may_have_asked_for(call)
+        if call["requestor"] == "user" or spoken or not failure.is_about(failure.scenario, call):
+            return None
+    if failure.subject.case.recording.termination_reason != "user_stop":
+        return None
+    evidence = tuple(f"never asked for: {render_call(each.call)}" for each in failure.to_add)
+    return Label("user", "instructions not followed", "never asked", evidence)
 
 
 def never_acted(failure: Failure) -> Label | None:
