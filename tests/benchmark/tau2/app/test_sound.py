@@ -98,6 +98,17 @@ def test_a_file_with_a_fault_of_the_user_and_another_right_end_state(file):
     assert reason.startswith("another right end state: ")
 
 
+@pytest.mark.parametrize("verdict", [{"reward": 0.0}, {"reward": "high"}, {}, None])
+def test_a_recorded_verdict_may_lack_any_part(file, tmp_path, verdict):
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    odd = tmp_path / "odd.jsonl"
+    odd.write_text("".join(json.dumps(each | {"reward_info": verdict}) + "\n" for each in lines))
+
+    for as_recorded in (True, False):
+        found = show(odd, domain="desk", as_recorded=as_recorded).beside
+        assert found[-1].counted == "over sound tasks"
+
+
 def test_show_sound_names_each_task_and_verdict(run):
     found = maseval("show", run, "--sound")
 

@@ -5,10 +5,12 @@ from maseval.benchmark.tau2.app.results.sources import read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.errata import errata_for, soundness_of
 from maseval.benchmark.tau2.errata.sound import sound_verdict_by
+from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.outcome import RecordedReport
+from maseval.core.recorded import mapping, number
 from maseval.core.report import Report
 
 
@@ -38,10 +40,17 @@ def check_soundness(report: Report) -> SoundCheck | None:
     if not sound.sound:
         return SoundCheck(left_out=True, reason=sound.reasons[0])
     try:
-        new = sound_verdict_by(case, errata, recorded.verdict)
+        new = sound_verdict_by(case, errata, _whole(recorded.verdict))
     except NoJudgeError:  # only a judge can decide, and none was asked
         return SoundCheck(passed=passed)
     if new.official is not passed or not new.differs:
         # A copy, or a forged verdict: what decides the official one is not in the conversation.
         return SoundCheck(passed=passed)
     return SoundCheck(passed=new.outcome == "passed", differs=True, reason=new.reason)
+
+
+def _whole(verdict: RewardInfo | None) -> RewardInfo | None:
+    """Return a recorded verdict if it has what is needed of it; anybody may have written it."""
+    given = mapping(verdict)
+    is_whole = number(given.get("reward")) is not None and "reward_breakdown" in given
+    return verdict if is_whole else None
