@@ -125,6 +125,16 @@ def test_show_sound_names_each_task_and_verdict(run):
     assert "sound: left out" in maseval("show", run, OUT).stdout
 
 
+def test_a_sound_verdict_is_told_once(file, tmp_path):
+    shown = maseval("show", file, OTHER, "2", "--domain", "desk").stdout
+    page = report(file, tmp_path / "page.html", domain="desk")
+
+    words = "another right end state: "
+    assert shown.count(words) == 1 and "sound: passed" in shown
+    details = [detail for packet in packets_of(page) for detail in packet]
+    assert [json.dumps(each).count(words) for each in details] == [0, 0, 1]
+
+
 def test_json_has_each_number_under_its_own_name(run):
     form = show(run).to_dict()
 

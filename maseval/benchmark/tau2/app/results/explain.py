@@ -6,7 +6,7 @@ explain. Reports, the viewer and ``maseval show`` get it by way of ``Tau2Support
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -284,7 +284,8 @@ def diagnose(report: Report) -> FailureDiagnosis | None:
     if label is None:
         seen = ("recorded as failed, but it passes when it is judged again",)
         label = Label("infrastructure", "verdict not reproduced", "judged again", seen)
-    return FailureDiagnosis(label, explanation)
+    # Passes have sound verdicts as well, so that commands and pages tell them apart from this.
+    return FailureDiagnosis(label, replace(explanation, sound=None))
 
 
 def _label_by_judge(recorded: RecordedSimulation, error: NoJudgeError) -> Label:
