@@ -14,10 +14,12 @@ import math
 import os
 import random
 import sys
+from bisect import bisect
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import lru_cache
-from itertools import product
+from functools import cache, lru_cache
+from itertools import accumulate, product
 from pathlib import Path
 from statistics import fmean
 from typing import Literal, NamedTuple
@@ -42,6 +44,8 @@ TRIALS = 4
 MARGIN = 0.05
 WRITTEN, PRINTED = 10_000, 400
 Baseline = Literal["alongside", "finished"]
+Patterns = tuple[float, ...]
+Row = tuple[str, ...]
 ERROR, POWER_LOST, COVERAGE = 0.055, 0.02, (0.93, 0.97)
 
 
@@ -136,15 +140,14 @@ class Found(NamedTuple):
     """The shares of evaluations in a cell.
 
     ``high`` and ``low`` are decided above and below the question's value, ``fixed_high`` and
-    ``fixed_low`` by all trials and one look, ``naive`` by a test at 5 % repeated after each trial;
-    ``held`` intervals hold the truth, and ``run`` is the share of the simulations that were run.
+    ``fixed_low`` by all trials and one look; ``held`` intervals hold the truth, and ``run`` is the
+    share of the simulations that were run.
     """
 
     high: float
     low: float
     fixed_high: float
     fixed_low: float
-    naive: float
     held: float
     run: float
 
@@ -155,10 +158,11 @@ def simulate(cell: Cell, repetitions: int, seed: int = 0) -> Found:
     truth = fmean(new) - fmean(old)
     rng = random.Random(f"{cell} {seed}")
     looks = tuple(range(1, TRIALS + 1))
+    before, after = list(map(patterns, old)), list(map(patterns, new))
     plan, fixed = cell.plan(looks), cell.plan((TRIALS,))
     rows = []
     for _ in range(repetitions):
-        rounds = draw_rounds(cell.baseline, old, new, rng)
+        rounds = draw_rounds(cell.baseline, before, after, rng)
         stopped = stop(plan, rounds)
         whole = decide_difference(fixed, rounds[-1:])
         assert stopped.interval is not None
@@ -168,7 +172,6 @@ def simulate(cell: Cell, repetitions: int, seed: int = 0) -> Found:
                 stopped.outcome == "worse",
                 whole.outcome in ("better", "not worse"),
                 whole.outcome == "worse",
-                is_null(cell) and any(differs(cell, rounds, n) for n in looks),
                 truth in stopped.interval,
                 stopped.looks[-1].trials / TRIALS,
             )
@@ -181,9 +184,17 @@ def is_null(cell: Cell) -> bool:
     return cell.question == "better" and cell.truth.startswith("equal")
 
 
-def differs(cell: Cell, rounds: Sequence[Evidence], trials: int) -> bool:
-    """Return what a test with no other look says after so many trials."""
-    return decide_difference(cell.plan((trials,)), [rounds[trials - 1]]).outcome != "undecided"
+def repeated_test_row(cell: Cell, repetitions: int) -> Row:
+    """Return how often a test at 5 %, repeated after each trial, finds what is not there."""
+    old, new = (list(map(patterns, each)) for each in cell.chances)
+    rng, errors = random.Random(str(cell)), 0
+    for _ in range(repetitions):
+        rounds = draw_rounds(cell.baseline, old, new, rng)
+        errors += any(
+            decide_difference(cell.plan((look,)), [each]).outcome != "undecided"
+            for look, each in enumerate(rounds, start=1)
+        )
+    return cell.tasks, cell.truth, _percent(errors / repetitions)
 
 
 def stop(plan: SequentialPlan, rounds: Sequence[Evidence]) -> Decision:
@@ -196,26 +207,44 @@ def stop(plan: SequentialPlan, rounds: Sequence[Evidence]) -> Decision:
 
 
 def draw_rounds(
-    baseline: Baseline, old: Sequence[float], new: Sequence[float], rng: random.Random
+    baseline: Baseline, old: Sequence[Patterns], new: Sequence[Patterns], rng: random.Random
 ) -> list[Evidence]:
-    """Return every task's counts after each trial."""
-    draw, looks = rng.random, range(TRIALS)
-    rounds: list[list[PairedTask]] = [[] for _ in looks]
-    for before, after in zip(old, new, strict=True):
-        theirs = [draw() < before for _ in looks]
-        whole = Trials(TRIALS, sum(theirs))
-        mine = passed = only_new = only_old = 0
-        for look, was in enumerate(theirs):
-            now = draw() < after
-            mine, passed = mine + now, passed + was
-            only_new, only_old = only_new + (now > was), only_old + (now < was)
-            new_trials = Trials(look + 1, mine)
-            if baseline == "finished":
-                rounds[look].append(PairedTask(new_trials, whole))
-            else:
-                before_now = Trials(look + 1, passed)
-                rounds[look].append(PairedTask(new_trials, before_now, only_new, only_old))
+    """Return the evidence after each trial."""
+    draw = rng.random
+    drawn = Counter(
+        (bisect(theirs, draw()), bisect(mine, draw()))
+        for theirs, mine in zip(old, new, strict=True)
+    )
+    rounds: list[Counter[PairedTask]] = [Counter() for _ in range(TRIALS)]
+    for (theirs, mine), count in drawn.items():
+        for look, task in enumerate(count_pattern(baseline, theirs, mine)):
+            rounds[look][task] += count
     return list(map(Evidence, rounds))
+
+
+def patterns(chance: float) -> Patterns:
+    """Return the chances, added up, of the ways a task's trials can come out; all but the last."""
+    ways = [
+        math.prod(chance if way >> trial & 1 else 1 - chance for trial in range(TRIALS))
+        for way in range(2**TRIALS)
+    ]
+    return tuple(accumulate(ways))[:-1]
+
+
+@cache
+def count_pattern(baseline: Baseline, theirs: int, mine: int) -> list[PairedTask]:
+    """Return the counts of a task after each trial; a bit is set for each that passed."""
+    found = []
+    for trials in range(1, TRIALS + 1):
+        first = 2**trials - 1
+        new = Trials(trials, (mine & first).bit_count())
+        if baseline == "finished":
+            found.append(PairedTask(new, Trials(TRIALS, theirs.bit_count())))
+        else:
+            old = Trials(trials, (theirs & first).bit_count())
+            both = (mine & theirs & first).bit_count()
+            found.append(PairedTask(new, old, new.passed - both, old.passed - both))
+    return found
 
 
 DIFFERENCES = [
@@ -270,10 +299,9 @@ def faults(cell: Cell, found: Found, repetitions: int) -> list[str]:
     return broken
 
 
-Row = tuple[str, ...]
 HEAD: Row = (
     *("tasks", "truth", "baseline", "better", "worse", "better or worse, all trials"),
-    *("repeated test", "coverage", "simulations run"),
+    *("coverage", "simulations run"),
 )
 
 
@@ -287,7 +315,6 @@ def rows_of(found: Mapping[Cell, Found]) -> list[Row]:
             _percent(each.high),
             _percent(each.low),
             f"{_percent(each.fixed_high)} / {_percent(each.fixed_low)}",
-            _percent(each.naive) if is_null(cell) else "",
             _percent(each.held),
             f"{100 * each.run:.0f}",
         )
@@ -359,6 +386,7 @@ TABLES: dict[str, Row] = {
     "differences": HEAD,
     "others": ("question", *HEAD),
     "widths": ("tasks", "claim", "wanted", "coverage", "reached", "trials run"),
+    "repeated tests": ("tasks", "truth", "called better or worse"),
     "first failures": ("tasks", "pass^4", "simulations run", "stopped after two equal outcomes"),
 }
 
@@ -380,6 +408,11 @@ def main() -> None:
         "others": [(name, *row) for name, row in zip(names, other, strict=True)],
         "widths": [simulate_width(width, repetitions // 4) for width in WIDTHS],
         "first failures": first_failure_rows(),
+        "repeated tests": [
+            repeated_test_row(cell, repetitions)
+            for cell in DIFFERENCES
+            if is_null(cell) and cell.baseline == "alongside"
+        ],
     }
     for title, rows in tables.items():
         show(f"{title}, in percent", TABLES[title], rows)

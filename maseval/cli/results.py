@@ -43,14 +43,14 @@ _SHOWN_K = (1, 2, 4, 8)
 _MOST_REASONS = 3
 
 
-def scores(summary: RunSummary, width: int) -> Table:
+def scores(summary: RunSummary, width: int, all_k: bool = False) -> Table:
     """Return each domain's pass^k with its interval, in the first form that fits; no number is cut.
 
     The interval stands beside its value or below it. Where not every k fits, the k shown are 1, 2,
-    4, 8 and the last; where these do not, they stand below each other.
+    4, 8 and the last, unless ``all_k`` are wanted; where these do not, they stand below each other.
     """
     every = sorted({k for score in summary.rows for k in score.pass_hat})
-    some = some_k(every)
+    some = every if all_k else some_k(every)
     return first_fitting(
         width,
         lambda: _across(summary, every, estimate),
@@ -120,7 +120,7 @@ def _title(summary: RunSummary) -> str | None:
 
 def _left_out(summary: RunSummary, ks: Sequence[int]) -> str | None:
     every = {k for score in summary.rows for k in score.pass_hat}
-    return f"{len(every) - len(ks)} more k: maseval report" if len(every) > len(ks) else None
+    return f"{len(every) - len(ks)} more k: maseval show --all-k" if len(every) > len(ks) else None
 
 
 def estimate(value: Estimate | None) -> str:

@@ -91,6 +91,9 @@ def show(
     ] = False,
     explain: Explain = True,
     full: Annotated[bool, typer.Option("--full", help="Do not shorten texts.")] = False,
+    all_k: Annotated[
+        bool, typer.Option("--all-k", help="Every pass^k, not only 1 to 4, 8, 16, ...")
+    ] = False,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -107,6 +110,7 @@ def show(
             failed=failed,
             label=label,
             explain=explain,
+            all_k=all_k,
             on_progress=count,
             **scoring,
         )
@@ -117,10 +121,12 @@ def show(
     elif failed or label or scoring.get("domain"):
         _print_chosen(view, stdout())
     else:
-        _print_run(view, stdout(), sound=sound)
+        _print_run(view, stdout(), sound=sound, all_k=all_k)
 
 
-def _print_run(view: "RunView", console: Console, *, sound: bool = False) -> None:
+def _print_run(
+    view: "RunView", console: Console, *, sound: bool = False, all_k: bool = False
+) -> None:
     """The whole run."""
     console.print(f"[bold]{inert(here(view.folder.path))}[/bold]", soft_wrap=True)
     if command := view.folder.config.values.get("command"):
@@ -135,7 +141,7 @@ def _print_run(view: "RunView", console: Console, *, sound: bool = False) -> Non
     print_isolation(view.folder.config.values, console)
     print_human(view.folder.config.values, console)
     print_warnings(view.folder.config.values, console)
-    console.print(scores(view.summary, console.width))
+    console.print(scores(view.summary, console.width, all_k))
     console.print(f"[dim]{inert(view.summary.method)}[/dim]")
     print_conventions(view.summary.conventions, console)
     if cost := consumption_of(view.summary, view.folder.config.values):

@@ -14,7 +14,7 @@ from itertools import accumulate
 from statistics import NormalDist, fmean
 
 from maseval.stats.intervals import Interval, check_level
-from maseval.stats.trials import MEASURES, Measure, Trials, mean_over_tasks
+from maseval.stats.trials import Measure, Trials, mean_over_tasks, task_scores
 
 RESAMPLES = 2_000
 
@@ -96,10 +96,20 @@ def _resampled_scores(
     tasks: Sequence[Trials], measure: Measure, k: int
 ) -> tuple[list[float], list[float]]:
     """Return the possible scores of a task with resampled trials, and their probabilities."""
-    scores, chances = [], []
+    scores: list[float] = []
+    chances: list[float] = []
     for (n, passed), count in Counter(tasks).items():
-        share = passed / n
-        for j in range(n + 1):
-            scores.append(float(MEASURES[measure](n, j, k)))
-            chances.append(count * math.comb(n, j) * share**j * (1 - share) ** (n - j))
+        scores += task_scores([Trials(n, j) for j in range(n + 1)], measure, k)
+        chances += [count * each for each in _binomial(n, passed / n)]
     return scores, chances
+
+
+def _binomial(n: int, share: float) -> list[float]:
+    """Return the chance of each number of passes; by logarithms, as the ways are too many."""
+    if share in (0, 1):
+        return [float(j == n * share) for j in range(n + 1)]
+    win, lose, ways = math.log(share), math.log1p(-share), math.lgamma(n + 1)
+    return [
+        math.exp(ways - math.lgamma(j + 1) - math.lgamma(n - j + 1) + j * win + (n - j) * lose)
+        for j in range(n + 1)
+    ]

@@ -44,7 +44,8 @@ class JointFlips:
         side.
         """
         self.looks: list[FlipLook] = []
-        # The number of assignments for each number in favour is a digit of one large number.
+        # The number of assignments for each number in favour is a digit of one large number, to
+        # which a further pair adds a copy, shifted by a digit.
         self._bits = sum(rounds) + 1
         self._ways, self._pairs = 1, 0
         crossed = 0
@@ -92,5 +93,6 @@ class JointFlips:
         """
         look = self.looks[-1]
         in_favour = (look.pairs + abs(surplus)) // 2
-        beyond = sum(self._count(each) for each in range(in_favour, look.pairs + 1))
+        # The sum of all digits is the remainder by the base less one.
+        beyond = (self._ways >> self._bits * in_favour) % ((1 << self._bits) - 1)
         return min(1.0, float(2 * (look.crossed + Fraction(beyond, 2**look.pairs))))

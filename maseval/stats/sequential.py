@@ -47,6 +47,13 @@ REPEATED = "repeated interval, which holds at any look"
 
 _MOST_LOOKS = 50
 
+# An end of an interval is found to within a thousandth of a point, in a few steps.
+_CLOSE = 1e-5
+_MOST_STEPS = 40
+
+# The least variance: that of more trials than anybody runs.
+_LEAST = 1e-12
+
 
 @dataclass(frozen=True)
 class SequentialPlan(Result):
@@ -299,9 +306,11 @@ def decide_difference(
 class Evidence:
     """The counts of all tasks at one look; those without a verdict on both sides are left out."""
 
-    def __init__(self, tasks: Iterable[PairedTask]) -> None:
-        self._kinds = Counter(each for each in tasks if each.new.total and each.baseline.total)
-        self.tasks = self._kinds.total()
+    def __init__(self, tasks: Iterable[PairedTask] | Mapping[PairedTask, int]) -> None:
+        """Count the tasks, one by one or with the number of tasks of each kind."""
+        kinds = Counter(tasks).items()
+        self._kinds = {each: n for each, n in kinds if each.new.total and each.baseline.total}
+        self.tasks = sum(self._kinds.values())
 
     @cached_property
     def difference(self) -> float:
@@ -452,8 +461,9 @@ class _Comparison:
             span = self._repeated_interval()
             return self._decision(outcome, True, why, tests, found, span, p_value())
         value, span = self._stagewise(tests)
-        why = f"{at}: {self._words(outcome)}, {p_is(p_value())}"
-        return self._decision(outcome, True, why, tests, value, span, p_value())
+        p = p_value()
+        why = f"{at}: {self._words(outcome)}, {p_is(p)}"
+        return self._decision(outcome, True, why, tests, value, span, p)
 
     def _words(self, outcome: SequentialOutcome) -> str:
         margin = f" by {in_percent(self.plan.margin)} points"
@@ -576,11 +586,12 @@ class _Comparison:
     def _stagewise(self, tests: Sequence[_Test]) -> tuple[float, Interval]:
         """Return the median-unbiased estimate and the interval."""
         chance = self.chance_beyond(tests)
-        error = math.sqrt(self.looks[-1].variance(self.alongside))
+        error = math.sqrt(max(_LEAST, self.looks[-1].variance(self.alongside)))
         found, alpha = self.looks[-1].difference, self.plan.alpha
 
         def solve(wanted: float) -> float:
-            return _root(lambda effect: _probit(chance(effect)) - _probit(wanted), found, error)
+            aim = _probit(wanted)
+            return _root(lambda effect: _probit(chance(effect)) - aim, found + aim * error, error)
 
         ends = _within(solve(alpha), solve(1 - alpha), self.plan.level, STAGEWISE)
         return min(ends.high, max(ends.low, solve(0.5))), ends
@@ -591,7 +602,7 @@ class _Comparison:
         One that crosses upwards at an earlier look is higher, one that crosses downwards is lower.
         """
         shares, stage = self.plan.shares, len(self.looks) - 1
-        now = 1 / max(1e-12, self.looks[-1].variance(self.alongside))
+        now = 1 / max(_LEAST, self.looks[-1].variance(self.alongside))
         bands = [
             Band(now * share / shares[stage], test.low, test.high)
             for share, test in zip(shares, tests[:stage], strict=False)
@@ -612,7 +623,7 @@ class _Comparison:
         if self.plan.futility is None:
             return False
         share = self.plan.shares[len(self.looks) - 1]
-        now = 1 / max(1e-12, self.looks[-1].variance(self.alongside))
+        now = 1 / max(_LEAST, self.looks[-1].variance(self.alongside))
         full = now / share
         effect = abs(self.looks[-1].difference - self.centre)
         edge = self.plan.boundaries[-1] * math.sqrt(full)
@@ -631,30 +642,18 @@ def _probit(chance: float) -> float:
 
 
 def _root(rising: Callable[[float], float], start: float, step: float) -> float:
-    """Find where a nearly straight, rising function is zero (Illinois: Dowell & Jarratt 1971)."""
-    low, high = start - 3 * step, start + 3 * step
-    at_low, at_high = rising(low), rising(high)
-    while at_low > 0 and low > -2:
-        low -= 3 * step
-        at_low = rising(low)
-    while at_high < 0 and high < 2:
-        high += 3 * step
-        at_high = rising(high)
-    if at_low > 0 or at_high < 0:
-        return low if at_low > 0 else high
-    side = 0
-    while high - low > 1e-7:
-        middle = (low * at_high - high * at_low) / (at_high - at_low)
-        value = rising(middle)
-        if abs(value) < 1e-6:
-            return middle
-        if value > 0:
-            high, at_high = middle, value
-            at_low, side = (at_low / 2 if side > 0 else at_low), 1
-        else:
-            low, at_low = middle, value
-            at_high, side = (at_high / 2 if side < 0 else at_high), -1
-    return (low + high) / 2
+    """Find where a nearly straight function is zero that rises by 1 in ``step`` (secants)."""
+    before, at_before = start, rising(start)
+    now = start - at_before * step
+    for _ in range(_MOST_STEPS):
+        if abs(now - before) < _CLOSE:
+            break
+        at_now = rising(now)
+        slope = (at_now - at_before) / (now - before)
+        # Far from the root the function may bend: go on with about the usual steepness there.
+        slope = min(4 / step, max(0.25 / step, slope))
+        before, at_before, now = now, at_now, now - at_now / slope
+    return now
 
 
 def _within(low: float, high: float, level: float, method: str) -> Interval:

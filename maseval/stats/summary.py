@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import Literal
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import percent
@@ -15,6 +16,7 @@ from maseval.stats.result import Result
 from maseval.stats.trials import MEASURES, Measure, by_task, mean_cost, measure_name, shown_k
 
 Planned = int | Collection[tuple[str, str, int]]
+Ks = Collection[int] | Literal["all"] | None
 
 MISSING = "missing"
 
@@ -79,8 +81,8 @@ class GroupSummary:
                 return each
         known = ", ".join(each.name for each in self.estimates)
         raise ConfigurationError(
-            f"no {measure_name(measure, k)} here; choose one of: {known}; of more than 16 trials "
-            f"others are found when asked for: summarise(..., ks=[{k}])"
+            f"no {measure_name(measure, k)} here; choose one of: {known}; others are found when "
+            f'asked for: summarise(..., ks=[{k}]), or all of them: ks="all"'
         )
 
 
@@ -116,9 +118,9 @@ def summarise(
     planned: Planned | None = None,
     level: float = LEVEL,
     method: IntervalMethod = "tasks",
-    ks: Collection[int] | None = None,
+    ks: Ks = None,
 ) -> Summary:
-    """Estimate pass^k and pass@k by group and overall, for every k up to 16 and some beyond.
+    """Estimate pass^k and pass@k by group and overall, for k from 1 to 4, 8, 16, 32, ...
 
     Args:
         outcomes: Those of one run.
@@ -126,7 +128,7 @@ def summarise(
             run; None if the run is complete.
         method: ``tasks`` needs no random numbers; ``resampled`` is a bootstrap over tasks, and
             ``nested`` one over tasks and trials within tasks.
-        ks: The k to estimate; None means every possible one up to 16, 32, 64, ... and the largest.
+        ks: The k to estimate, or ``all`` of them; None means 1 to 4 and the powers of two.
     """
     check_method(method)
     run = with_gaps(outcomes, planned)
@@ -168,7 +170,7 @@ def _overall(
     groups: Sequence[GroupSummary],
     level: float,
     method: IntervalMethod,
-    ks: Collection[int] | None,
+    ks: Ks,
 ) -> GroupSummary:
     summary = _group(None, run, level, method, ks)
     by_name = [{each.name: each.value for each in group.estimates} for group in groups]
@@ -189,7 +191,7 @@ def _group(
     mine: list[Outcome],
     level: float,
     method: IntervalMethod,
-    ks: Collection[int] | None,
+    ks: Ks,
 ) -> GroupSummary:
     tasks = by_task(mine)
     wanted = Counter(outcome.key for outcome in mine)
@@ -198,7 +200,7 @@ def _group(
     estimates = [
         estimate(trials, measure, k, planned=numbers, level=level, method=method)
         for measure in MEASURES
-        for k in (shown_k(min(numbers)) if ks is None else sorted(set(ks)))
+        for k in _wanted_k(ks, min(numbers))
     ]
     return GroupSummary(
         group=group,
@@ -211,6 +213,12 @@ def _group(
         mean_cost=mean_cost(mine),
         estimates=estimates,
     )
+
+
+def _wanted_k(ks: Ks, most: int) -> Iterable[int]:
+    if ks is None:
+        return shown_k(most)
+    return range(1, most + 1) if isinstance(ks, str) else sorted(set(ks))
 
 
 def _score(found: Estimate, value: float, verdicts: int, planned: int) -> Score:

@@ -78,6 +78,11 @@ def _log_choose(n: int, k: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
+@lru_cache(maxsize=64)
+def _log_factorials(most: int) -> list[float]:
+    return [math.lgamma(n + 1) for n in range(most + 1)]
+
+
 @lru_cache(maxsize=65536)
 def _own_variance(task: Trials, k: int) -> float:
     """Return the variance that a task's own trials suggest, after Jeffreys' prior (1946)."""
@@ -102,10 +107,12 @@ def _own_skew(task: Trials, k: int) -> float:
     if n > _MANY and k * k <= n:
         return k * p ** (k - 1) / n * (1 - 2 * p + 3 * (k - 1) * (1 - p))
     mean, second, third = p**k, 0.0, 0.0
+    logs, win, lose = _log_factorials(n), math.log(p), math.log1p(-p)
+    of_choices = logs[n - k] - logs[n]
     for count in range(k, n + 1):
-        score = math.exp(_log_choose(count, k) - _log_choose(n, k))
+        score = math.exp(logs[count] - logs[count - k] + of_choices)
         chance = math.exp(
-            _log_choose(n, count) + count * math.log(p) + (n - count) * math.log1p(-p)
+            logs[n] - logs[count] - logs[n - count] + count * win + (n - count) * lose
         )
         second += chance * score**2
         third += chance * score**3

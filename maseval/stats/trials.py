@@ -5,6 +5,7 @@ task enters a mean once, however many trials it has.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from fractions import Fraction
 from itertools import count, takewhile
@@ -17,7 +18,8 @@ from maseval.core.outcome import Outcome, TaskKey, parse_report, total_cost
 KeyT = TypeVar("KeyT", bound=Hashable)
 Measure = Literal["pass^k", "pass@k"]
 
-_ALL_K = 16
+# Every k up to this one is shown, and then only those that double.
+_EACH_K = 4
 
 
 class Trials(NamedTuple):
@@ -113,9 +115,32 @@ def _score(task: Trials, measure: Measure, k: int) -> float:
 
 
 def shown_k(most: int) -> list[int]:
-    """Return the k that a summary shows: all up to 16, then those that double, and the largest."""
-    doubled = takewhile(lambda k: k < most, (2 * _ALL_K * 2**i for i in count()))
-    return list(dict.fromkeys([*range(1, min(most, _ALL_K) + 1), *doubled, *[most][: most > 0]]))
+    """Return the k that a summary shows unless others are asked for: 1 to 4, 8, 16, 32, ..."""
+    return [k for k in (*range(1, _EACH_K), *doubled(_EACH_K, most)) if k <= most]
+
+
+def doubled(first: int, most: int) -> list[int]:
+    """Return ``first``, twice that and so on, up to ``most``."""
+    return list(takewhile(lambda k: k <= most, (first * 2**i for i in count())))
+
+
+def means_up_to(tasks: Iterable[Trials], measure: Measure, most: int) -> dict[int, float]:
+    """Return the mean over tasks for every k from 1 to ``most``, each as ``mean_over_tasks`` does.
+
+    The ways to choose k follow from those to choose one less, so each k takes a step of each task.
+    """
+    kinds = Counter(tasks)
+    by_k: list[list[float]] = [[] for _ in range(most)]
+    for (trials, passed), number in kinds.items():
+        _check_counts(trials, passed, most)
+        ways, chosen = 1, 1
+        wanted = passed if measure == "pass^k" else trials - passed
+        for k in range(1, most + 1):
+            ways = ways * (trials - k + 1) // k
+            chosen = chosen * (wanted - k + 1) // k
+            score = chosen / ways if measure == "pass^k" else (ways - chosen) / ways
+            by_k[k - 1] += [score] * number
+    return {k: fmean(scores) for k, scores in enumerate(by_k, start=1) if scores}
 
 
 def mean_over_tasks(tasks: Iterable[Trials], measure: Measure, k: int) -> float:

@@ -71,8 +71,9 @@ def test_what_is_not_shown_is_announced():
     narrow = drawn(scores(many_trials(8), 80), 80)
     wide = drawn(scores(many_trials(8), 300), 300)
 
-    assert "pass^3" not in narrow and "4 more k: maseval report" in narrow
+    assert "pass^3" not in narrow and "4 more k: maseval show --all-k" in narrow
     assert "pass^3" in wide and "more k" not in wide
+    assert "pass^3" in drawn(scores(many_trials(8), 80, all_k=True), 80)
 
 
 def test_failed_simulations_are_shown_apart():

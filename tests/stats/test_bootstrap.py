@@ -135,3 +135,10 @@ def test_bootstraps_of_fifty_tasks_hold_the_truth_as_often_as_they_say():
 
     assert 0.85 <= plain < 1.0
     assert nested >= plain
+
+
+def test_more_trials_than_a_float_can_count_ways_for_are_resampled():
+    tasks = [Trials(1_200, passed) for passed in (0, 300, 900, 1_200)]
+    found = bootstrap_nested(tasks, "pass^k", 2, 0.95, resamples=50)
+
+    assert 0 <= found.low < found.high <= 1

@@ -190,7 +190,11 @@ def test_of_many_trials_some_k_are_shown_and_any_can_be_asked_for():
     shown = [each.k for each in summarise(outcomes).overall.estimates if each.measure == "pass^k"]
     asked = summarise(outcomes, ks=[57, 3]).overall
 
-    assert shown == [*range(1, 17), 32, 64, 100]
+    every = summarise(outcomes, ks="all").overall
+
+    assert shown == [1, 2, 3, 4, 8, 16, 32, 64]
+    assert [each.k for each in every.estimates] == [*range(1, 101)] * 2
+    assert every.estimate("pass^k", 57) == asked.estimate("pass^k", 57)
     assert [each.name for each in asked.estimates] == ["pass^3", "pass^57", "pass@3", "pass@57"]
     assert asked.estimate("pass^k", 57).value == pytest.approx(1 / 3)
 

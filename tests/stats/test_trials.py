@@ -15,10 +15,12 @@ from maseval.stats.trials import (
     fewest_trials,
     mean_cost,
     mean_over_tasks,
+    means_up_to,
     measure_name,
     outcomes_of,
     pass_at_k,
     pass_hat_k,
+    shown_k,
 )
 
 
@@ -114,3 +116,26 @@ def test_the_mean_cost_is_over_those_that_are_known():
 
     assert mean_cost(outcomes) == 1.5
     assert mean_cost(outcomes[:1]) is None
+
+
+@pytest.mark.parametrize("measure", ["pass^k", "pass@k"])
+def test_the_means_of_every_k_are_those_of_each_bit_for_bit(measure):
+    tasks = [Trials(61, 40), Trials(75, 75), Trials(61, 0), Trials(61, 40), Trials(90, 2)]
+
+    assert means_up_to(tasks, measure, 61) == {
+        k: mean_over_tasks(tasks, measure, k) for k in range(1, 62)
+    }
+    assert means_up_to([], measure, 0) == {}
+    with pytest.raises(ConfigurationError, match="less than k 62"):
+        means_up_to(tasks, measure, 62)
+
+
+def test_the_k_that_are_shown_double_beyond_four():
+    assert [shown_k(most) for most in (0, 1, 3, 5, 8, 17)] == [
+        [],
+        [1],
+        [1, 2, 3],
+        [1, 2, 3, 4],
+        [1, 2, 3, 4, 8],
+        [1, 2, 3, 4, 8, 16],
+    ]

@@ -15,6 +15,7 @@ from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.task import ChosenSubset
 from maseval.runs import Simulation
 from maseval.stats import Estimate, GroupSummary, summarise
+from maseval.stats.summary import Ks
 
 INTERRUPTED = "interrupted"
 """Why a run stopped early, if a signal ended it."""
@@ -188,13 +189,14 @@ def run_summary(
     planned: Iterable[Simulation],
     conventions: Sequence[ConventionScore] = (),
     subset: ChosenSubset | None = None,
+    ks: Ks = None,
 ) -> RunSummary:
     """Return the numbers of a run, as far as it has come.
 
     Everything that shows a number of a run takes it from here.
     """
     planned = list(planned)
-    found = summarise([line.to_outcome() for line in lines], planned=planned)
+    found = summarise([line.to_outcome() for line in lines], planned=planned, ks=ks)
     names = dict.fromkeys(one.domain for one in planned)
     order = {domain: place for place, domain in enumerate(names)}
     domains = sorted(found.domains, key=lambda each: order.get(each.group or "", len(order)))

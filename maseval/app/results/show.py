@@ -32,6 +32,7 @@ from maseval.runs.live import WorkerHistory
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictCheck
 from maseval.stats.failure_labels import LabelSummary
+from maseval.stats.summary import Ks
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,7 @@ def show(
     failed: bool = False,
     label: str | None = None,
     explain: bool = True,
+    all_k: bool = False,
     on_progress: OnProgress | None = None,
     **scoring: Unpack[ScoringKeywords],
 ) -> RunView | SimulationView:
@@ -150,8 +152,8 @@ def show(
 
     With ``explain`` failures are labelled and explained, if the benchmark can do that. ``failed``,
     ``domain`` and ``label`` (or a part of one) choose among the simulations; of a task, the first
-    trial that fits. ``scoring`` also says how a results file is scored: the fields of
-    ``ScoringOptions``.
+    trial that fits. Of a run's pass^k the usual ones are found, or ``all_k``. ``scoring`` also
+    says how a results file is scored: the fields of ``ScoringOptions``.
     """
     folder, domain = open_recording(run, ScoringOptions(**scoring)), scoring.get("domain")
     if label is not None and not explain:
@@ -161,7 +163,7 @@ def show(
         )
     wanted = _Wanted(failed, domain, label)
     if task is None:
-        return _run_view(folder, wanted, explain, on_progress)
+        return _run_view(folder, wanted, explain, on_progress, "all" if all_k else None)
     warn_of_damage(folder)
     planned = [one for one in folder.planned if domain in (None, one.domain)]
     trials = trials_named(task, planned, folder.recorded, folder.path)
@@ -198,7 +200,7 @@ def _first_wanted(folder: Recording, trials: Sequence[Simulation], wanted: _Want
 
 
 def _run_view(
-    folder: Recording, wanted: _Wanted, explain: bool, on_progress: OnProgress | None
+    folder: Recording, wanted: _Wanted, explain: bool, on_progress: OnProgress | None, ks: Ks
 ) -> RunView:
     (lines, check), support = _read_lines(folder), support_for(folder)
     if check is not None and check.differing:
@@ -219,7 +221,7 @@ def _run_view(
     return RunView(
         folder,
         run_summary(
-            lines, folder.planned, support.conventions(folder, lines), folder.config.subset
+            lines, folder.planned, support.conventions(folder, lines), folder.config.subset, ks
         ),
         lines,
         [line for line in lines if wanted.includes(line, named.get(simulation_in(line), ""))],

@@ -26,6 +26,7 @@ from maseval.stats.trials import (
     count_trials,
     fewest_trials,
     mean_over_tasks,
+    means_up_to,
     measure_name,
 )
 from maseval.stats.trials import pass_hat_k as _pass_hat_k
@@ -69,9 +70,10 @@ def compute_pass_hat_k(
     and a warning says so.
     """
     trials = _trials_by_task(results)
-    if k_values is None:
-        k_values = range(1, fewest_trials(trials.values()) + 1)
-    return _means("pass^k", trials, k_values)
+    if k_values is not None:
+        return _means("pass^k", trials, k_values)
+    found = means_up_to(trials.values(), "pass^k", fewest_trials(trials.values()))
+    return {measure_name("pass^k", k): value for k, value in found.items()}
 
 
 def compute_pass_at_k(
@@ -133,8 +135,10 @@ def compute_metrics(
         "avg_reward": fmean(reward for _, reward in rewards),
         "avg_agent_cost": fmean(costs) if costs else math.nan,
         **{
-            f"pass_hat_{k}": mean_over_tasks(tasks, "pass^k", k)
-            for k in range(1, min(num_trials, fewest_trials(tasks)) + 1)
+            f"pass_hat_{k}": value
+            for k, value in means_up_to(
+                tasks, "pass^k", min(num_trials, fewest_trials(tasks))
+            ).items()
         },
     }
 

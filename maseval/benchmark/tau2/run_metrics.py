@@ -15,7 +15,7 @@ from typing import Any, Literal, TypedDict
 
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.core.outcome import is_successful
-from maseval.stats.trials import count_trials, fewest_trials, mean_over_tasks
+from maseval.stats.trials import count_trials, fewest_trials, means_up_to
 
 Convention = Literal["metrics", "leaderboard"]
 CONVENTIONS: tuple[Convention, ...] = ("metrics", "leaderboard")
@@ -77,9 +77,7 @@ def compute_run_metrics(
     failed = len(every) - len(left)
     return {
         "avg_reward": _mean([reward for reward in rewards if reward is not None], counted),
-        "pass_hat_ks": {
-            k: mean_over_tasks(tasks.values(), "pass^k", k) for k in range(1, most + 1)
-        },
+        "pass_hat_ks": means_up_to(tasks.values(), "pass^k", most),
         "avg_agent_cost": _mean(
             [each["agent_cost"] for each in left if each.get("agent_cost") is not None], left
         ),
