@@ -75,7 +75,7 @@ RANKS = {
         benchmark
         certify
         rescoring
-        labels audit timeline
+        labels audit timeline users
         explain
         errata
         compliance

@@ -22,6 +22,7 @@ from maseval.app.results.clean import PolicyCheck, RunCompliance, run_compliance
 from maseval.app.results.counting import ConventionScore
 from maseval.app.results.sound import SoundCheck
 from maseval.app.results.task_names import TaskName
+from maseval.app.results.user_faults import UserCheck
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.lazy import find_entry_points
 from maseval.core.outcome import RecordedReport, SimulationLine, TaskKey
@@ -176,6 +177,17 @@ class BenchmarkSupport:
         checks = ((Simulation.of(each), self.sound_check(each)) for each in folder.reports())
         return {one: check for one, check in checks if check is not None}
 
+    def user_check(self, report: Report) -> UserCheck | None:
+        """Return the faults of the simulated user; None if there is none, or nobody can look."""
+        return None
+
+    def user_checks(self, folder: Recording) -> dict[Simulation, UserCheck]:
+        """Return the faults of the simulated user in every simulation that had one."""
+        if not self.answers("user_check"):
+            return {}
+        checks = ((Simulation.of(each), self.user_check(each)) for each in folder.reports())
+        return {one: check for one, check in checks if check is not None}
+
     def timeline(self, report: Report) -> WorldTimeline | None:
         """Return the state of the world after each message; None if there is no such world."""
         return None
@@ -278,6 +290,7 @@ def complete_report(
     diagnosis: Diagnosis | None,
     policy: PolicyCheck | None,
     sound: SoundCheck | None,
+    user: UserCheck | None = None,
 ) -> dict[str, object]:
     """Return a report with all that pages show of it beside the record: labels and reasons."""
     shown: dict[str, object] = {**report, "title": title}
@@ -292,6 +305,11 @@ def complete_report(
         labels.append(sound.name)
         section = {"title": sound.name.capitalize(), "lines": [*filter(None, [sound.reason])]}
         form["sections"] = [*entries(form.get("sections")), section]
+    if user is not None:
+        labels += user.labels
+        if lines := user.lines():
+            section = {"title": "The simulated user", "lines": lines}
+            form["sections"] = [*entries(form.get("sections")), section]
     if labels:
         shown["labels"] = labels
     return {**shown, "explanation": form} if form else shown

@@ -62,7 +62,12 @@ def print_verdict(view: "SimulationView", console: Console) -> None:
     if view.sound and view.sound.name:
         console.rule(view.sound.name)
         console.print(inert(view.sound.reason or ""), highlight=False, soft_wrap=True)
-    if view.diagnosis or view.policy or (view.sound and view.sound.name):
+    told = view.user.lines() if view.user else []
+    if told:
+        console.rule("the simulated user")
+        for line in told:
+            console.print(inert(line), highlight=False, soft_wrap=True)
+    if view.diagnosis or view.policy or (view.sound and view.sound.name) or told:
         console.rule()
     print_unexplained(view.unexplained, console)
     _print_outcome(view, console)

@@ -12,6 +12,7 @@ from rich.table import Table
 from maseval import commands
 from maseval.app.results.recording import notes_on, origin_in_words, simulation_in
 from maseval.app.results.task_names import TaskName
+from maseval.app.results.user_faults import users_note
 from maseval.cli import completion
 from maseval.cli.completion import quietly
 from maseval.cli.console import counting, here, indent, inert, print_json, stdout
@@ -159,6 +160,8 @@ def _print_run(
     _print_beside(view, console, details=sound)
     if view.compliance is not None:
         _print_compliance(view.compliance, console)
+    if users := users_note(view.users):
+        console.print(f"\n{inert(users)} `maseval tau2 users RUN` shows each.", highlight=False)
     print_unexplained(view.unexplained, console)
 
 

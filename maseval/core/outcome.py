@@ -365,6 +365,13 @@ class RecordedReport(RecordedAttempt):
         where = self.metadata if "task" in self.raw else self.environment
         return str(where.get("domain") or "")
 
+    def models_of(self, side: str) -> str | None:
+        """Return the models that played the agent or the user, joined by a comma."""
+        found = (
+            each.model_id for name, each in self.models.items() if name.partition("_")[0] == side
+        )
+        return ", ".join(dict.fromkeys(filter(None, found))) or None
+
     @property
     def task(self) -> TaskKey:
         return TaskKey(self.domain, self.task_id)

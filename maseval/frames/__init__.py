@@ -11,6 +11,7 @@ from maseval.frames.tables import (
     simulations,
     sound,
     tool_calls,
+    user_faults,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "simulations",
     "sound",
     "tool_calls",
+    "user_faults",
 ]

@@ -223,7 +223,24 @@ SCORES = TableForm(
     ),
 )
 
+USER_FAULTS = TableForm(
+    "user_faults",
+    "a fault of the simulated user",
+    (
+        *_SIMULATION,
+        Column("user_model", "text", "model that played the user"),
+        Column("passed", "boolean", "whether the simulation passed, as the benchmark counts"),
+        Column("kind", "text", "the kind of fault, such as `invented fact`"),
+        Column("message", "integer", "the message that shows it"),
+        Column("text", "text", "what is wrong"),
+        Column("quote", "text", "the words that show it"),
+    ),
+)
+
 TABLES = {
     each.name: each
-    for each in (RUNS, SIMULATIONS, MESSAGES, TOOL_CALLS, CHECKS, POLICY, SOUND, SCORES)
+    for each in (
+        *(RUNS, SIMULATIONS, MESSAGES, TOOL_CALLS, CHECKS, POLICY, SOUND, SCORES),
+        USER_FAULTS,
+    )
 }

@@ -50,8 +50,8 @@ def simulation_rows(report: RecordedReport, source: OpenedSource) -> Iterator[di
         "messages": sum(len(recorded) for _, recorded in report.conversations()),
         **_call_counts(messages),
         "agent": _join(agent.name for agent in report.agents.values()),
-        "agent_model": _join(_models_of(report, "agent")),
-        "user_model": _join(_models_of(report, "user")),
+        "agent_model": report.models_of("agent"),
+        "user_model": report.models_of("user"),
         **_usage_cells(report),
         "state_changed": report.environment.get("db_changed"),
         "query": report.query or None,
@@ -90,6 +90,20 @@ def sound_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[st
     }
 
 
+def user_fault_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[str, object]]:
+    check = support_by_name(source.config.get("benchmark")).user_check(cast("Report", report.raw))
+    for each in () if check is None else check.findings:
+        yield {
+            **key_of(report),
+            "user_model": report.models_of("user"),
+            "passed": report.outcome.passed,
+            "kind": each.kind,
+            "message": each.message_index,
+            "text": each.text,
+            "quote": each.quote or None,
+        }
+
+
 def _reward_breakdown(report: RecordedReport) -> str | None:
     found = [
         each.raw.get("reward_breakdown") or each.reward_info.get("reward_breakdown")
@@ -107,10 +121,6 @@ def _call_counts(messages: Iterable[ShownMessage]) -> dict[str, object]:
     calls = [call for message in messages for call in message.get("calls", ())]
     failed = sum(bool(call["result"] and call["result"]["failed"]) for call in calls)
     return {"tool_calls": len(calls), "tool_errors": failed}
-
-
-def _models_of(report: RecordedReport, side: str) -> Iterator[str | None]:
-    return (each.model_id for name, each in report.models.items() if name.partition("_")[0] == side)
 
 
 def _join(names: Iterable[str | None]) -> str | None:

@@ -23,6 +23,7 @@ from maseval.frames.columns import (
     SOUND,
     TABLES,
     TOOL_CALLS,
+    USER_FAULTS,
     TableForm,
 )
 from maseval.frames.frame import Frame
@@ -33,6 +34,7 @@ from maseval.frames.report_rows import (
     simulation_rows,
     sound_rows,
     tool_call_rows,
+    user_fault_rows,
 )
 from maseval.frames.sources import AnyRun, FrameSource, OpenedSource, sources_of
 from maseval.runs import Simulation
@@ -114,6 +116,11 @@ def scores(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords])
     return Frame(SCORES, read)
 
 
+def user_faults(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -> Frame:
+    """Return a frame with one row for each fault of a simulated user; arguments as for ``runs``."""
+    return _frame(USER_FAULTS, user_fault_rows, runs, options)
+
+
 def _frame(
     table: TableForm,
     rows_of: RowsOf,
@@ -132,7 +139,7 @@ def _rows(sources: list[FrameSource], rows_of: RowsOf) -> Rows:
                 yield {"run": source.name, **row}
 
 
-_FRAMES = (runs, simulations, messages, tool_calls, checks, policy, sound, scores)
+_FRAMES = (runs, simulations, messages, tool_calls, checks, policy, sound, scores, user_faults)
 
 
 def frame_named(

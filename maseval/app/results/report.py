@@ -24,9 +24,11 @@ from maseval.app.results.recording import (
     lines_of,
     name_of,
     notes_on,
+    simulation_in,
 )
 from maseval.app.results.results import run_summary
 from maseval.app.results.sound import SoundCheck, notes_beside, rows_beside, scores_beside
+from maseval.app.results.user_faults import UserCheck, played_users, user_scores, users_note
 from maseval.core.callbacks import read_reports
 from maseval.core.exceptions import NotRunError
 from maseval.core.outcome import RecordedReport, TaskKey
@@ -102,7 +104,8 @@ class _Source(NamedTuple):
     """A run, the diagnosis of its failures if there is one, and its name if there are two.
 
     ``check`` compares its recorded verdicts with recomputed ones, ``compliance`` says which
-    simulations kept the policy, and ``sound`` has the sound verdicts.
+    simulations kept the policy, ``sound`` has the sound verdicts, and ``users`` the faults of the
+    simulated users.
     """
 
     folder: Recording
@@ -112,6 +115,7 @@ class _Source(NamedTuple):
     check: VerdictCheck | None = None
     compliance: RunCompliance | None = None
     sound: Mapping[Simulation, SoundCheck] | None = None
+    users: Mapping[Simulation, UserCheck] | None = None
 
 
 def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) -> _Source:
@@ -122,12 +126,13 @@ def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) 
     folder, check = recompute_verdicts(folder)
     support = support_for(folder)
     unexplained = support.explanation_obstacle(folder) if explain else None
-    found = compliance = sound = None
+    found = compliance = sound = users = None
     if explain and not unexplained:
         found = support.run_diagnosis(folder, on_progress)
         compliance = support.compliance(folder)
         sound = support.sound_checks(folder)
-    return _Source(folder, found, unexplained, None, check, compliance, sound)
+        users = support.user_checks(folder)
+    return _Source(folder, found, unexplained, None, check, compliance, sound, users)
 
 
 def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
@@ -152,6 +157,10 @@ def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
             scores, len({one[:2] for one in folder.planned}), len(folder.planned)
         )
         summary["notes"].append(clean_note(scores))
+    if source.users:
+        passes = [simulation_in(line) for line in lines if line.passed]
+        note = users_note(user_scores(played_users(source.users, passes)))
+        summary["notes"] += filter(None, [note])
     labels = None if found is None else found.labels
     return summary, list(drawings(folder, labels, lines).values())
 
@@ -168,7 +177,8 @@ def _page_reports(source: _Source) -> Iterator[Mapping[str, object]]:
         diagnosis = source.found.found.get(one) if source.found else None
         policy = source.compliance.found.get(one) if source.compliance else None
         sound = source.sound.get(one) if source.sound else None
-        shown = complete_report(each, titles[key], diagnosis, policy, sound)
+        user = source.users.get(one) if source.users else None
+        shown = complete_report(each, titles[key], diagnosis, policy, sound, user)
         if source.name is not None:
             shown["run"] = source.name
         if source.check and one in source.check.differing:

@@ -19,6 +19,7 @@ from maseval.app.results.recording import line_of, lines_of, notes_on, simulatio
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.sound import ScoreBeside, SoundCheck, scores_beside, scores_in_json
 from maseval.app.results.task_names import TaskName
+from maseval.app.results.user_faults import UserCheck, UserScore, played_users, user_scores
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport, SimulationLine
 from maseval.core.recorded import Shape
@@ -61,6 +62,7 @@ class RunView:
     compliance: RunCompliance | None = None
     sound: Mapping[Simulation, SoundCheck] = field(default_factory=dict)
     beside: Sequence[ScoreBeside] = ()
+    users: Sequence[UserScore] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the numbers, and a row for each chosen simulation, as JSON without secrets."""
@@ -110,6 +112,7 @@ class SimulationView:
     misstatement: str | None = None
     policy: PolicyCheck | None = None
     sound: SoundCheck | None = None
+    user: UserCheck | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return all that is shown of it as JSON without secrets."""
@@ -121,6 +124,7 @@ class SimulationView:
                 "misstatement": self.misstatement,
                 "policy": None if self.policy is None else self.policy.to_dict(),
                 "sound": _sound_form(self.sound),
+                "user": None if self.user is None else self.user.to_dict(),
                 "verdicts": self.verdicts,
                 "changes": self.changes,
                 "messages": self.messages,
@@ -213,10 +217,12 @@ def _run_view(
         )
     unexplained = support.explanation_obstacle(folder) if explain else None
     found = compliance = sound = None
+    users: dict[Simulation, UserCheck] = {}
     if explain and lines and unexplained is None:
         found = support.run_diagnosis(folder, on_progress)
         compliance = support.compliance(folder)
         sound = support.sound_checks(folder)
+        users = support.user_checks(folder)
     named = {} if found is None else {one: each.name for one, each in found.found.items() if each}
     return RunView(
         folder,
@@ -239,6 +245,7 @@ def _run_view(
             user_faults=None if found is None else found.user_faults,
             checks=sound,
         ),
+        user_scores(played_users(users, [simulation_in(line) for line in lines if line.passed])),
     )
 
 
@@ -274,6 +281,7 @@ def _simulation_view(
         diagnosis=support.diagnosis(report) if explain and unexplained is None else None,
         policy=support.policy_check(report) if explain and unexplained is None else None,
         sound=support.sound_check(report) if explain and unexplained is None else None,
+        user=support.user_check(report) if explain and unexplained is None else None,
         unexplained=unexplained,
         misstatement=None if checking is None else checking.add(report),
     )

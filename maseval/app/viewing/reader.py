@@ -1,6 +1,6 @@
 """BenchmarkReader: tells the viewer the numbers, titles and explanations of benchmarks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -17,11 +17,18 @@ from maseval.app.results.sound import (
     rows_beside,
     scores_beside,
 )
+from maseval.app.results.user_faults import (
+    checks_by_labels,
+    played_users,
+    user_scores,
+    users_note,
+)
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import SimulationLine
 from maseval.core.recorded import Shape
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
+from maseval.core.words import text_or_none
 from maseval.report.index import Entry, TaskFindings
 from maseval.runs import Simulation
 from maseval.runs.recording import Recording
@@ -64,6 +71,8 @@ class BenchmarkReader(RunReader):
             tasks = len({one[:2] for one in run.planned})
             summary["rows"] += clean_rows(clean, tasks, len(run.planned))
             summary["notes"].append(clean_note(clean))
+        if labelled and (note := _users_note(run, known)):
+            summary["notes"].append(note)
         return Overview(
             summary,
             list(drawings(run, None, lines).values()),
@@ -79,11 +88,11 @@ class BenchmarkReader(RunReader):
         return support_for(run).task_title(cast(Report, report))
 
     def complete_report(self, run: Recording, report: Report) -> Shape:
-        support, diagnosis, policy, sound = support_for(run), None, None, None
+        support, diagnosis, policy, sound, user = support_for(run), None, None, None, None
         if not support.explanation_obstacle(run):
             diagnosis, policy = support.diagnosis(report), support.policy_check(report)
-            sound = support.sound_check(report)
-        return complete_report(report, support.task_title(report), diagnosis, policy, sound)
+            sound, user = support.sound_check(report), support.user_check(report)
+        return complete_report(report, support.task_title(report), diagnosis, policy, sound, user)
 
 
 def _scores_beside(run: Recording, known: Sequence[Entry]) -> Sequence[ScoreBeside]:
@@ -98,6 +107,16 @@ def _scores_beside(run: Recording, known: Sequence[Entry]) -> Sequence[ScoreBesi
         user_faults=faults if support.answers("diagnosis") else None,
         checks=checks if support.answers("sound_check") else None,
     )
+
+
+def _users_note(run: Recording, known: Sequence[Entry]) -> str | None:
+    """Say how the simulated user did, by the labels of the simulations."""
+    entries = {Simulation(*each.key, int(each.trial)): each for each in known}
+    user = run.config.values.get("user")
+    model = text_or_none(user.get("model") if isinstance(user, Mapping) else user)
+    checks = checks_by_labels([(one, each.labels) for one, each in entries.items()], model)
+    passes = [one for one, each in entries.items() if _line(each).passed]
+    return users_note(user_scores(played_users(checks, passes)))
 
 
 def _line(entry: Entry) -> SimulationLine:

@@ -11,6 +11,7 @@ from maseval.benchmark.tau2.app.results.explain import explain as explain
 from maseval.benchmark.tau2.app.results.score import score as score
 from maseval.benchmark.tau2.app.results.score import score_under as score_under
 from maseval.benchmark.tau2.app.results.show import show as show
+from maseval.benchmark.tau2.app.results.users import users as users
 from maseval.benchmark.tau2.app.running.branch import branch as branch
 from maseval.benchmark.tau2.app.running.mcp import mcp as mcp
 from maseval.benchmark.tau2.app.running.options import PlayOptions as PlayOptions

@@ -16,6 +16,8 @@ from maseval.core.report import Report, TaskExecutionStatus
 
 PLAYER = "PlayerAdapter"
 """The type of a scripted player's adapter, in the configuration that reports hold."""
+SCRIPTED_USER = "ScriptedUser"
+"""The type of the scripted user, in the same place."""
 JUDGED_BY = "judged_by"
 """The key of a report's task for the one that it was judged by."""
 
@@ -36,6 +38,10 @@ class Tau2Report(RecordedReport):
         """True if the agent was one of the scripted players, which do not talk."""
         kinds = [each.raw.get("adapter_type") for each in self.agents.values()]
         return bool(kinds) and all(kind == PLAYER for kind in kinds)
+
+    @property
+    def has_scripted_user(self) -> bool:
+        return self.user.raw.get("type") == SCRIPTED_USER
 
     @cached_property
     def release(self) -> Release:

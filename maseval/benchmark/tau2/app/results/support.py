@@ -12,6 +12,7 @@ from maseval.app.benchmarks import (
 from maseval.app.results.clean import PolicyCheck
 from maseval.app.results.counting import ConventionScore
 from maseval.app.results.sound import SoundCheck
+from maseval.app.results.user_faults import UserCheck
 from maseval.benchmark.tau2.app.results.audit import audit
 from maseval.benchmark.tau2.app.results.certify import certify, verify
 from maseval.benchmark.tau2.app.results.comply import check_report
@@ -28,6 +29,7 @@ from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
 from maseval.benchmark.tau2.app.results.score import conventions_of_lines
 from maseval.benchmark.tau2.app.results.sound import check_soundness
+from maseval.benchmark.tau2.app.results.users import check_user_of_report
 from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.benchmark.tau2.app.running.tasks import reason_for_call
 from maseval.benchmark.tau2.data.files import title_of
@@ -90,6 +92,9 @@ class Tau2Support(BenchmarkSupport):
 
     def sound_check(self, report: Report) -> SoundCheck | None:
         return check_soundness(report)
+
+    def user_check(self, report: Report) -> UserCheck | None:
+        return check_user_of_report(report)
 
     def timeline(self, report: Report) -> Timeline | None:
         return report_timeline(report)

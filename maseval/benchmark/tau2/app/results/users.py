@@ -1,0 +1,119 @@
+"""``maseval tau2 users``: how well the simulated users of recorded conversations did."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Unpack
+
+from maseval.app.results.finding import open_recording
+from maseval.app.results.recording import notes_on
+from maseval.app.results.user_faults import (
+    PlayedUser,
+    UserCheck,
+    UserFinding,
+    UserScore,
+    user_scores,
+)
+from maseval.benchmark.tau2.app.results.score import Files, UnreadableFile
+from maseval.benchmark.tau2.app.results.sources import files_below, read_report
+from maseval.benchmark.tau2.data_loader import UnknownTaskError
+from maseval.benchmark.tau2.results import Omitted
+from maseval.benchmark.tau2.scoring.case import open_case
+from maseval.benchmark.tau2.users import check_user_of_case
+from maseval.core.exceptions import MASEvalError
+from maseval.core.outcome import RecordedReport
+from maseval.core.report import Report
+from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
+from maseval.runs import Simulation
+from maseval.runs.recording import Recording
+
+SCRIPTED = "a script played the user"
+
+
+@dataclass(frozen=True)
+class UsersOfRun:
+    """A run or results file, and what was found about the user of each of its simulations."""
+
+    path: Path
+    played: Sequence[PlayedUser]
+    notes: Sequence[str] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return all findings as JSON values."""
+        return {
+            "path": str(self.path),
+            "notes": list(self.notes),
+            "simulations": [
+                {**each.simulation._asdict(), "passed": each.passed, **each.check.to_dict()}
+                for each in self.played
+            ],
+        }
+
+
+class UsersOfRuns(list[UsersOfRun]):
+    """The runs and files that were checked, and in ``unreadable`` those that could not be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unreadable: list[UnreadableFile] = []
+
+    @property
+    def scores(self) -> list[UserScore]:
+        """The numbers of each user model, over all runs and files together."""
+        return user_scores(each for run in self for each in run.played)
+
+
+def users(
+    files: Files,
+    *,
+    on_progress: Callable[[int, int], object] | None = None,
+    **scoring: Unpack[ScoringKeywords],
+) -> UsersOfRuns:
+    """Look for faults of the simulated user in runs and results files, passes and failures alike.
+
+    A file that cannot be read does not stop the others; if none can, the first error is raised.
+    ``scoring`` are the fields of ``ScoringOptions``.
+    """
+    found = UsersOfRuns()
+    for file in (each for name in files for each in files_below(name)):
+        try:
+            found.append(_users(open_recording(file, ScoringOptions(**scoring)), on_progress))
+        except (MASEvalError, OSError) as error:
+            found.unreadable.append(UnreadableFile(Path(file), error))
+    if found.unreadable and not found:
+        raise found.unreadable[0].error
+    return found
+
+
+def _users(folder: Recording, on_progress: Callable[[int, int], object] | None) -> UsersOfRun:
+    played = []
+    for number, report in enumerate(folder.reports(), 1):
+        check = check_user_of_report(report)
+        if check is not None:
+            passed = RecordedReport(report).outcome.passed
+            played.append(PlayedUser(Simulation.of(report), bool(passed), check))
+        if on_progress is not None:
+            on_progress(number, len(folder.recorded))
+    return UsersOfRun(folder.path, played, notes_on(folder))
+
+
+def check_user_of_report(report: Report) -> UserCheck | None:
+    """Check the user of one simulation; None if nothing of it was recorded, or it had no user."""
+    found = read_report(report)
+    if isinstance(found, Omitted) or found[0].solo:
+        return None
+    recorded, parsed = found
+    model = parsed.models_of("user")
+    if parsed.has_scripted_user:
+        return UserCheck(obstacle=SCRIPTED, model=SCRIPTED)
+    version = recorded.version
+    try:
+        case = open_case(recorded.simulation, parsed.world, parsed.judged_by, version=version)
+    except UnknownTaskError as error:
+        return UserCheck(obstacle=str(error), model=model)
+    faults = check_user_of_case(case)
+    findings = (
+        UserFinding(each.kind.value, each.text, each.message_index, each.quote)
+        for each in faults.faults
+    )
+    return UserCheck(tuple(findings), faults.unreadable, model)
