@@ -29,6 +29,7 @@ COMMANDS = [
     ("tau2", "score"),
     ("tau2", "explain"),
     ("tau2", "audit"),
+    ("tau2", "errata"),
     ("tau2", "certify"),
     ("tau2", "verify"),
     ("tau2", "export"),

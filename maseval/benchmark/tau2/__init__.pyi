@@ -25,6 +25,7 @@ from maseval.benchmark.tau2.domains.base import ToolKitBase as ToolKitBase
 from maseval.benchmark.tau2.domains.base import ToolType as ToolType
 from maseval.benchmark.tau2.domains.base import for_tasks as for_tasks
 from maseval.benchmark.tau2.domains.base import is_tool as is_tool
+from maseval.benchmark.tau2.domains.choices import OpenChoice as OpenChoice
 from maseval.benchmark.tau2.domains.confirming import explicit_yes as explicit_yes
 from maseval.benchmark.tau2.domains.confirming import no_text_beside_a_call as no_text_beside_a_call
 from maseval.benchmark.tau2.domains.confirming import one_call_at_a_time as one_call_at_a_time

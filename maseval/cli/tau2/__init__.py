@@ -21,6 +21,7 @@ class Tau2Commands(CommandGroup):
         "comply": "maseval.cli.tau2.comply:comply",
         "users": "maseval.cli.tau2.users:users",
         "audit": "maseval.cli.tau2.audit:audit",
+        "errata": "maseval.cli.tau2.errata:errata",
         "certify": "maseval.cli.tau2.certify:certify",
         "verify": "maseval.cli.tau2.certify:verify",
         "export": "maseval.cli.tau2.export:export",

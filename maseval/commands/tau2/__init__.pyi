@@ -7,6 +7,7 @@ from maseval.benchmark.tau2.app.results.certify import certify as certify
 from maseval.benchmark.tau2.app.results.certify import verify as verify
 from maseval.benchmark.tau2.app.results.comply import comply as comply
 from maseval.benchmark.tau2.app.results.comply import rule_book as rule_book
+from maseval.benchmark.tau2.app.results.errata import errata as errata
 from maseval.benchmark.tau2.app.results.explain import explain as explain
 from maseval.benchmark.tau2.app.results.score import score as score
 from maseval.benchmark.tau2.app.results.score import score_under as score_under

@@ -8,6 +8,7 @@ from maseval.benchmark.tau2.errata.erratum import (
     Erratum,
     ErratumKind,
     errata_for,
+    errata_of,
     load_errata,
 )
 from maseval.benchmark.tau2.errata.sound import (
@@ -24,6 +25,7 @@ __all__ = [
     "SoundVerdict",
     "Soundness",
     "errata_for",
+    "errata_of",
     "load_errata",
     "sound_verdict",
     "soundness_of",

@@ -28,6 +28,7 @@ from maseval.benchmark.tau2.domains.releases import AnyVersion, release_of
 from maseval.benchmark.tau2.formats.message import Requestor
 from maseval.benchmark.tau2.world.tasks import Action
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.words import count_of
 
 ERRATA_FILE = "errata.json"
 PUBLISHED = Path(__file__).with_name(ERRATA_FILE)
@@ -86,6 +87,18 @@ class Correction(_Entry):
             )
         return self
 
+    def __str__(self) -> str:
+        if self.leave_out:
+            return "none, the task is left out"
+        if self.stands:
+            return "the official one stands"
+        corrected = [
+            *(["a corrected gold"] * (self.gold is not None)),
+            *(["another text to be told"] * (self.tell is not None)),
+            *([count_of(len(self.accept), "other right end state")] * bool(self.accept)),
+        ]
+        return f"by {' and '.join(corrected)}"
+
 
 class Erratum(_Entry):
     """An error in a task of some releases; without ``releases``, of every one that has the task."""
@@ -125,12 +138,16 @@ def errata_for(
     domain: str | Domain, task_id: str, release: AnyVersion = None
 ) -> tuple[Erratum, ...]:
     """Return the errata of a task, as ``release`` has it; by default that of the domain."""
+    return tuple(each for each in errata_of(domain, release) if each.task == task_id)
+
+
+def errata_of(domain: str | Domain, release: AnyVersion = None) -> tuple[Erratum, ...]:
+    """Return the errata of a domain's tasks, as ``release`` has them."""
     named = domain_named(domain)
     tasks = release_of(named, release).tasks.version
     file = PUBLISHED if named.data_dir is None else named.data_dir / ERRATA_FILE
-    found = (each for each in load_errata(file) if each.task == task_id)
     names = (named.name, named.folder_name)
-    return tuple(each for each in found if each.domain in names and tasks in each.releases)
+    return tuple(e for e in load_errata(file) if e.domain in names and tasks in e.releases)
 
 
 def gold_actions(steps: Sequence[GoldStep]) -> list[Action]:

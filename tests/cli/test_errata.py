@@ -1,0 +1,70 @@
+"""``maseval tau2 errata``."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from maseval.benchmark.tau2.data import VERSIONS
+from maseval.benchmark.tau2.errata import errata_of
+from tests.cli.commandline import last_json, maseval, require_data
+
+PAGE = Path(__file__).parents[2] / "docs/errata.md"
+
+
+def words(result):
+    """All that was printed, however it was wrapped."""
+    return " ".join(result.stdout.split())
+
+
+def test_every_erratum_of_a_release_is_listed_and_counted():
+    told = last_json(maseval("tau2", "errata", "--data-version", "verified", "--json").stdout)
+    shown = words(maseval("tau2", "errata", "--domain", "airline", "--data-version", "verified"))
+
+    assert told["data_version"] == "verified"
+    assert {one["domain"] for one in told["errata"]} >= {"airline", "retail", "telecom"}
+    ours = [one for one in told["errata"] if one["domain"] == "airline"]
+    assert all("verified" in one["releases"] for one in ours)
+    assert f"{len(ours)} errata in " in shown and "tasks left out of the sound number: 2" in shown
+
+
+def test_one_task_is_shown_with_what_would_be_right():
+    require_data()
+    shown = words(maseval("tau2", "errata", "--task", "retail/18"))
+
+    assert "retail 18: gold against the policy" in shown
+    assert "Sound verdict: by a corrected gold and 1 other right end state." in shown
+    assert "Known from: audit: gold breaks the policy; amazon-agi/tau2-bench-verified" in shown
+    assert 'return_delivered_order_items(order_id="#W2890441"' in shown
+
+
+def test_a_task_without_errata_is_told_from_one_that_is_not_there():
+    nothing = maseval("tau2", "errata", "--task", "library/renew_own_not_husbands")
+    absent = maseval("tau2", "errata", "--domain", "library", "--task", "no_such")
+    whose = maseval("tau2", "errata", "--task", "18")
+
+    assert nothing.exit_code == 0 and "nothing is known against library/renew" in words(nothing)
+    assert absent.exit_code == 2 and "no task 'no_such'" in absent.stderr
+    assert whose.exit_code == 2 and "Name one with --domain" in whose.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--domain", "nowhere"], ["--data-version", "9"]])
+def test_what_is_not_there_is_told(arguments):
+    result = maseval("tau2", "errata", *arguments)
+
+    assert result.exit_code == 2 and arguments[1] in result.stderr
+
+
+def test_the_page_counts_them_right():
+    lines = PAGE.read_text("utf-8").splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith("| kind | meaning |"))
+    domains = [cell.strip() for cell in lines[start].strip("|").split("|")][2:]
+    rows = lines[start + 2 :]
+    for line in rows[: rows.index("")]:
+        kind, _, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        for domain, cell in zip(domains, cells, strict=True):
+            counted = [
+                sum(each.kind == kind for each in errata_of(domain, release))
+                for release in VERSIONS
+            ]
+            assert re.findall(r"\d+", cell) == list(map(str, counted)), (kind, domain)
