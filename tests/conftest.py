@@ -140,6 +140,14 @@ def banking_data(shared_data: Path) -> Path:
     return root / "domains" / "banking_knowledge"
 
 
+@pytest.fixture(scope="module")
+def tau2_texts(shared_data: Path) -> Iterator[None]:
+    """The words of the original, without which the bank has no policy."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MASEVAL_TAU2_TEXTS", str(shared_data / "tau2-texts"))
+        yield
+
+
 def absent(required_by: str, reason: str) -> NoReturn:
     if os.environ.get(required_by) == "1":
         pytest.fail(f"{reason}, and {required_by}=1 asks for it", pytrace=False)

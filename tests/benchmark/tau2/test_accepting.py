@@ -56,6 +56,18 @@ def test_words_may_be_spelled_otherwise(tmp_path):
     assert other is None
 
 
+def test_the_point_in_a_number_is_more_than_spelling(tmp_path):
+    raw = task(do("create_task", user_id="user_1", title="Pay $14.50."))
+    domain = todo_list(tmp_path, raw)
+    same, other = (
+        recognised(domain, raw, [do("create_task", user_id="user_1", title=title)])
+        for title in ("pay 14.50", "Pay $1450")
+    )
+
+    assert same is not None
+    assert other is None
+
+
 def test_a_choice_that_the_scenario_leaves_open_may_be_made(tmp_path):
     raw = task(CREATE)
     domain = replace(todo_list(tmp_path, raw), choices=(TITLE,))

@@ -2,7 +2,6 @@
 
 import copy
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from maseval.benchmark.tau2.audit.auditing import audit_task
 from maseval.benchmark.tau2.audit.subject import AuditedDomain, AuditedTask, audited_domain
 from maseval.benchmark.tau2.domains.releases import release_of
 
-pytestmark = pytest.mark.data
+pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_texts")]
 BANK, VERSION = "banking_knowledge", "1.0.1"
 KNOWN = {
     "documents against the gold": {
@@ -24,8 +23,8 @@ KNOWN = {
     "gold is not what was asked for": {"091"},
     "gold lacks a call of the user": {"053", "082"},
     "user is not told to call": {"049"},
-    "answer nobody gives": {"038", "039", "040", "041", "054", "070", "071", "088", "091"},
-    "several right end states": {"015", "045", "048", "049", "063", "082", "084", "085", "097"},
+    "answer nobody gives": {"015", "038", "039", "040", "041", "054", "070", "071", "088", "091"},
+    "several right end states": {"045", "049", "063", "082", "084", "085", "097"},
     "free text is compared": {
         *("059", "060", "061", "062", "065", "066", "067", "068", "069", "083"),
     },
@@ -35,20 +34,13 @@ KNOWN = {
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def texts(shared_data: Path) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MASEVAL_TAU2_TEXTS", str(shared_data / "tau2-texts"))
-        yield
-
-
 @pytest.fixture(scope="module")
-def findings(banking_data: Path) -> list[Finding]:
+def findings(banking_data: Path, tau2_texts: None) -> list[Finding]:
     return audit(BANK, version=VERSION)
 
 
 @pytest.fixture(scope="module")
-def bank(banking_data: Path) -> AuditedDomain:
+def bank(banking_data: Path, tau2_texts: None) -> AuditedDomain:
     release = release_of(BANK, VERSION)
     return audited_domain(release.domain(BANK), None, release.rules)
 

@@ -12,7 +12,10 @@ from maseval.benchmark.tau2.errata.erratum import gold_actions
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.world.reference import gold_state
 
-pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_data")]
+pytestmark = [
+    pytest.mark.data,
+    pytest.mark.usefixtures("tau2_data", "banking_data", "tau2_texts"),
+]
 
 ENTRIES = [(each, release) for each in load_errata() for release in each.releases]
 CORRECTED = [

@@ -244,7 +244,7 @@ def credits_left_open(gold: BankGold) -> Iterator[Finding]:
 
 _REASONS = {
     "annual_fee": r"annual fee",
-    "not_using_card": r"(?:don't|do not) (?:really )?use(?! it as much)",
+    "not_using_card": r"(?:don't|do not) (?:really )?use (?:this|that|the|my)\b",
     "found_better_card": r"found a (?:better )?card|better card",
     "unhappy_with_rewards": r"(?:rewards|program) (?:isn't|aren't|just aren't)[^.]{0,12}worth",
     "simplifying_finances": r"simplify",
@@ -328,25 +328,35 @@ def arguments_compared_as_text(gold: BankGold) -> Iterator[Finding]:
             return
 
 
-def verification_that_costs(gold: BankGold) -> Iterator[Finding]:
-    """Verify the customer before a tool is given to them, where the gold does not."""
-    if any(step.tool == "log_verification" for step in gold.steps) or not any(gold.calls_of(_GIVE)):
+_VERIFYING = ("date_of_birth", "email", "phone_number", "address")
+_REFERRALS = "doc_credit_cards_credit_cards_(general)_009"
+
+
+def verification_nobody_can_pass(gold: BankGold) -> Iterator[Finding]:
+    """Find customers who know too little to be verified, before a tool is given to them."""
+    gives = next(gold.calls_of(_GIVE), None)
+    verified = any(step.tool == "log_verification" for step in gold.steps)
+    user = find_row(gold.db, "users", gold.user_id) or {}
+    known = [name for name in _VERIFYING if str(user.get(name)) in gold.told]
+    if gives is None or verified or len(known) > 1:
         return
-    user = find_row(gold.db, "users", gold.user_id)
-    if user is None:
-        return
-    fields = ("name", "user_id", "address", "email", "phone_number", "date_of_birth")
-    arguments = {name: user.get(name) for name in fields} | {
-        "time_verified": "2025-11-14 03:40:00 EST"
-    }
-    call = Action(action_id="tried", name="log_verification", arguments=arguments)
-    if gold.flips(tried := gold.insert(0, call)):
-        text = "an agent that verifies the customer, whose record it looks up, fails by logging it"
-        yield gold.report("several right end states", "warning", text, tried=tried)
+    text = (
+        f"the agent is to look up whether a referral would be denied ({_REFERRALS}), for which two "
+        f"values must be verified; the customer is told {len(known)}"
+    )
+    yield gold.report(
+        "answer nobody gives",
+        "warning",
+        text,
+        gives,
+        "the customer's email address, phone number, address and date of birth, in the scenario",
+        f"only {', '.join(known)} is there",
+        documents=[_REFERRALS],
+    )
 
 
 CHECKS = (
     *(calls_of_the_user, texts_that_may_be_left_out, twin_charges, names_of_products),
     *(values_that_documents_tell, answers_nobody_gives, credits_left_open, reasons_side_by_side),
-    *(better_free_options, arguments_compared_as_text, verification_that_costs),
+    *(better_free_options, arguments_compared_as_text, verification_nobody_can_pass),
 )

@@ -36,8 +36,9 @@ _ALIKE = {
     **{"boulevard": "blvd", "apartment": "apt", "us": "usa", "united states": "usa"},
     **{"united states of america": "usa", "na": "", "none": "", "null": ""},
 }
-_WORD = re.compile(r"[^\W_]+")
-_SIGNS = re.compile(r"[^\w\s]|_")
+_WORD = re.compile(r"(?:[^\W_]|\.)+")
+# The point in 14.50 is no sign to leave out: it tells the number from 1450.
+_SIGNS = re.compile(r"(?<!\d)\.|\.(?!\d)|[^\w\s.]|_")
 
 
 def with_criteria(case: Case, **changes: object) -> Case:

@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from tests.benchmark.tau2.compliance.breaches_banking_knowledge import (
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step, compliance_of
 from tests.benchmark.tau2.compliance.test_inventory import COPIED, inventory, words
 
-pytestmark = pytest.mark.data
+pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_texts")]
 RULES = {rule.id: rule for rule in DOMAINS[DOMAIN].rules}
 # The reference solution replaces a card on the day on which it is closed, in the entry tier.
 GOLD_BREACHES = {("task_091", "banking.card_order.waiting")}
@@ -40,13 +39,6 @@ FIELDS = (
     *("new_limit", "limit_type", "new_credit_limit", "requested_increase_amount"),
     *("disputed_amount", "purchase_date", "time_verified", "expiration_date", "credit_type"),
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def texts(shared_data: Path) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MASEVAL_TAU2_TEXTS", str(shared_data / "tau2-texts"))
-        yield
 
 
 @pytest.fixture(scope="module")
