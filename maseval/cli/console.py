@@ -70,7 +70,7 @@ def indent(text: str, columns: int) -> Padding:
 
 
 @contextmanager
-def counting(done: str) -> Iterator[Callable[..., None]]:
+def counting(done: str, what: str = "simulations") -> Iterator[Callable[..., None]]:
     """Show on a terminal how many simulations are ``done``; yield the function to call."""
     console = stderr()
     with console.status(done) if console.is_terminal else nullcontext() as status:
@@ -78,7 +78,7 @@ def counting(done: str) -> Iterator[Callable[..., None]]:
         def show(number: int, total: int | None = None) -> None:
             if status is not None and number % 10 == 0:
                 of = "" if total is None else f" of {total}"
-                status.update(f"{number}{of} simulations {done}")
+                status.update(f"{number}{of} {what} {done}")
 
         yield show
 

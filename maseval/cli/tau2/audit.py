@@ -12,7 +12,7 @@ from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION
 from maseval.cli import completion
 from maseval.cli.completion import quietly
-from maseval.cli.console import indent, inert, print_json, shorten_line, stdout
+from maseval.cli.console import counting, indent, inert, print_json, shorten_line, stdout
 from maseval.cli.groups import examples
 from maseval.cli.options import AsJson, Split, TasksVersion
 from maseval.core.words import count_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # help must not load what makes these
 EXAMPLES = examples(
     ("maseval tau2 audit", "airline, retail and telecom: where to read numbers with care"),
     ("maseval tau2 audit library --severity info", "another domain, or one of your own"),
+    ("maseval tau2 audit retail --show 15", "one task: what was tried, and what happened"),
     ("maseval tau2 audit retail --json", "for scripts"),
 )
 _COLOURS = {"error": "red", "warning": "yellow", "info": "dim"}
@@ -38,24 +39,68 @@ def audit(
         ),
     ] = None,
     severity: Annotated[
-        str, typer.Option(help="Lowest severity to list: error, warning or info.")
-    ] = "warning",
+        str | None,
+        typer.Option(
+            help="Lowest severity to list: error, warning or info.",
+            show_default="warning; info with --show",
+        ),
+    ] = None,
     split: Split = "base",
     data_version: TasksVersion = DATA_VERSION,
+    show: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TASK",
+            help="Play the experiments of one task again, and print what was tried.",
+        ),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Look again, whatever is kept from before.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Proof-read a benchmark: reference solutions that fail, checks that cannot, and more."""
+    """Proof-read a benchmark by experiment: is a right answer sure to pass, and a wrong one not?"""
     chosen = {"domain": domain} if domain else {}
-    found = commands.tau2.audit(**chosen, severity=severity, split=split, data_version=data_version)
+    with counting("looked at", "tasks") as count:
+        found = commands.tau2.audit(
+            **chosen,
+            severity=severity or ("warning" if show is None else "info"),
+            split=split,
+            data_version=data_version,
+            show=show,
+            fresh=fresh,
+            on_progress=count,
+        )
     if as_json:
         print_json(found.to_dict())
         return
     console = stdout()
+    if show is not None:
+        for remark in found.remarks:
+            _print_experiment(remark, console)
+        console.print(_sum(found, severity or "info"), highlight=False)
+        return
     for _, alike in groupby(found.remarks, key=lambda remark: (remark.severity, remark.kind)):
         _print_kind(list(alike), console)
     if found.remarks:
         console.print(_counts(found))
-    console.print(_sum(found, severity), highlight=False)
+    console.print(_sum(found, severity or "warning"), highlight=False)
+
+
+def _print_experiment(remark: "Remark", console: Console) -> None:
+    """Print a finding with what was tried: the gold's call, the one instead, and what happened."""
+    where = remark.domain if remark.task_id is None else f"{remark.domain}/{remark.task_id}"
+    colour = _COLOURS[remark.severity]
+    console.print(
+        f"[bold {colour}]{inert(remark.kind)}[/] ({inert(where)}): {inert(remark.text)}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    for label, key in (("gold", "gold"), ("tried", "tried"), ("happened", "happened")):
+        value = remark.evidence.get(key)
+        for line in value if isinstance(value, list) else [value] if value else ():
+            console.print(indent(f"{label}: {inert(str(line))}", 2), highlight=False)
+    console.print()
 
 
 def _print_kind(remarks: "Sequence[Remark]", console: Console) -> None:

@@ -28,12 +28,14 @@ def of(findings, domain, kind):
 
 
 def test_a_sound_domain_of_ones_own_has_no_findings_but_the_empty_check(tmp_path):
-    domain = todo_list(tmp_path, task(COMPLETE))
+    told = {"instructions": "Ask to have the tidying up marked as completed."}
+    domain = todo_list(tmp_path, {**task(COMPLETE), "user_scenario": told})
 
-    (finding,) = audit(domain)
+    finding, of_tool = audit(domain)
 
     assert finding.kind == "check can only pass"
     assert finding.evidence == {"check": "COMMUNICATE", "tasks": ["a_task"]}
+    assert of_tool.text == "update_task_status takes 'no such thing' for status"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +88,9 @@ def test_facts_that_the_database_denies_are_found(tmp_path):
     told = "You are Ada. Your email is ada@nowhere.org, your id user_7, your phone 555-123-4567."
     raw = {**task(COMPLETE), "user_scenario": {"instructions": told}}
 
-    found = [each.evidence["value"] for each in audit(todo_list(tmp_path, raw)) if each.task_id]
+    kind = "persona contradicts the database"
+    findings = [each for each in audit(todo_list(tmp_path, raw)) if each.kind == kind]
+    found = [each.evidence["value"] for each in findings]
 
     assert found == ["ada@nowhere.org", "555-123-4567", "user_7"]
 

@@ -1,18 +1,23 @@
 """audit: check a benchmark offline and without a model, and write the page of findings."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from maseval.benchmark.tau2.audit import (
     bank_amounts,
     bank_calls,
     bank_facts,
+    choices,
     criteria,
     knowledge,
     references,
+    telling,
+    tool_trials,
+    variations,
 )
 from maseval.benchmark.tau2.audit.bank import BankGold, is_of_the_bank
 from maseval.benchmark.tau2.audit.bank_documents import faults_of_documents
+from maseval.benchmark.tau2.audit.keeping import Shelf
 from maseval.benchmark.tau2.audit.subject import (
     KINDS,
     SEVERITIES,
@@ -20,11 +25,19 @@ from maseval.benchmark.tau2.audit.subject import (
     Finding,
     audited_domain,
 )
-from maseval.benchmark.tau2.data_loader import VALID_DOMAINS, load_raw_tasks
+from maseval.benchmark.tau2.data_loader import (
+    VALID_DOMAINS,
+    DataUnavailableError,
+    UnknownTaskError,
+    load_raw_tasks,
+)
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_of
 from maseval.core.exceptions import TaskFormatError
 from maseval.data.store import AnyPath
+
+OnTask = Callable[[int, int], object]
+"""Called with how many tasks have been looked at, and how many there are."""
 
 _TASK_CHECKS = (
     criteria.gold_raises,
@@ -38,12 +51,22 @@ _TASK_CHECKS = (
     criteria.text_can_never_match,
     criteria.text_matches_by_chance,
     knowledge.ids_nobody_can_know,
+    knowledge.details_nobody_gives,
     references.persona_contradictions,
+    references.strangers,
+    references.wrong_statuses,
     criteria.against_the_policy,
+    telling.texts_nobody_answers,
 )
+_EXPERIMENTS = (variations.free_texts, variations.order_of_writes, variations.order_in_lists)
+_CHOICE_CHECKS = (choices.undecided_choices, choices.unasked_changes)
+# The bank's calls lie within others, and are varied by those who know them.
+_BANK_EXPERIMENTS = (*bank_calls.CHECKS, *bank_facts.CHECKS, *bank_amounts.CHECKS)
 _DOMAIN_CHECKS = (
     criteria.checks_can_only_pass,
     criteria.equal_tasks,
+    criteria.requests_stored_twice,
+    tool_trials.faulty_tools,
     references.unknown_tools_in_policy,
     references.unknown_tools_in_documents,
     references.documents_that_disagree,
@@ -57,50 +80,133 @@ def audit(
     split: str = "base",
     data_dir: AnyPath | None = None,
     version: AnyVersion = None,
+    task_id: str | None = None,
+    fresh: bool = False,
+    on_progress: OnTask | None = None,
 ) -> list[Finding]:
     """Return the findings about the tasks of a domain, errors first.
 
     Without ``domain``, airline, retail and telecom are audited. A domain of your own is given as
-    its object, or by name once it is registered.
+    its object, or by name once it is registered. Findings about published data are kept in the
+    cache folder; ``fresh`` looks for them again, as does ``task_id``, which asks for one task.
+    ``on_progress`` is called with how many tasks have been looked at, of how many.
     """
     names = VALID_DOMAINS if domain is None else (domain,)
-    findings = [
-        each
-        for name in names
-        for each in _audit_domain(name, split, data_dir, release_of(name, version))
-    ]
+    audits = [_Audit(name, split, data_dir, release_of(name, version)) for name in names]
+    findings = []
+    for number, each in enumerate(audits):
+        progress = _shift(on_progress, audits, number)
+        found = each.of_task(task_id) if task_id is not None else each.findings(fresh, progress)
+        findings += found
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
-def _audit_domain(
-    named: str | Domain, split: str, data_dir: AnyPath | None, release: Release
+def _shift(on_progress: "OnTask | None", audits: "Sequence[_Audit]", number: int) -> "OnTask":
+    """Return a counter of one domain's tasks that goes on where the last one ended."""
+    before = sum(len(each.raw_tasks) for each in audits[:number])
+    total = sum(len(each.raw_tasks) for each in audits)
+
+    def count(done: int) -> None:
+        if on_progress is not None:
+            on_progress(before + done, total)
+
+    return lambda done, _: count(done)
+
+
+class _Audit:
+    """The audit of one domain of one release."""
+
+    def __init__(
+        self, named: str | Domain, split: str, data_dir: AnyPath | None, release: Release
+    ) -> None:
+        self._domain = release.domain(named)
+        self._audited = audited_domain(self._domain, data_dir, release.rules)
+        self.raw_tasks = load_raw_tasks(self._domain, split, data_dir, version=release)
+        kept = data_dir is None and self._domain.data_dir is None
+        self._shelf = Shelf(self._domain, release, split) if kept else None
+        self._unreadable: list[Finding] = []
+
+    def findings(self, fresh: bool, on_progress: OnTask) -> list[Finding]:
+        """Return what was found before in the same data, or look for it."""
+        found = None if fresh or self._shelf is None else self._shelf.load()
+        if found is None:
+            found = list(self._look(on_progress))
+            if self._shelf is not None:
+                self._shelf.keep(found)
+        on_progress(len(self.raw_tasks), len(self.raw_tasks))
+        return found
+
+    def of_task(self, task_id: str) -> list[Finding]:
+        """Play the experiments of one task again; those of the domain that concern it, too."""
+        tasks = self._tasks()
+        chosen = [task for task in tasks if task.id == task_id]
+        if not chosen and not any(each.task_id == task_id for each in self._unreadable):
+            raise UnknownTaskError(
+                f"{self._domain.name} has no task {task_id!r}; it has {tasks[0].id!r} and "
+                f"{len(tasks) - 1} more"
+            )
+        open_choices = choices.ChoicesOfDomain(self._audited, tasks)
+        own = [each for task in chosen for each in audit_task(task, open_choices)]
+        shared = self._look_at_all(tasks)
+        concerned = [each for each in shared if task_id in _tasks_of(each)]
+        return [*(each for each in self._unreadable if each.task_id == task_id), *own, *concerned]
+
+    def _look(self, on_progress: OnTask) -> Iterator[Finding]:
+        tasks = self._tasks()
+        yield from self._unreadable
+        open_choices = choices.ChoicesOfDomain(self._audited, tasks)
+        for number, task in enumerate(tasks):
+            on_progress(number, len(tasks))
+            yield from audit_task(task, open_choices)
+        yield from self._look_at_all(tasks)
+
+    def _look_at_all(self, tasks: Sequence[AuditedTask]) -> Iterator[Finding]:
+        for look in _DOMAIN_CHECKS:
+            yield from look(self._audited, tasks)
+        if is_of_the_bank(self._domain):
+            yield from faults_of_documents(self._audited, tasks)
+
+    def _tasks(self) -> list[AuditedTask]:
+        """Read the tasks; those that cannot be read are findings."""
+        tasks = []
+        self._unreadable = []
+        for raw in self.raw_tasks:
+            try:
+                tasks.append(AuditedTask.of(self._audited, raw))
+            except TaskFormatError as error:
+                name, task_id = self._domain.name, str(raw.get("id"))
+                found = Finding(name, task_id, "task cannot be read", "error", str(error))
+                self._unreadable.append(found)
+        return tasks
+
+
+def _tasks_of(finding: Finding) -> Sequence[str]:
+    tasks = finding.evidence.get("tasks")
+    return [str(each) for each in tasks] if isinstance(tasks, list) else []
+
+
+def audit_task(
+    task: AuditedTask, open_choices: choices.ChoicesOfDomain | None = None
 ) -> Iterator[Finding]:
-    domain = release.domain(named)
-    audited = audited_domain(domain, data_dir, release.rules)
-    tasks = []
-    for raw in load_raw_tasks(domain, split, data_dir, version=release):
-        try:
-            tasks.append(AuditedTask.of(audited, raw))
-        except TaskFormatError as error:
-            task_id = str(raw.get("id"))
-            yield Finding(domain.name, task_id, "task cannot be read", "error", str(error))
-    for task in tasks:
-        yield from audit_task(task)
-    for look in _DOMAIN_CHECKS:
-        yield from look(audited, tasks)
-    if is_of_the_bank(domain):
-        yield from faults_of_documents(audited, tasks)
+    """Yield the findings about one task; what goes wrong in playing it is one as well.
 
-
-def audit_task(task: AuditedTask) -> Iterator[Finding]:
-    """Yield the findings about one task; what goes wrong in playing it is one as well."""
+    ``open_choices`` are those of all tasks of the domain; without them they are of this one.
+    """
+    known = open_choices or choices.ChoicesOfDomain(task.audited, [task])
     try:
         for look in _TASK_CHECKS:
             yield from look(task)
         if is_of_the_bank(task.audited.domain):
             gold = BankGold(task)
-            for try_out in (*bank_calls.CHECKS, *bank_facts.CHECKS, *bank_amounts.CHECKS):
+            for try_out in _BANK_EXPERIMENTS:
                 yield from try_out(gold)
+            return
+        for vary in _EXPERIMENTS:
+            yield from vary(task)
+        for choose in _CHOICE_CHECKS:
+            yield from choose(task, known)
+    except DataUnavailableError:  # then no task can be played, and it is not the task's fault
+        raise
     except Exception as error:  # a task's own functions: their faults are findings
         text = f"it cannot be played: {type(error).__name__}: {error}"
         yield criteria.finding_about(task, "task cannot be read", "error", text)

@@ -223,6 +223,46 @@ def equal_tasks(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterato
             yield _of_several(audited, "tasks with equal solution", "info", text, ids)
 
 
+def requests_stored_twice(
+    audited: AuditedDomain, tasks: Sequence[AuditedTask]
+) -> Iterator[Finding]:
+    """Find pairs of tasks with nearly the same request whose solutions lead to different states."""
+    said = [(task, _request(task)) for task in tasks]
+    for number, (task, request) in enumerate(said):
+        for other, theirs in said[number + 1 :]:
+            alike = _likeness(request, theirs)
+            if alike < _NEARLY or task.spec.start.key != other.spec.start.key:
+                continue
+            if task.gold.state == other.gold.state:
+                continue
+            apart = sorted(request ^ theirs)
+            severity: Severity = "info" if apart else "error"
+            differing = f"only {', '.join(apart[:12])} differ" if apart else "nothing differs"
+            text = (
+                f"tasks {task.id} and {other.id} have the same request but for a few words "
+                f"({differing}), and different end states count"
+            )
+            evidence = {"tasks": [task.id, other.id], "apart": apart[:40]}
+            name, kind = audited.domain.name, "stored twice with different gold"
+            yield Finding(name, None, kind, severity, text, evidence)
+
+
+_NEARLY = 0.9
+
+
+def _request(task: AuditedTask) -> frozenset[str]:
+    """Return the words of what the user wants, without how the user is to behave."""
+    scenario = task.raw.get("user_scenario") or {}
+    told = scenario.get("instructions")
+    if isinstance(told, dict):
+        told = f"{told.get('reason_for_call')} {told.get('known_info')}"
+    return frozenset(str(told).lower().split())
+
+
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(1, len(one | other))
+
+
 def _of_several(
     audited: AuditedDomain, kind: str, severity: Severity, text: str, ids: Sequence[str]
 ) -> Finding:

@@ -1,6 +1,7 @@
 """Findings about ids that nobody can know from the task, the policy and the tools."""
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
@@ -17,10 +18,79 @@ _MOST_COMBINATIONS = 64
 def ids_nobody_can_know(task: AuditedTask) -> Iterator[Finding]:
     """Ids in the reference solution that no text has and no reading tool ever returns."""
     wanted = {value for action in task.spec.actions for value in _ids(action.arguments)}
-    for value in sorted(_Reader(task).never_learns(wanted)) if wanted else ():
+    for value in sorted(Reader(task).never_learns(wanted)) if wanted else ():
         text = f"{value!r} is in no text and in no answer of a reading tool"
         actions = [a.action_id for a in task.spec.actions if value in [*_ids(a.arguments)]]
         yield finding_about(task, "id nobody can know", "warning", text, id=value, actions=actions)
+
+
+def details_nobody_gives(task: AuditedTask) -> Iterator[Finding]:
+    """Names, dates of birth and addresses that no text and no one answer has together."""
+    groups = [
+        (action, texts)
+        for action in task.spec.actions
+        if task.setting.may_write(action.call())
+        for texts in _details(action.arguments)
+        if not _are_told(texts, task.told)
+    ]
+    if not groups:
+        return
+    records = [each for text in Reader(task).read_all() for each in _records_in(text)]
+    every = {each for _, texts in groups for each in texts}
+    told = {each for each in every if _are_told(frozenset({each}), task.told)}
+    for action, texts in groups:
+        if not any(texts <= record | told for record in records):
+            nearest = max(records, key=lambda record: len(texts & record), default=frozenset())
+            near = sorted(texts - nearest - told)
+            yield finding_about(
+                task,
+                "details nobody gives",
+                "error",
+                f"{action.name} has {', '.join(sorted(texts))}, which neither the user nor one "
+                f"answer of a tool has; the nearest record lacks {', '.join(near)}",
+                action_id=action.action_id,
+                tried=["every reading tool with all that is known"],
+                happened=f"no record with {', '.join(near)} beside the rest",
+            )
+
+
+def _details(arguments: Mapping[str, object]) -> Iterator[frozenset[str]]:
+    """Yield the texts that describe one thing: a person's, or an address's."""
+    described = {
+        value
+        for value in arguments.values()
+        if isinstance(value, str) and value and not any(True for _ in _ids(value) if "_" in value)
+    }
+    if "address1" in arguments:
+        yield frozenset(each.lower() for each in described if not each.startswith("#"))
+    for value in arguments.values():
+        for each in value if isinstance(value, list) else ():
+            texts = [v for v in each.values() if isinstance(v, str)] if type(each) is dict else []
+            if len(texts) > 2:
+                yield frozenset(text.lower() for text in texts)
+
+
+def _are_told(texts: frozenset[str], told: str) -> bool:
+    lowered = told.lower()
+    return all(len(each) < 4 or each in lowered for each in texts)
+
+
+def _records_in(answer: str) -> Iterator[frozenset[str]]:
+    try:
+        yield from _records(json.loads(answer))
+    except ValueError:
+        return
+
+
+def _records(value: Any) -> Iterator[frozenset[str]]:
+    """Yield the texts of each record in an answer, with those of what lies right in it."""
+    if isinstance(value, dict):
+        inner = [each for each in value.values() if isinstance(each, dict)]
+        texts = [text for each in (value, *inner) for text in each.values()]
+        yield frozenset(text.lower() for text in texts if isinstance(text, str))
+    for each in value.values() if isinstance(value, dict) else value:
+        if isinstance(each, dict | list):
+            yield from _records(each)
 
 
 def _ids(value: object) -> Iterator[str]:
@@ -39,11 +109,12 @@ def _ids(value: object) -> Iterator[str]:
 class _Tool(NamedTuple):
     """A reading tool of one side, and the arguments it cannot do without."""
 
+    name: str
     parameters: Sequence[str]
     ask: Callable[..., object]
 
 
-class _Reader:
+class Reader:
     """A reader that tries ever more sources, cheapest first, until all wanted ids are known."""
 
     def __init__(self, task: AuditedTask) -> None:
@@ -52,6 +123,7 @@ class _Reader:
         self._asked: set[str] = set()
         self._heard: list[str] = []
         self._known: set[str] = set()
+        self.gold_answers: list[str] = []
 
     def never_learns(self, wanted: set[str]) -> set[str]:
         """Return the ids that stay unknown when everything is read that can be."""
@@ -71,6 +143,20 @@ class _Reader:
             wanted = {each for each in unknown if not any(each in text for text in self._heard)}
         return wanted
 
+    def hear_all(self) -> list[str]:
+        """Return the answers to all that can be asked, and then to the gold's calls."""
+        self.read_all()
+        self._follow_the_gold(set())
+        return self._heard
+
+    def read_all(self) -> list[str]:
+        """Return the answers to all that can be asked by what is known."""
+        self._known |= words_of(self._task.told)
+        self._known |= {word for a in self._task.spec.actions for word in _ids(a.arguments)}
+        for step in (self._read_by_id, self._read_by_word, self._read_without_arguments):
+            step(set())
+        return list(self._heard)
+
     def _hear(self, text: str) -> None:
         self._heard.append(text)
         self._known |= words_of(text)
@@ -85,6 +171,7 @@ class _Reader:
             answer = self._world.respond(action.call())
             if not answer["error"]:
                 self._hear(answer["content"] or "")
+                self.gold_answers.append(answer["content"] or "")
 
     def _read_by_id(self, wanted: set[str]) -> None:
         """Ask for every record whose id is known, and for those that become known by that."""
@@ -131,11 +218,20 @@ class _Reader:
             yield dict(zip(tool.parameters, combination, strict=True))
 
     def _try(self, tool: _Tool, arguments: Mapping[str, object]) -> None:
-        try:
-            result = tool.ask(**arguments)
-        except Exception:  # a tool that does not know the word
-            return
-        self._hear(to_json_str(result))
+        answer = self._ask(tool, arguments)
+        if answer is not None:
+            self._hear(answer)
+
+    def _ask(self, tool: _Tool, arguments: Mapping[str, object]) -> str | None:
+        """Return an answer; before anything was written, tasks that begin alike share it."""
+        answers = self._task.audited.answers if not self.gold_answers else {}
+        key = (self._task.spec.start.key, tool.name, tuple(arguments.items()))
+        if key not in answers:
+            try:
+                answers[key] = to_json_str(tool.ask(**arguments))
+            except Exception:  # a tool that does not know the word
+                answers[key] = None
+        return answers[key]
 
     @property
     def _tools(self) -> list[_Tool]:
@@ -148,7 +244,7 @@ def _readers(kit: ToolKitBase[Any]) -> Iterator[_Tool]:
         if kit.tool_type(name) is ToolType.READ:
             parameters = inspect.signature(method).parameters.values()
             required = [each.name for each in parameters if each.default is each.empty]
-            yield _Tool(required, method)
+            yield _Tool(name, required, method)
 
 
 def _values_named(key: str, value: object) -> Iterator[object]:

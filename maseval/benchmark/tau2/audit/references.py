@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from maseval.benchmark.tau2.audit.criteria import finding_about
+from maseval.benchmark.tau2.audit.records import parts_of, texts_in
 from maseval.benchmark.tau2.audit.subject import (
     AuditedDomain,
     AuditedTask,
@@ -53,10 +54,57 @@ def persona_contradictions(task: AuditedTask) -> Iterator[Finding]:
             yield _contradiction(task, "email address", value, f"it is not that of {user[0]}")
 
 
-def _contradiction(task: AuditedTask, what: str, value: str, why: str) -> Finding:
+def strangers(task: AuditedTask) -> Iterator[Finding]:
+    """Find people whom the user speaks of and whom no record of the user knows.
+
+    A person whose date of birth is told is new; a name that the database never has is no fact.
+    """
+    owner = _user_of(task)
+    if owner is None:
+        return
+    known = f"{owner[1]} {task.audited.belongings.get(owner[0], ())}"
+    for match in re.finditer(r"\b[A-Z][a-z]+\b", task.told):
+        name, after = match[0], task.told[match.end() : match.end() + 60]
+        is_new = re.search(r"\d{4}|DOB|born", after)
+        if name in task.audited.first_names and name not in known and not is_new:
+            why = f"neither {owner[0]} nor a record of theirs has the name"
+            yield _contradiction(task, "name", name, why)
+
+
+_STATUSES = {
+    r"\b(?:received|delivered|arrived)\b": "delivered",
+    r"\b(?:pending|just placed|just ordered)\b": "pending",
+}
+
+
+def wrong_statuses(task: AuditedTask) -> Iterator[Finding]:
+    """Things that the user calls received, or pending, and whose records say otherwise."""
+    owner = _user_of(task)
+    things = [
+        (str(part["name"]), str(record["status"]))
+        for record in (task.audited.belongings.get(owner[0], ()) if owner else ())
+        if isinstance(record, dict) and "status" in record
+        for part in parts_of(record)
+        if isinstance(part.get("name"), str)
+    ]
+    statuses: dict[str, set[str]] = defaultdict(set)
+    for thing, status in things:
+        statuses[thing].add(status)
+    for clause in re.split(r"[.;:!?]\s|,", task.told):
+        for pattern, claimed in _STATUSES.items():
+            for thing, found in statuses.items() if re.search(pattern, clause) else ():
+                named = re.search(rf"\b{re.escape(thing.lower())}\b", clause.lower())
+                if named and not any(claimed in status for status in found):
+                    why = f"its record says {', '.join(sorted(found))}"
+                    yield _contradiction(task, f"status {claimed} of", thing, why, "info")
+
+
+def _contradiction(
+    task: AuditedTask, what: str, value: str, why: str, severity: Severity = "warning"
+) -> Finding:
     text = f"the user is told the {what} {value!r}, but {why}"
     return finding_about(
-        task, "persona contradicts the database", "warning", text, fact=what, value=value, why=why
+        task, "persona contradicts the database", severity, text, fact=what, value=value, why=why
     )
 
 
@@ -89,15 +137,17 @@ def _shape(audited: AuditedDomain, table: str) -> re.Pattern[str] | None:
 
 
 def _user_of(task: AuditedTask) -> tuple[str, object] | None:
-    """Return the record of the user: named in the task's words, else in the reference solution."""
+    """Return the record of the user: named in the task's words or its reference solution.
+
+    A solution also names a user whose records it names.
+    """
     users = task.audited.tables.get("users", {})
     named = [word for word in words_of(task.told) if word in users]
-    named += [
-        value
-        for action in task.spec.actions
-        for value in action.arguments.values()
-        if isinstance(value, str) and value in users
-    ]
+    texts = [text for action in task.spec.actions for _, text in texts_in(action.arguments)]
+    named += [text for text in texts if text in users]
+    if not named:
+        owners = (task.audited.owners.get(text, "") for text in texts)
+        named += [owner for owner in owners if owner in users]
     known = dict.fromkeys(named)
     if len(known) != 1:  # nobody, or several people: then no fact can be held against one
         return None

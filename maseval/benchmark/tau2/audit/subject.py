@@ -2,12 +2,14 @@
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from maseval.benchmark.tau2.audit.records import flat_texts, owner_of, parts_of
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
@@ -40,6 +42,13 @@ KINDS: Mapping[str, str] = {
     "text matches by chance": "something the agent must say is likely to be said anyway",
     "assertions not counted": "there are natural-language assertions that are not scored",
     "id nobody can know": "an id of the reference solution is in no text and in no tool's answer",
+    "details nobody gives": "a name, a date of birth or an address is in no text and no answer",
+    "several right end states": "another choice is as right as the gold's, and fails",
+    "gold changes what nobody asked for": "what is replaced differs in more than the user wants",
+    "free text is compared": "the same in other words fails",
+    "order of writes is compared": "the same calls in another order fail",
+    "order in a list is compared": "the same list in another order fails",
+    "text to be told is not answered": "something the agent must say is not what the tools answer",
     "persona contradicts the database": "the user is told something that the database denies",
     "policy names an unknown tool": "the policy names a tool that the agent does not have",
     "document names an unknown tool": "a document names a tool that neither side has",
@@ -50,9 +59,9 @@ KINDS: Mapping[str, str] = {
     "gold lacks a call of the user": "the user fails the task by using a tool as they are told to",
     "user is not told to call": "the user must use a tool that nobody tells them to use",
     "answer nobody gives": "the agent is to ask something about which the user is told nothing",
-    "several right end states": "nothing decides between the reference solution and another",
-    "free text is compared": "a text that may be worded otherwise counts letter by letter",
     "scenario against the database": "the user is told something that the records deny",
+    "tool defect": "a tool does not do what it says, in the benchmark's own world",
+    "stored twice with different gold": "two tasks have nearly one request and different solutions",
     "tasks with equal content": "several tasks differ only in their ids",
     "tasks with equal solution": "several tasks have the same start and the same criteria",
     "task cannot be read": "a task is not in the form that scoring needs",
@@ -81,6 +90,7 @@ class AuditedDomain:
     domain: Domain
     folder: Path
     rules: RuleSet = RULES_0_2_0
+    answers: dict[object, str | None] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def policy(self) -> str:
@@ -112,6 +122,75 @@ class AuditedDomain:
                     records = [each.model_dump(warnings=False) for each in value]
                     tables[name] = _by_id(json.loads(canonical_json(records)))
         return tables
+
+    @cached_property
+    def owners(self) -> Mapping[str, str]:
+        """To whose record each record belongs, by its id."""
+        return {
+            key: owner
+            for table in self.tables.values()
+            for key, record in table.items()
+            if (owner := owner_of(record, self.tables))
+        }
+
+    @cached_property
+    def belongings(self) -> Mapping[str, Sequence[object]]:
+        """The records that belong to a record of another table, by its id."""
+        found: dict[str, list[object]] = defaultdict(list)
+        for table in self.tables.values():
+            for key, record in table.items():
+                if key in self.owners:
+                    found[self.owners[key]].append(record)
+        return found
+
+    @cached_property
+    def catalogue(self) -> Mapping[str, Mapping[str, Any]]:
+        """The records that lie in others under their own ids, as variants of products do."""
+        return {
+            key: each
+            for table in self.tables.values()
+            for record in table.values()
+            for part in parts_of(record)
+            for holder in part.values()
+            if isinstance(holder, dict) and holder
+            for key, each in holder.items()
+            if isinstance(each, dict) and key in each.values()
+        }
+
+    def records_with(self, names: frozenset[str]) -> Iterator[tuple[str | None, dict[str, str]]]:
+        """Yield the texts of records that have fields of these names.
+
+        With each comes its id if it is a record of a table, which an answer should name.
+        """
+        for table in self.tables.values():
+            for key, record in table.items():
+                if not isinstance(record, dict):
+                    continue
+                texts = flat_texts(record)
+                if names <= texts.keys():
+                    yield key, texts
+                    continue
+                for part in parts_of(record):
+                    if names <= part.keys() and all(isinstance(part[n], str) for n in names):
+                        yield None, part
+
+    def names_another(self, key: str, answer: str) -> bool:
+        """Tell whether an answer names another record of the table in which a record is."""
+        table: Mapping[str, object] = next(
+            (table for table in self.tables.values() if key in table), {}
+        )
+        return any(word in table and word != key for word in words_of(answer))
+
+    @cached_property
+    def first_names(self) -> frozenset[str]:
+        """The first names of all people in the databases."""
+        records = (record for table in self.tables.values() for record in table.values())
+        return frozenset(
+            str(part["first_name"])
+            for record in records
+            for part in parts_of(record)
+            if "first_name" in part
+        )
 
     @cached_property
     def text(self) -> str:
