@@ -174,9 +174,10 @@ def check_gold(setting: Setting, told: str, ticket: str | None = None) -> Compli
     """Ask the rules of state about the reference solution of a task.
 
     ``told`` is what the task lets the user say; nobody else speaks. ``ticket`` is what an agent
-    that works alone is given.
+    that works alone is given. Both sides make their calls, as in every reference solution.
     """
-    book, findings, world = _rule_book(setting.domain, True), _Findings(), setting.world()
+    book, findings = _rule_book(setting.domain, True), _Findings()
+    world = setting._replace(solo=False).world()
     talk = Talk([{"role": "user", "content": told}])
     for number, action in enumerate(setting.task.actions):
         call = action.call()

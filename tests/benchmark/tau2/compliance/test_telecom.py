@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.compliance import Compliance, check_case
+from maseval.benchmark.tau2.compliance import (
+    Compliance,
+    check_case,
+    check_gold,
+    scenario_text,
+)
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.rules import Kind
 from maseval.benchmark.tau2.scoring.case import open_case
@@ -120,6 +125,19 @@ def test_breaches_are_found_and_named(rule: str, tasks: list[dict[str, Any]]) ->
         found = compliance_of("telecom", task, steps, solo=solo)
         assert rule in names(found), (task["id"], found)
         assert not found.faults
+
+
+def test_the_gold_of_an_agent_alone_pays_the_bill_before_the_line_is_resumed(
+    tasks: list[dict[str, Any]],
+) -> None:
+    """A reference solution has calls of the user, also where the agent makes them all."""
+    paying = [task for task in tasks if "overdue_bill" in task["id"]]
+    for task in paying:
+        simulation = {"task_id": task["id"], "messages": [], "termination_reason": "user_stop"}
+        case = open_case(simulation, "telecom", task, solo=True)
+        found = check_gold(case.setting, scenario_text(task), task["ticket"]).breaches
+        assert "telecom.resume.bills" not in [each.rule for each in found]
+    assert paying
 
 
 @pytest.mark.parametrize("solo", [False, True])
