@@ -279,6 +279,41 @@ def test_of_two_variants_told_in_words_the_user_may_take_the_wrong_one():
     assert (found.who, found.what) == ("unclear", "chosen by the user")
 
 
+@pytest.mark.parametrize("choice", ["at 5 am", "at 05:00", "in the morning", "HAT289"])
+def test_of_two_flights_told_by_their_times_the_user_may_take_the_wrong_one(choice):
+    raw = load_raw_task("airline", "8")
+    flights = [{"flight_number": "HAT289", "date": "2024-05-26"}]
+    paid = [{"payment_id": "certificate_8045380", "amount": 322}]
+    actions = [
+        {**each, "arguments": {**each["arguments"], "flights": flights, "payment_methods": paid}}
+        if each["name"] == "book_reservation"
+        else each
+        for each in gold(raw)
+    ]
+    spoken = (
+        agent("There is HAT289 at 05:00 and HAT271 at 19:00. Which one do you want?"),
+        user(f"The one {choice}, please."),
+    )
+
+    assert blamed("airline", raw, actions, *spoken) == ("unclear", "chosen by the user")
+
+
+@pytest.mark.parametrize(("way", "who"), [("my credit card", "user"), ("what I have", "agent")])
+def test_a_way_to_pay_may_be_named_in_words(way, who):
+    raw = load_raw_task("retail", "56")  # which wants the gift card
+    actions = [
+        {**each, "arguments": {**each["arguments"], "payment_method_id": "credit_card_7455506"}}
+        if is_write("retail", each)
+        else each
+        for each in gold(raw)
+    ]
+    spoken = agent("How do you want to pay?"), user(f"Use {way}, please.")
+
+    found = blamed("retail", raw, actions, *spoken, wish="Please change my air purifier.")
+
+    assert found[0] == who
+
+
 def jacket():
     """A task for a large red jacket with a half zipper, done with another one."""
     raw, write, right, other = next(each for each in swaps() if each[0]["id"] == "85")

@@ -1,4 +1,4 @@
-"""Choices in words: the black one, my Visa, the one for $20.
+"""Choices in words: the black one, my Visa, the morning flight.
 
 People name an item, a way to pay or a flight by what it is like. What the database holds of the
 two things that were mixed up tells which words mean the one and which the other.
@@ -11,11 +11,14 @@ from maseval.benchmark.tau2 import words
 from maseval.benchmark.tau2.domains.records import Table
 from maseval.benchmark.tau2.explain.explanation import render_call
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
+from maseval.benchmark.tau2.labels.bookings import find_record
 from maseval.benchmark.tau2.labels.failure import Failure
 from maseval.benchmark.tau2.words import id_like, mentions, telling_values
 from maseval.stats.failure_labels import Label
 
 _HOLDERS = ("variants", "payment_methods")
+_DEPARTS = "scheduled_departure_time_est"
+_PARTS_OF_DAY = {"night": 5, "morning": 12, "afternoon": 17, "evening": 24}
 _EMPTY = {"yes", "no", "none", "true", "false"}
 
 
@@ -42,9 +45,22 @@ def _ids(call: Tau2ToolCall) -> list[str]:
 
 
 def describe(failure: Failure, value: str) -> frozenset[str]:
-    """Return the words for an item or a way to pay; none if the database has no such thing."""
+    """Return the words for an item, a way to pay or a flight; none if there is no such thing."""
+    flight = find_record(failure.subject.case.setting.world(), value).get(_DEPARTS)
+    if isinstance(flight, str):
+        return frozenset({value.lower(), *_words_for_time(flight)})
     found = next((all_of[value] for all_of in _holders(failure) if value in all_of), None)
     return frozenset(_words_in(found, value)) if found else frozenset()
+
+
+def _words_for_time(time: str) -> Iterator[str]:
+    """Yield the ways to say a time of day such as 18:00:00: 18:00, 6 pm, evening."""
+    hour, minute = int(time[:2]), time[3:5]
+    half, twelve = "am" if hour < 12 else "pm", (hour - 1) % 12 + 1
+    yield from (f"{hour:02}:{minute}", f"{twelve}:{minute} {half}", f"{twelve}:{minute}{half}")
+    if minute == "00":
+        yield from (f"{twelve} {half}", f"{twelve}{half}")
+    yield next(name for name, until in _PARTS_OF_DAY.items() if hour < until)
 
 
 def _holders(failure: Failure) -> Iterator[Mapping[str, Any]]:
@@ -96,8 +112,7 @@ def named_other_options(failure: Failure) -> Label | None:
     said = [(at, text) for at, text in failure.said_by("user") if at < index]
     for at, text in said:
         taken = sorted(word for word in apart.other if mentions(text, word))
-        later = [each for place, each in said if place >= at]
-        if not taken or any(mentions(each, word) for each in later for word in apart.right):
+        if not taken or any(mentions(each, word) for _, each in said for word in apart.right):
             continue
         if any(mentions(failure.scenario, word) for word in taken):
             return None
@@ -109,7 +124,8 @@ def named_other_options(failure: Failure) -> Label | None:
         if told:
             evidence = (f"the task: {', '.join(told)}", *evidence)
             return Label("user", "instructions not followed", "named other options", evidence)
-        if any(_is_first_said_by_user(failure, word, at) for word in taken):
+        # One thing has many words: at 17:00, at 5 pm, in the evening.
+        if all(_is_first_said_by_user(failure, word, at) for word in apart.other):
             evidence = ("the task has none of it", *evidence)
             return Label("user", "invented facts", "named other options", evidence)
         if _offers_both(failure, at, apart):

@@ -20,11 +20,12 @@ from maseval.benchmark.tau2.labels.options import describe, is_available, items_
 from maseval.benchmark.tau2.words import mentions, record, sentences
 from maseval.stats.failure_labels import Label
 
-_MONEY = re.compile(r"\$ ?(\d[\d,]{0,9}(?:\.\d\d?)?)")
+_SUM = r"\d[\d,]{0,9}(?:\.\d\d?)?"
+_MONEY = re.compile(rf"(?:\$|\bUSD) ?({_SUM})|\b({_SUM}) ?(?:USD|dollars)\b", re.IGNORECASE)
 _BOOKS = re.compile(
     r"\b(?:refund|difference|charged?|credit|amount due|(?:will|'ll) (?:receive|get|owe|pay))\b"
-    r"[^$.?!\n]{0,40}\$ ?(\d[\d,]{0,9}(?:\.\d\d?)?)"
-    r"|\$ ?(\d[\d,]{0,9}(?:\.\d\d?)?) (?:will be |to be |is )?(?:refund|charge|credited|back\b)",
+    rf"[^$.?!\n]{{0,40}}(?:\$|\bUSD) ?{_SUM}"
+    rf"|\$ ?{_SUM} (?:will be |to be |is )?(?:refund|charge|credited|back\b)",
     re.IGNORECASE,
 )
 _DONE = re.compile(r"\b(?:has|have|had) been\b|\bi(?:'ve| have)\b|\bwas\b|(?<!be )refunded", re.I)
@@ -81,7 +82,7 @@ _LOOKED = re.compile(
 )
 
 
-class Decision(NamedTuple):
+class UserDecision(NamedTuple):
     """A reply of the user on which a failure rests, and what was decided by it.
 
     ``calls`` are those that were then made, or that the user turned down.
@@ -145,7 +146,7 @@ def _place_of(failure: Failure, call: Tau2ToolCall) -> int:
     return next(index for index, each, _ in failure.writes if each is call)
 
 
-def _decisions(failure: Failure) -> Iterator[Decision]:
+def _decisions(failure: Failure) -> Iterator[UserDecision]:
     """Yield the replies before wrong writes, and those that turn a missing call down."""
     for index, call in failure.wrong_writes:
         made = next((c for at, c, _ in failure.writes if at == index and c == call), None)
@@ -155,14 +156,14 @@ def _decisions(failure: Failure) -> Iterator[Decision]:
             continue
         after = failure.reply_after(index)
         until = after[0] if after else len(failure.messages)
-        yield Decision(reply, offer, _writes_between(failure, reply[0], until), made)
+        yield UserDecision(reply, offer, _writes_between(failure, reply[0], until), made)
     if failure.nothing_wrong_done and not failure.attempts:
         missing = [each.call for each in failure.to_add]
         for call in missing:
             for offer in failure.offers_of(call):
                 reply = failure.reply_after(offer[0])
                 if reply and (words.declines(reply[1]) or words.narrows(reply[1])):
-                    yield Decision(reply, offer, missing, None)
+                    yield UserDecision(reply, offer, missing, None)
 
 
 def _said_before(failure: Failure, index: int) -> tuple[int, str] | None:
@@ -179,7 +180,7 @@ def _writes_between(failure: Failure, start: int, end: int) -> list[Tau2ToolCall
     ]
 
 
-def _wrong_sum(failure: Failure, decision: Decision) -> Iterator[tuple[str, ...]]:
+def _wrong_sum(failure: Failure, decision: UserDecision) -> Iterator[tuple[str, ...]]:
     """Find a sum that is not what the tool books."""
     at, text = decision.offer
     claims = [
@@ -201,14 +202,14 @@ def _in_words(bookings: list[Booking]) -> str:
 
 
 def _amounts(text: str) -> list[float]:
-    return [_number(each) for each in _MONEY.findall(text)]
+    return [_number(one or other) for one, other in _MONEY.findall(text)]
 
 
 def _number(text: str) -> float:
     return float(text.replace(",", ""))
 
 
-def _wrong_count(failure: Failure, decision: Decision) -> Iterator[tuple[str, ...]]:
+def _wrong_count(failure: Failure, decision: UserDecision) -> Iterator[tuple[str, ...]]:
     """Find a wrong number of items or passengers of a record that is decided about."""
     calls = [*decision.calls, *(each.call for each in failure.to_add)]
     names = {name for call in calls if (name := record(call))}
@@ -235,7 +236,7 @@ def _rows(failure: Failure, name: str, field: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _wrong_extreme(failure: Failure, decision: Decision) -> Iterator[tuple[str, ...]]:
+def _wrong_extreme(failure: Failure, decision: UserDecision) -> Iterator[tuple[str, ...]]:
     """Find what is called the cheapest, where the reference solution has something cheaper."""
     if failure.swap is None or decision.wrong is None:
         return
@@ -260,7 +261,7 @@ def _wrong_extreme(failure: Failure, decision: Decision) -> Iterator[tuple[str, 
             )
 
 
-def _wrong_stock(failure: Failure, decision: Decision) -> Iterator[tuple[str, ...]]:
+def _wrong_stock(failure: Failure, decision: UserDecision) -> Iterator[tuple[str, ...]]:
     """Find an item that is said not to be there, and is."""
     for item in (item for each in failure.to_add for item in items_chosen(each.call)):
         if not is_available(failure, item):
@@ -280,7 +281,7 @@ def _wrong_stock(failure: Failure, decision: Decision) -> Iterator[tuple[str, ..
                     )
 
 
-def _wrong_rest(failure: Failure, decision: Decision) -> Iterator[tuple[str, ...]]:
+def _wrong_rest(failure: Failure, decision: UserDecision) -> Iterator[tuple[str, ...]]:
     """Find what is said to be left on a card or certificate, and no balance gives."""
     at, text = decision.offer
     for sentence in sentences(text):
@@ -318,7 +319,7 @@ def _claims(extreme: re.Pattern[str], sentence: str) -> bool:
     return extreme.search(sentence) is not None and not _SEEKS.search(sentence)
 
 
-def _wrong_refusal(failure: Failure, decision: Decision) -> Iterator[tuple[str, ...]]:
+def _wrong_refusal(failure: Failure, decision: UserDecision) -> Iterator[tuple[str, ...]]:
     """Find what the agent says cannot be done with a record, and the reference solution does.
 
     What the user then agreed to is another thing with the same record.
@@ -356,7 +357,7 @@ def _refuses(sentence: str, call: Tau2ToolCall) -> bool:
     )
 
 
-def _not_all_looked_at(failure: Failure, decision: Decision) -> Iterator[tuple[str, ...]]:
+def _not_all_looked_at(failure: Failure, decision: UserDecision) -> Iterator[tuple[str, ...]]:
     """Find the claim to know all records, before the agent has looked at the right one."""
     for change in failure.to_add:
         name = record(change.call)
@@ -374,7 +375,7 @@ def _not_all_looked_at(failure: Failure, decision: Decision) -> Iterator[tuple[s
                     )
 
 
-_CHECKS: tuple[Callable[[Failure, Decision], Iterator[tuple[str, ...]]], ...] = (
+_CHECKS: tuple[Callable[[Failure, UserDecision], Iterator[tuple[str, ...]]], ...] = (
     _wrong_sum,
     _wrong_count,
     _wrong_extreme,
