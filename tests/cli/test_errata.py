@@ -63,8 +63,9 @@ def test_the_page_counts_them_right():
     for line in rows[: rows.index("")]:
         kind, _, *cells = (cell.strip() for cell in line.strip("|").split("|"))
         for domain, cell in zip(domains, cells, strict=True):
+            releases = ["1.0.1"] if domain == "banking_knowledge" else VERSIONS
             counted = [
                 sum(each.kind == kind for each in errata_of(domain, release))
-                for release in VERSIONS
+                for release in releases
             ]
             assert re.findall(r"\d+", cell) == list(map(str, counted)), (kind, domain)

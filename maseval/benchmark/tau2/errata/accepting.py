@@ -190,10 +190,10 @@ def _twin(
 
 
 def _same_words(one: object, other: object) -> bool:
-    return isinstance(one, str) and isinstance(other, str) and _spelled(one) == _spelled(other)
+    return isinstance(one, str) and isinstance(other, str) and _spelling(one) == _spelling(other)
 
 
-def _spelled(text: str) -> str:
+def _spelling(text: str) -> str:
     """Return a text in one spelling: without case and signs, common abbreviations alike."""
     words = _WORD.findall(_SIGNS.sub("", text.casefold()))
     whole = " ".join(words)

@@ -22,12 +22,12 @@ class ErrataFound:
 
     @property
     def counts(self) -> Mapping[tuple[str, str], int]:
-        """How many errata of each kind a domain has."""
+        """The number of errata by kind and domain."""
         return Counter((each.kind, each.domain) for each in self.errata)
 
     @property
     def tasks(self) -> int:
-        """How many tasks they are about."""
+        """The number of tasks that they are about."""
         return len({(each.domain, each.task) for each in self.errata})
 
     @staticmethod
