@@ -25,6 +25,7 @@ class AllCommands(RootGroup):
         "view": "maseval.cli.view:view",
         "compare": "maseval.cli.compare:compare",
         "gate": "maseval.cli.compare:gate",
+        "plan": "maseval.cli.plan:plan",
         "report": "maseval.cli.report:report",
         "plots": "maseval.cli.report:plots",
         "export": "maseval.cli.report:export",

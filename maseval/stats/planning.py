@@ -101,7 +101,7 @@ def detectable_difference(differences: Sequence[float], level: float) -> float |
 
     It assumes the observed variance of the differences.
     """
-    if not _can_decide(len(differences), level) or not (spread := variance(differences)):
+    if not can_decide(len(differences), level) or not (spread := variance(differences)):
         return None
     return min(1.0, reach(level) * math.sqrt(spread / len(differences)))
 
@@ -138,7 +138,7 @@ def plan(
     if not found:
         why = "the runs are equal: no difference to plan for"
         return SamplePlan(found, None, None, None, None, why)
-    if not _can_decide(count, level):
+    if not can_decide(count, level):
         at = percent(1 - level, 0)
         why = f"{count_of(count, 'task')}: too few for a test at the {at} level"
         return SamplePlan(found, None, None, None, None, why)
@@ -162,7 +162,8 @@ def plan(
     return SamplePlan(found, trials, first + second, cost, tasks, advice)
 
 
-def _can_decide(tasks: int, level: float) -> bool:
+def can_decide(tasks: int, level: float) -> bool:
+    """Return whether so many tasks can show a difference at all."""
     # If all tasks change the same way, the sign-flip test gives p = 2 / 2**tasks.
     return tasks > 1 and 2 / 2**tasks <= 1 - level
 

@@ -19,6 +19,7 @@ COMMANDS = [
     ("show",),
     ("report",),
     ("compare",),
+    ("plan",),
     ("plots",),
     ("new",),
     ("replay-server",),

@@ -1,0 +1,101 @@
+"""``maseval plan``."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from maseval import commands
+from maseval.cli import completion
+from maseval.cli.completion import quietly
+from maseval.cli.console import duration, inert, print_json, stdout
+from maseval.cli.groups import examples
+from maseval.cli.options import AsJson
+from maseval.core.figures import in_percent, money, percent
+from maseval.core.words import count_of
+
+if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.app.comparing.plan import BaselineKind
+    from maseval.stats.forecast import Forecast
+
+EXAMPLES = examples(
+    ("maseval plan last --difference 5", "what it takes to show a gain of 5 points over a run"),
+    ("maseval plan last --precision 4", "or to know its pass^1 to within 4 points"),
+    ("maseval plan old new --difference 5", "two runs tell how much systems differ by task"),
+    ("maseval plan --tasks 50 --rate 60 --difference 10", "no run yet: stated rates"),
+)
+
+
+def plan(
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="A pilot or earlier run, and a second one of another system on the same tasks.",
+            metavar="RUN",
+            autocompletion=quietly(completion.runs_or_files),
+        ),
+    ] = None,
+    difference: Annotated[
+        float | None, typer.Option(help="The difference to show, in percentage points.")
+    ] = None,
+    precision: Annotated[
+        float | None, typer.Option(help="The half-width wanted, in percentage points.")
+    ] = None,
+    tasks: Annotated[int | None, typer.Option(help="How many tasks, if no run says so.")] = None,
+    rate: Annotated[float | None, typer.Option(help="The pass rate, in percent.")] = None,
+    spread: Annotated[
+        float | None,
+        typer.Option(help="How far the rates of single tasks scatter: their standard deviation."),
+    ] = None,
+    alongside: Annotated[
+        bool,
+        typer.Option("--alongside", help="Run the baseline again, trial by trial, beside the new."),
+    ] = False,
+    concurrency: Annotated[int, typer.Option("-j", help="Simulations at once, for the time.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a question costs before it is run: trials, simulations, money and time."""
+    kind: BaselineKind | None = "alongside" if alongside else None
+    found = commands.plan(
+        runs or (),
+        tasks=tasks,
+        rate=None if rate is None else rate / 100,
+        spread=None if spread is None else spread / 100,
+        difference=None if difference is None else difference / 100,
+        precision=None if precision is None else precision / 100,
+        baseline=kind,
+        concurrency=concurrency,
+    )
+    if as_json:
+        print_json(found.to_dict())
+        return
+    console, about = stdout(), found.about
+    console.print(f"{count_of(about.tasks, 'task')}, pass^1 {percent(about.rate)}", highlight=False)
+    console.print(_table(found))
+    for line in found.answers:
+        console.print(f"[bold]{inert(line)}[/bold]", highlight=False, soft_wrap=True)
+    for line in found.notes:
+        console.print(f"[dim]{inert(line)}[/dim]", highlight=False, soft_wrap=True)
+
+
+def _table(found: "Forecast") -> Table:
+    about, asked = found.about, any(row.expected is not None for row in found.rows)
+    table = Table(title="detectable difference and half-width, in points", title_justify="left")
+    names = ["trials", "simulations", "difference\non these", "like these"]
+    names += ["half-width\non these", "like these"]
+    names += ["cost"] * (about.cost is not None) + ["time"] * (about.seconds is not None)
+    names += ["run, with\nlooks"] * asked
+    for name in names:
+        table.add_column(name, justify="right")
+    for row in found.rows:
+        figures = (row.detectable, row.detectable_like, row.half_width, row.half_width_like)
+        cells = [str(row.trials), str(row.simulations)]
+        cells += ["none" if each is None else in_percent(each) for each in figures]
+        cells += [money(row.cost)] * (about.cost is not None)
+        cells += [duration(row.seconds)] * (about.seconds is not None)
+        cells += [percent(row.expected or 0.0, 0)] * asked
+        table.add_row(*cells)
+    return table
+
+
+COMMANDS = {plan: EXAMPLES}

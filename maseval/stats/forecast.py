@@ -1,0 +1,322 @@
+"""Forecasts: what a question costs before anything is run.
+
+Two claims have two prices. **On these tasks** only the luck of the trials is in the way, and more
+trials help. **On tasks like these** the tasks are a sample, too: how much they differ is averaged
+out by more tasks alone, and unlimited trials still leave a width.
+
+A difference is detectable if it is found with 80 % power at the 5 % level: (z_97.5 + z_80) standard
+errors. The chance to stop at each look is that of the normal law (Jennison & Turnbull 2000).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import variance
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.figures import in_percent, money, percent
+from maseval.core.words import count_of
+from maseval.stats.boundaries import Band, exits
+from maseval.stats.intervals import LEVEL, two_sided_t, two_sided_z
+from maseval.stats.planning import MOST_TRIALS, Pairs, can_decide, reach
+from maseval.stats.result import Result
+from maseval.stats.sequential import SequentialPlan
+from maseval.stats.trial_noise import trial_noise
+from maseval.stats.trials import Trials, fewest_trials, mean_over_tasks
+
+# How far the rates of a benchmark's tasks scatter, where no run says so; public results of tau2
+# have 19 points in telecom, 22 in retail and 34 in airline.
+USUAL_SPREAD = 0.25
+
+_MOST_ROWS = 8
+
+# The luck of tasks that are said to pass always or never.
+_LEAST = 1e-9
+
+# More looks than this save nothing.
+_MOST_EXPECTED = 20
+
+
+@dataclass(frozen=True)
+class TaskSet(Result):
+    """What is known of the tasks before a run.
+
+    ``luck`` is the mean variance of one trial of a task, ``between`` that of the tasks' own rates,
+    ``differing`` that of the true difference between two systems from task to task. ``trials`` are
+    those that a finished baseline has of each task, None if it is to run alongside. ``cost`` and
+    ``seconds`` are those of one simulation.
+    """
+
+    tasks: int
+    rate: float
+    luck: float
+    between: float
+    differing: float = 0.0
+    trials: int | None = None
+    cost: float | None = None
+    seconds: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+def stated_tasks(tasks: int, rate: float, spread: float | None = None) -> TaskSet:
+    """Describe tasks of which only the pass rate is known, and how far single tasks scatter."""
+    if tasks < 1:
+        raise ConfigurationError(f"tasks is {tasks}; give at least 1")
+    if not 0 < rate < 1:
+        raise ConfigurationError(f"rate is {rate}; give a share between 0 and 1, like 0.6")
+    whole = rate * (1 - rate)
+    if spread is not None and not 0 <= spread * spread <= whole:
+        most = in_percent(math.sqrt(whole))
+        raise ConfigurationError(
+            f"tasks with a rate of {percent(rate)} scatter by at most {most} points; "
+            f"{in_percent(spread)} are given"
+        )
+    if spread is None:
+        between = _usual_spread(whole)
+        return TaskSet(tasks, rate, whole - between, between, notes=(_assumed(),))
+    return TaskSet(tasks, rate, max(_LEAST, whole - spread * spread), spread * spread)
+
+
+def _usual_spread(whole: float) -> float:
+    return min(whole / 2, USUAL_SPREAD**2)
+
+
+def _assumed() -> str:
+    return (
+        f"assumed: the tasks' own rates scatter by {in_percent(USUAL_SPREAD, 0)} points; a pilot "
+        "with two trials of each task would tell"
+    )
+
+
+def observed_tasks(pilot: Sequence[Trials]) -> TaskSet:
+    """Describe the tasks of a pilot, which is also the finished baseline."""
+    counted = [each for each in pilot if each.total]
+    if not counted:
+        raise ConfigurationError("no task of the pilot has a verdict; give a run that has some")
+    rate, noise = mean_over_tasks(counted, "pass^k", 1), trial_noise(counted, 1)
+    trials = fewest_trials(counted)
+    whole = rate * (1 - rate)
+    if noise is None or len(counted) < 2:
+        between = _usual_spread(whole)
+        notes: tuple[str, ...] = (_assumed(),)
+        luck = whole - between
+    else:
+        luck, notes = trial_noise(counted, 1, 1) or 0.0, ()
+        between = max(0.0, variance([each.passed / each.total for each in counted]) - noise)
+    # Where all trials agree there may still be luck: as much as one more failure would show.
+    luck = luck or 1 / (sum(each.total for each in counted) + 2)
+    return TaskSet(len(counted), rate, luck, between, trials=trials, notes=notes)
+
+
+def differing_variance(pairs: Pairs) -> float | None:
+    """Return how much the true difference of two runs varies from task to task, if it is known."""
+    noise = pairs.noise()
+    if noise is None or len(pairs.first) < 2:
+        return None
+    return max(0.0, variance(pairs.differences) - noise)
+
+
+@dataclass(frozen=True)
+class TrialsForecast(Result):
+    """What so many trials of each task would show, and cost.
+
+    ``detectable`` differences and half-widths are given for both claims. ``simulations``, ``cost``
+    and ``seconds`` are those of the runs that are still to be made; ``expected`` is the share of
+    them that is run on average if looks after each trial may end it and the difference is the one
+    asked for.
+    """
+
+    trials: int
+    simulations: int
+    detectable: float | None
+    detectable_like: float | None
+    half_width: float
+    half_width_like: float | None
+    cost: float | None
+    seconds: float | None
+    expected: float | None = None
+
+
+@dataclass(frozen=True)
+class Forecast(Result):
+    """The price of a question: a row for each number of trials, and the answers in words."""
+
+    about: TaskSet
+    rows: list[TrialsForecast]
+    answers: list[str]
+    notes: list[str] = field(default_factory=list)
+
+
+def forecast(
+    about: TaskSet,
+    *,
+    difference: float | None = None,
+    precision: float | None = None,
+    level: float = LEVEL,
+) -> Forecast:
+    """Say what 1 to 8 trials of each task would show and cost.
+
+    ``difference`` is the one to be shown and ``precision`` the half-width wanted, as shares: 0.05
+    is five points. Each gets an answer for both claims: what it takes, or that these tasks cannot.
+    """
+    for name, value in (("difference", difference), ("precision", precision)):
+        if value is not None and not 0 < value < 1:
+            raise ConfigurationError(f"{name} is {value}; give a share between 0 and 1, like 0.05")
+    design = _Design(about, level)
+    rows = [design.row(trials, difference) for trials in range(1, _MOST_ROWS + 1)]
+    answers = []
+    if difference is not None:
+        answers += design.on_difference(difference)
+    if precision is not None:
+        answers += design.on_precision(precision)
+    runs = "the new run; the baseline is there" if about.trials else "both runs"
+    notes = [
+        *about.notes,
+        f"simulations, cost and time are those of {runs}",
+        "detectable: the true difference that is found with 80% power",
+    ]
+    if not about.differing:
+        notes.append(
+            "on tasks like these: at best, as if the systems differed equally at every task"
+        )
+    return Forecast(about, rows, answers, notes)
+
+
+@dataclass(frozen=True)
+class _Design:
+    about: TaskSet
+    level: float
+
+    def variance(self, trials: float) -> float:
+        """Return the variance of the difference on these tasks."""
+        theirs = self.about.trials or trials
+        return self.about.luck * (1 / trials + 1 / theirs) / self.about.tasks
+
+    def detectable(self, trials: float, differing: float = 0.0) -> float | None:
+        if not can_decide(self.about.tasks, self.level):
+            return None
+        error = math.sqrt(self.variance(trials) + differing / self.about.tasks)
+        return min(1.0, reach(self.level) * error)
+
+    def half_width(self, trials: float) -> float:
+        return two_sided_z(self.level) * math.sqrt(self.about.luck / trials / self.about.tasks)
+
+    def half_width_like(self, trials: float) -> float | None:
+        tasks = self.about.tasks
+        if tasks < 2:
+            return None
+        spread = self.about.between + self.about.luck / trials
+        return two_sided_t(self.level, tasks - 1) * math.sqrt(spread / tasks)
+
+    def simulations(self, trials: int) -> int:
+        return self.about.tasks * trials * (1 if self.about.trials else 2)
+
+    def row(self, trials: int, difference: float | None) -> TrialsForecast:
+        number, about = self.simulations(trials), self.about
+        return TrialsForecast(
+            trials,
+            number,
+            self.detectable(trials),
+            self.detectable(trials, about.differing),
+            self.half_width(trials),
+            self.half_width_like(trials),
+            None if about.cost is None else number * about.cost,
+            None if about.seconds is None else number * about.seconds,
+            None if difference is None else self.expected(trials, difference),
+        )
+
+    def expected(self, trials: int, difference: float) -> float:
+        """Return the share of the trials that is run on average, with a look after each."""
+        if trials == 1:
+            return 1.0
+        every = tuple(range(1, min(trials, _MOST_EXPECTED) + 1))
+        looks = tuple(dict.fromkeys(math.ceil(trials * each / len(every)) for each in every))
+        plan = SequentialPlan("better", looks, self.about.trials, level=self.level)
+        bands = []
+        for look, z in zip(looks[:-1], plan.boundaries, strict=False):
+            information = 1 / self.variance(look)
+            edge = z / math.sqrt(information)
+            bands.append(Band(information, -edge, edge))
+        run, going_on, before = 0.0, 1.0, 0
+        for look, left in zip(looks, [*exits(bands, difference)[0], None], strict=True):
+            run += going_on * (look - before)
+            before = look
+            going_on -= 0.0 if left is None else left.below + left.above
+        return run / trials
+
+    def on_difference(self, difference: float) -> list[str]:
+        """Return what it takes to show it, for both claims."""
+        wanted = f"a difference of {in_percent(difference)} points"
+        if difference > 1 - self.about.rate:
+            gain = f"at a rate of {percent(self.about.rate)} no system can be that much better"
+            return [f"{wanted}: {gain}"]
+        if not can_decide(self.about.tasks, self.level):
+            few = f"{count_of(self.about.tasks, 'task')} are too few for a test"
+            return [f"{wanted} cannot be shown with these tasks: {few}"]
+        return [
+            f"{wanted}, on these tasks: {self._trials_for(difference, 0.0, looks=True)}",
+            f"{wanted}, on tasks like these: {self._trials_for(difference, self.about.differing)}",
+        ]
+
+    def _trials_for(self, difference: float, differing: float, looks: bool = False) -> str:
+        allowed = (difference / reach(self.level)) ** 2 * self.about.tasks
+        fixed = differing + (self.about.luck / self.about.trials if self.about.trials else 0.0)
+        if fixed >= allowed:
+            return self._why_not(differing, allowed)
+        runs = 1 if self.about.trials else 2
+        trials = math.ceil(runs * self.about.luck / (allowed - fixed) - 1e-9)
+        if trials > MOST_TRIALS:
+            return f"cannot be shown with these tasks: it would take {trials:,} trials of each"
+        words = f"{count_of(trials, 'trial')} per task, {self._price(self.simulations(trials))}"
+        if not looks or trials == 1:
+            return words
+        share = percent(self.expected(trials, difference), 0)
+        return f"{words}; with looks on the way {share} of that on average"
+
+    def _why_not(self, differing: float, allowed: float) -> str:
+        if differing >= allowed:
+            tasks = math.ceil(differing / allowed * self.about.tasks)
+            return (
+                "cannot be shown with these tasks by any number of trials, as the systems differ "
+                f"too much from task to task; it takes more than {count_of(tasks, 'task')}"
+            )
+        return (
+            f"cannot be shown against this baseline of {count_of(self.about.trials or 0, 'trial')} "
+            "per task, however many trials the new run has: give the baseline more, too"
+        )
+
+    def _price(self, simulations: int) -> str:
+        cost, seconds = self.about.cost, self.about.seconds
+        parts = [
+            count_of(simulations, "simulation"),
+            None if cost is None else money(simulations * cost),
+            None if seconds is None else f"{simulations * seconds / 3600:,.1f} h",
+        ]
+        return ", ".join(filter(None, parts))
+
+    def on_precision(self, precision: float) -> list[str]:
+        """Return what it takes to know pass^1 to within a half-width, for both claims."""
+        about, wanted = self.about, f"\u00b1{in_percent(precision)} points"
+        here = math.ceil(about.luck / about.tasks * (two_sided_z(self.level) / precision) ** 2)
+        answers = [f"{wanted}, on these tasks: {self._precise(here)}"]
+        least = self.half_width_like(math.inf)
+        if least is None:
+            return [*answers, f"{wanted}, on tasks like these: one task says nothing of others"]
+        if least >= precision:
+            tasks = math.ceil(about.tasks * (least / precision) ** 2)
+            why = (
+                f"cannot be had from {count_of(about.tasks, 'task')}: unlimited trials still leave "
+                f"\u00b1{in_percent(least)}; it takes more than {count_of(tasks, 'task')}"
+            )
+            return [*answers, f"{wanted}, on tasks like these: {why}"]
+        quantile = two_sided_t(self.level, about.tasks - 1)
+        allowed = (precision / quantile) ** 2 * about.tasks - about.between
+        trials = max(1, math.ceil(about.luck / allowed - 1e-9))
+        return [*answers, f"{wanted}, on tasks like these: {self._precise(trials)}"]
+
+    def _precise(self, trials: int) -> str:
+        if trials > MOST_TRIALS:
+            return f"cannot be had: it would take {trials:,} trials of each task"
+        trials = max(1, trials)
+        price = self._price(trials * self.about.tasks)
+        return f"{count_of(trials, 'trial')} per task of one run, {price}"

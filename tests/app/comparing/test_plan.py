@@ -1,0 +1,75 @@
+"""``maseval plan``: what a question costs, from runs and from stated rates."""
+
+from pathlib import Path
+
+import pytest
+
+from maseval.commands import plan, tau2
+from maseval.core.exceptions import ConfigurationError
+from tests.cli.commandline import maseval
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("plan")
+    return {
+        agent: tau2.run(domain="library", agent=agent, trials=2, output=folder / agent).folder
+        for agent in ("noisy", "noop")
+    }
+
+
+def test_an_earlier_run_is_the_baseline(runs: dict[str, Path]) -> None:
+    found = plan([runs["noisy"]], difference=0.1)
+
+    assert (found.about.tasks, found.about.trials) == (12, 2)
+    assert found.rows[1].simulations == 24
+    assert found.about.seconds is not None and found.rows[0].seconds is not None
+    halved = plan([runs["noisy"]], concurrency=2)
+    assert halved.rows[0].seconds == pytest.approx(found.rows[0].seconds / 2)
+
+
+def test_a_baseline_alongside_is_run_and_paid_again(runs: dict[str, Path]) -> None:
+    found = plan([runs["noisy"]], baseline="alongside", tasks=100)
+
+    assert found.about.trials is None
+    assert found.rows[1].simulations == 400
+    assert "planned for 100 tasks like the 12 of the pilot" in found.notes
+
+
+def test_a_second_run_tells_how_systems_differ_by_task(runs: dict[str, Path]) -> None:
+    found = plan([runs["noisy"], runs["noop"]])
+
+    assert found.about.differing > 0
+    assert found.rows[7].detectable_like > found.rows[7].detectable
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "--tasks 50 --rate 60"),
+        ({"tasks": 50}, "nothing to plan from"),
+        ({"tasks": 50, "rate": 0.5, "concurrency": 0}, "concurrency is 0"),
+        ({"tasks": 50, "rate": 0.5, "baseline": "finished"}, "is a run; give it"),
+        ({"runs": ["a", "b", "c"]}, "3 runs given"),
+        ({"runs": ["a"], "rate": 0.5}, "leave them out"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(options: dict[str, object], words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        plan(**options)  # type: ignore[arg-type]
+
+
+def test_a_finished_baseline_has_its_own_tasks(runs: dict[str, Path]) -> None:
+    with pytest.raises(ConfigurationError, match="has 12 tasks, not 50"):
+        plan([runs["noisy"]], tasks=50)
+
+
+def test_the_command_prints_a_table_and_the_answers() -> None:
+    shown = maseval(
+        "plan", "--tasks", "50", "--rate", "60", "--precision", "3", "--difference", "5"
+    )
+
+    assert shown.exit_code == 0
+    assert "±3.0 points, on tasks like these: cannot be had from 50 tasks" in shown.stdout
+    assert "a difference of 5.0 points, on these tasks: 23 trials per task" in shown.stdout
+    assert maseval("plan", "--tasks", "50").exit_code == 2

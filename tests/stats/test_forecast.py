@@ -1,0 +1,130 @@
+"""What a question would cost, held against simulated runs and against what is known."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.sequential import Cell, simulate
+from maseval.core.exceptions import ConfigurationError
+from maseval.stats.forecast import (
+    TaskSet,
+    differing_variance,
+    forecast,
+    observed_tasks,
+    stated_tasks,
+)
+from maseval.stats.planning import Pairs, reach
+from maseval.stats.trials import Trials
+from tests.stats.made_up import rng
+
+
+def as_hard_as(domain):
+    """Return the tasks of the simulations in docs/cheaper.md."""
+    chances = Cell(domain, "equal", "alongside").chances[0]
+    rate, square = (sum(p**k for p in chances) / len(chances) for k in (1, 2))
+    return TaskSet(len(chances), rate, rate - square, square - rate * rate)
+
+
+@pytest.mark.parametrize("baseline", ["alongside", "finished"])
+def test_the_share_that_is_run_is_that_of_simulated_runs(baseline):
+    about = replace(as_hard_as("retail"), trials=4 if baseline == "finished" else None)
+    found = forecast(about, difference=0.1).rows[3]
+
+    run = simulate(Cell("retail", "+10", baseline), 150)
+    assert found.expected == pytest.approx(run.run, abs=0.07)
+
+
+def test_a_precision_that_the_tasks_cannot_give_is_answered_with_what_they_can():
+    (here, like) = forecast(as_hard_as("airline"), precision=0.03).answers
+
+    assert here == "±3.0 points, on these tasks: 12 trials per task of one run, 600 simulations"
+    assert "cannot be had from 50 tasks: unlimited trials still leave ±9.7" in like
+    assert "on tasks like these" in like
+
+
+def test_more_trials_help_on_these_tasks_and_only_more_tasks_on_those_like_them():
+    rows = forecast(as_hard_as("retail")).rows
+
+    assert [row.trials for row in rows] == list(range(1, 9))
+    assert rows[3].half_width == pytest.approx(rows[0].half_width / 2)
+    assert rows[7].half_width_like > rows[0].half_width_like / 2
+    assert rows[0].detectable / rows[3].detectable == pytest.approx(2)
+
+
+def test_systems_that_differ_from_task_to_task_are_not_told_apart_by_trials():
+    about = replace(as_hard_as("airline"), differing=0.04, cost=0.5, seconds=36.0)
+    (here, like) = forecast(about, difference=0.05).answers
+
+    assert "on these tasks: 17 trials per task, 1700 simulations, $850.00, 17.0 h" in here
+    assert "with looks on the way" in here and "with looks" not in like
+    assert "cannot be shown with these tasks by any number of trials" in like
+
+
+def test_a_finished_baseline_limits_what_can_be_shown():
+    about = replace(as_hard_as("airline"), trials=2)
+
+    assert "against this baseline of 2 trials" in forecast(about, difference=0.05).answers[0]
+    assert forecast(about).rows[0].simulations == 50
+    assert forecast(replace(about, trials=None)).rows[0].simulations == 100
+
+
+def test_what_no_system_and_no_test_can_do_is_said():
+    assert "no system can" in forecast(stated_tasks(50, 0.95), difference=0.1).answers[0]
+    assert "too few" in forecast(stated_tasks(4, 0.5), difference=0.3).answers[0]
+    assert forecast(stated_tasks(4, 0.5)).rows[0].detectable is None
+    assert "says nothing of others" in forecast(stated_tasks(1, 0.5), precision=0.1).answers[1]
+    huge = forecast(stated_tasks(10, 0.5), difference=0.005).answers[0]
+    assert "cannot be shown with these tasks: it would take" in huge
+
+
+def test_a_pilot_tells_luck_from_tasks():
+    numbers = rng(5)
+    chances = [0.1, 0.9] * 300
+    pilot = [Trials(4, sum(numbers.random() < p for _ in range(4))) for p in chances]
+    found = observed_tasks(pilot)
+
+    assert (found.tasks, found.trials, found.notes) == (600, 4, ())
+    assert found.luck == pytest.approx(0.09, abs=0.02)
+    assert math.sqrt(found.between) == pytest.approx(0.4, abs=0.03)
+
+
+def test_one_trial_of_each_task_needs_an_assumption():
+    found = observed_tasks([Trials(1, passed) for passed in (0, 1, 1, 1)])
+
+    assert "assumed" in found.notes[0]
+    assert found.luck + found.between == pytest.approx(0.75 * 0.25)
+
+
+def test_a_pilot_that_passes_always_still_leaves_a_doubt():
+    assert observed_tasks([Trials(4, 4)] * 10).luck > 0
+
+
+def test_two_runs_tell_how_much_systems_differ_by_task():
+    first, second = [Trials(8, 8), Trials(8, 0)] * 20, [Trials(8, 0), Trials(8, 8)] * 20
+
+    assert differing_variance(Pairs(first, second)) == pytest.approx(1.0, abs=0.05)
+    assert differing_variance(Pairs(first, first)) == 0
+    assert differing_variance(Pairs([Trials(1, 1)] * 3, [Trials(1, 0)] * 3)) is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda: stated_tasks(0, 0.5), "tasks is 0"),
+        (lambda: stated_tasks(5, 60), "rate is 60"),
+        (lambda: stated_tasks(5, 0.9, 0.5), "at most 30.0 points"),
+        (lambda: observed_tasks([Trials(0, 0)]), "no task of the pilot has a verdict"),
+        (lambda: forecast(stated_tasks(50, 0.5), difference=5), "difference is 5"),
+        (lambda: forecast(stated_tasks(50, 0.5), precision=0), "precision is 0"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_value(wrong, words):
+    with pytest.raises(ConfigurationError, match=words):
+        wrong()
+
+
+def test_the_reach_is_shared_with_finished_comparisons():
+    about = TaskSet(100, 0.5, 0.2, 0.05)
+
+    assert forecast(about).rows[0].detectable == pytest.approx(reach(0.95) * math.sqrt(0.4 / 100))
