@@ -6,21 +6,23 @@ with all its simulations, passes too. For the others a corrected reference solut
 of the task's own, and other right end states count as well.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from maseval.benchmark.tau2.compliance import check_gold, scenario_text
+from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains.copying import once
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.errata.accepting import other_right_end, passes, with_criteria
 from maseval.benchmark.tau2.errata.erratum import Erratum, errata_for, gold_actions
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
-from maseval.benchmark.tau2.scoring.case import Case
+from maseval.benchmark.tau2.scoring.case import AnyTask, Case
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.world.reference import GoldKey, gold_key, gold_state, shortfall
 from maseval.benchmark.tau2.world.setting import Setting
-from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
+from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec
+from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import is_successful
 
 SoundOutcome = Literal["left out", "passed", "failed"]
@@ -66,6 +68,26 @@ def soundness_of(case: Case, errata: Sequence[Erratum] = ()) -> Soundness:
     return Soundness((*left_out, *faults), tuple(errata))
 
 
+def errata_of_case(
+    case: Case, task: AnyTask | None = None, release: AnyVersion = None
+) -> tuple[Erratum, ...]:
+    """Return the errata of a case's task, where it is that of a release.
+
+    ``task`` is the one by which the case was opened, if it was given. Results files bring tasks of
+    their own: one that is not as the release has it has none of its errata.
+    """
+    domain, task_id = case.setting.domain, str(case.raw_task.get("id"))
+    found = errata_for(domain, task_id, release)
+    if not found or not isinstance(task, Mapping):
+        return found
+    try:
+        published = load_raw_task(domain, task_id, version=release)
+    except MASEvalError:  # there is no such task, or its files are not here
+        return ()
+    same_words = published.get("user_scenario") == task.get("user_scenario")
+    return found if same_words and TaskSpec.of(published) == case.task else ()
+
+
 def sound_verdict(
     case: Case, release: AnyVersion = None, official: RewardInfo | None = None
 ) -> SoundVerdict:
@@ -73,9 +95,7 @@ def sound_verdict(
 
     ``official`` is the official verdict, which is worked out if it is not given.
     """
-    task_id = str(case.raw_task.get("id"))
-    errata = errata_for(case.setting.domain, task_id, release)
-    return sound_verdict_by(case, errata, official)
+    return sound_verdict_by(case, errata_of_case(case, release=release), official)
 
 
 def sound_verdict_by(

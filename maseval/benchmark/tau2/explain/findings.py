@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, TypedDict
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
-from maseval.benchmark.tau2.errata import Erratum, errata_for
+from maseval.benchmark.tau2.errata import Erratum
+from maseval.benchmark.tau2.errata.sound import errata_of_case
 from maseval.benchmark.tau2.formats.simulation import RewardInfo, replay_problem
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case, release_of_task
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
@@ -15,7 +16,6 @@ from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import is_successful
-from maseval.core.task import Task
 from maseval.core.words import count_of
 from maseval.data.store import AnyPath
 
@@ -52,10 +52,7 @@ def score_case(
     case = open_case(
         simulation, domain, task, solo=solo, data_dir=data_dir, version=version, graded=True
     )
-    errata: tuple[Erratum, ...] = ()
-    if task is None or isinstance(task, Task):  # errata are about the tasks of the releases
-        release = release_of_task(domain, task, version)
-        errata = errata_for(domain, str(case.raw_task.get("id")), release)
+    errata = errata_of_case(case, task, release_of_task(domain, task, version))
     return ScoredCase(case, _verdict(case, nl_model), errata)
 
 

@@ -98,6 +98,22 @@ def test_a_file_with_a_fault_of_the_user_and_another_right_end_state(file):
     assert reason.startswith("another right end state: ")
 
 
+def test_a_task_that_a_file_brings_has_the_errata_of_the_release_only_if_it_is_the_same(
+    run, tmp_path
+):
+    (exported,) = tau2.export(run, tmp_path / "results.json")
+    content = json.loads(exported.path.read_text())
+    (changed,) = [task for task in content["tasks"] if task["id"] == OUT]
+    changed["user_scenario"]["instructions"] = {"task_instructions": "Renew your own book."}
+    (tmp_path / "changed.json").write_text(json.dumps(content))
+
+    same = show(exported.path, embedded_tasks=True).beside[-1]
+    other = show(tmp_path / "changed.json", embedded_tasks=True).beside[-1]
+
+    assert same.effect == "1 task left out, 1 verdict differs"
+    assert other.effect == "0 tasks left out, 1 verdict differs"
+
+
 @pytest.mark.parametrize("verdict", [{"reward": 0.0}, {"reward": "high"}, {}, None])
 def test_a_recorded_verdict_may_lack_any_part(file, tmp_path, verdict):
     lines = [json.loads(line) for line in file.read_text().splitlines()]

@@ -3,8 +3,7 @@
 from maseval.app.results.sound import SoundCheck
 from maseval.benchmark.tau2.app.results.sources import read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
-from maseval.benchmark.tau2.errata import errata_for, soundness_of
-from maseval.benchmark.tau2.errata.sound import sound_verdict_by
+from maseval.benchmark.tau2.errata.sound import errata_of_case, sound_verdict_by, soundness_of
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.scoring.case import open_case
@@ -15,11 +14,7 @@ from maseval.core.report import Report
 
 
 def check_soundness(report: Report) -> SoundCheck | None:
-    """Return the sound verdict on a simulation; None if nothing of it, or its task, is known.
-
-    The errata are about the tasks of the releases: one that a file brings itself, and by which it
-    was judged, is held against the rules alone.
-    """
+    """Return the sound verdict on a simulation; None if nothing of it, or its task, is known."""
     found, passed = read_report(report), RecordedReport(report).outcome.passed
     if isinstance(found, Omitted):
         return None
@@ -34,8 +29,7 @@ def check_soundness(report: Report) -> SoundCheck | None:
         )
     except UnknownTaskError:
         return None
-    task_id = str(report["task_id"])
-    errata = errata_for(parsed.world, task_id, version) if parsed.judged_by is None else ()
+    errata = errata_of_case(case, parsed.judged_by, version)
     sound = soundness_of(case, errata)
     if not sound.sound:
         return SoundCheck(left_out=True, reason=sound.reasons[0])

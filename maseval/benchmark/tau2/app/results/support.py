@@ -142,13 +142,13 @@ class Tau2Support(BenchmarkSupport):
         release = release_of_report(next(iter(folder.reports())))
         found: dict[tuple[str, str], list[tuple[str, str]]] = {}
         try:
+            for key in sorted(wanted):
+                for each in errata_for(*key, release):
+                    words = f"{each.what} Known from: {', '.join(each.known)}."
+                    found.setdefault(key, []).append((f"erratum: {each.kind}", words))
             remarks = audit(domains, data_version=release.name).remarks
         except MASEvalError:  # the data is elsewhere, or the domain somebody else's
             return found
-        for key in sorted(wanted):
-            for each in errata_for(*key, release):
-                words = f"{each.what} Known from: {', '.join(each.known)}."
-                found.setdefault(key, []).append((f"erratum: {each.kind}", words))
         for remark in remarks:
             key = remark.domain, str(remark.task_id)
             if key in wanted and remark.severity in _BADGES:
