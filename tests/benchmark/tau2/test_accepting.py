@@ -169,3 +169,36 @@ class TestPublishedTasks:
             "146a90eb": f"{prefix}new item ids 6117189161 instead of 6700049080",
             "47dbffbf": f"{prefix}payment method paypal_3650980 instead of credit_card_3261838",
         }
+
+
+@pytest.mark.data
+@pytest.mark.usefixtures("banking_data", "tau2_texts")
+class TestBank:
+    """What counts are the calls within calls."""
+
+    def found(self, number, tool, **changes):
+        raw = load_raw_task("banking_knowledge", f"task_{number}", version="1.0.1")
+        actions = []
+        for action in raw["evaluation_criteria"]["actions"]:
+            given = action["arguments"]
+            if given.get("agent_tool_name") == tool and "arguments" in given:
+                inner = json.loads(given["arguments"]) | changes
+                action = {**action, "arguments": {**given, "arguments": json.dumps(inner)}}
+            actions.append(action)
+        return recognised("banking_knowledge", raw, actions, version="1.0.1")
+
+    def test_why_an_account_is_closed_may_be_said(self):
+        told = self.found("060", "close_bank_account_7392", reason="Too basic")
+
+        assert told == "reason for closing Too basic instead of None"
+
+    def test_shipping_may_be_chosen_where_nobody_is_told_and_not_where_they_are(self):
+        order = "order_replacement_credit_card_7291"
+
+        assert self.found("054", order, expedited_shipping=False).startswith("expedited shipping")
+        assert self.found("036", order, expedited_shipping=False) is None
+
+    def test_an_amount_may_not_be_another(self):
+        credit = "apply_checking_account_credit_5829"
+
+        assert self.found("072", credit, amount=1400) is None

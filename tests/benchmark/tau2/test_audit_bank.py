@@ -19,7 +19,7 @@ KNOWN = {
         *("017", "020", "026", "027", "056", "060", "061", "062", "069", "071", "094", "095"),
         "097",
     },
-    "documents in conflict": {"078", "084", "085"},
+    "documents in conflict": {"072", "073", "074", "078", "084", "085"},
     "gold is not what was asked for": {"091"},
     "gold lacks a call of the user": {"053", "082"},
     "user is not told to call": {"049"},

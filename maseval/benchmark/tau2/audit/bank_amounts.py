@@ -256,4 +256,33 @@ def _terms_of(gold: BankGold, product: str) -> _Terms | None:
     )
 
 
-CHECKS = (rewards_by_the_documents, interest_by_the_documents, rival_cards, better_accounts)
+_ABROAD = re.compile(r"^ATM WITHDRAWAL - .{3,60} (?:UK|JP|MX|ES|DE|FR|KR|HK|MY|SG)$")
+_BOTH_FEES = "doc_business_checking_accounts_hunter_green_010"
+
+
+def fees_abroad(gold: BankGold) -> Iterator[Finding]:
+    """Find withdrawals abroad for which one document has two fees, and the gold counts one."""
+    abroad = 0
+    for step in gold.calls_of("apply_checking_account_credit"):
+        account = step.arguments.get("account_id")
+        rows = rows_with(gold.db, "bank_account_transaction_history", "account_id", account)
+        abroad += sum(bool(_ABROAD.search(str(row.get("description")))) for row in rows)
+    if abroad:
+        text = (
+            f"{abroad} withdrawals abroad are out of network as well; {_BOTH_FEES} has both fees "
+            "for such a one, the documents about these accounts do not say, and the gold counts one"
+        )
+        yield gold.report(
+            "documents in conflict",
+            "warning",
+            text,
+            tried="the fee for withdrawals out of network, on those abroad",
+            happened="the credit would be smaller",
+            documents=[_BOTH_FEES],
+        )
+
+
+CHECKS = (
+    *(rewards_by_the_documents, interest_by_the_documents, rival_cards, better_accounts),
+    fees_abroad,
+)

@@ -23,6 +23,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW, TODAY
 _CLOSE, _APPLY = "close_bank_account_7392", "apply_for_credit_card"
 _REPORT, _CREDIT = "submit_interest_discrepancy_report", "apply_savings_account_credit"
 _ROUNDING = "doc_credit_cards_credit_cards_(general)_007"
+_FEE_CREDIT = "apply_checking_account_credit"
 _CLOSING = "doc_bank_accounts_bank_accounts_(general)_005"
 _CLOSING_SAVINGS = "doc_bank_accounts_bank_accounts_(general)_006"
 _CARDS_CLOSED = "doc_bank_accounts_bank_accounts_(general)_025"
@@ -85,29 +86,27 @@ def lost_cards_left_open(gold: BankGold) -> Iterator[Finding]:
 
 
 def records_of_the_future(gold: BankGold) -> Iterator[Finding]:
-    """Find transactions that count for the gold and lie after the day on which the task plays."""
-    for step in gold.calls_of("apply_checking_account_credit"):
-        rows = rows_with(
-            gold.db,
-            "bank_account_transaction_history",
-            "account_id",
-            step.arguments.get("account_id"),
-        )
+    """Find transactions that the gold reads and that lie after the time at which the task plays."""
+    credited = {step.arguments.get("account_id") for step in gold.calls_of(_FEE_CREDIT)}
+    for step in gold.calls_of("get_bank_account_transactions"):
+        account = step.arguments.get("account_id")
+        rows = rows_with(gold.db, "bank_account_transaction_history", "account_id", account)
         dates = [date for row in rows if (date := read_date(row.get("date"))) and date > NOW]
-        if dates:
-            text = (
-                f"{len(dates)} transactions of {step.arguments.get('account_id')} lie after "
-                f"{TODAY}, which is today, and count for the credit"
-            )
-            yield gold.report(
-                "scenario against the database",
-                "warning",
-                text,
-                step,
-                "get_current_time",
-                f"today is {TODAY}; the last transaction is of {max(dates):%m/%d/%Y}",
-            )
-            return
+        if not dates:
+            continue
+        counted = account in credited
+        text = (
+            f"{len(dates)} transactions of {account} lie after {NOW:%m/%d/%Y %H:%M}, which is now"
+        )
+        yield gold.report(
+            "scenario against the database",
+            "warning" if counted else "info",
+            f"{text}, and count for the credit" if counted else text,
+            step,
+            "get_current_time",
+            f"the last transaction is of {max(dates):%m/%d/%Y %H:%M}",
+        )
+        return
 
 
 _TODAY = re.compile(r"today,? (?:is )?(\d{2}/\d{2}|[A-Z][a-z]{2,8} \d{1,2})")
@@ -117,6 +116,7 @@ _WEEKS = re.compile(r"(?:[Aa]bout|exactly) (a|two|three|four|five|\d) weeks? ago
 _HELD = re.compile(
     r"((?:[A-Z][\w-]{2,12} ){1,3}Account) \((?:personal )?checking, ~(\d{1,2}) (months|years)"
 )
+_LOOKED = re.compile(r"at (\d{1,2}) AM and again at")
 _NUMBERS = {"a": 1, "two": 2, "three": 3, "four": 4, "five": 5}
 
 
@@ -126,7 +126,7 @@ def told_against_the_records(gold: BankGold) -> Iterator[Finding]:
     for told, truth in _contradictions(gold):
         text = f"the customer is told {told}, but {truth}"
         yield gold.report(kind, "warning", text, tried=told, happened=truth)
-    for told, truth in _wrong_ages(gold):  # which change nothing that an agent does
+    for told, truth in _harmless_contradictions(gold):  # which change nothing that an agent does
         text = f"the customer is told {told}, but {truth}"
         yield gold.report(kind, "info", text, tried=told, happened=truth)
 
@@ -162,7 +162,10 @@ def _contradictions(gold: BankGold) -> Iterator[tuple[str, str]]:
         yield "to have a checking account already", "the customer has no account"
 
 
-def _wrong_ages(gold: BankGold) -> Iterator[tuple[str, str]]:
+def _harmless_contradictions(gold: BankGold) -> Iterator[tuple[str, str]]:
+    for hour in _LOOKED.findall(gold.told):
+        if int(hour) > NOW.hour:
+            yield f"to have looked at {hour} AM today", f"it is {NOW:%H:%M}"
     for product, number, unit in _HELD.findall(gold.told):
         for account in gold.accounts:
             days = days_since(account.get("date_opened")) or 0

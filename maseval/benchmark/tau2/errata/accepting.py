@@ -7,6 +7,7 @@ It is told by its calls, one by one, and not by the fields in which the states d
 nothing else that an agent did can hide among them.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ from maseval.benchmark.tau2.compliance import check_case
 from maseval.benchmark.tau2.compliance.checking import NOT_ENGLISH
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.records import Table
-from maseval.benchmark.tau2.domains.rules import Kind
+from maseval.benchmark.tau2.domains.rules import INNER_TOOL, Kind
 from maseval.benchmark.tau2.errata.erratum import Erratum, gold_actions
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
@@ -157,28 +158,37 @@ def _made_alike(case: Case, solution: Sequence[Action]) -> _MadeAlike | None:
         for twin, step in sorted(zip(twins, steps, strict=True), key=lambda pair: pair[0].at)
     ]
     words += ["the same calls in another order"] * swapped
-    return _MadeAlike(as_made, words, any(twin.chosen for twin in twins))
+    # What must come before them is no write, and is made by the solution: a tool is unlocked.
+    before = [each for each in solution if each not in steps and _prepares(setting, each)]
+    return _MadeAlike([*before, *as_made], words, any(twin.chosen for twin in twins))
+
+
+def _prepares(setting: Setting, step: Action) -> bool:
+    kit = setting.domain.toolkit
+    return step.requestor == "assistant" and kit.has_tool(step.name) and kit.mutates(step.name)
 
 
 def _twin(
     domain: Domain, wanted: Tau2ToolCall, made: Tau2ToolCall, at: int, scenario: str
 ) -> _Twin | None:
     """Hold a call against a step; None if they differ in more than words and open choices."""
-    name, theirs = wanted["name"], made["arguments"]
-    if (name, wanted["requestor"]) != (made["name"], made["requestor"]):
+    (name, ours), (made_name, theirs) = _at_work(wanted), _at_work(made)
+    if (name, wanted["requestor"]) != (made_name, made["requestor"]):
         return None
-    if wanted["arguments"].keys() != theirs.keys():
+    listed = [each for each in domain.choices if name in each.tools]
+    may_lack = {each.argument for each in listed if each.allows(name, each.argument, scenario)}
+    if not ours.keys() ^ theirs.keys() <= may_lack:
         return None
     words, chosen = [], False
-    for key, value in wanted["arguments"].items():
-        found = theirs[key]
+    for key in dict.fromkeys((*ours, *theirs)):
+        value, found = ours.get(key), theirs.get(key)
         if found == value:
             continue
         if _same_words(found, value):
             words.append(f"{key} written {found!r} instead of {value!r}")
             continue
-        listed = [c for c in domain.choices if c.argument == key and name in c.tools]
-        if any(each.unordered for each in listed) and _same_members(found, value):
+        in_any_order = any(each.unordered for each in listed if each.argument == key)
+        if in_any_order and _same_members(found, value):
             words.append(f"{key} in another order")
             continue
         noun = next((each.noun for each in listed if each.allows(name, key, scenario)), None)
@@ -187,6 +197,19 @@ def _twin(
         words.append(_instead(noun, found, value))
         chosen = True
     return _Twin(at, made, words, chosen)
+
+
+def _at_work(call: Tau2ToolCall) -> tuple[str, Mapping[str, Any]]:
+    """Return the tool that does the work and its arguments: some are called through another."""
+    given = call["arguments"]
+    within, written = given.get(INNER_TOOL), given.get("arguments")
+    if not isinstance(within, str) or not isinstance(written, str):
+        return call["name"], given
+    try:
+        arguments = json.loads(written)
+    except ValueError:
+        return call["name"], given
+    return (within, arguments) if isinstance(arguments, dict) else (call["name"], given)
 
 
 def _same_words(one: object, other: object) -> bool:

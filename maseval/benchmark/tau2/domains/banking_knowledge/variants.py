@@ -31,6 +31,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.search_tools import (
 from maseval.benchmark.tau2.domains.banking_knowledge.tools import KnowledgeTools
 from maseval.benchmark.tau2.domains.banking_knowledge.user_tools import KnowledgeUserTools
 from maseval.benchmark.tau2.domains.base import ToolKitBase
+from maseval.benchmark.tau2.domains.choices import OpenChoice
 from maseval.benchmark.tau2.domains.domain import VARIANT_MARK, Domain
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.texts import fill_parts
@@ -188,6 +189,15 @@ def variant_named(name: str) -> KnowledgeVariant:
         ) from None
 
 
+CHOICES = (
+    OpenChoice("reason for closing", "reason", ("close_bank_account_7392",)),
+    OpenChoice(
+        *("expedited shipping", "expedited_shipping", ("order_replacement_credit_card_7291",)),
+        settled_by=re.compile(r"expedit|rush|fast|quick|as soon as", re.IGNORECASE),
+    ),
+)
+
+
 def banking(variant: str = DEFAULT, *, name: str | None = None, **options: object) -> Domain:
     """The domain with one way to get at its knowledge base.
 
@@ -217,5 +227,6 @@ def banking(variant: str = DEFAULT, *, name: str | None = None, **options: objec
         documents=lambda folder: knowledge_base(folder).documents,
         described_in=_described_in,
         rules=RULES,
+        choices=CHOICES,
         solo_refusal="banking_knowledge domain does not support solo mode",
     )
