@@ -70,7 +70,13 @@ _LEFT = re.compile(
     rf"|\b(?:remaining|left|unused|balance)\b[^.?!\n]{{0,30}}\b(?:on|in|of) (?:your|the) {_CARD}",
     re.IGNORECASE,
 )
-_CAN = re.compile(r"\b(?:you|we|i) (?:can|may)\b(?! ?not\b|'t| only\b)", re.IGNORECASE)
+# What else is possible, or that only a part is not, says nothing against the whole.
+_CAN = re.compile(
+    r"\b(?:you|we|i) (?:can|may)\b(?! ?not\b|'t| only\b)"
+    r"|\b(?:that|this|specific|particular|individual|single|separate|partial)(?:ly)? (?:\w+ )?"
+    r"(?:option|flight|item|variant|piece|part)",
+    re.IGNORECASE,
+)
 _ALL = re.compile(
     r"\b(?:all|every|each|none|any)(?: of)? (?:of )?(?:your|the) (?:\w+ ){0,2}"
     r"(?:order|reservation|booking|trip)s?\b"
@@ -291,7 +297,8 @@ def _wrong_rest(failure: Failure, decision: UserDecision) -> Iterator[tuple[str,
         calls = [*decision.calls, *(each.call for each in failure.to_add)]
         held = {amount for call in calls for amount in _held(failure, call)}
         paid = {abs(a) for b in book(failure, decision.reply[0], decision.calls) for a in b.amounts}
-        known = {*held, *paid, *(h - p for h in held for p in paid), sum(held)}
+        paid |= {*_amounts(text)}
+        known = {*held, *(h - p for h in held for p in paid), sum(held)}
         if held and not any(abs(one - each) < 0.51 for one in stated for each in known):
             shown = ", ".join(f"{each:g}" for each in sorted(held))
             yield f"message {at}, the agent: {format_value(sentence)}", f"held are {shown}"
