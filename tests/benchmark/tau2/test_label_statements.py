@@ -267,7 +267,7 @@ def test_options_that_the_user_names_against_its_task_are_the_users():
     assert found == ("user", "instructions not followed")
 
 
-def test_of_two_variants_told_in_words_the_user_may_take_the_wrong_one():
+def test_of_two_variants_told_in_words_the_task_may_leave_the_choice_open():
     raw, actions, right, other = jacket()
     raw = {**raw, "user_scenario": {"instructions": "You want another jacket."}}
     offer = agent(f"There are {words_for(right)}, and {words_for(other)}. Which one do you want?")
@@ -276,11 +276,11 @@ def test_of_two_variants_told_in_words_the_user_may_take_the_wrong_one():
 
     found = label(simulation, domain="retail", task=raw)
 
-    assert (found.who, found.what) == ("unclear", "chosen by the user")
+    assert (found.who, found.what) == ("task", "choice left open")
 
 
 @pytest.mark.parametrize("choice", ["at 5 am", "at 05:00", "in the morning", "HAT289"])
-def test_of_two_flights_told_by_their_times_the_user_may_take_the_wrong_one(choice):
+def test_of_two_flights_told_by_their_times_the_user_takes_the_wrong_one(choice):
     raw = load_raw_task("airline", "8")
     flights = [{"flight_number": "HAT289", "date": "2024-05-26"}]
     paid = [{"payment_id": "certificate_8045380", "amount": 322}]
@@ -295,7 +295,23 @@ def test_of_two_flights_told_by_their_times_the_user_may_take_the_wrong_one(choi
         user(f"The one {choice}, please."),
     )
 
-    assert blamed("airline", raw, actions, *spoken) == ("unclear", "chosen by the user")
+    # The task wants the same flight as before.
+    assert blamed("airline", raw, actions, *spoken) == ("user", "chosen by the user")
+
+
+def test_what_the_user_wanted_before_a_wrong_sum_does_not_rest_on_it():
+    raw = load_raw_task("retail", "56")  # which wants the gift card
+    actions = [
+        {**each, "arguments": {**each["arguments"], "payment_method_id": "credit_card_7455506"}}
+        if is_write("retail", each)
+        else each
+        for each in gold(raw)
+    ]
+    spoken = agent("The price difference of $999.99 is settled. Do you confirm?"), user(YES)
+
+    found = blamed("retail", raw, actions, *spoken, wish="I will pay with my credit card.")
+
+    assert found == ("user", "instructions not followed")
 
 
 @pytest.mark.parametrize(("way", "who"), [("my credit card", "user"), ("what I have", "agent")])

@@ -51,12 +51,12 @@ def named_by_the_user(failure: Failure) -> Label | None:
     if failure.swap is None:
         return None
     index, made, wanted = failure.swap
-    pairs = list(_differing_values("", made["arguments"], wanted["arguments"]))
+    pairs = list(differing_values("", made["arguments"], wanted["arguments"]))
     # What is to be paid follows from what is chosen.
     chosen = [pair for pair in pairs if pair[1] is not None and not _FOLLOWS.search(pair[0])]
     if failure.has_agreed_to(wanted, made, index):
         return None
-    if not chosen or not all(_is_named(failure, index, *pair) for pair in chosen):
+    if not chosen or not all(is_named(failure, index, *pair) for pair in chosen):
         return None
     evidence = tuple(
         f"{name}: {format_value(one)} instead of {format_value(other)}, as the user said"
@@ -70,21 +70,21 @@ def named_by_the_user(failure: Failure) -> Label | None:
     return Label("task", "choice left open", "choice left open", evidence)
 
 
-def _differing_values(
+def differing_values(
     name: str, made: object, wanted: object
 ) -> Iterator[tuple[str, object, object]]:
     """Yield the single values in which two calls differ, under the names of their arguments."""
     if isinstance(made, dict) and isinstance(wanted, dict):
         for key in {**made, **wanted}:
-            yield from _differing_values(str(key), made.get(key), wanted.get(key))
+            yield from differing_values(str(key), made.get(key), wanted.get(key))
     elif isinstance(made, list) and isinstance(wanted, list) and len(made) == len(wanted):
         for one, other in zip(made, wanted, strict=True):
-            yield from _differing_values(name, one, other)
+            yield from differing_values(name, one, other)
     elif made != wanted:
         yield name, made, wanted
 
 
-def _is_named(failure: Failure, before: int, name: str, made: object, wanted: object) -> bool:
+def is_named(failure: Failure, before: int, name: str, made: object, wanted: object) -> bool:
     """Tell whether the user named a value before a call, and not on a condition."""
     said = [
         sentence
@@ -191,7 +191,7 @@ def chosen_by_the_user(failure: Failure) -> Label | None:
         f"message {at}: the agent offers {', '.join(both)}",
         f"message {later}: the user takes {', '.join(other)}",
     )
-    if not _can_be_told_apart(failure, right, other):
+    if not can_be_told_apart(failure, right, other):
         return Label("task", "choice left open", "chosen by the user", evidence)
     if _recommends(offer, right, other):
         return Label("agent", "wrong arguments", "recommended another", evidence)
@@ -211,7 +211,7 @@ def _recommends(offer: str, right: list[str], other: list[str]) -> bool:
     return bool(named) and not any(mentions(each, value) for each in named for value in right)
 
 
-def _can_be_told_apart(failure: Failure, right: list[str], other: list[str]) -> bool:
+def can_be_told_apart(failure: Failure, right: list[str], other: list[str]) -> bool:
     """Tell whether the task says something by which two records differ."""
     one, two = (list(_records_with(failure, each)) for each in (right, other))
     apart = _texts(one) ^ _texts(two)

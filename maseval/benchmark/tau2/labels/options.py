@@ -12,6 +12,7 @@ from maseval.benchmark.tau2.domains.records import Table
 from maseval.benchmark.tau2.explain.explanation import render_call
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.labels.bookings import find_record
+from maseval.benchmark.tau2.labels.choices import can_be_told_apart
 from maseval.benchmark.tau2.labels.failure import Failure
 from maseval.benchmark.tau2.words import id_like, mentions, telling_values
 from maseval.stats.failure_labels import Label
@@ -31,17 +32,17 @@ class Apart(NamedTuple):
 
 def tell_apart(failure: Failure, made: Tau2ToolCall, wanted: Tau2ToolCall) -> Apart | None:
     """Return the words by which the ids in two calls differ; None if nothing describes them."""
-    one, other = (_ids(call) for call in (wanted, made))
-    right = [describe(failure, value) for value in one if value not in other]
-    wrong = [describe(failure, value) for value in other if value not in one]
+    right = [describe(failure, value) for value in _ids_only_in(wanted, made)]
+    wrong = [describe(failure, value) for value in _ids_only_in(made, wanted)]
     if not right or len(right) != len(wrong) or not all([*right, *wrong]):
         return None
     mine, theirs = frozenset().union(*right), frozenset().union(*wrong)
     return Apart(mine - theirs, theirs - mine)
 
 
-def _ids(call: Tau2ToolCall) -> list[str]:
-    return [value for value in telling_values(call["arguments"]) if id_like(value) == [value]]
+def _ids_only_in(call: Tau2ToolCall, other: Tau2ToolCall) -> list[str]:
+    one, two = (list(telling_values(each["arguments"])) for each in (call, other))
+    return [value for value in one if id_like(value) == [value] and value not in two]
 
 
 def describe(failure: Failure, value: str) -> frozenset[str]:
@@ -129,7 +130,9 @@ def named_other_options(failure: Failure) -> Label | None:
             evidence = ("the task has none of it", *evidence)
             return Label("user", "invented facts", "named other options", evidence)
         if _offers_both(failure, at, apart):
-            return Label("unclear", "chosen by the user", "named other options", evidence)
+            if can_be_told_apart(failure, _ids_only_in(wanted, made), _ids_only_in(made, wanted)):
+                return Label("user", "chosen by the user", "named other options", evidence)
+            return Label("task", "choice left open", "named other options", evidence)
     return None
 
 

@@ -15,6 +15,7 @@ from maseval.benchmark.tau2.compliance import forbidden_steps, scenario_text
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.labels.bookings import Booking, book, explains, find_record, world_at
+from maseval.benchmark.tau2.labels.choices import differing_values, is_named
 from maseval.benchmark.tau2.labels.failure import Failure, is_error
 from maseval.benchmark.tau2.labels.options import describe, is_available, items_chosen, other_values
 from maseval.benchmark.tau2.words import mentions, record, sentences
@@ -194,12 +195,21 @@ def _wrong_sum(failure: Failure, decision: UserDecision) -> Iterator[tuple[str, 
         for each in sentences(text)
         if _BOOKS.search(each) and not _IN_GENERAL.search(each) and not _DONE.search(each)
     ]
-    if not claims:
+    if not claims or _was_wanted_before(failure, at):
         return
     booked = book(failure, decision.reply[0], decision.calls)
     booked = [each for each in booked if each.amounts]
     if booked and not explains(_amounts(text), booked):
         yield f"message {at}, the agent: {format_value(claims[-1])}", _in_words(booked)
+
+
+def _was_wanted_before(failure: Failure, index: int) -> bool:
+    """Tell whether the user had named what was wrong before a message, and so not because of it."""
+    if failure.swap is None:
+        return False
+    _, made, wanted = failure.swap
+    pairs = list(differing_values("", made["arguments"], wanted["arguments"]))
+    return bool(pairs) and all(is_named(failure, index, *pair) for pair in pairs)
 
 
 def _in_words(bookings: list[Booking]) -> str:
