@@ -59,7 +59,7 @@ class Exits(NamedTuple):
 
 
 class _Density(NamedTuple):
-    """Where the sum of scores is at a look if no band was left: weights at some nodes."""
+    """The sum of scores at a look, if no band was left before: weights at some nodes."""
 
     time: float
     nodes: Sequence[float]

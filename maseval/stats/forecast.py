@@ -39,7 +39,7 @@ _MOST_EXPECTED = 20
 
 @dataclass(frozen=True)
 class TaskSet(Result):
-    """What is known of the tasks before a run.
+    """The facts about the tasks that are known before a run.
 
     ``luck`` is the mean variance of one trial of a task, ``between`` that of the tasks' own rates,
     ``differing`` that of the true difference between two systems from task to task. ``trials`` are
@@ -73,7 +73,7 @@ def stated_tasks(tasks: int, rate: float, spread: float | None = None) -> TaskSe
         )
     if spread is None:
         between = _usual_spread(whole)
-        return TaskSet(tasks, rate, whole - between, between, notes=(_assumed(),))
+        return TaskSet(tasks, rate, whole - between, between, notes=(_assumption(),))
     return TaskSet(tasks, rate, max(_LEAST, whole - spread * spread), spread * spread)
 
 
@@ -81,7 +81,7 @@ def _usual_spread(whole: float) -> float:
     return min(whole / 2, USUAL_SPREAD**2)
 
 
-def _assumed() -> str:
+def _assumption() -> str:
     return (
         f"assumed: the tasks' own rates scatter by {in_percent(USUAL_SPREAD, 0)} points; a pilot "
         "with two trials of each task would tell"
@@ -98,7 +98,7 @@ def observed_tasks(pilot: Sequence[Trials]) -> TaskSet:
     whole = rate * (1 - rate)
     if noise is None or len(counted) < 2:
         between = _usual_spread(whole)
-        notes: tuple[str, ...] = (_assumed(),)
+        notes: tuple[str, ...] = (_assumption(),)
         luck = whole - between
     else:
         luck, notes = trial_noise(counted, 1, 1) or 0.0, ()
@@ -118,7 +118,7 @@ def differing_variance(pairs: Pairs) -> float | None:
 
 @dataclass(frozen=True)
 class TrialsForecast(Result):
-    """What so many trials of each task would show, and cost.
+    """A number of trials of each task, with what it would show and cost.
 
     ``detectable`` differences and half-widths are given for both claims. ``simulations``, ``cost``
     and ``seconds`` are those of the runs that are still to be made; ``expected`` is the share of
@@ -222,10 +222,10 @@ class _Design:
             self.half_width_like(trials),
             None if about.cost is None else number * about.cost,
             None if about.seconds is None else number * about.seconds,
-            None if difference is None else self.expected(trials, difference),
+            None if difference is None else self.share_run(trials, difference),
         )
 
-    def expected(self, trials: int, difference: float) -> float:
+    def share_run(self, trials: int, difference: float) -> float:
         """Return the share of the trials that is run on average, with a look after each."""
         if trials == 1:
             return 1.0
@@ -270,7 +270,7 @@ class _Design:
         words = f"{count_of(trials, 'trial')} per task, {self._price(self.simulations(trials))}"
         if not looks or trials == 1:
             return words
-        share = percent(self.expected(trials, difference), 0)
+        share = percent(self.share_run(trials, difference), 0)
         return f"{words}; with looks on the way {share} of that on average"
 
     def _why_not(self, differing: float, allowed: float) -> str:

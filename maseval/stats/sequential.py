@@ -153,10 +153,12 @@ class PairedTask(NamedTuple):
 
 @dataclass(frozen=True)
 class LookResult(Result):
-    """What one look saw: the trials of each task so far, the estimate, and what would decide.
+    """One look: the trials of each task so far, the estimate, and what would decide.
 
-    ``boundary`` is the difference from the question's value that would have decided, None if none
-    would; of a precision, it is the half-width wanted and ``reached`` the one found.
+    Of the planned trials so far ``verdicts`` count, and those ``without`` a verdict (on both sides,
+    if the baseline runs alongside) do not. ``boundary`` is the difference from the question's value
+    that would have decided, None if none would; of a precision, it is the half-width wanted and
+    ``reached`` the one found.
     """
 
     trials: int
@@ -239,7 +241,8 @@ def decide(
         Evidence(_pair_up(plan, new[key], old[key], n) for key in shared) for n in plan.looks[:look]
     ]
     without = [
-        sum(new[key][t] is None for key in shared for t in range(n)) for n in plan.looks[:look]
+        len(shared) * trials - each.trials
+        for trials, each in zip(plan.looks, evidence, strict=False)
     ]
     found = decide_difference(plan, evidence, without)
     alone = len(new) + len(old) - 2 * len(shared)
@@ -299,7 +302,10 @@ def _missing(plan: SequentialPlan, look: int, new: Mapping[TaskKey, _ByTrial]) -
 def decide_difference(
     plan: SequentialPlan, looks: Sequence["Evidence"], without: Sequence[int] | None = None
 ) -> Decision:
-    """Answer the question at the last of these looks; ``without`` counts what has no verdict."""
+    """Answer the question at the last of these looks; ``without`` counts trials that do not count.
+
+    Each look has the evidence of all trials so far.
+    """
     return _Comparison(plan, looks, without or [0] * len(looks)).decide()
 
 
@@ -369,7 +375,7 @@ class Evidence:
         return new, max(0.0, both - new) if old is None else old
 
     @cached_property
-    def stratified(self) -> tuple[float, float]:
+    def exchange_spread(self) -> tuple[float, float]:
         """The variance of the difference if a task's outcomes are exchanged, and its least step.
 
         Source: Mantel & Haenszel 1959, with all tasks of equal weight.
@@ -547,7 +553,7 @@ class _Comparison:
             pairs = each.trials or 1
             variance, step = each.differing / pairs**2, 2 / pairs
         else:
-            variance, step = each.stratified
+            variance, step = each.exchange_spread
         return self._normal_test(
             position, variance, step, "test stratified by task, normal boundaries over all looks"
         )

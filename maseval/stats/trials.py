@@ -116,10 +116,10 @@ def _score(task: Trials, measure: Measure, k: int) -> float:
 
 def shown_k(most: int) -> list[int]:
     """Return the k that a summary shows unless others are asked for: 1 to 4, 8, 16, 32, ..."""
-    return [k for k in (*range(1, _EACH_K), *doubled(_EACH_K, most)) if k <= most]
+    return [k for k in (*range(1, _EACH_K), *_powers_of_two(_EACH_K, most)) if k <= most]
 
 
-def doubled(first: int, most: int) -> list[int]:
+def _powers_of_two(first: int, most: int) -> list[int]:
     """Return ``first``, twice that and so on, up to ``most``."""
     return list(takewhile(lambda k: k <= most, (first * 2**i for i in count())))
 

@@ -113,6 +113,7 @@ def test_a_pair_without_a_verdict_does_not_count():
     assert found.looks[0].verdicts == found.looks[0].tasks == 59
     assert found.estimate == left_out.estimate
     assert decide(plan, 2, broken, baseline).looks[1].tasks == 60
+    assert decide(plan, 1, baseline, broken).looks[0].without == 1
 
 
 def test_tasks_of_one_run_alone_are_named():
