@@ -116,6 +116,7 @@ EXCEPTIONS = {
 ARITHMETIC = {
     *("trials", "intervals", "bootstrap", "sign_flip", "trial_noise"),
     *("estimation", "result", "agreement", "failure_labels", "summary"),
+    "first_failures",
 }
 
 

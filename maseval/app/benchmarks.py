@@ -31,6 +31,7 @@ from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
+from maseval.runs.config import UNTIL
 from maseval.runs.config_file import LOG
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import RunCheck, VerdictCheck, VerdictChecker
@@ -227,7 +228,7 @@ class BenchmarkSupport:
 
     def settings(self, folder: RunFolder) -> dict[str, object]:
         """Return a run's configuration, as it is compared with that of others."""
-        return folder.config.without_notes()
+        return {k: v for k, v in folder.config.without_notes().items() if k != UNTIL}
 
     def run_outcomes(
         self, folder: RunFolder, options: ScoringOptions, on_progress: OnScored | None = None

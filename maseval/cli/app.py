@@ -10,6 +10,9 @@ from maseval import __version__
 from maseval.cli.command_line import RootGroup, read_env_file
 from maseval.cli.groups import examples
 
+# The words after --until that name a run.
+COMPARISONS = ("better-than", "not-worse-than")
+
 
 class AllCommands(RootGroup):
     """Every command of ``maseval``."""
@@ -95,4 +98,15 @@ def options(
 
 def run_command(arguments: list[str]) -> None:
     """Run the command that these words name, and leave with its exit code."""
-    app(args=arguments, prog_name="maseval")
+    app(args=join_question(arguments), prog_name="maseval")
+
+
+def join_question(words: list[str]) -> list[str]:
+    """Let ``--until better-than RUN`` be typed without quotes: an option takes one word."""
+    joined: list[str] = []
+    for word in words:
+        if joined[-2:-1] == ["--until"] and joined[-1] in COMPARISONS and not word.startswith("-"):
+            joined[-1] += f" {word}"
+        else:
+            joined.append(word)
+    return joined

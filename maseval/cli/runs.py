@@ -35,7 +35,7 @@ from maseval.core.figures import between, in_percent, money, percent
 from maseval.core.recorded import mapping
 from maseval.runs import RunState, change_note, default_root
 from maseval.runs.annotations import AnnotationError
-from maseval.runs.config import subset_of
+from maseval.runs.config import mark_of
 
 RUNS_EXAMPLES = examples(
     ("maseval runs", "the runs below ./runs, the latest first"),
@@ -148,8 +148,8 @@ def _score(state: RunState) -> str:
         return ""
     score = state.pass_1
     shown = f"{percent(score['value'])} [dim]{between(score['low'], score['high'])}[/dim]"
-    if subset := subset_of(state.config or {}):
-        shown += f", {subset}"
+    if mark := mark_of(state.config or {}):
+        shown += f", {mark}"
     if "worst" not in score or "best" not in score:
         return shown
     verdicts = f"of {score.get('verdicts')}/{score.get('planned')} verdicts"
@@ -177,7 +177,7 @@ def _record(state: RunState) -> dict[str, object]:
         "started": state.started,
         "updated": state.updated,
         "pass^1": state.pass_1,
-        "estimate": None if (subset := subset_of(state.config or {})) is None else str(subset),
+        "estimate": mark_of(state.config or {}),
         "cost": state.cost,
         "tokens": state.tokens,
         "problem": state.problem,

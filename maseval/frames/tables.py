@@ -39,7 +39,7 @@ from maseval.frames.report_rows import (
 from maseval.frames.sources import AnyRun, FrameSource, OpenedSource, sources_of
 from maseval.runs import Simulation
 from maseval.runs.annotations import annotations_or_problem
-from maseval.runs.config import subset_of
+from maseval.runs.config import RunConfig, mark_of
 from maseval.runs.config_file import LOG
 from maseval.runs.verdict_check import recall_check
 
@@ -158,9 +158,9 @@ def run_row(source: FrameSource) -> dict[str, object]:
         lines.append(line_of(report))
         started += [str(report["started_at"])] if report.get("started_at") else []
     planned = [simulation_in(line) for line in lines] if opened.planned is None else opened.planned
-    summary = run_summary(lines, planned) if planned else None
-    kinds = Counter(line.outcome for line in lines)
     config, (annotations, _) = opened.config, annotations_or_problem(source.path)
+    summary = run_summary(lines, planned, config=RunConfig(dict(config))) if planned else None
+    kinds = Counter(line.outcome for line in lines)
     return {
         "path": str(source.path),
         "form": source.form,
@@ -178,7 +178,7 @@ def run_row(source: FrameSource) -> dict[str, object]:
         "errors": kinds["error"],
         "unjudged": kinds["unjudged"],
         **_score(summary),
-        "estimate": None if (subset := subset_of(config)) is None else str(subset),
+        "estimate": mark_of(config),
         **_cost_and_tokens(summary),
         "started_at": min(started, default=None),
         "tags": ", ".join(annotations.tags) or None,

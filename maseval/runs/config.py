@@ -2,9 +2,10 @@
 
 Two keys say what to run: ``tasks`` (the task ids of each domain) and ``trials``. ``prices`` notes
 what the models cost when the run was started, ``own_prices`` what a file said of that, ``command``
-how it was started, and ``cache`` that answers could come from one. All other keys are settings,
-which the simulations of the run share; ``subset`` among them marks a run of chosen tasks, whose
-numbers are estimates.
+how it was started, and ``cache`` that answers could come from one. ``stopped`` is noted when a run
+ends because its question, ``until``, is answered. All other keys are settings, which the
+simulations of the run share; ``subset`` among them marks a run of chosen tasks, whose numbers are
+estimates.
 """
 
 import hashlib
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport
+from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.storage.redaction import redact
 from maseval.core.task import BaseTaskQueue, ChosenSubset, Task
@@ -24,7 +26,10 @@ from maseval.core.task.queues import SUBSET
 # Keyed or filled by names of domains and tasks, among which nothing is a secret.
 _NAMES = frozenset({"tasks", "domains", "data"})
 # Prices change from day to day, a command can be typed in many ways, and no result with them.
-_NOTES = frozenset({"prices", "own_prices", "command", "cache"})
+UNTIL, STOPPED = "until", "stopped"
+FIRST_FAILURE = "first failure"
+"""The question of a run whose tasks stop there."""
+_NOTES = frozenset({"prices", "own_prices", "command", "cache", STOPPED})
 
 
 class Simulation(NamedTuple):
@@ -74,6 +79,12 @@ def subset_of(config: Mapping[str, object]) -> ChosenSubset | None:
     return ChosenSubset.read(config, chosen)
 
 
+def mark_of(config: Mapping[str, object]) -> str | None:
+    """Return what lists of runs say beside a number that is no score of a run of a fixed size."""
+    marks = [str(each) for each in (subset_of(config), stopped_of(config)) if each is not None]
+    return ", ".join(marks) or None
+
+
 def check_subset(queue: BaseTaskQueue, config: "RunConfig") -> None:
     """Raise if results of chosen tasks would be recorded as those of all."""
     if queue.subset is not None and config.subset is None:
@@ -86,6 +97,33 @@ def check_subset(queue: BaseTaskQueue, config: "RunConfig") -> None:
 
 def _domain(metadata: Mapping[str, object]) -> str:
     return str(metadata.get("domain") or "")
+
+
+@dataclass(frozen=True)
+class StoppedRun:
+    """The end of a run whose question was answered; ``values`` are those of the configuration."""
+
+    values: Mapping[str, Any]
+
+    @property
+    def note(self) -> str:
+        """A sentence that must stand beside the numbers of the run."""
+        left = self.values.get("not_run")
+        saved = f"; {left} planned simulations were not run" if left else ""
+        return f"{self._how}: {self.values.get('reason')}{saved}."
+
+    @property
+    def _how(self) -> str:
+        return "Stopped early" if self.values.get("not_run") else "Not of a fixed size"
+
+    def __str__(self) -> str:
+        return f"{self._how.lower()}: {self.values.get('outcome')}"
+
+
+def stopped_of(config: Mapping[str, object]) -> StoppedRun | None:
+    """Return how a run ended by its own rule, from its configuration; None if it did not."""
+    found = config.get(STOPPED)
+    return StoppedRun(found) if isinstance(found, dict) else None
 
 
 @dataclass(frozen=True)
@@ -122,14 +160,41 @@ class RunConfig:
 
     @cached_property
     def planned(self) -> dict[Simulation, None]:
-        """Every simulation of the run, trial by trial; a dict for its order."""
+        """Every simulation of the run, trial by trial; a dict for its order.
+
+        Those that a run without further question leaves out are not among them.
+        """
         tasks: dict[str, list[str]] = self.values["tasks"]
         return {
             Simulation(domain, task_id, trial): None
             for domain, ids in tasks.items()
             for task_id in ids
-            for trial in range(self.values["trials"])
+            for trial in range(self._trials(domain, task_id))
         }
+
+    def _trials(self, domain: str, task_id: str) -> int:
+        trials: int = self.values["trials"]
+        run = trials if self.stopped is None else self.stopped.values.get("trials", trials)
+        if isinstance(run, Mapping):
+            run = mapping(run.get(domain)).get(task_id, trials)
+        return min(trials, run) if isinstance(run, int) else trials
+
+    @property
+    def stopped(self) -> "StoppedRun | None":
+        """How the run ended before all its planned trials were run, by its own rule."""
+        return stopped_of(self.values)
+
+    @property
+    def stops_at_failure(self) -> int:
+        """The k of a run that asks for pass^k, where tasks stop at their first failure; or 0."""
+        until = mapping(self.values.get(UNTIL))
+        k = until.get("k") if until.get("question") == FIRST_FAILURE else 0
+        return k if isinstance(k, int) else 0
+
+    def stopping(self, stopped: Mapping[str, object] | None) -> "RunConfig":
+        """Return the configuration with another end of the run, or without one."""
+        values = {key: value for key, value in self.values.items() if key != STOPPED}
+        return RunConfig(values if stopped is None else {**values, STOPPED: dict(stopped)})
 
     @property
     def subset(self) -> ChosenSubset | None:

@@ -390,9 +390,16 @@ class RunFolder:
             self._shared = (benchmark, name)
         return self._shared[1]
 
+    def stop(self, stopped: Mapping[str, object] | None) -> None:
+        """Record that the run ends here because its question is answered; None takes that back."""
+        self._change_to(RunConfig.of(self.config.stopping(stopped).values))
+
     def _extend_to(self, wanted: RunConfig) -> None:
-        if wanted.planned.keys() == self.config.planned.keys():
+        if wanted.planned.keys() == self.config.stopping(None).planned.keys():
             return
+        self._change_to(wanted)
+
+    def _change_to(self, wanted: RunConfig) -> None:
         self._append(self._open_writer(), config_record(wanted, now()))
         self.config, self._extended = wanted, True
 

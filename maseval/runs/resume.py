@@ -71,21 +71,25 @@ def run_into(
     *,
     retry_failed: bool = True,
     only: Collection[Simulation] | None = None,
+    among: Collection[Simulation] | None = None,
     engine: AnyEngine = DEFAULT,
 ) -> list[Report]:
     """Run the simulations of ``tasks`` that ``folder`` is missing; returns the new reports only.
 
     How often a task is run is the folder's ``trials``, not the benchmark's ``n_task_repeats``. For
     ``retry_failed`` see ``RunFolder.missing``; it also evaluates the recorded conversations again
-    whose evaluation failed. ``only`` runs the simulations it names instead, also
-    those that are finished. ``engine`` is that of ``Benchmark.run``. When the folder cannot be
-    written to, running simulations are finished, no new ones are started, and a ``RunWriteError``
-    says why.
+    whose evaluation failed. ``only`` runs the simulations it names instead, also those that are
+    finished, and ``among`` leaves out what it does not name. ``engine`` is that of
+    ``Benchmark.run``. When the folder cannot be written to, running simulations are finished, no
+    new ones are started, and a ``RunWriteError`` says why.
     """
     queue = task_queue(tasks)
     _check_fit(folder, queue, only or ())
     wanted = folder.missing(retry_failed=retry_failed) if only is None else sorted(only)
     again = folder.unevaluated() if retry_failed and only is None else []
+    if among is not None:
+        round_of = frozenset(among)
+        wanted, again = ([one for one in each if one in round_of] for each in (wanted, again))
     recorded = _Unevaluated(folder, again)
     remaining = SelectedRepetitions(queue, _trials(queue, sorted([*wanted, *again])), recorded)
     recorder = RunRecorder(folder)

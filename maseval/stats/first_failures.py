@@ -18,18 +18,38 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.stats.estimation import Estimate, estimate
 from maseval.stats.intervals import LEVEL
+from maseval.stats.summary import GroupSummary, Summary
 from maseval.stats.trials import Trials, by_task
 
 EQUAL_OUTCOMES_REFUSED = (
     "a task is not stopped after equal outcomes: two passes are no proof of four, and pass^4 would "
     "come out 10 points too high or more; a task may stop at its first failure"
 )
-FIRST_TRIALS = "from the first trials of each task only"
+ONLY_FIRST = (
+    "Each task stopped at its first failure: pass^{0} is that of a full run, and a smaller k is "
+    "from the first k trials of each task only."
+)
 
 
 def is_settled(verdicts: Iterable[bool | None]) -> bool:
     """Return whether a task needs no further trial for pass^k: one has failed."""
     return any(verdict is False for verdict in verdicts)
+
+
+def first_trials(outcomes: Iterable[Outcome], j: int) -> list[Outcome]:
+    """Return the first j trials of each task, those after its first failure as failures.
+
+    They have the pass^j of a run without that rule. They have no other fair measure.
+    """
+    found = [each for each in outcomes if each.trial < j]
+    failed = {each.key for each in found if each.passed is False}
+    there = {(each.key, each.trial) for each in found}
+    return found + [
+        Outcome(key.group, key.task, trial, passed=False)
+        for key in failed
+        for trial in range(j)
+        if (key, trial) not in there
+    ]
 
 
 def pass_hat_until_failure(
@@ -53,6 +73,17 @@ def pass_hat_until_failure(
             )
         tasks.setdefault(each.key, {})[each.trial] = each.passed
     return {j: _first_trials(tasks, j, level) for j in range(1, k + 1)}
+
+
+def first_trials_only(found: Summary, outcomes: Sequence[Outcome], k: int) -> Summary:
+    """Return a summary in which every pass^j is that of the first j trials of each task."""
+    return replace(found, groups=[_of_group(each, outcomes, k) for each in found.groups])
+
+
+def _of_group(group: GroupSummary, outcomes: Sequence[Outcome], k: int) -> GroupSummary:
+    mine = [each for each in outcomes if group.group in (None, each.group)]
+    estimates = [*pass_hat_until_failure(mine, k).values()] if mine else []
+    return replace(group, estimates=estimates)
 
 
 def _first_trials(

@@ -13,7 +13,7 @@ from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.runs import RunState
 from maseval.runs.annotations import annotations_or_problem
-from maseval.runs.config import subset_of
+from maseval.runs.config import mark_of
 from maseval.runs.config_file import LOCK
 from maseval.runs.live import InFlight, read_live
 from maseval.runs.lock import holder_of
@@ -25,7 +25,7 @@ _NAMES = ("function", "model", "model_id", "player")
 class Numbers(TypedDict):
     """The progress and the score of a run; costs are in usd.
 
-    ``estimate`` is set if the tasks were chosen, and says of how many.
+    ``estimate`` is set if the tasks were chosen, or the run stopped early, and says so.
     """
 
     pass_1: Score | None
@@ -71,7 +71,7 @@ def row_of_folder(name: str, state: RunState) -> RunRow:
         "kind": "run",
         "state": state.state,
         "pass_1": state.pass_1,
-        "estimate": _estimate(config),
+        "estimate": mark_of(config),
         "done": state.done,
         "failed": state.failed,
         "planned": state.planned,
@@ -133,18 +133,13 @@ def numbers_of(run: ViewedRun) -> Numbers:
     failed = sum(entry.status in NO_VERDICT_STATUSES for entry in known)
     return {
         "pass_1": run.scores().get(1),
-        "estimate": _estimate(run.source.config.values),
+        "estimate": mark_of(run.source.config.values),
         "done": len(known) - failed,
         "failed": failed,
         "planned": len(run.source.planned),
         "cost": total_cost(entry.cost for entry in known),
         "tokens": sum(entry.tokens for entry in known),
     }
-
-
-def _estimate(config: Mapping[str, object]) -> str | None:
-    subset = subset_of(config)
-    return None if subset is None else str(subset)
 
 
 def changed_at(path: Path) -> str:

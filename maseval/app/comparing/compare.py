@@ -37,6 +37,7 @@ from maseval.stats import (
     summarise,
 )
 from maseval.stats import compare as compare_two
+from maseval.stats.first_failures import first_trials
 from maseval.stats.intervals import LEVEL
 from maseval.stats.summary import with_gaps
 
@@ -165,9 +166,10 @@ def compare(
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; name two or more")
     sources = [open_run_or_file(run) for run in runs]
-    named = zip(_names(sources), sources, strict=True)
+    named = list(zip(_names(sources), sources, strict=True))
+    settled = _settled_runs(named)
     scoring = options or ScoringOptions()
-    whole = {name: _load_run(name, source, scoring, on_progress) for name, source in named}
+    whole = {name: _load_run(name, source, scoring, k, on_progress) for name, source in named}
     judged, incomplete = whole, _missing_verdicts(whole)
     official, counts = None, list[str]()
     if metric != "pass":
@@ -188,6 +190,8 @@ def compare(
             names=(first.name, second.name),
             configs=(first.config, second.config),
             k=k,
+            # Other k need other trials of runs whose tasks stop at their first failure.
+            **({"up_to": 0} if settled else {}),
             level=level,
         )
     drawn = []
@@ -340,8 +344,43 @@ def _names(sources: Sequence[RunFolder | Path]) -> list[str]:
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
 
+def _settled_runs(named: Sequence[tuple[str, RunFolder | Path]]) -> list[str]:
+    """Return the runs whose tasks stop at their first failure; they are compared in one pass^k."""
+    found = [
+        name
+        for name, source in named
+        if isinstance(source, RunFolder) and source.config.stops_at_failure
+    ]
+    if found and len(named) > 2:
+        raise ConfigurationError(
+            f"the tasks of {found[0]} stop at their first failure, so that only one pass^k of it "
+            "is fair; compare it with one other run"
+        )
+    return found
+
+
+_FIXED = "Tests and intervals of a comparison are for runs of a fixed size and do not allow for it."
+
+
+def read_outcomes(
+    run: str | os.PathLike[str], options: ScoringOptions | None = None
+) -> ComparedRun:
+    """Return the outcomes of a run or results file, as they are compared with others."""
+    source = open_run_or_file(run)
+    if isinstance(source, RunFolder) and source.config.stops_at_failure:
+        raise ConfigurationError(
+            f"the tasks of {run} stop at their first failure, so that its trials are no fair "
+            "baseline; give a run of a fixed size"
+        )
+    return _load_run(_names([source])[0], source, options or ScoringOptions())
+
+
 def _load_run(
-    name: str, source: RunFolder | Path, options: ScoringOptions, on_progress: OnScored | None
+    name: str,
+    source: RunFolder | Path,
+    options: ScoringOptions,
+    k: int | None = None,
+    on_progress: OnScored | None = None,
 ) -> ComparedRun:
     if isinstance(source, Path):
         path = source
@@ -351,10 +390,15 @@ def _load_run(
         path = source.path
         found = support_for(source).run_outcomes(source, options, on_progress)
         outcomes = with_gaps(found.outcomes, [*source.planned])
+        if source.config.stops_at_failure and k is not None:
+            outcomes = first_trials(outcomes, k)
+            found = found._replace(planned=len(outcomes))
     if all(each.passed is None for each in outcomes):
         raise ConfigurationError(
             f"{path} has no simulation with a verdict yet; run or resume it first"
         )
+    if isinstance(source, RunFolder) and (stopped := source.config.stopped):
+        found = found._replace(notes=[f"{stopped.note} {_FIXED}", *found.notes])
     return ComparedRun(name, path, outcomes, *found[1:])
 
 

@@ -58,6 +58,8 @@ def failure_reasons(
     unexplained = support.explanation_obstacle(recording)
     for each in failed:
         one = Simulation(each.group, each.task, each.trial)
+        if one not in recording.recorded:  # a trial after a task's first failure, which settled it
+            continue
         if one in passes:
             labels[reason] += 1
             continue

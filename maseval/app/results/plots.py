@@ -15,6 +15,7 @@ from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.files import write_bytes
 from maseval.interface.cairosvg import picture_of
 from maseval.report.results import well_formed
+from maseval.runs.config import mark_of
 from maseval.runs.recording import Recording
 from maseval.stats import Outcome, label_bars, pass_curves, summarise, trial_map
 from maseval.stats.failure_labels import LabelSummary
@@ -64,7 +65,7 @@ def drawings(
     if not outcomes:
         raise NotRunError(f"{folder.path} has no finished simulation yet; nothing to draw")
     every = [*outcomes, *_missing(folder, outcomes)]
-    mark = f", {folder.config.subset}" if folder.config.subset else ""
+    mark = f", {found}" if (found := mark_of(folder.config.values)) else ""
     drawn = {
         "pass_curves": pass_curves(
             {f"{name}{mark}": summarise(each) for name, each in _groups(every).items()}

@@ -139,7 +139,7 @@ def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
     folder, found = source.folder, source.found
     lines = lines_of(folder)
     conventions = support_for(folder).conventions(folder, lines)
-    summary = run_summary(lines, folder.planned, conventions, folder.config.subset).for_report()
+    summary = run_summary(lines, folder.planned, conventions, folder.config).for_report()
     note = None if source.check is None else source.check.note_on_recomputed
     summary["notes"] = [*filter(None, [note]), *notes_on(folder), *summary["notes"]]
     summary["notes"] += [f"Note: {source.unexplained}"] if source.unexplained else []

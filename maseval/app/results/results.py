@@ -14,7 +14,9 @@ from maseval.core.outcome import UNJUDGED, Score, SimulationLine, total_cost, wo
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.task import ChosenSubset
 from maseval.runs import Simulation
+from maseval.runs.config import RunConfig
 from maseval.stats import Estimate, GroupSummary, summarise
+from maseval.stats.first_failures import ONLY_FIRST, first_trials_only
 from maseval.stats.summary import Ks
 
 INTERRUPTED = "interrupted"
@@ -188,15 +190,20 @@ def run_summary(
     lines: Sequence[SimulationLine],
     planned: Iterable[Simulation],
     conventions: Sequence[ConventionScore] = (),
-    subset: ChosenSubset | None = None,
+    config: RunConfig | None = None,
     ks: Ks = None,
 ) -> RunSummary:
     """Return the numbers of a run, as far as it has come.
 
-    Everything that shows a number of a run takes it from here.
+    Everything that shows a number of a run takes it from here. Its ``config`` says if the tasks
+    were chosen, and if they stop at their first failure.
     """
     planned = list(planned)
-    found = summarise([line.to_outcome() for line in lines], planned=planned, ks=ks)
+    outcomes = [line.to_outcome() for line in lines]
+    found = summarise(outcomes, planned=planned, ks=ks)
+    subset, stopped = (config.subset, config.stopped) if config else (None, None)
+    if k := config.stops_at_failure if config else 0:
+        found = first_trials_only(found, outcomes, k)
     names = dict.fromkeys(one.domain for one in planned)
     order = {domain: place for place, domain in enumerate(names)}
     domains = sorted(found.domains, key=lambda each: order.get(each.group or "", len(order)))
@@ -217,7 +224,9 @@ def run_summary(
                 None,
                 (
                     subset and subset.note,
+                    None if stopped is None else stopped.note,
                     method,
+                    f"{ONLY_FIRST.format(k)}" if k else None,
                     overall.without_value,
                     overall.shortfall,
                     words_on_cache(lines),

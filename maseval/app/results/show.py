@@ -226,9 +226,7 @@ def _run_view(
     named = {} if found is None else {one: each.name for one, each in found.found.items() if each}
     return RunView(
         folder,
-        run_summary(
-            lines, folder.planned, support.conventions(folder, lines), folder.config.subset, ks
-        ),
+        run_summary(lines, folder.planned, support.conventions(folder, lines), folder.config, ks),
         lines,
         [line for line in lines if wanted.includes(line, named.get(simulation_in(line), ""))],
         None if found is None else found.labels,

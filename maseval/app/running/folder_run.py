@@ -6,7 +6,7 @@ the run elsewhere if the options say so. The folder is closed before the last of
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from maseval.app.benchmarks import support_by_name
 from maseval.app.results.results import RunResult
+from maseval.app.results.until import Until, run_rounds
 from maseval.app.running.prices import Prices
 from maseval.app.running.progress import Turn
 from maseval.app.running.run_options import FolderRunOptions
@@ -52,6 +53,8 @@ class FolderRun(ABC):
         if not is_run_folder(self.path) or self.options.fork:
             return list(planned)
         folder = RunFolder.read(self.path)
+        if folder.config.stopped is not None:
+            planned = folder.config.planned
         retry = self.options.retry_failed
         left = {*folder.missing(retry_failed=retry), *(folder.unevaluated() if retry else ())}
         return [one for one in planned if one in left or one not in folder.recorded]
@@ -107,13 +110,28 @@ class FolderRun(ABC):
                 time_limit=time_limit,
             )
             benchmark.add_callback(watch)
-            retry = options.retry_failed
-            with self._page(folder.path), watch.running(options.display):
-                for tasks in parts:
+            every = list(parts)
+
+            def run_parts(among: Collection[Simulation] | None, retry: bool) -> bool:
+                for tasks in every:
                     if not watch.is_stopping:
                         run_into(
-                            folder, benchmark, tasks, agent_data, retry_failed=retry, engine=engine
+                            folder,
+                            benchmark,
+                            tasks,
+                            agent_data,
+                            retry_failed=retry,
+                            among=among,
+                            engine=engine,
                         )
+                return not watch.is_stopping
+
+            until = Until.of(folder.config)
+            with self._page(folder.path), watch.running(options.display):
+                if until is None:
+                    run_parts(None, options.retry_failed)
+                else:
+                    run_rounds(folder, until, run_parts, retry_failed=options.retry_failed)
             result = watch.result()
         return replace(result, notes=tracking.finish() if tracking else [])
 

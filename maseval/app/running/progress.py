@@ -114,6 +114,8 @@ class RunProgress:
         self.planned = planned
         self.time_limit = time_limit
         self.stopping: str | None = None
+        # Where tasks stop at their first failure, those that pass have more trials than others.
+        self.trials_for_pass_1: int | None = None
         self.ran = 0
         self.cost: float | None = 0.0
         self.tokens = 0
@@ -163,7 +165,7 @@ class RunProgress:
             failed=failed,
             passed=sum(line.passed is True for line in lines),
             running=self.running(),
-            pass_1=_pass_1(lines),
+            pass_1=_pass_1(lines, self.trials_for_pass_1),
             cost=self.cost,
             tokens=self.tokens,
             elapsed=moment - self._began,
@@ -196,8 +198,13 @@ class RunProgress:
         )
 
 
-def _pass_1(lines: Sequence[SimulationLine]) -> Estimate | None:
-    results = (((line.domain, line.task_id), line.passed) for line in lines)
+def _pass_1(lines: Sequence[SimulationLine], trials: int | None) -> Estimate | None:
+    """Estimate pass^1, from the first trials only if tasks stop at their first failure."""
+    results = (
+        ((line.domain, line.task_id), line.passed)
+        for line in lines
+        if trials is None or line.trial < trials
+    )
     found = estimate([*count_trials(results).values()])
     return None if found.value is None else found
 

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from maseval.app.running.options import ExtraArguments, Flag
 from maseval.app.running.progress import Display
+from maseval.app.running.questions import check_question
 from maseval.core.answer_cache import AnswerCache, answer_cache
 from maseval.core.benchmark import Benchmark
 from maseval.core.call_policy import CallPolicy
@@ -67,6 +68,25 @@ class FolderRunOptions(OutputOptions):
     trials: Annotated[
         int, Flag("Trials per task", TASKS, short="-k", alias="num_trials", recorded=True)
     ] = 1
+    until: Annotated[
+        str | None,
+        Flag(
+            "Stop when it is answered: better-than RUN, not-worse-than RUN, '+-4' (points) or "
+            "'+-4 on tasks like these'; --trials is the most per task (default: 4)",
+            TASKS,
+        ),
+    ] = None
+    margin: Annotated[
+        float | None, Flag("Points that not-worse-than tolerates, such as 5", TASKS)
+    ] = None
+    spending: Annotated[
+        str,
+        Flag("How --until spends its chance to err: obrien-fleming (late) or pocock", TASKS),
+    ] = "obrien-fleming"
+    question: Annotated[
+        str | None,
+        Flag("pass^4, or another k: a task stops at its first failure, and runs k times", TASKS),
+    ] = None
     concurrency: Annotated[
         int,
         Flag("Simulations at once", EXECUTION, short="-j", alias="max_concurrency"),
@@ -167,6 +187,7 @@ class FolderRunOptions(OutputOptions):
             raise ConfigurationError(
                 "anchor_points are positions among all tasks; leave out task_id and num_tasks"
             )
+        object.__setattr__(self, "trials", check_question(self))
         if self.max_wait is not None and not self.max_wait >= 0:
             raise ConfigurationError(f"max_wait is {self.max_wait:g}; give seconds, 0 or more")
         if self.view:

@@ -146,6 +146,7 @@ class RunWatch(BenchmarkCallback):
         self.engine, self.budget, self.priced = engine, budget, priced
         self.began = time.monotonic()
         self.progress = RunProgress(len(folder.planned), turn, time_limit)
+        self.progress.trials_for_pass_1 = 1 if folder.config.stops_at_failure else None
         for line in lines_of(folder):
             self.progress.recall(line)
         if isinstance(engine, SeveralNodes):
@@ -185,7 +186,7 @@ class RunWatch(BenchmarkCallback):
         """Note the score in the folder, and return all numbers."""
         lines = self._recorded_lines()
         conventions = self.support.conventions(self.folder, lines)
-        summary = run_summary(lines, self.folder.planned, conventions, self.folder.config.subset)
+        summary = run_summary(lines, self.folder.planned, conventions, self.folder.config)
         self.folder.note_use(self.progress.cost, self.progress.tokens)
         self.folder.note_score(summary.overall.pass_1, summary.overall.verdicts)
         return RunResult(

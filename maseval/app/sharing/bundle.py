@@ -58,7 +58,8 @@ def bundle(
     folder = _finished_run(path)
     warn_of_damage(folder)
     made = {REPORT: _page(folder, path.resolve().name)}
-    notes = [] if folder.config.subset is None else [folder.config.subset.note]
+    marks = (folder.config.subset, folder.config.stopped)
+    notes = [each.note for each in marks if each is not None]
     try:
         certificate = support_for(folder).certificate(folder)
     except MASEvalError as error:

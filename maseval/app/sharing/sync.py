@@ -30,6 +30,7 @@ from maseval.interface.trackers.tracked_run import (
     tasks_of,
 )
 from maseval.runs import RunFolder
+from maseval.runs.config import mark_of
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictCheck
 from maseval.stats import Estimate
@@ -134,14 +135,14 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
     for report in recording.reports():
         lines.append(line_of(report))
         times.append(bounds(RecordedReport(report)))
-    summary = run_summary(lines, recording.planned)
+    summary = run_summary(lines, recording.planned, config=recording.config)
     scores: dict[str, dict[int, Estimate]] = {OVERALL: dict(summary.overall.pass_hat)}
     if len(summary.domains) > 1:
         scores |= {each.name: dict(each.pass_hat) for each in summary.domains}
     config = recording.config.values
     settings = {key: value for key, value in config.items() if key not in _NOT_PARAMETERS}
-    if subset := recording.config.subset:
-        settings["estimate"] = str(subset)
+    if mark := mark_of(config):
+        settings["estimate"] = mark
     with tempfile.TemporaryDirectory(prefix="maseval-") as folder:
         page = Path(folder) / "report.html"
         yield TrackedRun(

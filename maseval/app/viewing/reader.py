@@ -56,7 +56,7 @@ class BenchmarkReader(RunReader):
             return Overview()
         support, lines = support_for(run), list(map(_line, known))
         summary = run_summary(
-            lines, run.planned, support.conventions(run, lines), run.config.subset
+            lines, run.planned, support.conventions(run, lines), run.config
         ).for_report()
         unexplained = support.explanation_obstacle(run)
         summary["notes"] = [

@@ -331,8 +331,15 @@ def chosen_tasks(found: RescoredRecord) -> Iterator[Cause]:
         yield Cause("estimate", subset.note, fatal=False, caution=True)
 
 
+def not_of_a_fixed_size(found: RescoredRecord) -> Iterator[Cause]:
+    """Say that the run ended when its question was answered."""
+    if found.record.stopped is not None:
+        yield Cause("sequential run", found.record.stopped, fatal=False, caution=True)
+
+
 _CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Cause]]] = (
     chosen_tasks,
+    not_of_a_fixed_size,
     other_setting,
     shuffled_task_ids,
     edited_rewards,

@@ -149,7 +149,8 @@ class SimulationRecord:
     ``version`` is the release of all simulations, if there is one, and ``version_from`` says who
     chose it. ``seed`` is that of the run, from which those of its trials follow. ``setup`` has the
     participants and limits, and ``models`` those that reports name. ``subset`` is set if the tasks
-    were chosen to estimate the score of all.
+    were chosen to estimate the score of all, and ``stopped`` says why a run was not of a fixed
+    size. ``stops_at_failure`` is the k of a run whose tasks stop at their first failure, or 0.
     """
 
     items: Iterator[RecordItem]
@@ -166,6 +167,8 @@ class SimulationRecord:
     seed: int | None = None
     setup: Mapping[str, Any] = field(default_factory=dict)
     subset: ChosenSubset | None = None
+    stopped: str | None = None
+    stops_at_failure: int = 0
     models: set[str] = field(default_factory=set)
 
     @property

@@ -37,6 +37,7 @@ from maseval.core.outcome import Outcome
 from maseval.core.scoring_options import ScoringOptions
 from maseval.data.store import AnyPath
 from maseval.stats.estimation import Estimate
+from maseval.stats.first_failures import first_trials_only
 from maseval.stats.summary import MISSING, GroupSummary, summarise
 
 NO_RECORDED_VERDICT = "no recorded verdict"
@@ -159,6 +160,8 @@ class RescoredRecord:
         seen = [*self.record.planned, *(each.slot for each in self.simulations)]
         if not self.record.has_plan:
             return seen
+        if self.record.stops_at_failure:
+            return list(dict.fromkeys(seen))
         name = None if self.domain is None else self.domain.name
         tasks = [*self.record.tasks, *self.tasks_left_out]
         return planned_trials(name, tasks, self.record.num_trials, seen)
@@ -266,7 +269,10 @@ class RescoredRecord:
     @cached_property
     def summary(self) -> GroupSummary | None:
         """The numbers of all planned trials; None if nothing is planned."""
-        return summarise(self.outcomes).overall if self.outcomes else None
+        if not self.outcomes:
+            return None
+        found, k = summarise(self.outcomes), self.record.stops_at_failure
+        return (first_trials_only(found, self.outcomes, k) if k else found).overall
 
     @property
     def passed(self) -> int:

@@ -70,6 +70,9 @@ class SimulationSource:
         found.planned = [PlannedTrial(*one) for one in self.folder.planned]
         config = self.folder.config.without_notes()
         found.subset = self.folder.config.subset
+        stopped = self.folder.config.stopped
+        found.stopped = None if stopped is None else stopped.note
+        found.stops_at_failure = self.folder.config.stops_at_failure
         found.seed = whole_number(config.get("seed"))
         found.setup = {
             **{key: config.get(key) for key in _SETUP},

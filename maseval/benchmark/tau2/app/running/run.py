@@ -14,6 +14,7 @@ from typing import Self
 
 from maseval.app.results.recording import ORIGIN
 from maseval.app.results.results import RunResult
+from maseval.app.running.asking import question_config
 from maseval.app.running.folder_run import FolderRun, as_file_name, budget_of, path_of, prices_of
 from maseval.app.running.options import takes
 from maseval.app.running.prices import PriceTable
@@ -87,9 +88,11 @@ class PreparedRun(FolderRun):
     def config(self) -> dict[str, object]:
         """The run's configuration."""
         own = own_domain_origins(self.tasks)
+        tasks = task_ids(task for each in self.tasks.values() for task in each)
         return {
-            "tasks": task_ids(task for each in self.tasks.values() for task in each),
+            "tasks": tasks,
             **subset_config(self.subset),
+            **question_config(self.options, tasks),
             "data": {
                 domain: data_fingerprint(domain, version=self.options.data_version)
                 for domain in self.tasks

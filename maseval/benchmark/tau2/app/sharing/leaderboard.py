@@ -23,6 +23,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import Report
 from maseval.core.words import count_of
 from maseval.runs import RunFolder, Simulation
+from maseval.runs.config import UNTIL
 
 RELEASE = V1_0_1
 RULES = f"tau2-bench v{RELEASE.name}"
@@ -140,6 +141,11 @@ def broken_rules(
         if subset := entry.folder.config.subset:
             what = f"{entry.where} is an {subset}, not a score"
             yield BrokenRule("estimate", what, "run all tasks, without --anchor-points")
+        if UNTIL in entry.folder.config.values:
+            what = (
+                f"{entry.where} ended with the answer to its question, and is not of a fixed size"
+            )
+            yield BrokenRule("fixed size", what, "run without --until and --question")
         yield from _check_release(entry)
         if _is_comparable(entry):
             yield from _check_tasks(entry)

@@ -1,0 +1,205 @@
+"""Runs that end when their question is answered: trials in rounds, and a look after each.
+
+The question is part of the run's configuration, with the verdicts of the baseline that it is about,
+so that the log alone says what was decided and why. A round is complete when each of its
+simulations is recorded; one that failed through no fault of the agent has no verdict at the look.
+It is tried again only while nothing of a later round is there, and never after the last look: what
+was looked at stays as it was. So a run that is killed anywhere and resumed decides the same.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.figures import between, in_points, percent
+from maseval.core.outcome import Outcome, TaskKey
+from maseval.core.recorded import mapping
+from maseval.core.words import count_of
+from maseval.runs.config import FIRST_FAILURE, UNTIL, RunConfig, Simulation
+from maseval.runs.folder import RunFolder
+from maseval.stats.first_failures import is_settled
+from maseval.stats.sequential import Decision, SequentialPlan, decide
+from maseval.stats.trials import outcomes_of
+
+_VERDICTS = {"1": True, "0": False, "-": None}
+
+RunRound = Callable[[Collection[Simulation], bool], bool]
+"""Runs simulations, again those that failed if that is asked; False if the run is to stop."""
+
+
+@dataclass(frozen=True)
+class Until:
+    """A question, and when a run has answered it.
+
+    With a ``plan`` it is that of a sequential design, against the ``baseline`` if it compares. With
+    ``k`` it is pass^k, and each task stops at its first failure.
+    """
+
+    plan: SequentialPlan | None = None
+    k: int = 0
+    baseline: Sequence[Outcome] = ()
+    baseline_name: str = ""
+
+    @classmethod
+    def of(cls, config: RunConfig) -> "Until | None":
+        """Return the question of a run; None if it is of a fixed size."""
+        values = config.values.get(UNTIL)
+        if values is None:
+            return None
+        try:
+            if values["question"] == FIRST_FAILURE:
+                return cls(k=int(values["k"]))
+            known = {**values["plan"], "looks": tuple(values["plan"]["looks"])}
+            old = mapping(values.get("baseline"))
+            verdicts = mapping(old.get("verdicts"))
+            return cls(SequentialPlan(**known), 0, _outcomes(verdicts), str(old.get("name", "")))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ConfigurationError(
+                f"the configuration's {UNTIL!r} cannot be read ({error}); give what "
+                "Until.to_config() returns"
+            ) from None
+
+    def to_config(self) -> dict[str, Any]:
+        """Return the ``until`` of a run's configuration."""
+        if self.plan is None:
+            return {"question": FIRST_FAILURE, "k": self.k}
+        values = {"question": self.plan.question, "plan": asdict(self.plan)}
+        if self.baseline:
+            verdicts = _verdicts(self.baseline)
+            values["baseline"] = {"name": self.baseline_name, "verdicts": verdicts}
+        return values
+
+    @property
+    def looks(self) -> Sequence[int]:
+        """The trials of each task at each look."""
+        return range(1, self.k + 1) if self.plan is None else self.plan.looks
+
+    def round(
+        self, number: int, planned: Iterable[Simulation], outcomes: Iterable[Outcome]
+    ) -> list[Simulation]:
+        """Return the simulations of a round, counted from 1; those of settled tasks are not run."""
+        first, last = (0, *self.looks)[number - 1], self.looks[number - 1]
+        settled = _settled(outcomes, first) if self.k else set()
+        return [
+            one
+            for one in planned
+            if first <= one.trial < last and TaskKey(one.domain, one.task_id) not in settled
+        ]
+
+    def look(
+        self, number: int, planned: Collection[Simulation], outcomes: Sequence[Outcome]
+    ) -> "dict[str, Any] | None":
+        """Return the ``stopped`` of the configuration if the run ends with this look, else None."""
+        if self.plan is None:
+            return self._settled(number, planned, outcomes)
+        known = [each for each in outcomes if each.trial < self.looks[number - 1]]
+        found = decide(self.plan, number, known, self.baseline)
+        if not found.stops:
+            return None
+        left = sum(one.trial >= self.looks[number - 1] for one in planned)
+        return {
+            "trials": self.looks[number - 1],
+            "not_run": left,
+            "outcome": found.outcome,
+            "reason": f"{found.reason}{_size(found)}",
+            "decision": _in_brief(found),
+        }
+
+    def _settled(
+        self, number: int, planned: Collection[Simulation], outcomes: Sequence[Outcome]
+    ) -> dict[str, Any] | None:
+        following = number < self.k and self.round(number + 1, planned, outcomes)
+        if following:
+            return None
+        failed: dict[TaskKey, int] = {}
+        for each in outcomes:
+            if each.passed is False:
+                failed[each.key] = min(each.trial, failed.get(each.key, each.trial))
+        trials: dict[str, dict[str, int]] = {}
+        for one in planned:
+            run = failed.get(TaskKey(one.domain, one.task_id), self.k - 1) + 1
+            trials.setdefault(one.domain, {})[one.task_id] = run
+        left = sum(self.k - run for each in trials.values() for run in each.values())
+        reason = f"each task ran until its first failure, or {count_of(self.k, 'time')}"
+        return {"trials": trials, "not_run": left, "outcome": f"pass^{self.k}", "reason": reason}
+
+
+def run_rounds(
+    folder: RunFolder, until: Until, run_round: RunRound, *, retry_failed: bool = True
+) -> None:
+    """Run round after round into the folder until the question is answered.
+
+    A pass^k may be completed later by what had no verdict, as no task depends on another.
+    """
+    if folder.config.stopped is not None:
+        if not until.k or not retry_failed or not (folder.missing() or folder.unevaluated()):
+            return
+        folder.stop(None)
+    planned = list(folder.planned)
+    for number, trials in enumerate(until.looks, 1):
+        wanted = until.round(number, planned, outcomes_of(folder.reports()))
+        later = not until.k and any(one.trial >= trials for one in folder.recorded)
+        if not run_round(wanted, retry_failed and not later):
+            return
+        if stopped := until.look(number, planned, outcomes_of(folder.reports())):
+            folder.stop(stopped)
+            return
+
+
+def _settled(outcomes: Iterable[Outcome], trials: int) -> set[TaskKey]:
+    """Return the tasks that failed in one of their first trials."""
+    verdicts: dict[TaskKey, list[bool | None]] = {}
+    for each in outcomes:
+        if each.trial < trials:
+            verdicts.setdefault(each.key, []).append(each.passed)
+    return {key for key, mine in verdicts.items() if is_settled(mine)}
+
+
+def _size(found: Decision) -> str:
+    """Return the estimate in words, as it is after the looks."""
+    if found.estimate is None or found.interval is None:
+        return ""
+    low, high = found.interval.low, found.interval.high
+    if found.plan.question == "precision":
+        return f"; pass^1 {percent(found.estimate)} {between(low, high)}"
+    size = f"{in_points(found.estimate)} points, {in_points(low)} to {in_points(high)}"
+    return f"; the difference is {size}, adjusted for the looks, {found.plan.claim}"
+
+
+def _in_brief(found: Decision) -> dict[str, Any]:
+    span = found.interval
+    return {
+        "look": len(found.looks),
+        "of": len(found.plan.looks),
+        "estimate": found.estimate,
+        "low": None if span is None else span.low,
+        "high": None if span is None else span.high,
+        "p_value": found.p_value,
+        "method": found.method,
+        "interval": None if span is None else span.method,
+        "looks": [asdict(each) for each in found.looks],
+        "notes": list(found.notes),
+    }
+
+
+def _verdicts(outcomes: Iterable[Outcome]) -> dict[str, dict[str, str]]:
+    """Write the verdicts of each task as a word with a letter for each trial, such as ``11-0``."""
+    letters = {verdict: letter for letter, verdict in _VERDICTS.items()}
+    tasks: dict[TaskKey, dict[int, str]] = {}
+    for each in outcomes:
+        tasks.setdefault(each.key, {})[each.trial] = letters[each.passed]
+    found: dict[str, dict[str, str]] = {}
+    for key, mine in tasks.items():
+        word = "".join(mine.get(trial, "-") for trial in range(max(mine) + 1))
+        found.setdefault(key.group, {})[key.task] = word
+    return found
+
+
+def _outcomes(verdicts: Mapping[str, Any]) -> list[Outcome]:
+    return [
+        Outcome(group, task, trial, passed=_VERDICTS[letter])
+        for group, words in verdicts.items()
+        for task, word in words.items()
+        for trial, letter in enumerate(word)
+    ]

@@ -1,0 +1,265 @@
+"""Runs that end when their question is answered: at a look, or a task at its first failure."""
+
+import hashlib
+import itertools
+
+import pytest
+
+from maseval.app.results.until import Until, run_rounds
+from maseval.app.running.questions import read_question, read_until
+from maseval.cli.app import join_question
+from maseval.commands import compare, show, tau2
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import Outcome
+from maseval.runs import RunConfigError, RunFolder, Simulation
+from maseval.runs.config import UNTIL, RunConfig, mark_of
+from maseval.stats.sequential import SequentialPlan
+from tests.runs.worlds import as_killed, config, report
+
+IDS = [f"task {number}" for number in range(12)]
+TRIALS = 4
+BASELINE = [Outcome("", task, trial, False) for task in IDS for trial in range(TRIALS)]
+BETTER = Until(SequentialPlan("better", (1, 2, 3, 4), baseline_trials=4), 0, BASELINE, "base")
+WIDTH = Until(SequentialPlan("precision", (1, 2, 3, 4), half_width=0.2))
+PASS_4 = Until(k=4)
+QUESTIONS = [BETTER, WIDTH, PASS_4]
+
+
+class Killed(Exception):
+    """The process is gone."""
+
+
+def passes(one: Simulation, chance: float) -> bool:
+    digest = hashlib.sha256(f"{one.task_id} {one.trial}".encode()).digest()
+    return digest[0] < 256 * chance
+
+
+def simulate(path, until, *, chance=0.35, kill_after=None, errors=(), stop_after=None):
+    """Run into a folder as the commands do, until it is killed; return the folder's end."""
+    written = itertools.count(1)
+    stopping = False
+    settings = config(*IDS, trials=TRIALS) | {UNTIL: until.to_config()}
+    with RunFolder.open(path, settings) as folder:
+
+        def run_round(among, retry):
+            nonlocal stopping
+            wanted = set(among)
+            for one in [each for each in folder.missing(retry_failed=retry) if each in wanted]:
+                if stopping:
+                    break
+                number = next(written)
+                if kill_after is not None and number > kill_after:
+                    raise Killed
+                parts = {"eval": [{"reward": float(passes(one, chance))}]}
+                if (one.task_id, one.trial) in errors:
+                    parts = {"status": "environment_error", "eval": None, "error": ERROR}
+                folder.append(report(one.task_id, one.trial, **parts))
+                stopping = stop_after is not None and number >= stop_after
+            return not stopping
+
+        run_rounds(folder, Until.of(folder.config), run_round)
+        return folder.config.stopped
+
+
+ERROR = {"error_type": "Outage", "error_message": "gone", "traceback": ""}
+
+
+def content(path):
+    folder = RunFolder.read(path)
+    stopped = folder.config.stopped
+    return folder.recorded, [*folder.planned], stopped and stopped.values
+
+
+@pytest.mark.parametrize("until", QUESTIONS, ids=["better", "width", "pass^4"])
+def test_a_run_that_is_killed_anywhere_decides_the_same(tmp_path, until):
+    simulate(tmp_path / "whole", until)
+    expected = content(tmp_path / "whole")
+    assert expected[2]["not_run"] > 0
+
+    for number in range(len(expected[0])):
+        path = tmp_path / str(number)
+        with pytest.raises(Killed):
+            simulate(path, until, kill_after=number)
+        as_killed(path)
+        simulate(path, until)
+        assert content(path) == expected
+
+
+def test_a_run_that_has_decided_runs_nothing_more_and_counts_as_complete(tmp_path):
+    simulate(tmp_path, BETTER, chance=0.9)
+    before = (tmp_path / "log.jsonl").read_bytes()
+
+    stopped = simulate(tmp_path, BETTER, chance=0.9, kill_after=0)
+
+    folder = RunFolder.read(tmp_path)
+    assert folder.missing() == [] and len(folder.planned) == stopped.values["trials"] * len(IDS)
+    assert stopped.values["outcome"] == "better" and stopped.values["not_run"] > 0
+    assert stopped.note.startswith("Stopped early: look ")
+    assert mark_of(folder.config.values) == "stopped early: better"
+    # Every session ends with a line of its own.
+    assert (tmp_path / "log.jsonl").read_bytes().startswith(before)
+
+
+def test_all_trials_without_a_decision_are_said_to_be_undecided(tmp_path):
+    stopped = simulate(tmp_path, BETTER, chance=0.0)
+
+    assert stopped.values["outcome"] == "undecided" and stopped.values["not_run"] == 0
+    assert stopped.note.startswith("Not of a fixed size: look 4 of 4")
+
+
+def test_an_outage_has_no_verdict_at_the_look_and_is_not_tried_again_later(tmp_path):
+    lost = {("task 3", 0)}
+
+    stopped = simulate(tmp_path, WIDTH, errors=lost)
+
+    assert stopped.values["decision"]["looks"][0]["without"] == 1
+    assert simulate(tmp_path, WIDTH, kill_after=0).values == stopped.values
+
+
+def test_an_outage_is_tried_again_before_its_look(tmp_path):
+    lost = {("task 3", 0)}
+    simulate(tmp_path, WIDTH, errors=lost, stop_after=len(IDS))
+
+    stopped = simulate(tmp_path, WIDTH)
+
+    assert stopped.values["decision"]["looks"][0]["without"] == 0
+
+
+def test_a_run_that_is_stopped_for_its_budget_is_not_looked_at(tmp_path):
+    assert simulate(tmp_path, BETTER, chance=0.9, stop_after=len(IDS)) is None
+    assert len(RunFolder.read(tmp_path).missing()) == len(IDS) * (TRIALS - 1)
+
+
+def test_pass_hat_k_of_tasks_that_stop_at_their_first_failure_is_that_of_the_full_run(tmp_path):
+    simulate(tmp_path / "short", PASS_4, chance=0.7)
+    with RunFolder.open(tmp_path / "full", config(*IDS, trials=TRIALS)) as folder:
+        for one in folder.planned:
+            reward = float(passes(one, 0.7))
+            folder.append(report(one.task_id, one.trial, eval=[{"reward": reward}]))
+
+    short, full = (show(tmp_path / name).summary for name in ("short", "full"))
+    first = [passes(Simulation("", task, 0), 0.7) for task in IDS]
+
+    assert short.overall.verdicts < full.overall.verdicts and short.complete
+    assert short.overall.pass_hat[4].value == full.overall.pass_hat[4].value
+    assert short.overall.pass_hat[4].interval == full.overall.pass_hat[4].interval
+    assert short.overall.pass_hat[1].value == pytest.approx(sum(first) / len(first))
+    assert "from the first k trials of each task only" in short.method
+    assert compare([tmp_path / "full", tmp_path / "short"], k=4).two.main.difference == 0
+    with pytest.raises(ConfigurationError, match="compare it with one other run"):
+        compare([tmp_path / "full", tmp_path / "short", tmp_path / "short" / "log.jsonl"])
+
+
+def test_an_outage_of_a_pass_hat_k_is_made_up_for_later(tmp_path):
+    first = next(task for task in IDS if passes(Simulation("", task, 0), 0.9))
+    simulate(tmp_path / "run", PASS_4, chance=0.9, errors={(first, 0)})
+    assert show(tmp_path / "run").summary.overall.pass_hat.get(4) is None
+
+    simulate(tmp_path / "run", PASS_4, chance=0.9)
+    simulate(tmp_path / "whole", PASS_4, chance=0.9)
+
+    runs = [show(tmp_path / name).summary.overall.pass_hat for name in ("run", "whole")]
+    assert runs[0] == runs[1]
+
+
+def test_a_run_until_its_question_is_answered_is_not_resumed_as_one_of_a_fixed_size(tmp_path):
+    simulate(tmp_path, BETTER, chance=0.9)
+
+    with pytest.raises(RunConfigError, match="until"):
+        RunFolder.open(tmp_path, config(*IDS, trials=TRIALS))
+
+
+@pytest.mark.parametrize("until", QUESTIONS)
+def test_a_question_is_read_from_the_configuration_as_it_was(until):
+    values = config(*IDS, trials=TRIALS) | {UNTIL: until.to_config()}
+
+    assert Until.of(RunConfig.of(values)).to_config() == until.to_config()
+
+
+def test_a_question_that_cannot_be_read_is_refused_by_name():
+    values = config(*IDS, trials=TRIALS) | {UNTIL: {"question": "better"}}
+
+    with pytest.raises(ConfigurationError, match="'until' cannot be read"):
+        Until.of(RunConfig.of(values))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("better-than runs/a b", ("better", "runs/a b", 0.0, False)),
+        ("not-worse-than last", ("not-worse", "last", 0.0, False)),
+        ("±4", ("", "", 4.0, False)),
+        ("+-4", ("", "", 4.0, False)),
+        ("+/-2.5 points on tasks like these", ("", "", 2.5, True)),
+    ],
+)
+def test_until_is_read(text, expected):
+    assert tuple(read_until(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("better", "better-than RUN, not-worse-than RUN"),
+        ("±0", "±4"),
+        ("two equal outcomes", "pass\\^4 would come out 10 points too high"),
+    ],
+)
+def test_another_until_is_refused(text, says):
+    with pytest.raises(ConfigurationError, match=says):
+        read_until(text)
+
+
+@pytest.mark.parametrize("text", ["pass^0", "pass@4", "pass^x"])
+def test_another_question_is_refused(text):
+    with pytest.raises(ConfigurationError, match="give pass\\^4, or another k"):
+        read_question(text)
+
+
+def test_a_run_can_be_named_without_quotes():
+    words = ["tau2", "run", "--until", "better-than", "base", "--trials", "4"]
+
+    assert join_question(words) == ["tau2", "run", "--until", "better-than base", "--trials", "4"]
+    assert join_question(["--until", "±4", "x"]) == ["--until", "±4", "x"]
+
+
+def run_library(path, rate, **options):
+    return tau2.run(
+        domain="library", agent="noisy", agent_args={"error_rate": rate}, output=path, **options
+    )
+
+
+def test_a_run_of_a_benchmark_stops_when_it_is_better_than_its_baseline(tmp_path):
+    run_library(tmp_path / "base", 0.9, trials=2)
+
+    found = run_library(tmp_path / "new", 0.0, until=f"better-than {tmp_path / 'base'}")
+
+    assert found.complete and found.summary.overall.planned < 4 * found.summary.overall.tasks
+    assert "Stopped early: look" in found.summary.method
+    again = run_library(tmp_path / "new", 0.0, until=f"better-than {tmp_path / 'base'}")
+    assert again.ran == 0 and again.summary.method == found.summary.method
+    notes = compare([tmp_path / "base", tmp_path / "new"]).notes
+    assert any("do not allow for it" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"until": "±4", "question": "pass^4"}, "one question"),
+        ({"question": "pass^4", "trials": 3}, "of 4 trials"),
+        ({"until": "not-worse-than last"}, "margin"),
+        ({"until": "±4", "margin": 5}, "margin"),
+        ({"until": "±4", "spending": "all"}, "obrien-fleming, pocock"),
+        ({"until": "better-than nowhere"}, "nowhere"),
+    ],
+)
+def test_questions_that_make_no_sense_are_refused(tmp_path, options, says):
+    with pytest.raises(ConfigurationError, match=says):
+        run_library(tmp_path / "run", 0.0, **options)
+
+
+def test_a_baseline_whose_tasks_stopped_early_is_refused(tmp_path):
+    run_library(tmp_path / "base", 0.5, question="pass^2")
+
+    with pytest.raises(ConfigurationError, match="stop at their first failure"):
+        run_library(tmp_path / "new", 0.0, until=f"better-than {tmp_path / 'base'}")
