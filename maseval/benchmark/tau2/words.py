@@ -17,7 +17,11 @@ _NO = re.compile(r"(?:^|[.!?]\s+)no\b(?! problem)", re.IGNORECASE)
 _TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
 OWNERS = ("user_id", "customer_id")
 _ADVERBS = r"(?:(?:now|just|also|already|successfully) )*"
-_DONE = rf"\b(?:i(?:'ve| have) {_ADVERBS}|(?:has|have) {_ADVERBS}been {_ADVERBS})"
+_DONE = (
+    rf"\b(?:i(?:'ve| have) {_ADVERBS}|(?:has|have) {_ADVERBS}been {_ADVERBS}"
+    r"|(?:is|are|was|were) (?:now |already |successfully )"
+    r"|(?<!will )(?<!'ll )(?<!can )(?<!to )now (?=\w{3,12}ed\b)|successfully )"
+)
 _REPORTS = re.compile(_DONE)
 _CARRIED_OUT = r"(?:process|complet|finali|made|appli|submit|issu)"
 _MONTHS = (
@@ -53,9 +57,23 @@ def _words(*alternatives: str) -> re.Pattern[str]:
 
 
 _ASKS = _words(
-    *(r"confirm\b", r"your (?:\w+ )?confirmation", r"proceed\b", "go ahead", "would you like"),
+    *(
+        r"(?<!^to )confirm\b",
+        r"your (?:\w+ )?confirmation",
+        r"proceed\b",
+        "go ahead",
+        "would you like",
+    ),
     *("shall i", "should i", "do you want", r"yes/no", r"yes or no", r"reply\W+yes"),
-    r"if you(?:'d| would) like me to",
+    *(r"if you(?:'d| would) like me to", r"may i (?:proceed|go|book|cancel|make|process|change)"),
+    *(
+        r"want me to\b",
+        r"your (?:approval|consent|go-ahead|permission)",
+        r"is that (?:ok|okay|fine)",
+    ),
+    r"(?:does|do|would|is|are) (?:that|this|these|it|everything|the details?)(?: all)? "
+    r"(?:sound|look|work|seem|suit|correct|right|acceptable|good)\b",
+    r"are you (?:ok|okay|happy|fine|comfortable|ready|sure)\b",
 )
 # "How would you like to proceed?" asks for a choice, and a yes is no answer to it.
 _LEAVES_OPEN = _words(
@@ -103,6 +121,9 @@ _REFUSES = _words(
     r"can only be (?:modif|chang|cancel|exchang|return|process|remov)\w{0,8}\b(?! once)",
     r"(?:against|according to|based on|per) (?:our|the) (?:\w+ )?polic",
     r"polic(?:y|ies) (?:does|do) ?n[o']t",
+    r"(?:won't|will not|wouldn't) be (?:able to|possible)",
+    r"(?:does not|doesn't|do not|don't) (?:allow|permit|qualify|meet the|support)",
+    r"(?:not an option|no (?:way|option) (?:to|for)|prohibit|outside (?:of )?(?:my|our|the) )",
     r"i(?:'m| am) sorry, but",
 )
 _DOUBTS = _words(
@@ -113,7 +134,10 @@ _ANNOUNCES = _words(
     *(r"let me (?!know)", r"i(?:'ll| will) (?:now |first |then )?(?!be )", r"i(?:'m| am) going to"),
     *("one moment", r"please (?:hold|wait)", "hold on", "bear with me"),
 )
-_TRANSFERS = _words("transfer", "human agent")
+_TRANSFERS = _words(
+    *("transfer", r"human (?:agent|representative|support)", "escalat", "live agent"),
+    r"(?:connect|hand|pass|put) you (?:over |through )?(?:to|with) an? ",
+)
 _WANTS_A_HUMAN = _words("transfer", r"human\b", "supervisor", "real person", "representative")
 _WANTS_TO_KNOW = _words(
     *("how (?:much|many|long)", "total", "price", "cost", "amount", "refund", "balance", "sum"),

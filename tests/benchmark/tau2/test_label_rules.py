@@ -5,6 +5,9 @@ import pytest
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.labels import label
 from maseval.benchmark.tau2.world.world import World
+from tests.benchmark.tau2.compliance.gold_talk import play
+from tests.benchmark.tau2.injected.faults import with_call
+from tests.benchmark.tau2.injected.scenes import conversation
 from tests.benchmark.tau2.staged import do, gold, staged
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, task, todo_list
 
@@ -352,10 +355,10 @@ class TestWithTheDomains:
     @pytest.mark.parametrize(
         ("task_id", "refused", "why"),
         [
-            ("9", "I cannot cancel it: it has been flown.", "already been flown"),
-            ("27", "I am unable to send a certificate for a delay.", "because of a delay"),
+            ("9", "I cannot cancel it: it has been flown.", "been flown"),
+            ("27", "I am unable to send a certificate for a delay.", "for a delay"),
             ("29", "I cannot change the flights to another destination.", "do not lead to LGA"),
-            ("39", "I cannot cancel MSJ4OA for that reason.", "health or weather"),
+            ("39", "I cannot cancel MSJ4OA for that reason.", "health"),
         ],
     )
     def test_a_step_that_the_policy_forbids_is_not_missed_by_the_agent(self, task_id, refused, why):
@@ -388,6 +391,49 @@ class TestWithTheDomains:
         found = label(staged("airline", raw, looked, before=before), domain="airline")
 
         assert found.who == "agent"
+
+    def test_an_end_that_is_as_right_is_the_fault_of_the_task(self):
+        raw = load_raw_task("retail", "38")
+        talk = conversation("retail", raw)
+        with_call(talk.scenes[0], "retail", reason="ordered by mistake")
+
+        found = label(play("retail", raw, talk.steps()), domain="retail")
+
+        assert (found.who, found.what) == ("task", "right in another way")
+
+    @pytest.mark.parametrize(
+        ("answer", "who"),
+        [("I am unable to send a certificate for a delay.", "task"), ("It is sent.", "agent")],
+    )
+    def test_an_agent_that_says_it_did_what_is_not_to_be_done_is_to_blame(self, answer, who):
+        raw = load_raw_task("airline", "27")
+        looked = [each for each in gold(raw) if each["name"].startswith("get")]
+        sent = "I have sent the certificate of $150." if who == "agent" else answer
+
+        found = label(staged("airline", raw, looked, before=[agent(sent)]), domain="airline")
+
+        assert found.who == who
+
+    def test_a_conversation_is_held_against_the_corrected_task(self):
+        raw = load_raw_task("airline", "44")
+        looked = [each for each in gold(raw) if each["name"].startswith("get")]
+
+        found = label(staged("airline", raw, looked), domain="airline")
+
+        assert found.who == "agent"
+        assert not any("S61CZX" in each for each in found.evidence)
+
+    def test_what_the_agent_never_looked_up_it_could_not_do(self):
+        raw = load_raw_task("retail", "33")
+        looked = [
+            do("get_user_details", user_id="noah_patel_6952"),
+            do("get_order_details", order_id="#W7043598"),
+        ]
+        asked = agent("What can I do?"), user("Change my address to that of my order, in Seattle.")
+
+        found = label(staged("retail", raw, looked, before=asked), domain="retail")
+
+        assert (found.who, found.rule) == ("agent", "never read")
 
     def test_a_transfer_before_anything_was_looked_up_is_too_early_whatever_the_gold(self):
         raw = load_raw_task("airline", "9")

@@ -5,6 +5,7 @@ import pytest
 from maseval.benchmark.tau2.compliance import forbidden_steps, scenario_text
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.errata import errata_for
 from maseval.benchmark.tau2.explain.findings import score_case
 from maseval.benchmark.tau2.labels import (
     Label,
@@ -93,7 +94,7 @@ def mistyped(arguments):
 
 
 def test_a_certificate_over_the_wrong_amount_has_wrong_arguments():
-    raw = load_raw_task("airline", "2")
+    raw = {**load_raw_task("airline", "2"), "id": "without an erratum"}
     wrong = [
         {**action, "arguments": {**action["arguments"], "amount": 150}}
         if action["name"] == "send_certificate"
@@ -101,7 +102,7 @@ def test_a_certificate_over_the_wrong_amount_has_wrong_arguments():
         for action in gold(raw)
     ]
 
-    found = label(staged("airline", raw, wrong), domain="airline")
+    found = label(staged("airline", raw, wrong), domain="airline", task=raw)
 
     assert (found.who, found.what) == ("agent", "wrong arguments")
     assert "amount: 150 instead of 50" in found.evidence
@@ -144,7 +145,7 @@ def test_what_is_not_said_is_information_not_given(domain):
     found = {
         raw["id"]: labelled(domain, staged(domain, raw, said=()))
         for raw in load_raw_tasks(domain)
-        if to_be_said(raw)
+        if to_be_said(raw) and not any(e.sound_verdict.tell for e in errata_for(domain, raw["id"]))
     }
 
     all_labelled(("agent", "information not given"), found)

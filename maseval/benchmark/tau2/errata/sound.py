@@ -60,7 +60,7 @@ class SoundVerdict:
 def soundness_of(case: Case, errata: Sequence[Erratum] = ()) -> Soundness:
     """Tell whether a task is sound, by its ``errata`` and by what its reference solution does."""
     left_out = [str(each) for each in errata if each.sound_verdict.leave_out]
-    corrected = _with_corrections(case, errata).setting
+    corrected = with_corrections(case, errata).setting
     told = scenario_text(case.raw_task)
     ticket = case.raw_task.get("ticket") if case.setting.solo else None
     key = gold_key(corrected, f"{corrected.task.model_dump_json()}\n{told}")
@@ -107,7 +107,7 @@ def sound_verdict_by(
     sound = soundness_of(case, errata)
     if not sound.sound:
         return SoundVerdict("left out", passed, sound.reasons[0])
-    corrected, reason = _with_corrections(case, errata), None
+    corrected, reason = with_corrections(case, errata), None
     if corrected is not case:
         right = passes(corrected, known)
         if right != passed:
@@ -125,7 +125,7 @@ def _corrects(erratum: Erratum) -> bool:
     return erratum.sound_verdict.gold is not None or erratum.sound_verdict.tell is not None
 
 
-def _with_corrections(case: Case, errata: Sequence[Erratum]) -> Case:
+def with_corrections(case: Case, errata: Sequence[Erratum]) -> Case:
     """Return the case with the corrected criteria; itself if there is nothing to correct."""
     for each in errata:
         correction = each.sound_verdict

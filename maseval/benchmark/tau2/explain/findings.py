@@ -8,7 +8,7 @@ from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.errata import Erratum
-from maseval.benchmark.tau2.errata.sound import errata_of_case
+from maseval.benchmark.tau2.errata.sound import errata_of_case, with_corrections
 from maseval.benchmark.tau2.formats.simulation import RewardInfo, replay_problem
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case, release_of_task
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
@@ -54,6 +54,17 @@ def score_case(
     )
     errata = errata_of_case(case, task, release_of_task(domain, task, version))
     return ScoredCase(case, _verdict(case, nl_model), errata)
+
+
+def score_corrected(subject: ScoredCase) -> ScoredCase | None:
+    """Score a case by the corrected criteria of its task; None if there are none, or no judge."""
+    case = with_corrections(subject.case, subject.errata)
+    if case is subject.case:
+        return None
+    try:
+        return ScoredCase(case, _verdict(case, None))
+    except NoJudgeError:
+        return None
 
 
 def _verdict(case: Case, nl_model: ModelAdapter | None) -> RewardInfo:

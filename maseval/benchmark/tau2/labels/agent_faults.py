@@ -15,6 +15,7 @@ from maseval.benchmark.tau2.labels.failure import (
 )
 from maseval.benchmark.tau2.labels.user_faults import TRANSFER_TOOL, transferred_at
 from maseval.benchmark.tau2.words import (
+    id_like,
     mentions,
     other_ids,
     own_values,
@@ -74,11 +75,12 @@ def said_and_not_done(failure: Failure) -> Label | None:
         for sentence in words.sentences(text)
     ]
     for call, (index, text, sentence) in product(undone, said):
+        if not reports_it_done(sentence, call) or _is_true(failure, text, sentence):
+            continue
         # A tool that was used for something else may be what the agent speaks of.
         used = any(made["name"] == call["name"] for _, made, _ in failure.writes)
         only = not used and record(call) is None
-        named = only or _names_it(failure, sentence if used else text, call)
-        if named and reports_it_done(sentence, call) and not _is_true(failure, text, sentence):
+        if only or _names_it(failure, sentence if used else text, call):
             evidence = (
                 f"message {index}, the agent: {format_value(sentence)}",
                 f"never called: {render_call(call)}",
@@ -136,7 +138,10 @@ def agreed_and_forgotten(failure: Failure) -> Label | None:
 
 
 def _tried_after(failure: Failure, at: int, call: Tau2ToolCall) -> bool:
-    return any(index > at and made["name"] == call["name"] for index, made, _ in failure.calls)
+    tried = [
+        made for index, made, _ in failure.calls if index > at and made["name"] == call["name"]
+    ]
+    return any(record(made) == record(call) for made in tried)
 
 
 def wrong_proposal(failure: Failure) -> Label | None:
@@ -339,6 +344,20 @@ def never_looked_up(failure: Failure) -> Label | None:
     return None
 
 
+def never_read(failure: Failure) -> Label | None:
+    """What the user asked for needs something that the agent never looked up.
+
+    It stands in the database, and neither the user nor a tool has told it.
+    """
+    told = "\n".join([*(each.get("content") or "" for each in failure.messages), failure.scenario])
+    for call in (each.call for each in failure.to_add if each.call["requestor"] == "assistant"):
+        unseen = [value for value in own_values(call) if id_like(value) and value not in told]
+        if unseen and next(failure.wishes_for(call), None) is not None:
+            evidence = (f"never looked up: {', '.join(unseen)}", *_missing(failure))
+            return Label("agent", "missing write", "never read", evidence)
+    return None
+
+
 def _lists_record(answer: Tau2Message, name: str) -> bool:
     return not is_error(answer) and mentions(answer.get("content") or "", name)
 
@@ -365,7 +384,8 @@ def _sign_of_neglect(failure: Failure, call: Tau2ToolCall) -> str | None:
         told = any(proposes(text, call) for _, text in failure.said_by("assistant"))
         return None if told else f"the agent never speaks of {call['name']}"
     if failure.offers_of(call):
-        return None
+        _, at, last = next(reversed(list(failure.replies_to(call))), (0, 0, ""))
+        return f"message {at}: the user agrees" if agrees_to(last, call) else None
     asked = next(failure.wishes_for(call), None)
     if asked is not None:
         return f"message {asked}: the user asks for it, the agent never offers it"

@@ -205,10 +205,13 @@ def _ids_apart(wanted: object, made: object) -> tuple[list[str], list[str]]:
 
 
 def _recommends(offer: str, right: list[str], other: list[str]) -> bool:
-    """Tell whether a text asks about one of two things alone."""
-    asked = [each for each in words.sentences(offer) if words.asks(each)]
-    named = [each for each in asked if any(mentions(each, value) for value in other)]
-    return bool(named) and not any(mentions(each, value) for each in named for value in right)
+    """Tell whether a text asks about one of two things, which it names last and more often."""
+    one, two = (
+        [sum(mentions(sentence, value) for value in ids) for sentence in words.sentences(offer)]
+        for ids in (right, other)
+    )
+    named = [pair for pair in zip(one, two, strict=True) if any(pair)]
+    return words.asks(offer) and sum(two) > sum(one) and named[-1][0] == 0
 
 
 def can_be_told_apart(failure: Failure, right: list[str], other: list[str]) -> bool:

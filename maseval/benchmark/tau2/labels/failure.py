@@ -64,6 +64,15 @@ class Failure:
         return [change for change in self.changes if change.kind == "add"]
 
     @cached_property
+    def not_in_the_correction(self) -> list[Tau2ToolCall]:
+        """The missing calls that a correction of the task has taken out."""
+        golds = [each.sound_verdict.gold for each in self.subject.errata]
+        kept = [(step.name, step.arguments) for gold in golds for step in gold or ()]
+        corrected = any(gold is not None for gold in golds)
+        calls = [change.call for change in self.to_add] if corrected else []
+        return [each for each in calls if (each["name"], each["arguments"]) not in kept]
+
+    @cached_property
     def to_leave_out(self) -> list[CallChange]:
         return [change for change in self.changes if change.kind == "leave out"]
 

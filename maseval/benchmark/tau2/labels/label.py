@@ -11,7 +11,12 @@ from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.explain.explaining import explain_subject
 from maseval.benchmark.tau2.explain.explanation import Explanation
-from maseval.benchmark.tau2.explain.findings import CaseKeywords, score_case
+from maseval.benchmark.tau2.explain.findings import (
+    CaseKeywords,
+    ScoredCase,
+    score_case,
+    score_corrected,
+)
 from maseval.benchmark.tau2.labels import (
     agent_faults,
     choices,
@@ -33,6 +38,7 @@ RULES: Sequence[LabelRule] = (
     outer_faults.gold_cannot_be_reached,
     outer_faults.text_that_cannot_match,
     outer_faults.gold_raises,
+    outer_faults.another_right_end,
     outer_faults.payment_left_open,
     unclear_faults.language_not_read,
     user_faults.empty_turns,
@@ -73,9 +79,11 @@ RULES: Sequence[LabelRule] = (
     agent_faults.wrong_arguments,
     agent_faults.refused_wrongly,
     agent_faults.extra_write,
+    agent_faults.never_read,
     user_faults.never_asked,
     agent_faults.missing_write,
     agent_faults.permanent_write,
+    outer_faults.task_left_out,
     unclear_faults.out_of_scope,
 )
 
@@ -104,10 +112,25 @@ def explain_and_label(
     explanation = explain_subject(subject)
     if explanation.passed:
         return explanation, None
+    return explanation, _label(subject, explanation)
+
+
+def _label(subject: ScoredCase, explanation: Explanation) -> Label:
+    """Return the label of the first rule that applies.
+
+    If the task is wrong and it is known what is right, a conversation that is not that either is
+    held against what is right.
+    """
     failure = Failure(subject, explanation)
+    corrected = score_corrected(subject) if explanation.sound is None else None
+    if corrected is not None and explanation.replay_fault is None:
+        held = Failure(corrected, explain_subject(corrected))
+        # What the task itself wants cannot be held against anybody.
+        wanted = any(failure.is_gold(call) for _, call in held.wrong_writes)
+        failure = failure if held.explanation.passed or wanted else held
     for rule in RULES:
         found = rule(failure)
         if found is not None:
-            return explanation, found
+            return found
     evidence = (f"failed at {', '.join(explanation.failed_gates)}",)
-    return explanation, Label("unclear", "no rule applies", "none", evidence)
+    return Label("unclear", "no rule applies", "none", evidence)

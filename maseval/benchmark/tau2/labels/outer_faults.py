@@ -109,18 +109,44 @@ def gold_raises(failure: Failure) -> Label | None:
     return None
 
 
+def another_right_end(failure: Failure) -> Label | None:
+    """It ended in another way that is as right."""
+    sound = failure.explanation.sound
+    if sound is None or not sound.differs or failure.not_in_the_correction:
+        return None
+    return Label("task", "right in another way", "another right end", (sound.reason or "",))
+
+
 def gold_against_the_policy(failure: Failure) -> Label | None:
-    """All that is missing is forbidden by the policy, and the agent refused it or did otherwise."""
-    found = _forbidden_by_the_policy(failure)
+    """What is missing is not to be done, and the agent refused it or did otherwise."""
+    found = _not_to_be_done(failure)
     if not found or not all(_is_dealt_with(failure, call) for call, _ in found):
         return None
     return _against_the_policy("gold against the policy", found)
 
 
 def nothing_else_is_missing(failure: Failure) -> Label | None:
-    """All that is missing is forbidden by the policy: an agent that obeys it cannot pass."""
-    found = _forbidden_by_the_policy(failure)
-    return _against_the_policy("nothing else is missing", found) if found else None
+    """All that is missing is not to be done: an agent that obeys the policy cannot pass."""
+    found = _not_to_be_done(failure)
+    if not found or failure.wrong_writes:
+        return None
+    return _against_the_policy("nothing else is missing", found)
+
+
+def _not_to_be_done(failure: Failure) -> list[tuple[Tau2ToolCall, str]]:
+    """Return the missing calls that a corrected task does not have, or that the policy forbids."""
+    sound = failure.explanation.sound
+    if sound is not None and sound.differs:
+        return [(each, sound.reason or "") for each in failure.not_in_the_correction]
+    return _forbidden_by_the_policy(failure)
+
+
+def task_left_out(failure: Failure) -> Label | None:
+    """No verdict on the task can be right, and nothing else shows who failed."""
+    sound = failure.explanation.sound
+    if sound is None or sound.outcome != "left out":
+        return None
+    return Label("task", "unsound", "task left out", (sound.reason or "",))
 
 
 def _against_the_policy(rule: str, found: list[tuple[Tau2ToolCall, str]]) -> Label:
@@ -199,22 +225,18 @@ def value_nobody_can_know(failure: Failure) -> Label | None:
 
     If more than that is wrong, it would have failed anyhow.
     """
-    for change in failure.to_add:
+    expected = [field.expected for field in failure.explanation.wrong_fields]
+    for change in failure.to_add if all(isinstance(each, str) for each in expected) else ():
         call = change.call
         values = dict.fromkeys(telling_values(call["arguments"]))
         unknown = {value for value in values if _is_unknown(failure, call, value)}
-        if unknown and _only_these_differ(failure, unknown):
+        if unknown and all(value in unknown for value in expected):
             evidence = tuple(
                 f"{call['name']} needs {value!r}, which no text and no record has"
                 for value in sorted(unknown)
             )
             return Label("task", "gold cannot be known", "value nobody can know", evidence)
     return None
-
-
-def _only_these_differ(failure: Failure, unknown: set[str]) -> bool:
-    expected = [field.expected for field in failure.explanation.wrong_fields]
-    return all(isinstance(value, str) and value in unknown for value in expected)
 
 
 def _is_unknown(failure: Failure, call: Tau2ToolCall, value: str) -> bool:

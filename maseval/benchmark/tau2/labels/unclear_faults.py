@@ -8,10 +8,9 @@ from maseval.benchmark.tau2.domains.permanence import ABSENT
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.explain.tracing import WrongField
 from maseval.benchmark.tau2.formats.message import OUT_OF_SCOPE, spoken_text
-from maseval.benchmark.tau2.labels.agent_faults import never_looked_up
 from maseval.benchmark.tau2.labels.failure import Failure, is_error
 from maseval.benchmark.tau2.labels.user_faults import made_up, transferred_at
-from maseval.benchmark.tau2.words import proposes, record
+from maseval.benchmark.tau2.words import proposes
 from maseval.stats.failure_labels import Label
 
 _CLAIMS = r"\b(?:turned|switched|set|enabled|disabled|granted|is|are|both|already|made sure)\b"
@@ -156,18 +155,15 @@ def out_of_scope(failure: Failure) -> Label | None:
 
 
 def led_astray(failure: Failure) -> Label | None:
-    """The user named something that does not exist, and in the end something is missing.
-
-    If its task does not have the right one, the agent may have had to look for it.
-    """
+    """The user named something that does not exist, and the agent found nothing of the kind."""
     if not failure.to_add or failure.to_leave_out:
         return None
-    failed = [(index, call) for index, call, answer in failure.calls if is_error(answer)]
-    found = next(made_up(failure, failed), None)
-    if found is None:
-        return None
-    names = [record(change.call) for change in failure.to_add]
-    told = any(name is not None and name.lower() in failure.scenario for name in names)
-    if not told and never_looked_up(failure) is not None:
-        return None
-    return Label("user", "led astray by the user", "led astray", found)
+    calls = [(index, call) for index, call, answer in failure.calls if is_error(answer)]
+    found = {(index, call["name"]) for index, call, answer in failure.calls if not is_error(answer)}
+    lost = [
+        (index, call)
+        for index, call in calls
+        if not any(later > index and name == call["name"] for later, name in found)
+    ]
+    evidence = next(made_up(failure, lost), None)
+    return evidence and Label("user", "led astray by the user", "led astray", evidence)

@@ -29,7 +29,7 @@ from maseval.benchmark.tau2.words import (
     spellings,
     telling_values,
 )
-from maseval.stats.failure_labels import Label, Who
+from maseval.stats.failure_labels import Label
 
 _CHANGE_OF_MIND = re.compile(r"(?:if|when) the (?:\w+ )?agent asks (?:you )?(?:for|to) confirm")
 
@@ -127,9 +127,12 @@ def turned_down_by_the_user(failure: Failure) -> Label | None:
     if found is None:
         return None
     offer, reply, too_dear = found
-    limited = too_dear and _LIMIT.search(failure.scenario)
-    who: Who = "unclear" if limited else "user"
-    return Label(who, "turned down by the user", "turned down", (offer, reply))
+    if not too_dear or not _LIMIT.search(failure.scenario):
+        return Label("user", "turned down by the user", "turned down", (offer, reply))
+    sound = failure.explanation.sound
+    if sound is not None and sound.outcome == "left out":
+        return None
+    return Label("unclear", "turned down by the user", "turned down", (offer, reply))
 
 
 def transferred_at(failure: Failure) -> int | None:
