@@ -20,6 +20,7 @@ COMMANDS = [
     ("report",),
     ("compare",),
     ("plan",),
+    ("screening",),
     ("plots",),
     ("new",),
     ("replay-server",),

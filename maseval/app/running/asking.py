@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from maseval.app.comparing.compare import read_outcomes
+from maseval.app.comparing.screening import Screening
 from maseval.app.results.until import Until
 from maseval.app.running.questions import (
     AskedQuestion,
@@ -48,6 +49,11 @@ def _sequential(
             )
         )
     name, baseline = _read_baseline(asked.run, tasks)
+    if options.screening is not None and name in Screening.read(options.screening).learned_from:
+        raise ConfigurationError(
+            f"{options.screening} was learned from the baseline {name} too, whose luck it would "
+            "favour; learn it from other runs"
+        )
     most = max(each.trial for each in baseline) + 1
     plan = SequentialPlan(
         "better" if asked.how == "better" else "not worse",

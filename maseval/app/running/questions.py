@@ -1,5 +1,6 @@
 """The question of a run, as its options ask it: ``--until`` and ``--question``."""
 
+import os
 import re
 from typing import NamedTuple, Protocol
 
@@ -29,6 +30,8 @@ class QuestionOptions(Protocol):
     def spending(self) -> str: ...
     @property
     def question(self) -> str | None: ...
+    @property
+    def screening(self) -> str | os.PathLike[str] | None: ...
 
 
 class AskedQuestion(NamedTuple):

@@ -65,6 +65,16 @@ class FolderRunOptions(OutputOptions):
             typed=Path,
         ),
     ] = None
+    screen: Annotated[
+        int | None,
+        Flag(
+            "Only this many tasks, those that tell systems apart best: a ranking, no score", TASKS
+        ),
+    ] = None
+    screening: Annotated[
+        str | os.PathLike[str] | None,
+        Flag("The file of `maseval screening` that says which they are", TASKS, typed=Path),
+    ] = None
     trials: Annotated[
         int, Flag("Trials per task", TASKS, short="-k", alias="num_trials", recorded=True)
     ] = 1
@@ -186,6 +196,14 @@ class FolderRunOptions(OutputOptions):
         if self.anchor_points is not None and (self.task_id or self.num_tasks is not None):
             raise ConfigurationError(
                 "anchor_points are positions among all tasks; leave out task_id and num_tasks"
+            )
+        if (self.screen is None) != (self.screening is None):
+            raise ConfigurationError(
+                "give screen, the number of tasks, and screening, the file that ranks them"
+            )
+        if self.screen is not None and (self.screen < 1 or self.anchor_points is not None):
+            raise ConfigurationError(
+                f"screen is {self.screen}; give at least 1, and no anchor_points beside it"
             )
         object.__setattr__(self, "trials", check_question(self))
         if self.max_wait is not None and not self.max_wait >= 0:

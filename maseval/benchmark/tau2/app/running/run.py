@@ -6,12 +6,14 @@ written or paid for. ``execute`` runs what is missing in the folder. The command
 ``branch``, ``mcp`` and ``plan`` begin with the same object.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Self
 
+from maseval.app.comparing.screening import mark_screened, screened_tasks
 from maseval.app.results.recording import ORIGIN
 from maseval.app.results.results import RunResult
 from maseval.app.running.asking import question_config
@@ -78,6 +80,8 @@ class PreparedRun(FolderRun):
         subset = None
         if options.anchor_points is not None:
             tasks, subset = chosen_tasks(tasks, options.anchor_points)
+        if options.screen is not None and options.screening is not None:
+            tasks, subset = _screen(tasks, options.screen, options.screening, options.data_version)
         for each in tasks.values():
             setup.assign_models(each)
         priced = PriceTable.of(prices, [(m.model_id, m.options) for m in setup.paid_models])
@@ -146,6 +150,20 @@ class PreparedRun(FolderRun):
             return replace(
                 result, notes=[*benchmark.notes(), *_notes_on_judges(result), *result.notes]
             )
+
+
+def _screen(
+    tasks: TasksByDomain, number: int, file: str | os.PathLike[str], version: str | None
+) -> tuple[TasksByDomain, ChosenSubset]:
+    """Return the tasks that tell systems apart best, and that they were chosen so."""
+    keys = [(name, str(task.id)) for name, each in tasks.items() for task in each]
+    data = {name: data_fingerprint(name, version=version) for name in tasks}
+    kept = screened_tasks(number, file, keys, data)
+    found = {
+        name: [task for task in each if (name, str(task.id)) in kept]
+        for name, each in tasks.items()
+    }
+    return {name: each for name, each in found.items() if each}, mark_screened(len(kept), len(keys))
 
 
 def _notes_on_judges(result: RunResult) -> list[str]:

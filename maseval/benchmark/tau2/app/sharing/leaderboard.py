@@ -139,8 +139,8 @@ def broken_rules(
     yield from _check_details(options)
     for entry in entries:
         if subset := entry.folder.config.subset:
-            what = f"{entry.where} is an {subset}, not a score"
-            yield BrokenRule("estimate", what, "run all tasks, without --anchor-points")
+            what = f"{entry.where} is of chosen tasks ({subset}), not a score"
+            yield BrokenRule("estimate", what, "run all tasks, without --anchor-points or --screen")
         if UNTIL in entry.folder.config.values:
             what = (
                 f"{entry.where} ended with the answer to its question, and is not of a fixed size"
