@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.audit import KINDS, Finding, audit
+from maseval.benchmark.tau2.audit import KINDS, Finding, audit, document
 from maseval.benchmark.tau2.audit.auditing import audit_task
 from maseval.benchmark.tau2.audit.subject import AuditedDomain, AuditedTask, audited_domain
 from maseval.benchmark.tau2.domains.releases import release_of
 
 pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_texts")]
 BANK, VERSION = "banking_knowledge", "1.0.1"
+PAGE = Path(__file__).parents[3] / "docs" / "audit-findings-banking.md"
 KNOWN = {
     "documents against the gold": {
         *("017", "020", "026", "027", "056", "060", "061", "062", "069", "071", "094", "095"),
@@ -28,9 +29,8 @@ KNOWN = {
     "free text is compared": {
         *("059", "060", "061", "062", "065", "066", "067", "068", "069", "083"),
     },
-    "scenario against the database": {
-        *("023", "031", "057", "072", "073", "074", "082", "086", "091"),
-    },
+    "persona contradicts the database": {"004", "023", "031", "057", "082", "086", "091"},
+    "record after the clock": {"072", "073", "074"},
 }
 
 
@@ -74,6 +74,7 @@ def with_inner(task: dict[str, Any], tool: str, **changes: object) -> dict[str, 
 
 
 def test_what_readers_found_is_found(findings):
+    assert not [each for each in findings if each.kind == "task cannot be read"]
     told = [each for each in findings if each.severity != "info" and each.task_id]
     seen = {(each.kind, each.task_id) for each in told}
 
@@ -82,7 +83,10 @@ def test_what_readers_found_is_found(findings):
 
 
 def test_each_finding_says_what_was_tried_and_what_happened(findings):
-    mine = [each for each in findings if each.kind in KNOWN and each.task_id]
+    by_rule = ("task_004",)
+    mine = [
+        each for each in findings if each.kind in KNOWN and each.task_id not in (None, *by_rule)
+    ]
 
     assert mine
     for each in mine:
@@ -91,7 +95,7 @@ def test_each_finding_says_what_was_tried_and_what_happened(findings):
 
 def test_faults_of_documents_name_the_tasks_that_need_them(findings):
     found = {
-        each.text.partition(" ")[0]: each.evidence["tasks"]
+        each.text.partition(" ")[0]: each.evidence.get("tasks")
         for each in findings
         if each.kind == "documents in conflict" and each.task_id is None
     }
@@ -146,3 +150,17 @@ def test_a_gold_with_the_call_of_the_user_is_sound(bank, raw):
     actions.insert(given + 1, {**call, "requestor": "user"})
 
     assert "gold lacks a call of the user" not in kinds_of(bank, task)
+
+
+def test_what_was_read_counts_where_the_gold_reads(findings):
+    (reading,) = [each for each in findings if each.kind == "reading counts"]
+
+    assert "task_059" in reading.evidence["tasks"] and "task_058" not in reading.evidence["tasks"]
+
+
+def test_the_page_says_what_is_found_and_how_much_of_it_was_read(findings):
+    found, read = PAGE.read_text(encoding="utf-8").split("\n## Read by hand\n")
+
+    assert found == document(findings, VERSION)
+    tasks = {each.task_id for each in findings if each.severity != "info" and each.task_id}
+    assert f"Of the {len(tasks)}\ntasks that have one" in read

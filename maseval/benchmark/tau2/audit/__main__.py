@@ -1,7 +1,13 @@
-"""``python -m maseval.benchmark.tau2.audit`` prints the page of findings."""
+"""``python -m maseval.benchmark.tau2.audit`` prints the page of findings.
+
+A domain and a release may be named: ``… banking_knowledge 1.0.1``.
+"""
+
+import sys
 
 from maseval.benchmark.tau2.audit.auditing import audit, document
 from maseval.benchmark.tau2.data.files import DEFAULT_VERSION
 
 if __name__ == "__main__":
-    print(document(audit(), DEFAULT_VERSION), end="")
+    domain, version = (*sys.argv[1:3], None, None)[:2]
+    print(document(audit(domain, version=version), version or DEFAULT_VERSION), end="")

@@ -165,6 +165,7 @@ class _Audit:
             yield from look(self._audited, tasks)
         if is_of_the_bank(self._domain):
             yield from faults_of_documents(self._audited, tasks)
+            yield from bank_calls.bookkeeping_that_counts(self._audited, tasks)
 
     def _tasks(self) -> list[AuditedTask]:
         """Read the tasks; those that cannot be read are findings."""

@@ -9,11 +9,12 @@ verdict does not, a right agent may fail.
 import inspect
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.audit.bank import OPEN, BankGold, user_action
-from maseval.benchmark.tau2.audit.subject import Finding
+from maseval.benchmark.tau2.audit.subject import AuditedDomain, AuditedTask, Finding
 from maseval.benchmark.tau2.compliance import check_gold, scenario_text
 from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import find_row, inner_call
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
@@ -355,8 +356,55 @@ def verification_nobody_can_pass(gold: BankGold) -> Iterator[Finding]:
     )
 
 
+_PREPARES = ("unlock_discoverable_agent_tool", _GIVE, "transfer_to_human_agents")
+
+
+def order_of_calls(gold: BankGold) -> Iterator[Finding]:
+    """Swap each two neighbouring calls, with all tools unlocked and given before."""
+    before = [each for each in gold.actions if each.name in _PREPARES]
+    calls = [each for each in gold.actions if each.name not in _PREPARES]
+    for number, (one, other) in enumerate(pairwise(calls)):
+        tried = [*before, *calls[:number], other, one, *calls[number + 2 :]]
+        if one.name == other.name == _ASK_HUMAN or not gold.flips(tried):
+            continue
+        text = f"{one.name} and {other.name} count in the gold's order only"
+        swapped = "the two calls in the other order"
+        yield gold.report("order of writes is compared", "warning", text, tried=swapped)
+
+
+def bookkeeping_that_counts(
+    audited: AuditedDomain, tasks: Sequence[AuditedTask]
+) -> Iterator[Finding]:
+    """Find what the end state has of how an agent worked: what it read, and when it verified."""
+    reading, timing = [], []
+    for gold in map(BankGold, tasks):
+        reads = {
+            step.tool for step in gold.steps if step.tool.startswith("get_") and step.arguments
+        }
+        without = [gold.actions[s.number] for s in gold.steps if s.tool not in reads]
+        if len(without) < len(gold.actions) and gold.flips(without):
+            reading.append(gold.task.id)
+        logged = next(gold.calls_of("log_verification"), None)
+        if logged and gold.flips(gold.vary(logged, time_verified="2025-11-14 03:40:00")):
+            timing.append(gold.task.id)
+    kind, name = "free text is compared", audited.domain.name
+    if timing:
+        text = (
+            f"in {len(timing)} tasks the time of verification counts letter by letter, in the form "
+            "in which get_current_time gives it"
+        )
+        yield Finding(name, None, kind, "info", text, {"tasks": timing})
+    if reading:
+        text = (
+            f"in {len(reading)} tasks it counts which reading tools were called: an agent that "
+            "does without one fails"
+        )
+        yield Finding(name, None, "reading counts", "info", text, {"tasks": reading})
+
+
 CHECKS = (
     *(calls_of_the_user, texts_that_may_be_left_out, twin_charges, names_of_products),
     *(values_that_documents_tell, answers_nobody_gives, credits_left_open, reasons_side_by_side),
     *(better_free_options, arguments_compared_as_text, verification_nobody_can_pass),
+    order_of_calls,
 )

@@ -99,7 +99,7 @@ def records_of_the_future(gold: BankGold) -> Iterator[Finding]:
             f"{len(dates)} transactions of {account} lie after {NOW:%m/%d/%Y %H:%M}, which is now"
         )
         yield gold.report(
-            "scenario against the database",
+            "record after the clock",
             "warning" if counted else "info",
             f"{text}, and count for the credit" if counted else text,
             step,
@@ -122,7 +122,7 @@ _NUMBERS = {"a": 1, "two": 2, "three": 3, "four": 4, "five": 5}
 
 def told_against_the_records(gold: BankGold) -> Iterator[Finding]:
     """Hold dates that the customer is told against the records and against today."""
-    kind = "scenario against the database"
+    kind = "persona contradicts the database"
     for told, truth in _contradictions(gold):
         text = f"the customer is told {told}, but {truth}"
         yield gold.report(kind, "warning", text, tried=told, happened=truth)
@@ -189,7 +189,7 @@ def accounts_without_documents(gold: BankGold) -> Iterator[Finding]:
         ):
             text = f"the customer has a {product} for {kind}, and no document knows such an account"
             yield gold.report(
-                "scenario against the database",
+                "documents in conflict",
                 "info",
                 text,
                 tried="the documents about the account",

@@ -35,7 +35,7 @@ def persona_contradictions(task: AuditedTask) -> Iterator[Finding]:
     text, database = task.told, task.audited.text
     for pattern, what in ((_EMAIL, "email address"), (_PHONE, "phone number")):
         for value in dict.fromkeys(pattern.findall(text)):
-            if not task.is_in_the_world(value):
+            if not task.is_in_the_world(value) and not _is_written(task, value):
                 yield _contradiction(task, what, value, "no record has it")
     for value, table in _unknown_ids(task):
         yield _contradiction(task, f"id in {table}", value, f"{table} has no such record")
@@ -97,6 +97,11 @@ def wrong_statuses(task: AuditedTask) -> Iterator[Finding]:
                 if named and not any(claimed in status for status in found):
                     why = f"its record says {', '.join(sorted(found))}"
                     yield _contradiction(task, f"status {claimed} of", thing, why, "info")
+
+
+def _is_written(task: AuditedTask, value: str) -> bool:
+    """Tell whether the reference solution puts a value into the records: then it is a new one."""
+    return any(value in str(action.arguments) for action in task.spec.actions)
 
 
 def _contradiction(
@@ -204,19 +209,24 @@ def unknown_tools_in_documents(
 def documents_that_disagree(
     audited: AuditedDomain, tasks: Sequence[AuditedTask]
 ) -> Iterator[Finding]:
-    """Documents of one title, each with figures that the other does not have."""
+    """Documents of one title, each with figures that the other does not have.
+
+    Two accounts may well have different terms under one title.
+    """
     by_title: dict[str, list[DomainDocument]] = defaultdict(list)
     for document in audited.documents:
         by_title[document.title].append(document)
     for title, (first, *others) in by_title.items():
         for other in others:
             mine, theirs = _figures(first), _figures(other)
+            if "_accounts_" in first.id and "_accounts_" in other.id:
+                continue
             if mine - theirs and theirs - mine:
                 text = (
                     f"both {first.id} and {other.id} have the title {title!r}; only the former "
                     f"has {_join(mine - theirs)}, only the latter {_join(theirs - mine)}"
                 )
-                yield _document_finding(audited, "documents disagree", text, first, other)
+                yield _document_finding(audited, "documents in conflict", text, first, other)
 
 
 def _figures(document: DomainDocument) -> set[str]:
