@@ -15,6 +15,7 @@ _REMEMBERED = 1024
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _NO = re.compile(r"(?:^|[.!?]\s+)no\b(?! problem)", re.IGNORECASE)
 _TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
+_NUMBER = re.compile(r"(?<![\w.-])\d{8,12}(?![\w-])")
 OWNERS = ("user_id", "customer_id")
 _ADVERBS = r"(?:(?:now|just|also|already|successfully) )*"
 _DONE = (
@@ -34,7 +35,7 @@ _COMMON = {
 }
 _SAID_AS: Mapping[str, str] = {
     "update": "updat|chang|upgrad|downgrad|modif|add|switch|remov|mov",
-    "modify": "modif|chang|updat|swap|switch|replac|adjust|exchang",
+    "modify": "modif|chang|updat|swap|switch|replac|adjust|exchang|correct|fix|edit",
     "exchange": "exchang|swap|switch|replac|modif",
     "return": "return|refund",
     "cancel": "cancel",
@@ -72,7 +73,7 @@ _ASKS = _words(
         r"is that (?:ok|okay|fine)",
     ),
     r"(?:does|do|would|is|are) (?:that|this|these|it|everything|the details?)(?: all)? "
-    r"(?:sound|look|work|seem|suit|correct|right|acceptable|good)\b",
+    r"(?:sound|look (?:good|right|correct|ok)|work for you|suit|correct|right|acceptable)\b",
     r"are you (?:ok|okay|happy|fine|comfortable|ready|sure)\b",
 )
 # "How would you like to proceed?" asks for a choice, and a yes is no answer to it.
@@ -310,9 +311,15 @@ def means(text: str, call: Tau2ToolCall) -> bool:
 def other_ids(text: str, call: Tau2ToolCall) -> bool:
     """Tell whether a text names ids of the kind that a call has, and not all of the call's own.
 
-    Dates and bare numbers do not count: they may stand for anything.
+    Dates and short numbers do not count: they may stand for anything. Of long ones, which are
+    named for what is there as well as for what is to be, one of the call's own is enough.
     """
-    own = [v for v in own_values(call) if id_like(v) == [v] and re.search(r"[A-Za-z]", v)]
+    values = own_values(call)
+    numbers = {v for v in values if _NUMBER.fullmatch(v)}
+    named = set(_NUMBER.findall(text)) if numbers else set()
+    if named and not named & numbers:
+        return True
+    own = [v for v in values if id_like(v) == [v] and re.search(r"[A-Za-z]", v)]
     for kind in {_shape(value) for value in own}:
         there = {word for word in id_like(text) if _shape(word) == kind}
         if there and not {value for value in own if _shape(value) == kind} <= there:
@@ -331,10 +338,10 @@ def says_the_like(text: str, call: Tau2ToolCall) -> bool:
     return bool(patterns) and all(each.search(lower) for each in patterns)
 
 
-def says_the_verb(text: str, call: Tau2ToolCall) -> bool:
-    """Tell whether a text has the verb of a tool's name, in this or in another word."""
-    patterns = _topic(call["name"])[:1]
-    return any(each.search(text.lower()) for each in patterns)
+def says_part_of_it(text: str, call: Tau2ToolCall) -> bool:
+    """Tell whether a text has one of the words of a tool's name, or another for it."""
+    lower = text.lower()
+    return any(each.search(lower) for each in _topic(call["name"]))
 
 
 def reports_it_done(sentence: str, call: Tau2ToolCall) -> bool:

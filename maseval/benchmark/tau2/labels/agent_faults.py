@@ -389,6 +389,8 @@ def _sign_of_neglect(failure: Failure, call: Tau2ToolCall) -> str | None:
     asked = next(failure.wishes_for(call), None)
     if asked is not None:
         return f"message {asked}: the user asks for it, the agent never offers it"
+    if failure.may_have_asked_for(call):
+        return "the user asks for something like it, the agent never offers it"
     if failure.is_about(failure.scenario, call):
         return None  # a wish that the user had to bring forward
     return "the task leaves it to the agent, which never offers it"

@@ -112,8 +112,11 @@ def is_named(failure: Failure, before: int, name: str, made: object, wanted: obj
 
 
 def _is_first_told_by_the_user(failure: Failure, before: int, value: str) -> bool:
+    """Tell whether of the two sides, the user named a value first."""
     for message in failure.messages[:before]:
-        if any(each in (message.get("content") or "").lower() for each in words.spellings(value)):
+        if message["role"] != "tool" and any(
+            each in (message.get("content") or "").lower() for each in words.spellings(value)
+        ):
             return message["role"] == "user"
     return False
 

@@ -29,8 +29,8 @@ from maseval.benchmark.tau2.words import (
     proposes,
     record,
     refusal,
+    says_part_of_it,
     says_the_like,
-    says_the_verb,
     sentences,
     telling_values,
     topic_words,
@@ -212,12 +212,12 @@ class Failure:
     def may_have_asked_for(self, call: Tau2ToolCall) -> bool:
         """Tell whether the user said anything that may be a wish for what a call does.
 
-        It has the tool's verb, and is about no other write of the reference solution.
+        It has a word of the tool's name, and is about no other write of the reference solution.
         """
         others = [each.call() for each in self.gold if each.call()["id"] != call["id"]]
         others = [each for each in others if self.subject.case.setting.may_write(each)]
         return any(
-            says_the_verb(each, call) and not any(self.is_about(each, other) for other in others)
+            says_part_of_it(each, call) and not any(self.is_about(each, other) for other in others)
             for _, text in self._user
             for each in sentences(text)
         )
@@ -280,7 +280,9 @@ class Failure:
     def _yes_to(self, index: int, call: Tau2ToolCall) -> tuple[int, str] | None:
         last = self.consent_to(index)
         if last is not None and agrees_to(last[1], call):
-            return last
+            question = [text for at, text in self.asked if at < last[0]][-1]
+            if not self.names_another(question, call):
+                return last
         for _, at, reply in reversed(list(self.replies_to(call))):
             if at < index:
                 return (at, reply) if agrees_to(reply, call) else None

@@ -1,4 +1,4 @@
-"""Failures in which the record does not show who is to blame."""
+"""Failures in which both had a part, or of which the record does not show whose they are."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -192,6 +192,8 @@ class _Leave:
             return False
         if self._is_about_other_ids:
             return False
+        if any(self._failure.refusals_of(change.call) for change in self._failure.to_add):
+            return False
         if OUT_OF_SCOPE in self.content:  # the token says that the task does not go on from here
             return False
         if words.requests(self.asked):
