@@ -115,6 +115,17 @@ class TestPublishedTasks:
         actions[-1]["arguments"]["zip"] = "62702"
         assert recognised("retail", raw, actions) is None
 
+    def test_items_may_be_listed_in_any_order_with_what_replaces_them(self):
+        raw = load_raw_task("retail", "36")
+        actions = [json.loads(json.dumps(each)) for each in gold(raw)]
+        listed = actions[-1]["arguments"]
+        for key in ("item_ids", "new_item_ids"):
+            listed[key] = listed[key][::-1]
+
+        assert recognised("retail", raw, actions) == "items in another order"
+        listed["item_ids"] = listed["item_ids"][::-1]
+        assert recognised("retail", raw, actions) is None
+
     def test_bookings_may_be_made_in_any_order(self):
         raw = load_raw_task("airline", "23", version="1.0.1")
         *before, second, third = gold(raw)

@@ -1,13 +1,18 @@
 """Every published erratum is held against the tasks, the tools and the policy that it is about."""
 
+import gzip
+import json
+import re
+from collections import Counter
 from functools import lru_cache
+from pathlib import Path
 
 import pytest
 
 from maseval.benchmark.tau2.compliance import check_gold, scenario_text
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains.releases import release_of
-from maseval.benchmark.tau2.errata import errata_for, load_errata, soundness_of
+from maseval.benchmark.tau2.errata import errata_for, load_errata, sound_verdict, soundness_of
 from maseval.benchmark.tau2.errata.erratum import gold_actions
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.world.reference import gold_state
@@ -17,6 +22,7 @@ pytestmark = [
     pytest.mark.usefixtures("tau2_data", "banking_data", "tau2_texts"),
 ]
 
+PAGE = Path(__file__).parents[3] / "docs/errata.md"
 ENTRIES = [(each, release) for each in load_errata() for release in each.releases]
 CORRECTED = [
     (each, release)
@@ -88,3 +94,22 @@ def test_a_ticket_counts_only_for_an_agent_that_works_alone():
 
     assert soundness_of(unplayed("telecom", raw, "0.2.0")).sound
     assert not soundness_of(unplayed("telecom", raw, "0.2.0", solo=True)).sound
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("domain", ["airline", "retail", "telecom"])
+def test_the_page_says_what_the_errata_do_to_the_public_conversations(domain, contract_dir):
+    seen = Counter()
+    with gzip.open(contract_dir / f"conversations/{domain}.jsonl.gz", "rt") as lines:
+        for record in map(json.loads, lines):
+            case = open_case(record["simulation"], domain, solo=record["solo"])
+            found = sound_verdict(case)
+            seen[found.outcome, found.official] += 1
+    total, left_out = seen.total(), seen["left out", True] + seen["left out", False]
+    passed = sum(number for (_, official), number in seen.items() if official)
+    risen, fallen = seen["passed", False], seen["failed", True]
+    sound = seen["passed", True] + risen
+
+    (row,) = re.findall(rf"^\| {domain} \| (\d.*)\|$", PAGE.read_text("utf-8"), re.MULTILINE)
+    told = list(map(int, re.findall(r"\d+", row)))
+    assert told == [total, passed, left_out, sound, total - left_out, risen, fallen]

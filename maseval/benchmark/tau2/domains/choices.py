@@ -20,7 +20,8 @@ class OpenChoice:
     """An argument of some tools for which several values do, unless the scenario settles it.
 
     ``settled_by`` finds the words that settle it; without it nothing does, as with a remark in
-    free text. A list that is ``unordered`` means the same in any order, settled or not.
+    free text. A list that is ``unordered`` means the same in any order, settled or not, as long as
+    the lists ``beside`` it are in the same.
     """
 
     noun: str
@@ -28,6 +29,7 @@ class OpenChoice:
     tools: Collection[str]
     settled_by: re.Pattern[str] | None = None
     unordered: bool = False
+    beside: tuple[str, ...] = ()
 
     def allows(self, tool: str, argument: str, scenario: str) -> bool:
         """Return True if the argument of a tool is left open by what the user is told."""

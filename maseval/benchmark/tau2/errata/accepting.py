@@ -176,26 +176,30 @@ def _twin(
     if (name, wanted["requestor"]) != (made_name, made["requestor"]):
         return None
     listed = [each for each in domain.choices if name in each.tools]
-    may_lack = {each.argument for each in listed if each.allows(name, each.argument, scenario)}
-    if not ours.keys() ^ theirs.keys() <= may_lack:
+    may_differ = {each.argument for each in listed if each.allows(name, each.argument, scenario)}
+    if not ours.keys() ^ theirs.keys() <= may_differ:
         return None
+    shuffled = {
+        key: f"{each.noun} in another order"
+        for each in listed
+        if each.unordered
+        for key in _shuffled(ours, theirs, (each.argument, *each.beside))
+    }
     words, chosen = [], False
     for key in dict.fromkeys((*ours, *theirs)):
         value, found = ours.get(key), theirs.get(key)
         if found == value:
             continue
-        if _same_words(found, value):
+        if key in shuffled:
+            words.append(shuffled[key])
+        elif _same_words(found, value):
             words.append(f"{key} written {found!r} instead of {value!r}")
-            continue
-        in_any_order = any(each.unordered for each in listed if each.argument == key)
-        if in_any_order and _same_members(found, value):
-            words.append(f"{key} in another order")
-            continue
-        noun = next((each.noun for each in listed if each.allows(name, key, scenario)), None)
-        if noun is None:
+        elif key in may_differ:
+            words.append(_instead(_noun(domain, name, key), found, value))
+            chosen = True
+        else:
             return None
-        words.append(_instead(noun, found, value))
-        chosen = True
+    words = list(dict.fromkeys(words))
     return _Twin(at, made, words, chosen)
 
 
@@ -223,10 +227,16 @@ def _spelling(text: str) -> str:
     return _ALIKE.get(whole, " ".join(_ALIKE.get(word, word) for word in words))
 
 
-def _same_members(one: object, other: object) -> bool:
-    if not isinstance(one, list) or not isinstance(other, list):
-        return False
-    return sorted(map(repr, one)) == sorted(map(repr, other))
+def _shuffled(
+    wanted: Mapping[str, Any], made: Mapping[str, Any], keys: Sequence[str]
+) -> Sequence[str]:
+    """Return the keys if their lists, taken together, have the same members in another order."""
+    ours, theirs = ([each.get(key) for key in keys] for each in (wanted, made))
+    lists = [each for each in (*ours, *theirs) if isinstance(each, list)]
+    if len(lists) < 2 * len(keys) or len({len(each) for each in lists}) != 1:
+        return ()
+    rows = [sorted(map(repr, zip(*each, strict=True))) for each in (ours, theirs)]
+    return keys if rows[0] == rows[1] else ()
 
 
 def _brief(value: object) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from maseval.benchmark.tau2.domains.choices import OpenChoice, payment_choice
 from maseval.benchmark.tau2.domains.domain import Domain
-from maseval.benchmark.tau2.domains.retail.eligibility import CANCEL, OF_ITEMS
+from maseval.benchmark.tau2.domains.retail.eligibility import CANCEL, OF_ITEMS, REPLACING
 from maseval.benchmark.tau2.domains.retail.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.retail.models import RetailDB
 from maseval.benchmark.tau2.domains.retail.permanence import PERMANENCE
@@ -24,6 +24,7 @@ from maseval.benchmark.tau2.domains.retail.tools import (
 
 CHOICES = (
     payment_choice("payment_method_id", *OF_ITEMS),
+    OpenChoice("items", "item_ids", REPLACING, unordered=True, beside=("new_item_ids",)),
     OpenChoice(
         *("reason", "reason", (CANCEL,)),
         settled_by=re.compile(r"mistake|accident|no longer|\bneed|\breason", re.IGNORECASE),
