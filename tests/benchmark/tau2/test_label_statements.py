@@ -156,6 +156,35 @@ def test_an_item_that_is_not_there_is_rightly_said_not_to_be():
     assert {key: each for key, each in answers(gone).items() if each == FALSE} == {}
 
 
+def test_what_is_called_the_only_one_and_is_not_is_a_false_statement():
+    found = answers(lambda _, __, other: f"The only available option is item {other.item_id}.")
+
+    assert {key: each for key, each in found.items() if each != FALSE} == {}
+
+
+def test_what_is_the_only_one_of_its_kind_is_rightly_called_so():
+    def narrow(_, right, other):
+        own = ", ".join(_new_values(other, right))
+        return f"The only option with {own} is item {other.item_id}."
+
+    assert {key: each for key, each in answers(narrow).items() if each == FALSE} == {}
+
+
+@pytest.mark.parametrize(("shift", "expected"), [(80.25, FALSE), (0, None)])
+def test_who_turns_something_down_for_a_wrong_sum_was_misled(shift, expected):
+    found = {}
+    for raw, write, right, _ in swaps():
+        order = write["arguments"]["order_id"]
+        asked = f"Shall I change order {order} to item {right.item_id}? Do you confirm?"
+        price = f"The price difference of ${abs(difference(write, right)) + shift:.2f} is settled."
+        spoken = agent(f"{price} {asked}"), user("No, that is too much, I don't want that.")
+        reads = [each for each in gold(raw) if not is_write("retail", each)]
+        found[raw["id"]] = blamed("retail", raw, reads, *spoken)
+
+    wrong = {key: each for key, each in found.items() if (each == FALSE) is (expected is None)}
+    assert len(found) > 5 and wrong == {}
+
+
 @pytest.mark.parametrize(("number", "expected"), [("five", FALSE), ("three", None)])
 def test_a_number_of_items_is_counted(number, expected):
     raw = load_raw_task("retail", "74")

@@ -65,6 +65,11 @@ _NOT_THERE = re.compile(
     r"|\bunavailable\b|\bout of stock\b|\bsold out\b|\bno (?:\w+ ){0,4}(?:option|variant|version)",
     re.IGNORECASE,
 )
+_ONLY = re.compile(
+    r"\bonly (?P<kind>(?:\w+ ){0,3}(?:one|option|variant|version|model|choice|item)s?\b"
+    r"[^.?!\n]{0,60}?)(?: is| are| was|:)",
+    re.IGNORECASE,
+)
 _CARD = r"(?:certificate|gift card)s?"
 _LEFT = re.compile(
     rf"\b{_CARD}\b[^.?!\n]{{0,60}}\b(?:remaining|left|unused|balance of)\b"
@@ -84,6 +89,7 @@ _ALL = re.compile(
     r"|\bno other (?:\w+ )?(?:order|reservation|booking|trip)s?\b",
     re.IGNORECASE,
 )
+_IS_TO_COME = re.compile(r"\?|\blet me\b|\bi(?:'ll| will)\b|\bto (?:ensure|make sure|see)\b", re.I)
 _LOOKED = re.compile(
     r"\b(?:checked|reviewed|looked|searched|went|gone|found|see|have|contains?)\b", re.IGNORECASE
 )
@@ -200,7 +206,7 @@ def _wrong_sum(failure: Failure, decision: UserDecision) -> Iterator[tuple[str, 
     booked = book(failure, decision.reply[0], decision.calls)
     booked = [each for each in booked if each.amounts]
     if booked and not explains(_amounts(text), booked):
-        yield f"message {at}, the agent: {format_value(claims[-1])}", _in_words(booked)
+        yield _evidence(at, claims[-1], _in_words(booked))
 
 
 def _was_wanted_before(failure: Failure, index: int) -> bool:
@@ -225,26 +231,31 @@ def _number(text: str) -> float:
     return float(text.replace(",", ""))
 
 
+def _sentences_before(failure: Failure, decision: UserDecision) -> Iterator[tuple[int, str]]:
+    """Yield what the agent had said by then, with its messages."""
+    for at, text in failure.said_by("assistant"):
+        if at < decision.reply[0]:
+            yield from ((at, sentence) for sentence in sentences(text))
+
+
+def _evidence(at: int, sentence: str, truth: str) -> tuple[str, ...]:
+    return f"message {at}, the agent: {format_value(sentence)}", truth
+
+
 def _wrong_count(failure: Failure, decision: UserDecision) -> Iterator[tuple[str, ...]]:
     """Find a wrong number of items or passengers of a record that is decided about."""
     calls = [*decision.calls, *(each.call for each in failure.to_add)]
     names = {name for call in calls if (name := record(call))}
-    for at, text in failure.said_by("assistant"):
-        if at > decision.reply[0]:
-            return
-        for sentence in sentences(text):
-            named = [name for name in names if mentions(sentence, name)]
-            counted = _COUNTED.findall(sentence)
-            if len(named) != 1 or len(counted) != 1:
-                continue
-            number, noun = counted[0]
-            stated = int(number) if number.isdigit() else _NUMBERS.index(number.lower()) + 1
-            rows = _rows(failure, named[0], f"{noun.lower().rstrip('s')}s")
-            if rows and stated > len(rows):
-                yield (
-                    f"message {at}, the agent: {format_value(sentence)}",
-                    f"{named[0]} has {len(rows)}",
-                )
+    for at, sentence in _sentences_before(failure, decision):
+        counted = _COUNTED.findall(sentence)
+        named = [name for name in names if counted and mentions(sentence, name)]
+        if len(named) != 1 or len(counted) != 1:
+            continue
+        number, noun = counted[0]
+        stated = int(number) if number.isdigit() else _NUMBERS.index(number.lower()) + 1
+        rows = _rows(failure, named[0], f"{noun.lower().rstrip('s')}s")
+        if rows and stated > len(rows):
+            yield _evidence(at, sentence, f"{named[0]} has {len(rows)}")
 
 
 def _rows(failure: Failure, name: str, field: str) -> list[Any]:
@@ -259,42 +270,42 @@ def _wrong_extreme(failure: Failure, decision: UserDecision) -> Iterator[tuple[s
     index, made, wanted = failure.swap
     if made != decision.wrong or not _differ_in_the_choice(made, wanted):
         return
-    for at, text in failure.said_by("assistant"):
-        sentence = next((s for s in sentences(text) if _claims(_CHEAPEST, s)), None)
-        dearest = next((s for s in sentences(text) if _claims(_DEAREST, s)), None)
-        if at > decision.reply[0] or not (sentence or dearest):
+    for at, sentence in _sentences_before(failure, decision):
+        cheapest, dearest = (_claims(each, sentence) for each in (_CHEAPEST, _DEAREST))
+        if not cheapest and not dearest:
             continue
         costs = [book(failure, index, [call]) for call in (made, wanted)]
         if not all(costs):
             return
         one, other = costs[0][0].sum, costs[1][0].sum
-        claim = sentence if sentence and one > other + 0.01 else None
-        claim = claim or (dearest if dearest and one < other - 0.01 else None)
-        if claim:
-            yield (
-                f"message {at}, the agent: {format_value(claim)}",
-                f"{render_call(made)} books {one:g}, {render_call(wanted)} {other:g}",
-            )
+        if (cheapest and one > other + 0.01) or (dearest and one < other - 0.01):
+            truth = f"{render_call(made)} books {one:g}, {render_call(wanted)} {other:g}"
+            yield _evidence(at, sentence, truth)
 
 
 def _wrong_stock(failure: Failure, decision: UserDecision) -> Iterator[tuple[str, ...]]:
-    """Find an item that is said not to be there, and is."""
+    """Find an item that is said not to be there, or not to be one of a kind, and is."""
+    made = items_chosen(decision.wrong) if decision.wrong else []
     for item in (item for each in failure.to_add for item in items_chosen(each.call)):
-        if not is_available(failure, item):
+        if item in made or not is_available(failure, item):
             continue
         own, strange = describe(failure, item), other_values(failure, item)
-        for at, text in failure.said_by("assistant"):
-            if at > decision.reply[0]:
-                break
-            for sentence in sentences(text):
-                if not _NOT_THERE.search(sentence) or any(mentions(sentence, w) for w in strange):
-                    continue
-                named = [word for word in own if mentions(sentence, word)]
-                if mentions(sentence, item) or len(named) > 1:
-                    yield (
-                        f"message {at}, the agent: {format_value(sentence)}",
-                        f"{item} ({', '.join(sorted(own))}) is available",
-                    )
+        for at, sentence in _sentences_before(failure, decision):
+            only = _ONLY.search(sentence)
+            if only and _leaves_out(item, only, [*strange, *made]):
+                yield _evidence(at, sentence, f"{item} is one as well: {', '.join(sorted(own))}")
+            if not _NOT_THERE.search(sentence) or any(mentions(sentence, w) for w in strange):
+                continue
+            if mentions(sentence, item) or sum(mentions(sentence, word) for word in own) > 1:
+                yield _evidence(at, sentence, f"{item} is available: {', '.join(sorted(own))}")
+
+
+def _leaves_out(item: str, only: re.Match[str], strange: list[str]) -> bool:
+    """Tell whether something else is called the only one of a kind that an item is of."""
+    named = only.string[only.end() :]
+    if item in named or any(mentions(only["kind"], word) for word in strange):
+        return False
+    return any(mentions(named, word) for word in strange)
 
 
 def _wrong_rest(failure: Failure, decision: UserDecision) -> Iterator[tuple[str, ...]]:
@@ -311,7 +322,7 @@ def _wrong_rest(failure: Failure, decision: UserDecision) -> Iterator[tuple[str,
         known = {*held, *(h - p for h in held for p in paid), sum(held)}
         if held and not any(abs(one - each) < 0.51 for one in stated for each in known):
             shown = ", ".join(f"{each:g}" for each in sorted(held))
-            yield f"message {at}, the agent: {format_value(sentence)}", f"held are {shown}"
+            yield _evidence(at, sentence, f"held are {shown}")
 
 
 def _held(failure: Failure, call: Tau2ToolCall) -> Iterator[float]:
@@ -352,16 +363,12 @@ def _wrong_refusal(failure: Failure, decision: UserDecision) -> Iterator[tuple[s
             continue
         if subject is None or record(call) != subject:
             continue
-        offered = [at for at, _ in failure.offers_of(call)]
-        for at, text in failure.said_by("assistant"):
-            if at > decision.reply[0] or any(at <= later < decision.reply[0] for later in offered):
+        last = max((at for at, _ in failure.offers_of(call) if at < decision.reply[0]), default=-1)
+        for at, sentence in _sentences_before(failure, decision):
+            if at <= last or not _refuses(sentence, call):
                 continue
-            refused = next((s for s in sentences(text) if _refuses(s, call)), None)
-            if refused and not is_error(world_at(failure, at).respond(call)):
-                yield (
-                    f"message {at}, the agent: {format_value(refused)}",
-                    f"it can be done: {render_call(call)}",
-                )
+            if not is_error(world_at(failure, at).respond(call)):
+                yield _evidence(at, sentence, f"it can be done: {render_call(call)}")
 
 
 def _refuses(sentence: str, call: Tau2ToolCall) -> bool:
@@ -380,16 +387,12 @@ def _not_all_looked_at(failure: Failure, decision: UserDecision) -> Iterator[tup
         name = record(change.call)
         if name is None or change.call["requestor"] != "assistant":
             continue
-        seen = [i for i, call, _ in failure.calls if name in call["arguments"].values()]
-        for at, text in failure.said_by("assistant"):
-            if at > decision.reply[0] or any(index < at for index in seen):
-                return
-            for sentence in sentences(text):
-                if _ALL.search(sentence) and _LOOKED.search(sentence) and "?" not in sentence:
-                    yield (
-                        f"message {at}, the agent: {format_value(sentence)}",
-                        f"it has not looked at {name!r}",
-                    )
+        seen = (i for i, call, _ in failure.calls if name in call["arguments"].values())
+        first = next(seen, len(failure.messages))
+        for at, sentence in _sentences_before(failure, decision):
+            claim = _ALL.search(sentence) and _LOOKED.search(sentence)
+            if claim and at <= first and not _IS_TO_COME.search(sentence):
+                yield _evidence(at, sentence, f"it has not looked at {name!r}")
 
 
 _CHECKS: tuple[Callable[[Failure, UserDecision], Iterator[tuple[str, ...]]], ...] = (
