@@ -85,6 +85,51 @@ def lost_cards_left_open(gold: BankGold) -> Iterator[Finding]:
             )
 
 
+_DISPUTES = "doc_bank_accounts_bank_accounts_(general)_031"
+
+
+def disputed_cards_left_active(gold: BankGold) -> Iterator[Finding]:
+    """Close the card of a dispute that says so, where the gold does not."""
+    closed = {step.arguments.get("card_id") for step in gold.calls_of("close_debit_card")}
+    close = next(gold.calls_of("close_debit_card"), None)
+    for step in gold.calls_of("file_debit_card_transaction_dispute"):
+        card = step.arguments.get("card_id")
+        if step.arguments.get("card_action") != "close_and_reissue" or card in closed or not close:
+            continue
+        again = gold.vary(close, card_id=card, reason="fraud_suspected")[close.number]
+        if gold.flips(tried := gold.insert(close.number + 1, again)):
+            text = (
+                f"{_DISPUTES} has the agent carry out the card action of a dispute; for {card} "
+                "that is to close it, and the gold does not"
+            )
+            yield gold.report(
+                "documents against the gold", "error", text, step, tried, documents=[_DISPUTES]
+            )
+
+
+_SUBJECT = re.compile(r"(\w{3,20} \w{3,20})(?: \(Internal\))?$")
+
+
+def transfers_that_documents_forbid(gold: BankGold) -> Iterator[Finding]:
+    """Find transfers to a human where the document about the request forbids them."""
+    transfer = next((s for s in gold.steps if s.tool == "transfer_to_human_agents"), None)
+    for document in gold.task.audited.documents if transfer else ():
+        subject = _SUBJECT.search(document.title)
+        if "Do not transfer to a human" not in document.content or not subject:
+            continue
+        if subject[1].lower() in gold.told.lower():
+            text = f"{document.id} ({document.title}) forbids the transfer that the gold makes"
+            yield gold.report(
+                "documents against the gold",
+                "error",
+                text,
+                transfer,
+                "what the document says: Do not transfer to a human in these cases",
+                "the gold's only call is the transfer",
+                documents=[document.id],
+            )
+
+
 def records_of_the_future(gold: BankGold) -> Iterator[Finding]:
     """Find transactions that the gold reads and that lie after the time at which the task plays."""
     credited = {step.arguments.get("account_id") for step in gold.calls_of(_FEE_CREDIT)}
@@ -228,6 +273,7 @@ def conditions_nobody_asks_about(gold: BankGold) -> Iterator[Finding]:
 
 
 CHECKS = (
+    *(disputed_cards_left_active, transfers_that_documents_forbid),
     *(notice_periods, lost_cards_left_open, records_of_the_future, told_against_the_records),
     *(accounts_without_documents, conditions_nobody_asks_about),
 )
