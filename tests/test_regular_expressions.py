@@ -49,7 +49,6 @@ MADE_WHILE_RUNNING = {
     "benchmark/tau2/labels/user_faults.py": "an escaped value",
     "benchmark/tau2/words.py": "words of the package and escaped values",
     "benchmark/tau2/users/choices.py": "words of the package",
-    "benchmark/tau2/users/facts.py": "words of the package",
     "benchmark/tau2/users/looking.py": "words of the package",
     "benchmark/tau2/users/steps.py": "words of the package",
     "core/user.py": "an escaped word",

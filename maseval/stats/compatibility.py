@@ -58,10 +58,12 @@ def compatibility(
     """
     found = Compatibility([], {}, [], [])
     a, b = dict(_leaves(first)), dict(_leaves(second))
+    agents = [{k: v for k, v in each.items() if k[0].startswith("agent")} for each in (a, b)]
+    same_agent = bool(agents[0]) and agents[0] == agents[1]
     for path in sorted(a.keys() | b.keys()):
         one, other = a.get(path, _NOT_RECORDED), b.get(path, _NOT_RECORDED)
         if one != other:
-            _record_difference(found, path, one, other, conditions)
+            _record_difference(found, path, one, other, conditions, same_agent)
     return found
 
 
@@ -95,6 +97,7 @@ def _record_difference(
     one: object,
     other: object,
     conditions: Collection[str],
+    same_agent: bool,
 ) -> None:
     change = f"{'.'.join(path)}: {one!r} and {other!r}"
     one_sided = _NOT_RECORDED in (one, other)
@@ -106,10 +109,12 @@ def _record_difference(
     elif path[-1] in conditions:
         found.cautions.append(change)
     elif any(word in part for part in path for word in _SURROUNDINGS):
-        what = " ".join(path).replace("_", " ")
-        found.cautions.append(
-            f"the {what} differs too ({one!r} and {other!r}): the difference is not the agent's "
-            "alone"
-        )
+        what, values = " ".join(path).replace("_", " "), f"({one!r} and {other!r})"
+        if same_agent:
+            text = f"the {what} differs {values}, the agent does not"
+        else:
+            text = f"the {what} differs too {values}"
+        alone = "" if same_agent else " alone"
+        found.cautions.append(f"{text}: the difference is not the agent's{alone}")
     else:
         found.differing.append(change)

@@ -57,6 +57,15 @@ def test_another_user_is_a_caution():
     found = compatibility(CONFIG, {**CONFIG, "user": {"model": "v"}})
 
     assert found.cautions == [
+        "the user model differs ('u' and 'v'), the agent does not: the difference is not the "
+        "agent's"
+    ]
+
+
+def test_another_agent_and_user_are_a_caution():
+    other = {**CONFIG, "agent": {"model": "two"}, "user": {"model": "v"}}
+
+    assert compatibility(CONFIG, other).cautions == [
         "the user model differs too ('u' and 'v'): the difference is not the agent's alone"
     ]
 

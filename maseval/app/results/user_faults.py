@@ -114,7 +114,7 @@ class UserScore:
         low, high = percent(self.share.low), percent(self.share.high)
         told = (
             f"{self.model}: a fault in {self.faulty} of {self.read} conversations "
-            f"({percent(self.share.value or 0.0)} of tasks' conversations [{low}, {high}])"
+            f"({percent(self.share.value or 0.0)} [{low}, {high}])"
         )
         kinds = ", ".join(f"{each.kind} {each.conversations}" for each in self.kinds)
         return f"{told}: {kinds}" if kinds else told

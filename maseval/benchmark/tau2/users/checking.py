@@ -31,6 +31,7 @@ RULES: tuple[UserRule, ...] = (
     facts.invented_values,
     facts.invented_dates,
     facts.invented_places,
+    facts.invented_standing,
     facts.invented_circumstances,
     wishes.gold_never_spoken_of,
     wishes.wishes_never_said,

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from maseval.benchmark.tau2 import words
+from maseval.benchmark.tau2.domains.consent import Meaning, read_reply
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.users.finding import FaultKind, UserFault
 from maseval.benchmark.tau2.users.part import UserPart
-from maseval.core.recorded import entries
+from maseval.core.recorded import entries, mapping
 
 _WISH = re.compile(
     r"\b(?:i(?:'d| would)? (?:like|want|prefer|need|choose|pay)|i'll (?:take|use|pay|go)"
@@ -17,8 +18,10 @@ _WISH = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"\b(?:not|no|never|instead of|rather than|from|without|but|if)\b|n't\b", re.IGNORECASE
+    r"(?:\b(?:not|no|never|instead of|rather than|from|without|than)\b|n't\b)[^,.;:]{0,25}$",
+    re.IGNORECASE,
 )
+_CONDITION = re.compile(r"\b(?:if|unless|whether)\b", re.IGNORECASE)
 _CABINS = {
     "basic_economy": r"basic[ _]economy",
     "economy": r"(?<!basic[ _])economy",
@@ -45,7 +48,7 @@ _NO_TRANSFER = re.compile(
 )
 _WANTS_TRANSFER = re.compile(
     r"\b(?:please|can you|could you|i'd like|i want|i would like|yes)\b[^.]{0,40}"
-    r"\b(?:transfer|supervisor|human|representative)\b",
+    r"\b(?:transfer|(?:speak|talk|connect)\b[^.]{0,12}\b(?:supervisor|human|representative))\b",
     re.IGNORECASE,
 )
 _LIMIT = re.compile(
@@ -95,24 +98,31 @@ def _named(
     if wanted not in known or not re.search(known[str(wanted)], part.told):
         return
     others = {name: each for name, each in known.items() if not re.search(each, part.told)}
-    for index, sentence in part.statements():
+    for index, sentence in part.statements:
         lower = sentence.lower()
-        denied = _DENIED.search(lower) and known is not _REASONS  # which are a "no" themselves
-        if not beside.search(lower) or denied or part.was_refused_before(index):
+        if not beside.search(lower) or part.was_refused_before(index):
             continue
         for name, pattern in others.items():
-            if re.search(pattern, lower):
+            if _is_wished(lower, re.search(pattern, lower)):
                 text = f"the user wants another {noun} than the task: {name} instead of {wanted}"
                 yield UserFault(FaultKind.CHOICE, text.replace("_", " "), index, sentence)
                 return
 
 
+def _is_wished(sentence: str, found: re.Match[str] | None) -> bool:
+    """Tell whether what was found in a sentence is neither denied there nor under a condition."""
+    if found is None or _CONDITION.search(sentence):
+        return False
+    return not _DENIED.search(sentence[: found.start()])
+
+
 def _other_bags(part: UserPart, call: Tau2ToolCall) -> Iterator[UserFault]:
     total, paid = (call["arguments"].get(k) for k in ("total_baggages", "nonfree_baggages"))
     known = {_NUMBERS.get(n, n) for n in _BAGS.findall(part.told)} | {str(total), str(paid)}
-    for index, sentence in part.statements():
+    for index, sentence in part.statements:
         lower = sentence.lower()
-        if not _WISH.search(lower) or _DENIED.search(lower) or _MORE.search(lower):
+        wished = _is_wished(lower, _BAGS.search(lower))
+        if not wished or not _WISH.search(lower) or _MORE.search(lower):
             continue
         said = {_NUMBERS.get(n, n) for n in _BAGS.findall(lower)}
         if said and not said & known and "bag" in part.told and not part.was_refused_before(index):
@@ -137,17 +147,16 @@ def other_option_named(part: UserPart) -> Iterator[UserFault]:
 def _products(part: UserPart) -> Iterator[Mapping[str, Any]]:
     """Yield the products that the agent looked up, each once."""
     answers = dict.fromkeys(m.answer for m in part.talk.calls if '"variants"' in m.answer)
-    for answer in answers:
-        try:
-            found = json.loads(answer)
-        except ValueError:
-            continue
-        if isinstance(found, dict) and isinstance(found.get("variants"), dict):
+    for found in map(_parsed, answers):
+        if isinstance(found.get("variants"), dict):
             yield found
 
 
 def _other_options(
-    part: UserPart, product: Mapping[str, Any], options: Mapping[str, str], owned: set[str]
+    part: UserPart,
+    product: Mapping[str, Any],
+    options: Mapping[str, str],
+    owned: set[tuple[object, str, str]],
 ) -> Iterator[UserFault]:
     noun = str(product.get("name", "")).lower().rsplit(" ", 1)[-1][:5]
     for key, value in options.items():
@@ -163,29 +172,38 @@ def _other_options(
             and other != value
             and _is_telling(other)
             and other.lower() not in part.told
-            and _written(key, other) not in owned  # the user may describe what it has
+            and (product.get("name"), key, other) not in owned  # which it may describe
         ]
-        for index, sentence in part.statements():
+        for index, sentence in part.statements:
             if not _WISH.search(sentence) or noun not in sentence.lower():
                 continue
-            if _DENIED.search(sentence) or part.was_refused_before(index):
+            if part.was_refused_before(index):
                 continue
-            named = [other for other in others if words.mentions(sentence, other)]
+            named = [o for o in others if _is_wished(sentence.lower(), _mention(sentence, o))]
             if named and not words.mentions(sentence, value):
                 text = f"the user wants {key} {named[0]}, the task {value}"
                 yield UserFault(FaultKind.CHOICE, text, index, sentence)
                 return
 
 
-def _owned(part: UserPart) -> Iterator[str]:
-    """Yield the options of all items in the orders that were looked up, as they are written."""
-    for made in part.talk.calls:
-        if '"payment_history"' in made.answer:
-            yield from re.findall(r'"[\w ]{1,40}": "[^"]{1,60}"', made.answer.lower())
+def _owned(part: UserPart) -> Iterator[tuple[object, str, str]]:
+    """Yield the options of all items in the orders that were looked up, by product."""
+    for answer in dict.fromkeys(m.answer for m in part.talk.calls if '"items": [' in m.answer):
+        for item in map(mapping, entries(_parsed(answer).get("items"))):
+            for key, value in mapping(item, "options").items():
+                yield item.get("name"), key, str(value)
 
 
-def _written(key: str, value: str) -> str:
-    return f'"{key}": "{value}"'.lower()
+def _parsed(answer: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(answer)
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {}
+
+
+def _mention(text: str, value: str) -> re.Match[str] | None:
+    return re.search(rf"(?<![\w.-]){re.escape(value.lower())}(?![\w-])", text.lower())
 
 
 def _is_telling(value: str) -> bool:
@@ -204,12 +222,12 @@ def offer_turned_down(part: UserPart) -> Iterator[UserFault]:
                 continue
             if words.refusal(offer.text) or not _is_offer_of(offer.text, call):
                 continue
-            if not words.declines(reply.text) or words.narrows(reply.text):
+            if read_reply(reply.text, call) is not Meaning.NO or words.narrows(reply.text):
                 continue
             if words.closes(words.sentences(offer.text)[-1]) or words.says_goodbye(reply.text):
                 continue
             later = [u.text for u in part.talk.user if u.message_index > reply.message_index]
-            if not any(words.speaks_of(each, call) for each in later):
+            if not any(_comes_back_to(each, call) for each in later):
                 text = (
                     "the user turns down what the task wants, offered in message "
                     f"{offer.message_index}"
@@ -218,12 +236,22 @@ def offer_turned_down(part: UserPart) -> Iterator[UserFault]:
                 return
 
 
+def _comes_back_to(text: str, call: Tau2ToolCall) -> bool:
+    name = words.record(call)
+    if name and words.id_like(name):
+        return words.mentions(text, name)
+    return words.says_the_like(text, call)
+
+
 def _is_offer_of(text: str, call: Tau2ToolCall) -> bool:
-    """Tell whether a text names all ids of a call; if it has none, whether it says what it does."""
+    """Tell whether a text names all ids of a call; of one without a record, what it does."""
     ids = [v for v in words.own_values(call) if any(c.isdigit() for c in v) and " " not in v]
     if ids and all(words.mentions(text, each) for each in ids):
         return True
-    return not ids and words.says_the_like(text, call)
+    numbers = [n for n in call["arguments"].values() if isinstance(n, int | float)]
+    if words.record(call) is not None or len(ids) > 1 or words.other_ids(text, call):
+        return False
+    return words.says_the_like(text, call) and all(words.mentions(text, f"{n:g}") for n in numbers)
 
 
 def order_not_in_the_task(part: UserPart) -> Iterator[UserFault]:
@@ -250,7 +278,8 @@ def asked_for_a_transfer(part: UserPart) -> Iterator[UserFault]:
         return
     for said in part.talk.user:
         for sentence in words.sentences(said.text):
-            if _WANTS_TRANSFER.search(sentence) and not re.search(r"\bnot\b|n't\b", sentence):
+            found = _WANTS_TRANSFER.search(sentence)
+            if found and not _DENIED.search(sentence[: found.end()]):
                 text = "the user asks for a transfer, which the task forbids"
                 yield UserFault(FaultKind.CHOICE, text, said.message_index, sentence)
                 return

@@ -35,6 +35,8 @@ _VALUES: Mapping[str, re.Pattern[str]] = {
         rf"\b({_MONTH} {_DAY},? {_BORN}|{_BORN}-\d\d-\d\d)\b", re.IGNORECASE
     ),
 }
+# What all of these have, so that most texts need no closer look.
+_PERHAPS = re.compile(r"\d{3}|@|\b[A-Z]{6}\b")
 _DATE = re.compile(
     rf"\b({_MONTH}) (\d{{1,2}})(?:st|nd|rd|th)?\b(?!,? ?{_BORN})|\b20[12]\d-(\d\d)-(\d\d)\b"
     rf"|\b(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?({_MONTH})\b",
@@ -48,12 +50,11 @@ _TRAVEL = re.compile(
     r"\b(?:from|to|into|out of|in|is|destination) ((?:[A-Z][a-z]+)(?: [A-Z][a-z]+)?)\b"
 )
 # Circumstances under which policies allow more than otherwise, so that it matters who claims them.
-_CIRCUMSTANCES: Mapping[str, str] = {
-    "an illness": r"sick|ill\b|illness|medical|hospital|surgery|injur|doctor|health",
-    "a death": r"passed away|funeral|died\b|death|bereave",
-    "the weather": r"weather|storm|hurricane|snow",
-    "an emergency": r"emergenc",
-}
+_CIRCUMSTANCE = re.compile(
+    r"\b(?:sick|ill|illness|medical|hospital|surgery|injury|injured|doctor|health|passed away"
+    r"|funeral|died|death|bereavement|weather|storm|hurricane|snow|emergency)\b"
+)
+_MEMBER = re.compile(r"\bi(?:'m| am) an? (?:\w+ )?(gold|silver|regular) (?:member|status)")
 _CLAIM = re.compile(
     r"\b(?:i(?:'m| am|'ve| have| was|'d| had| got| need)\b|my \w+|due to|because|it(?:'s| is| was)"
     r"|there(?:'s| is| was))"
@@ -69,6 +70,8 @@ def invented_values(part: UserPart) -> Iterator[UserFault]:
     """Yield ids, addresses and the like that the user gives and cannot have."""
     seen: set[str] = set()
     for said in part.talk.user:
+        if not _PERHAPS.search(said.text):
+            continue
         for name, pattern in _VALUES.items():
             for found in pattern.finditer(said.text):
                 denied = _DENIED.search(said.text[: found.start()][-20:])
@@ -123,9 +126,12 @@ def invented_dates(part: UserPart) -> Iterator[UserFault]:
                 continue
             sources = part.sources(at)
             known = frozenset().union(*map(_dates_in, sources))
+            told = _dates_in(sources[0]) | _dates_in(sources[1])
             days = {int(day) for each in sources[:2] for day in _BARE_DAY.findall(each)}
             date = next(iter(given))
-            if any(_distance(date, each) <= _NEAR for each in known) or date[1] in days:
+            if date in known or date[1] in days:
+                continue
+            if _RELATIVE.search(part.told) and any(_distance(date, each) <= _NEAR for each in told):
                 continue
             text = f"the user gives a date that nobody has given it: {found[0]}"
             yield UserFault(FaultKind.INVENTED, text, at, _around(said.text, found))
@@ -153,7 +159,7 @@ def invented_places(part: UserPart) -> Iterator[UserFault]:
     """Yield cities with an airport that the user travels to or from, and was not given."""
     if part.setting.domain.folder_name != "airline" or _TOLD_TO_INVENT.search(part.told):
         return
-    for index, sentence in part.statements():
+    for index, sentence in part.statements:
         for found in _TRAVEL.finditer(sentence):
             codes = [code for code, city in AIRPORTS.items() if city == found[1]]
             if not codes:
@@ -169,17 +175,25 @@ def invented_places(part: UserPart) -> Iterator[UserFault]:
                 return
 
 
+def invented_standing(part: UserPart) -> Iterator[UserFault]:
+    """Yield a membership that the user claims, and neither its task nor its profile has."""
+    for index, sentence in part.statements:
+        found = _MEMBER.search(lower := sentence.lower())
+        if found is None or _NEGATED.search(lower) or _TOLD_TO_INVENT.search(part.told):
+            continue
+        if not any(words.mentions(each, found[1]) for each in part.sources(index)):
+            text = f"the user claims to be a {found[1]} member, which the task does not have"
+            yield UserFault(FaultKind.INVENTED, text, index, sentence)
+            return
+
+
 def invented_circumstances(part: UserPart) -> Iterator[UserFault]:
     """Yield reasons that would move a policy and that the task does not give."""
-    every = re.compile(rf"\b(?:{'|'.join(_CIRCUMSTANCES.values())})")
-    if _TOLD_TO_INVENT.search(part.told) or every.search(part.told):
+    if _TOLD_TO_INVENT.search(part.told) or _CIRCUMSTANCE.search(part.told):
         return
-    for name, pattern in _CIRCUMSTANCES.items():
-        for index, sentence in part.statements():
-            lower = sentence.lower()
-            if not re.search(rf"\b(?:{pattern})", lower):
-                continue
-            if _CLAIM.search(lower) and not _NEGATED.search(lower):
-                text = f"the user brings up {name}, which the task does not have"
-                yield UserFault(FaultKind.INVENTED, text, index, sentence)
-                break
+    for index, sentence in part.statements:
+        found = _CIRCUMSTANCE.search(lower := sentence.lower())
+        if found and _CLAIM.search(lower) and not _NEGATED.search(lower):
+            text = f"the user brings up a circumstance that the task does not have: {found[0]}"
+            yield UserFault(FaultKind.INVENTED, text, index, sentence)
+            return

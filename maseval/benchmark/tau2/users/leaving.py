@@ -14,11 +14,19 @@ _EXPECTS = re.compile(
     r"\?|\bplease (?:confirm|reply|respond|let)|\breply\b|\byes\b|\bshall i\b|\bshould i\b",
     re.IGNORECASE,
 )
+_COMMANDS = re.compile(
+    r"\bgo ahead and (?:cancel|book|process|exchange|return|modify|update|change|upgrade|refund)\b"
+    r"|\bplease proceed with\b",
+    re.IGNORECASE,
+)
 _ORDERS = re.compile(r"\bplease (?!let)\w+|\bgo ahead\b|\bproceed\b|\bi confirm\b", re.IGNORECASE)
 
 
 def left_before_the_write(part: UserPart) -> Iterator[UserFault]:
-    """Yield the user's leave, if it says yes with it, or leaves a question or a step open."""
+    """Yield the user's leave, if it says yes with it, or leaves a question or a step open.
+
+    The token of a transfer is for when it has been made.
+    """
     messages = part.talk.messages
     if not messages or messages[-1]["role"] != "user" or part.was_transferred:
         return
@@ -26,7 +34,10 @@ def left_before_the_write(part: UserPart) -> Iterator[UserFault]:
     asked = part.question_before(at)
     if part.ending != "user_stop" or asked is None or OUT_OF_SCOPE in content:
         return
-    if TRANSFER in content and words.speaks_of_a_transfer(asked.text):
+    if TRANSFER in content:
+        if _waits(asked.text) or not words.speaks_of_a_transfer(asked.text):
+            text = "the user leaves as if it had been transferred, which nobody has done"
+            yield UserFault(FaultKind.LEFT, text, at, content)
         return
     if any(made.message_index > asked.message_index for made in part.talk.calls):
         return  # what was asked for has been done
@@ -38,17 +49,25 @@ def left_before_the_write(part: UserPart) -> Iterator[UserFault]:
 
 
 def _left_open(part: UserPart, asked: str, reply: str) -> str | None:
-    if words.refusal(asked) or words.wants_a_human(reply):
+    agreed = words.agrees(reply) and not words.narrows(reply) and not words.wants_a_human(reply)
+    if agreed and _waits_for_a_yes(asked):
+        return "says yes and leaves with it"
+    if words.refusal(asked):
         return None
-    agreed = words.agrees(reply) and not words.narrows(reply)
-    if _waits_for_a_yes(asked) and (agreed or not reply):
-        return "says yes and leaves with it" if reply else "leaves without an answer"
-    if agreed and _ORDERS.search(reply) and asked.rstrip().endswith("?"):
-        return None if words.closes(asked) else "says yes and leaves with it"
+    if not reply and _waits_for_a_yes(asked):
+        return "leaves without an answer"
+    question = asked.rstrip().endswith("?") and not words.closes(words.sentences(asked)[-1])
+    if agreed and (_ORDERS.search(reply) if question else _COMMANDS.search(reply)):
+        return "says yes and leaves with it"
     said_no_more = not reply or (words.says_goodbye(reply) and not words.declines(reply))
     if said_no_more and steps_asked_for(part, asked):
         return "leaves without taking the step"
     return None
+
+
+def _waits(text: str) -> bool:
+    """Tell whether the end of a text waits for an answer."""
+    return any("?" in each or words.requests(each) for each in words.sentences(text)[-2:])
 
 
 def _waits_for_a_yes(text: str) -> bool:

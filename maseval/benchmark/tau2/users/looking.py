@@ -54,6 +54,8 @@ _THINGS = (
         changes=True,
     ),
 )
+_ASKED = re.compile(r"\b(?:if|when|whenever)\b")
+_MARKS = re.compile(r"[*\"\u201c\u201d]|(?<!\w)'|'(?!\w)")
 _UNSURE = re.compile(
     r"\b(?:i'll|i will|let me|should|could|would|can you|if|whether|not sure|don't know|how|want"
     r"|need|going to|try|until|once|so that|hope|make sure|told|you said|when|before|after|think"
@@ -74,13 +76,13 @@ def reported_without_looking(part: UserPart) -> Iterator[UserFault]:
     """Yield the user's statements about its device for which it called no tool."""
     if part.setting.domain.user_toolkit is None:
         return
-    for index, sentence in part.statements():
-        lower = sentence.lower()
+    for index, sentence in part.statements:
+        lower = _MARKS.sub("", sentence.lower())
         if not part.talk.agent_before(index)[1:] or _UNSURE.search(lower):
             continue
         for thing in _THINGS:
             found = thing.report.search(lower)
-            if found is None or found[0] in part.told:
+            if found is None or _is_told(part, found[0]):
                 continue
             looked = _last_look(part, thing, index)
             if looked is None:
@@ -92,6 +94,12 @@ def reported_without_looking(part: UserPart) -> Iterator[UserFault]:
                 text = f"the user has not looked again since the change in message {changed}"
                 yield UserFault(FaultKind.BLIND, text, index, sentence)
                 break
+
+
+def _is_told(part: UserPart, report: str) -> bool:
+    """Tell whether the task itself says it, and not only what to do if somebody asks."""
+    told = (each.lower() for each in part.instructions)
+    return any(report in each for each in told if not _ASKED.search(each))
 
 
 def _last_look(part: UserPart, thing: _Thing, before: int) -> int | None:

@@ -126,14 +126,22 @@ class UserPart:
 
     def was_refused_before(self, at: int) -> bool:
         """Tell whether the agent had refused something by then: other wishes may then be right."""
-        return any(words.refusal(said.text) for said in self.talk.agent_before(at))
+        return self._refused < at
 
-    def statements(self) -> Iterator[tuple[int, str]]:
-        """Yield the sentences with which the user states something, and their messages."""
-        for said in self.talk.user:
-            for sentence in words.sentences(said.text):
-                if not sentence.rstrip().endswith("?"):
-                    yield said.message_index, sentence
+    @cached_property
+    def _refused(self) -> int:
+        refused = (e.message_index for e in self.talk.agent if words.refusal(e.text))
+        return next(refused, len(self.talk.messages))
+
+    @cached_property
+    def statements(self) -> list[Utterance]:
+        """The sentences with which the user states something."""
+        return [
+            Utterance(said.message_index, sentence)
+            for said in self.talk.user
+            for sentence in words.sentences(said.text)
+            if not sentence.rstrip().endswith("?")
+        ]
 
     def question_before(self, at: int) -> Utterance | None:
         """Return the agent's last text before a message."""

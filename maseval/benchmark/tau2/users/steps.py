@@ -10,6 +10,7 @@ from maseval.benchmark.tau2.users.part import UserPart
 _VERBS = r"^(?:toggle|turn|set|reset|reseat|grant|disconnect|connect|make|reboot)_"
 _KINDS = r"_(?:on|off|mode|preference|settings|mode_preference|card|device)$"
 _ALSO = {
+    "grant_app_permission": "permission",
     "make_payment": r"pay\b|payment",
     "reboot_device": "restart|reboot",
     "set_network_mode_preference": "network mode|network preference|[45]g",

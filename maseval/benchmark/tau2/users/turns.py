@@ -9,7 +9,7 @@ from maseval.benchmark.tau2.users.finding import FaultKind, UserFault
 from maseval.benchmark.tau2.users.part import UserPart
 
 _AGENT = re.compile(
-    r"\bhow (?:can|may) i (?:help|assist) you\b|\banything else i can (?:help|assist) you\b"
+    r"\bhow (?:can|may) i (?:help|assist) you\b|\banything else (?:i can|you need) (?:help|assist)"
     r"|\bi(?:'ve| have) (?:processed|booked|cancell?ed|updated|located) your\b"
     r"|\bi(?:'d| would) be happy to (?:help|assist) you\b"
     r"|\bplease (?:confirm you'd like to proceed|provide your (?:user id|e-?mail|order))\b",

@@ -10,7 +10,7 @@ from maseval.benchmark.tau2.users.part import UserPart, stems
 
 _WISH = re.compile(
     r"\b(?:want|would like|wish|need) (?:the agent )?to "
-    r"(?:cancel|return|exchange|change|modify|add|remove|book|upgrade|downgrade|know|use|pay|get)\b"
+    r"(?:cancel|return|exchange|change|modify|add|remove|book|upgrade|downgrade|know|use|pay)\b"
     r"|\bwant (?:an? |the )?(?=[a-z]+ (?:seat|refund|meal|room|and))"
     r"|(?:^|\bthen |\balso |\bfinally,? )ask (?:for|about|how|what|whether|the agent) "
     r"|^mention that ",
@@ -29,6 +29,7 @@ _VAGUE = stems(
     "money amount total back balance left cost price number available right now store"
 )
 _LEAST_STEMS = 2
+_MOST_SAID = 0.25
 
 
 def gold_never_spoken_of(part: UserPart) -> Iterator[UserFault]:
@@ -78,8 +79,11 @@ def wishes_never_said(part: UserPart) -> Iterator[UserFault]:
         if wish is None or _DEPENDS.search(sentence):
             continue
         others = frozenset().union(*(stems(s) for s in part.instructions if s != sentence))
-        own = stems(sentence[wish.end() :]) - others - _VAGUE
-        if len(own) >= _LEAST_STEMS and not own & stems(part.spoken):
+        own, said = stems(sentence[wish.end() :]) - others - _VAGUE, stems(part.spoken)
+        if len(own) < _LEAST_STEMS or own & said:
+            continue
+        whole = stems(sentence) - _VAGUE
+        if len(whole & said) <= _MOST_SAID * len(whole):
             yield _unsaid(part, f"the user never brings forward: {sentence}")
 
 

@@ -1,0 +1,179 @@
+"""``maseval tau2 users``: the simulated user's report, from runs and results files."""
+
+import json
+
+import pytest
+
+from maseval import ScriptedModelAdapter, frames, register_model, tool_call
+from maseval.app.results.user_faults import (
+    NO_FAULT,
+    NOT_READ,
+    PlayedUser,
+    UserCheck,
+    UserFinding,
+    checks_by_labels,
+    user_scores,
+)
+from maseval.app.viewing.reader import BenchmarkReader
+from maseval.commands import compare, report, show, tau2
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import RecordedReport
+from maseval.report.index import entry_of
+from maseval.runs import RunFolder, Simulation
+from tests.cli.commandline import maseval
+
+TASK = "renew_own_not_husbands"
+OPENING = "I am Ingrid Solheim. Please renew The Salt Road, and Small Boats for my husband."
+SCRIPTS = {
+    "clerk": (
+        tool_call("get_member", {"card_number": "B 1184 2011"}),
+        tool_call("get_account", {"member_id": "M-2011"}),
+        "Shall I renew The Salt Road for you?",
+        tool_call("renew_loan", {"loan_id": "L-5001"}),
+        "It is renewed. I may not renew your husband's book for you.",
+    ),
+    "hasty": (OPENING, "Yes, please go ahead. ###STOP###"),
+    "patient": (OPENING, "Yes, please go ahead.", "That is all, thank you. ###STOP###"),
+}
+LEFT = "left before the write"
+
+
+def model(name, **options):
+    def answer(messages, tools):
+        return SCRIPTS[name][sum(each["role"] == "assistant" for each in messages)]
+
+    return ScriptedModelAdapter(answer, model_id=name)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two runs of the same agent, with a user that leaves too early and with one that waits."""
+    register_model("play", model)
+    folder = tmp_path_factory.mktemp("users")
+    for user in ("hasty", "patient"):
+        tau2.run(
+            domain="library",
+            task_id=[TASK],
+            agent_model="play/clerk",
+            user_model=f"play/{user}",
+            output=folder / user,
+        )
+    return folder
+
+
+def test_each_user_model_has_its_own_numbers(folder):
+    hasty, patient = tau2.users([folder / "hasty", folder / "patient"]).scores
+
+    assert (hasty.model, hasty.faulty, hasty.read, hasty.share.value) == ("hasty", 1, 1, 1.0)
+    assert [(each.kind, each.conversations) for each in hasty.kinds] == [(LEFT, 1)]
+    assert (patient.model, patient.faulty, patient.passes) == ("patient", 0, 1)
+    assert "a fault in 1 of 1 conversations" in hasty.in_words
+
+
+def test_the_command_names_kind_message_and_words(folder):
+    found = maseval("tau2", "users", str(folder / "hasty"))
+
+    assert found.exit_code == 0
+    assert "message 7: the user says yes and leaves with it, asked in message 6" in found.stdout
+    assert "Yes, please go ahead. ###STOP###" in found.stdout and LEFT in found.stdout
+
+
+def test_json_has_numbers_and_findings(folder):
+    found = maseval("tau2", "users", str(folder / "hasty"), "--json")
+    (score,), (file,) = (json.loads(found.stdout)[key] for key in ("users", "files"))
+
+    assert (score["model"], score["faulty"], score["share"]["value"]) == ("hasty", 1, 1.0)
+    (finding,) = file["simulations"][0]["findings"]
+    assert (finding["kind"], finding["message_index"]) == (LEFT, 7)
+
+
+def test_a_file_that_cannot_be_read_does_not_stop_the_others(folder, tmp_path):
+    (tmp_path / "broken.json").write_text("{")
+    found = maseval("tau2", "users", str(folder / "hasty"), str(tmp_path / "broken.json"))
+
+    assert found.exit_code == 1
+    assert LEFT in found.stdout and "broken.json" in found.stderr
+    with pytest.raises((ConfigurationError, ValueError)):
+        tau2.users([tmp_path / "broken.json"])
+
+
+def test_the_same_agent_under_two_users_can_be_compared(folder):
+    found = compare([folder / "hasty", folder / "patient"])
+
+    assert any("the user model differs" in each for each in found.cautions)
+    assert (found.two.main.first, found.two.main.second) == (0.0, 1.0)
+
+
+def test_a_branch_with_another_user_shows_what_the_fault_cost(folder):
+    options = {"task": TASK, "at": 6, "repeats": 2}
+    again = tau2.branch(run=folder / "hasty", output=folder / "b1", **options)
+    other = tau2.branch(
+        run=folder / "hasty", user_model="play/patient", output=folder / "b2", **options
+    )
+
+    assert (again.passed, other.passed, other.judged) == (0, 2, 2)
+
+
+def test_show_report_viewer_and_frames_have_it(folder, tmp_path):
+    (score,) = show(folder / "hasty").users
+    view = show(folder / "hasty", TASK)
+    page = report(folder / "hasty", output=tmp_path / "page.html").read_text()
+    shown = BenchmarkReader().complete_report(
+        RunFolder.read(folder / "hasty"), next(iter(RunFolder.read(folder / "hasty").reports()))
+    )
+    (row,) = frames.user_faults(folder / "hasty")
+
+    assert score.faulty == 1 and [each.kind for each in view.user.findings] == [LEFT]
+    assert "The simulated user, checked by rules: hasty: a fault in 1 of 1" in page
+    assert "The simulated user" in [each["title"] for each in shown["explanation"]["sections"]]
+    assert f"simulated user: {LEFT}" in shown["labels"]
+    assert (row["user_model"], row["kind"], row["message"]) == ("hasty", LEFT, 7)
+
+
+def test_the_viewer_counts_by_labels(folder):
+    run = RunFolder.read(folder / "hasty")
+    (told,) = run.reports()
+    labels = BenchmarkReader().complete_report(run, told)["labels"]
+    entry = entry_of(RecordedReport({**told, "labels": labels}), 0)
+    notes = BenchmarkReader().overview(run, [entry], labelled=True).summary["notes"]
+
+    assert any("play/hasty: a fault in 1 of 1 conversations" in each for each in notes)
+
+
+def test_a_script_is_no_simulated_user(tmp_path):
+    tau2.run(domain="library", task_id=[TASK], agent="gold", output=tmp_path / "gold")
+    (score,) = tau2.users([tmp_path / "gold"]).scores
+
+    assert (score.conversations, score.read) == (1, 0)
+    assert score.share.value is None
+
+
+def check(*found, obstacle=None):
+    findings = tuple(UserFinding(kind, "text", 1) for kind in found)
+    return UserCheck(findings, obstacle, "m")
+
+
+def test_labels_tell_what_a_check_found():
+    one, two, three = (Simulation("library", str(number), 0) for number in range(3))
+    checks = {one: check("a", "b"), two: check(), three: check(obstacle="language not read")}
+    again = checks_by_labels([(key, each.labels) for key, each in checks.items()], "m")
+
+    assert checks[two].labels == [NO_FAULT] and checks[three].labels == [NOT_READ]
+    assert {key: each.kinds for key, each in again.items()} == {one: ["a", "b"], two: [], three: []}
+    assert [each.is_read for each in again.values()] == [True, True, False]
+    assert checks_by_labels([(one, ["agent: missing write"])], "m") == {}
+
+
+def test_shares_count_each_task_once_and_leave_out_what_was_not_read():
+    played = [
+        PlayedUser(Simulation("d", "1", 0), True, check("a")),
+        PlayedUser(Simulation("d", "1", 1), True, check()),
+        PlayedUser(Simulation("d", "2", 0), False, check()),
+        PlayedUser(Simulation("d", "3", 0), False, check(obstacle="language not read")),
+    ]
+    (score,) = user_scores(played)
+
+    assert (score.conversations, score.read, score.faulty) == (4, 3, 1)
+    assert (score.passes, score.faulty_passes) == (2, 1)
+    assert score.share.value == 0.25  # of task 1 a half, of task 2 none
+    assert score.share.interval is not None
