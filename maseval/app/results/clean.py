@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from maseval.app.results.sound import trials_of_all
 from maseval.core.outcome import Outcome, SimulationLine
 from maseval.core.words import count_of, excerpt
 from maseval.runs import Simulation
@@ -225,7 +226,8 @@ def run_compliance(
     found: Mapping[Simulation, PolicyCheck],
 ) -> RunCompliance:
     """Count clean passes, from every simulation's line and check."""
-    planned = list(planned)
+    planned = trials_of_all(planned)
+    lines = [line for line in lines if Simulation(*line[:3]) in planned]
     passes = {Simulation(*line[:3]) for line in lines if line.passed}
     clean = [_judge(line, found, untold=True) for line in lines]
     surely = [_judge(line, found, untold=False) for line in lines]

@@ -7,6 +7,7 @@ and the verdicts on the others are those that corrected tasks would give. Both h
 the method of the official number, stand beside it under their own names, and never replace it.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -130,10 +131,13 @@ def scores_beside(
 
     ``user_faults`` are the simulations in which the user failed, ``checks`` the sound verdicts.
     """
+    if planned is not None:
+        planned = trials_of_all(planned)
+        outcomes = [each for each in outcomes if _simulation(each) in planned]
     if not outcomes:
         return []
     found = []
-    groups = summarise(outcomes, planned=None if planned is None else list(planned)).groups
+    groups = summarise(outcomes, planned=planned).groups
     for group in groups:
         official = {
             e.k: e for e in group.estimates if e.measure == "pass^k" and e.value is not None
@@ -149,6 +153,17 @@ def scores_beside(
             kept = sound_outcomes(judged, checks)
             found.append(_score(name, "over sound tasks", judged, kept, official))
     return found
+
+
+def trials_of_all(planned: Iterable[Simulation]) -> dict[Simulation, None]:
+    """Return the planned trials that every task has.
+
+    They are all of them, unless tasks stopped at their first failure: then those that pass have
+    more trials, and only the first ones are a fair sample.
+    """
+    every = dict.fromkeys(planned)
+    counts = set(Counter(one[:2] for one in every).values())
+    return every if len(counts) < 2 else {one: None for one in every if one.trial < min(counts)}
 
 
 def sound_outcomes(
