@@ -203,7 +203,8 @@ def unknown_tools_in_documents(
         for name in dict.fromkeys(_FOUND_TOOL.findall(document.content)):
             if not any(kit.has_tool(name) for kit in kits):
                 text = f"{document.id} ({document.title}) names {name}, which neither side has"
-                yield _document_finding(audited, "document names an unknown tool", text, document)
+                kind = "document names an unknown tool"
+                yield document_finding(audited, tasks, kind, text, document)
 
 
 def documents_that_disagree(
@@ -226,7 +227,8 @@ def documents_that_disagree(
                     f"both {first.id} and {other.id} have the title {title!r}; only the former "
                     f"has {_join(mine - theirs)}, only the latter {_join(theirs - mine)}"
                 )
-                yield _document_finding(audited, "documents in conflict", text, first, other)
+                kind = "documents in conflict"
+                yield document_finding(audited, tasks, kind, text, first, other)
 
 
 def _figures(document: DomainDocument) -> set[str]:
@@ -237,8 +239,17 @@ def _join(figures: set[str]) -> str:
     return ", ".join(sorted(figures))
 
 
-def _document_finding(
-    audited: AuditedDomain, kind: str, text: str, *documents: DomainDocument
+def document_finding(
+    audited: AuditedDomain,
+    tasks: Sequence[AuditedTask],
+    kind: str,
+    text: str,
+    *documents: DomainDocument,
 ) -> Finding:
-    evidence = {"documents": [document.id for document in documents]}
+    """Return a finding about documents, with the tasks that say they need one of them."""
+    names = [document.id for document in documents]
+    needing = [
+        task.id for task in tasks if set(names) & set(task.raw.get("required_documents") or ())
+    ]
+    evidence = {"documents": names, "tasks": needing}
     return Finding(audited.domain.name, None, kind, "warning", text, evidence)
