@@ -7,7 +7,8 @@ none, so that the task is left out.
 """
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -122,32 +123,51 @@ class Erratum(_Entry):
         return f"{self.kind}: {self.what}"
 
 
+ErrataByTask = Mapping[tuple[str, str], Sequence[Erratum]]
+
 _ERRATA = TypeAdapter(tuple[Erratum, ...])
 
 
 def load_errata(file: Path = PUBLISHED) -> Sequence[Erratum]:
     """Read a file of errata; one that is not there has none."""
-    try:
-        state = file.stat()
-    except FileNotFoundError:
-        return ()
-    return _load(file, state.st_mtime_ns, state.st_size)
+    return [each for errata in _by_task(file).values() for each in errata]
 
 
 def errata_for(
     domain: str | Domain, task_id: str, release: AnyVersion = None
 ) -> tuple[Erratum, ...]:
     """Return the errata of a task, as ``release`` has it; by default that of the domain."""
-    return tuple(each for each in errata_of(domain, release) if each.task == task_id)
+    named = domain_named(domain)
+    by_task = _by_task(_file_of(named))
+    names = dict.fromkeys((named.name, named.folder_name))
+    found = [each for name in names for each in by_task.get((name, task_id), ())]
+    return tuple(_in_release(found, named, release)) if found else ()
 
 
 def errata_of(domain: str | Domain, release: AnyVersion = None) -> tuple[Erratum, ...]:
     """Return the errata of a domain's tasks, as ``release`` has them."""
     named = domain_named(domain)
-    tasks = release_of(named, release).tasks.version
-    file = PUBLISHED if named.data_dir is None else named.data_dir / ERRATA_FILE
-    names = (named.name, named.folder_name)
-    return tuple(e for e in load_errata(file) if e.domain in names and tasks in e.releases)
+    return tuple(_in_release(load_errata(_file_of(named)), named, release))
+
+
+def _file_of(domain: Domain) -> Path:
+    return PUBLISHED if domain.data_dir is None else domain.data_dir / ERRATA_FILE
+
+
+def _in_release(
+    errata: Sequence[Erratum], domain: Domain, release: AnyVersion
+) -> Iterator[Erratum]:
+    tasks, names = release_of(domain, release).tasks.version, (domain.name, domain.folder_name)
+    return (each for each in errata if each.domain in names and tasks in each.releases)
+
+
+def _by_task(file: Path) -> ErrataByTask:
+    """Return the errata of a file by domain and task; it is read again only if it changed."""
+    try:
+        state = os.stat(file)
+    except FileNotFoundError:
+        return {}
+    return _load(file, state.st_mtime_ns, state.st_size)
 
 
 def gold_actions(steps: Sequence[GoldStep]) -> list[Action]:
@@ -164,9 +184,12 @@ def gold_actions(steps: Sequence[GoldStep]) -> list[Action]:
 
 
 @lru_cache(maxsize=8)
-def _load(file: Path, mtime_ns: int, size: int) -> Sequence[Erratum]:
+def _load(file: Path, mtime_ns: int, size: int) -> ErrataByTask:
+    by_task: dict[tuple[str, str], list[Erratum]] = {}
     try:
-        return _ERRATA.validate_python(json.loads(file.read_bytes()))
+        for each in _ERRATA.validate_python(json.loads(file.read_bytes())):
+            by_task.setdefault((each.domain, each.task), []).append(each)
+        return by_task
     except ValidationError as error:
         first = error.errors()[0]
         number, *field = first["loc"] or ("",)
