@@ -25,7 +25,10 @@ Record = dict[str, Any]
 
 def main() -> None:
     """Print what was measured, or what is missing for it."""
-    rows = [["audit of three domains", f"{seconds(audit):.1f} s", "60 s"]]
+    rows = [
+        ["audit of three domains", f"{seconds(lambda: audit(fresh=True)):.1f} s", "180 s"],
+        ["the same, kept from before", f"{seconds(audit):.1f} s", "a second"],
+    ]
     if contract_folder() is None:
         print("no recorded conversations; set MASEVAL_CONTRACT_DIR")
     else:

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Self
 
 from maseval.benchmark.tau2.audit import (
     bank_amounts,
     bank_calls,
     bank_facts,
-    choices,
     criteria,
     knowledge,
     references,
@@ -17,14 +17,21 @@ from maseval.benchmark.tau2.audit import (
 )
 from maseval.benchmark.tau2.audit.bank import BankGold, is_of_the_bank
 from maseval.benchmark.tau2.audit.bank_documents import faults_of_documents
+from maseval.benchmark.tau2.audit.choices import (
+    ChoicesOfDomain,
+    unasked_changes,
+    undecided_choices,
+)
 from maseval.benchmark.tau2.audit.keeping import Shelf
 from maseval.benchmark.tau2.audit.subject import (
     KINDS,
     SEVERITIES,
+    AuditedDomain,
     AuditedTask,
     Finding,
     audited_domain,
 )
+from maseval.benchmark.tau2.audit.ways_around import WaysOfDomain, ways_left_open
 from maseval.benchmark.tau2.data_loader import (
     VALID_DOMAINS,
     DataUnavailableError,
@@ -58,8 +65,12 @@ _TASK_CHECKS = (
     criteria.against_the_policy,
     telling.texts_nobody_answers,
 )
-_EXPERIMENTS = (variations.free_texts, variations.order_of_writes, variations.order_in_lists)
-_CHOICE_CHECKS = (choices.undecided_choices, choices.unasked_changes)
+_EXPERIMENTS = (
+    variations.free_texts,
+    variations.order_of_writes,
+    variations.order_in_lists,
+    variations.fewer_calls,
+)
 # The bank's calls lie within others, and are varied by those who know them.
 _BANK_EXPERIMENTS = (*bank_calls.CHECKS, *bank_facts.CHECKS, *bank_amounts.CHECKS)
 _DOMAIN_CHECKS = (
@@ -145,8 +156,8 @@ class _Audit:
                 f"{self._domain.name} has no task {task_id!r}; it has {tasks[0].id!r} and "
                 f"{len(tasks) - 1} more"
             )
-        open_choices = choices.ChoicesOfDomain(self._audited, tasks)
-        own = [each for task in chosen for each in audit_task(task, open_choices)]
+        views = DomainViews.of(self._audited, tasks)
+        own = [each for task in chosen for each in audit_task(task, views)]
         shared = self._look_at_all(tasks)
         concerned = [each for each in shared if task_id in _tasks_of(each)]
         return [*(each for each in self._unreadable if each.task_id == task_id), *own, *concerned]
@@ -154,10 +165,10 @@ class _Audit:
     def _look(self, on_progress: OnTask) -> Iterator[Finding]:
         tasks = self._tasks()
         yield from self._unreadable
-        open_choices = choices.ChoicesOfDomain(self._audited, tasks)
+        views = DomainViews.of(self._audited, tasks)
         for number, task in enumerate(tasks):
             on_progress(number, len(tasks))
-            yield from audit_task(task, open_choices)
+            yield from audit_task(task, views)
         yield from self._look_at_all(tasks)
 
     def _look_at_all(self, tasks: Sequence[AuditedTask]) -> Iterator[Finding]:
@@ -186,14 +197,23 @@ def _tasks_of(finding: Finding) -> Sequence[str]:
     return [str(each) for each in tasks] if isinstance(tasks, list) else []
 
 
-def audit_task(
-    task: AuditedTask, open_choices: choices.ChoicesOfDomain | None = None
-) -> Iterator[Finding]:
+class DomainViews(NamedTuple):
+    """What experiments with one task learn from all tasks of its domain."""
+
+    choices: ChoicesOfDomain
+    ways: WaysOfDomain
+
+    @classmethod
+    def of(cls, audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Self:
+        return cls(ChoicesOfDomain(audited, tasks), WaysOfDomain(audited, tasks))
+
+
+def audit_task(task: AuditedTask, views: DomainViews | None = None) -> Iterator[Finding]:
     """Yield the findings about one task; what goes wrong in playing it is one as well.
 
-    ``open_choices`` are those of all tasks of the domain; without them they are of this one.
+    Without ``views`` of its domain, nothing is known of the other tasks.
     """
-    known = open_choices or choices.ChoicesOfDomain(task.audited, [task])
+    known = views or DomainViews.of(task.audited, [task])
     try:
         for look in _TASK_CHECKS:
             yield from look(task)
@@ -204,8 +224,9 @@ def audit_task(
             return
         for vary in _EXPERIMENTS:
             yield from vary(task)
-        for choose in _CHOICE_CHECKS:
-            yield from choose(task, known)
+        yield from undecided_choices(task, known.choices)
+        yield from unasked_changes(task, known.choices)
+        yield from ways_left_open(task, known.ways)
     except DataUnavailableError:  # then no task can be played, and it is not the task's fault
         raise
     except Exception as error:  # a task's own functions: their faults are findings

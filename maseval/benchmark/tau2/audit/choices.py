@@ -26,7 +26,7 @@ from maseval.benchmark.tau2.audit.records import (
     texts_in,
     values_of,
 )
-from maseval.benchmark.tau2.audit.subject import AuditedDomain, AuditedTask, Finding
+from maseval.benchmark.tau2.audit.subject import AuditedDomain, AuditedTask, Finding, Severity
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.explain.explanation import render_call
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
@@ -34,6 +34,7 @@ from maseval.benchmark.tau2.world.world import to_json_str
 
 _LEAST = (r"cheap", r"lowest", r"least expensive", r"less expensive", r"minimi[sz]e", r"smallest")
 _MOST = (r"most expensive", r"more expensive", r"highest", r"upgrade", r"max", r"larger one")
+_EXTREMES = (r"(?:larg|bigg|small|easi|few|long|short|high|low)est", r"max", r"min(?:i|\b)")
 # What only times of day decide, which are not compared here.
 _TIMES = (r"earl", r"late", r"fast", r"before", r"after \d", r"hours?", r"morning", r"second")
 _COMPARES = r"\w+er\b|less|more|lower|higher|slightly|fewe"
@@ -57,6 +58,7 @@ class Choice(NamedTuple):
     value: str
     others: Mapping[str, object]
     record: object
+    severity: Severity = "warning"
 
 
 class ChoicesOfDomain:
@@ -210,7 +212,7 @@ def _finding(
     return finding_about(
         task,
         "several right end states",
-        "warning",
+        choice.severity,
         text,
         action_id=action.action_id,
         gold=render_call(action.call()),
@@ -248,7 +250,9 @@ class _Chooser:
                 if named.count(value) > 1 or value.lower() in self._words.text:
                     continue  # the same again, or in the user's own words
                 holders = self._domain.holders.get(value, ())
-                if self._is_elsewhere(value, holders, named, owners):
+                if not self._words.say(*_LEAST) and self._is_elsewhere(
+                    value, holders, named, owners
+                ):
                     continue
                 replaced = self._replaced(named, value, owners)
                 for holder in (*holders, *self._beside_in_table(value, named)):
@@ -288,9 +292,18 @@ class _Chooser:
             for path, value in texts_in(action.arguments):
                 beside = self._domain.short_lists.get((action.name, _without_numbers(path)))
                 field = str(_without_numbers(path)[-1])
-                if beside is None or (field, value) in kept or self._words.name_all(value, field):
+                if beside is None or (field, value) in kept:
+                    continue
+                if self._words.name_all(value, field):
+                    wider = {each: None for each in sorted(beside) if self._may_mean(value, each)}
+                    yield Choice(number, path, value, wider, None, "info")
                     continue
                 yield Choice(number, path, value, dict.fromkeys(sorted(beside - {value})), None)
+
+    def _may_mean(self, value: str, other: str) -> bool:
+        """Tell whether who says a word may mean a cheaper thing whose name has the word in it."""
+        own, longer = ({*re.findall(r"[a-z]+", text.lower())} for text in (value, other))
+        return own < longer and self._words.say(*_LEAST) and not self._words.say(*(longer - own))
 
     def vary(self, choice: Choice, other: str) -> list[Action]:
         """Return the calls with another value; a record of its own is another one in all calls."""
@@ -348,7 +361,7 @@ class _Chooser:
             for holder in self._domain.holders.get(each, ())
             if holder.root in named
         ]
-        if self._words.say("same", "other"):
+        if self._words.say("same", "other") and not self._words.say(*_LEAST):
             names = {each["name"] for each in taken if isinstance(each, dict) and "name" in each}
             taken += [
                 part
@@ -402,19 +415,22 @@ class _Chooser:
         degrees = [degree for each in before if (degree := _degree(each)) is not None]
         if ours is None or theirs is None or not degrees:
             return True
-        if self._words.say(*_LEAST, *_MOST, r"(?:larg|bigg|easi|few|long|short)est"):
+        if self._words.say(*_EXTREMES):
             return False
         if any(self._words.say(rf"{abs(ours - each):g}\b") for each in degrees):
             return False  # by how much it is to differ
         return any((ours - each) * (theirs - each) > 0 for each in degrees)
 
     def _is_original(self, record: object, named: Sequence[str]) -> bool:
-        """Tell whether the user asks for the payment method that paid, and the gold takes it."""
+        """Tell whether the user asks for the payment method that paid, or not that, and gets it."""
         key = record.get("id") if isinstance(record, dict) else None
-        if key is None or not self._words.say("original", "same payment", "same card"):
+        original = self._words.say("original", "same payment", "same card")
+        another = self._words.say("other card", "other payment", "another card")
+        if key is None or not (original or another):
             return False
         roots = [table[each] for table in self._tables.values() for each in named if each in table]
-        return any(key in [text for _, text in texts_in(root)] for root in roots)
+        paid = any(key in [text for _, text in texts_in(root)] for root in roots)
+        return paid if original else not paid
 
 
 def _codes(record: object) -> frozenset[tuple[str, str]]:

@@ -19,7 +19,7 @@ from maseval.benchmark.tau2.audit.subject import (
 from maseval.benchmark.tau2.compliance import check_gold, scenario_text
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.explain.explanation import render_call
-from maseval.benchmark.tau2.formats.message import INITIAL_GREETING
+from maseval.benchmark.tau2.formats.message import INITIAL_GREETING, Tau2ToolCall
 from maseval.benchmark.tau2.world.reference import shortfall
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.core.words import count_of
@@ -35,7 +35,10 @@ def finding_about(
 
 
 def gold_raises(task: AuditedTask) -> Iterator[Finding]:
-    """Find an action that fails; worse if it should have written."""
+    """Find an action that fails; worse if it should have written.
+
+    A look-up of what the user tells is meant to fail where the user is told something wrong.
+    """
     actions = {action.action_id: action for action in task.spec.actions}
     for fault in task.gold.errors:
         call = actions[fault.action_id].call()
@@ -43,13 +46,20 @@ def gold_raises(task: AuditedTask) -> Iterator[Finding]:
         yield finding_about(
             task,
             "gold raises",
-            "error" if writes else "warning",
+            "error" if writes else "info" if _is_led_there(task, call) else "warning",
             f"{fault.name} raises {fault.error_type}: {fault.error}",
             action_id=fault.action_id,
             call=render_call(call),
             error=fault.error,
             writes=writes,
         )
+
+
+def _is_led_there(task: AuditedTask, call: Tau2ToolCall) -> bool:
+    """Tell whether the user says what a look-up is about, and the action itself does not count."""
+    values = [str(value).lstrip("#") for value in call["arguments"].values()]
+    told = all(value.lower() in task.told.lower() for value in values)
+    return bool(values) and told and not task.counts(RewardType.ACTION)
 
 
 def gold_is_refused(task: AuditedTask) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.audit.criteria import finding_about
-from maseval.benchmark.tau2.audit.subject import AuditedTask, Finding, words_of
+from maseval.benchmark.tau2.audit.subject import AuditedTask, Finding, Severity, words_of
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType
 from maseval.benchmark.tau2.world.world import to_json_str
 
@@ -21,7 +21,8 @@ def ids_nobody_can_know(task: AuditedTask) -> Iterator[Finding]:
     for value in sorted(Reader(task).never_learns(wanted)) if wanted else ():
         text = f"{value!r} is in no text and in no answer of a reading tool"
         actions = [a.action_id for a in task.spec.actions if value in [*_ids(a.arguments)]]
-        yield finding_about(task, "id nobody can know", "warning", text, id=value, actions=actions)
+        severity: Severity = "info" if value.lstrip("#") in words_of(task.told) else "warning"
+        yield finding_about(task, "id nobody can know", severity, text, id=value, actions=actions)
 
 
 def details_nobody_gives(task: AuditedTask) -> Iterator[Finding]:

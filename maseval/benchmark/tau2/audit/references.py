@@ -36,7 +36,8 @@ def persona_contradictions(task: AuditedTask) -> Iterator[Finding]:
     for pattern, what in ((_EMAIL, "email address"), (_PHONE, "phone number")):
         for value in dict.fromkeys(pattern.findall(text)):
             if not task.is_in_the_world(value) and not _is_written(task, value):
-                yield _contradiction(task, what, value, "no record has it")
+                severity: Severity = "info" if _is_led_there(task, pattern, value) else "warning"
+                yield _contradiction(task, what, value, "no record has it", severity)
     for value, table in _unknown_ids(task):
         yield _contradiction(task, f"id in {table}", value, f"{table} has no such record")
     user = _user_of(task)
@@ -52,6 +53,12 @@ def persona_contradictions(task: AuditedTask) -> Iterator[Finding]:
     for value in dict.fromkeys(_EMAIL.findall(text)):
         if value.lower() in database.lower() and value.lower() not in record:
             yield _contradiction(task, "email address", value, f"it is not that of {user[0]}")
+
+
+def _is_led_there(task: AuditedTask, pattern: re.Pattern[str], value: str) -> bool:
+    """Tell whether a wrong fact is part of the play: the gold tries it, or a right one is told."""
+    tried = any(value in action.arguments.values() for action in task.spec.actions)
+    return tried or any(map(task.is_in_the_world, pattern.findall(task.told)))
 
 
 def strangers(task: AuditedTask) -> Iterator[Finding]:
@@ -109,7 +116,7 @@ def _contradiction(
 ) -> Finding:
     text = f"the user is told the {what} {value!r}, but {why}"
     return finding_about(
-        task, "persona contradicts the database", severity, text, fact=what, value=value, why=why
+        task, "scenario against the database", severity, text, fact=what, value=value, why=why
     )
 
 

@@ -44,12 +44,12 @@ KINDS: Mapping[str, str] = {
     "id nobody can know": "an id of the reference solution is in no text and in no tool's answer",
     "details nobody gives": "a name, a date of birth or an address is in no text and no answer",
     "several right end states": "another choice is as right as the gold's, and fails",
+    "another way is left open": "a change that the policy allows makes the refused request allowed",
     "gold changes what nobody asked for": "what is replaced differs in more than the user wants",
     "free text is compared": "the same in other words fails",
     "order of writes is compared": "the same calls in another order fail",
     "order in a list is compared": "the same list in another order fails",
     "text to be told is not answered": "something the agent must say is not what the tools answer",
-    "persona contradicts the database": "the user is told something that the database denies",
     "policy names an unknown tool": "the policy names a tool that the agent does not have",
     "document names an unknown tool": "a document names a tool that neither side has",
     "documents in conflict": "documents say two things of one, or what no tool takes",
@@ -174,11 +174,13 @@ class AuditedDomain:
                     if names <= part.keys() and all(isinstance(part[n], str) for n in names):
                         yield None, part
 
+    def table_of(self, key: str) -> Mapping[str, object]:
+        """Return the table that has a record; an empty one if none has it."""
+        return next((table for table in self.tables.values() if key in table), {})
+
     def names_another(self, key: str, answer: str) -> bool:
         """Tell whether an answer names another record of the table in which a record is."""
-        table: Mapping[str, object] = next(
-            (table for table in self.tables.values() if key in table), {}
-        )
+        table = self.table_of(key)
         return any(word in table and word != key for word in words_of(answer))
 
     @cached_property

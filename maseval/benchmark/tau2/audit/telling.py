@@ -34,8 +34,8 @@ def texts_nobody_answers(task: AuditedTask) -> Iterator[Finding]:
         number = float(sought) if _NUMBER.fullmatch(sought) else None
         if number is None:
             text = f"{info!r} is to be said, and no answer of a tool has it"
-        elif sought.endswith("0") and any(_has(text, f"{number:g}") for text in answers):
-            text = f"{info!r} is to be said, and the tools answer {number:g}: who repeats it fails"
+        elif sought.endswith("0") and any(_has(text, str(number)) for text in answers):
+            text = f"{info!r} is to be said, and the tools answer {number}: who repeats it fails"
         elif len(sought) < 2 or _can_be_worked_out(number, heard, reader.gold_answers):
             continue
         else:

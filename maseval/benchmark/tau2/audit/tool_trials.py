@@ -28,7 +28,7 @@ from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.world.tasks import Action
 from maseval.benchmark.tau2.world.world import World, to_json_str
 
-_MOST_TRIALS = 12
+_MOST_TRIALS = 30
 _MOST_RECORDS = 120
 _MOST_CREATED = 6
 _UNKNOWN = "no such thing"
@@ -107,7 +107,7 @@ class ToolTrials:
             if kit is not None:
                 yield from _reads_that_find_nothing(kit, self._audited)
         yield from _reads_without_arguments_that_write(self._tasks)
-        yield from _takes_from_what_it_names(self.trials)
+        yield from _takes_from_what_it_names(self.trials, self._audited)
         for trial in self.trials:
             kind = _type_of(trial)
             if kind is ToolType.READ:
@@ -427,7 +427,13 @@ def _money(entry: Mapping[str, Any]) -> float:
     return -amount if entry.get("transaction_type") == "refund" else amount
 
 
-def _takes_from_what_it_names(trials: Sequence[Trial]) -> Iterator[ToolFault]:
+def _has_balance(record: Mapping[str, Any]) -> bool:
+    return any(_is_number(value) for name, value in record.items() if name in ("balance", "amount"))
+
+
+def _takes_from_what_it_names(
+    trials: Sequence[Trial], audited: AuditedDomain
+) -> Iterator[ToolFault]:
     """Compare tools that name records under the same word: does each take from what it names?"""
     takes: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     shown: dict[tuple[str, str], Trial] = {}
@@ -436,17 +442,21 @@ def _takes_from_what_it_names(trials: Sequence[Trial]) -> Iterator[ToolFault]:
             continue
         world = trial.world()
         world.respond(trial.call())
-        touched = {change.place.record for change in _change(trial, world)}
+        changes = _change(trial, world)
+        touched = {step for each in changes for step in (each.place.record, *each.place.path)}
         for name, value in trial.action.arguments.items():
-            named = [text for _, text in texts_in(value)] if isinstance(value, list) else []
-            records = [text for text in named if _record_of(trial.before, text)]
+            named = [text for _, text in texts_in(value)]
+            if isinstance(value, list):
+                records = [text for text in named if _record_of(trial.before, text)]
+            else:
+                records = [text for text in named if _has_balance(audited.catalogue.get(text, {}))]
             if records:
                 takes[name][trial.action.name].append(any(each in touched for each in records))
                 shown.setdefault((name, trial.action.name), trial)
     for name, by_tool in takes.items():
-        if not any(all(found) for found in by_tool.values()):
+        if not any(any(found) for found in by_tool.values()):
             continue
-        always = next(tool for tool, found in by_tool.items() if all(found))
+        always = max(by_tool, key=lambda tool: sum(by_tool[tool]) / len(by_tool[tool]))
         for tool, found in by_tool.items():
             if not any(found):
                 yield ToolFault(

@@ -151,6 +151,35 @@ def _in_order(
     return moved
 
 
+def fewer_calls(task: AuditedTask) -> Iterator[Finding]:
+    """Leave out a call whose record the next call of the same tool changes as well."""
+    laboratory = Laboratory(task)
+    for first, second in pairwise(laboratory.writes):
+        one, other = laboratory.actions[first], laboratory.actions[second]
+        both = _records(task, one)
+        if one.name != other.name or not both or both != _records(task, other):
+            continue
+        fewer = [*laboratory.actions[:first], *laboratory.actions[first + 1 :]]
+        if laboratory.is_another_way(fewer):
+            yield finding_about(
+                task,
+                "several right end states",
+                "warning",
+                f"what the gold does by two calls of {one.name} can be done by the second alone, "
+                "and then the verdict is fails",
+                action_id=one.action_id,
+                gold=[render_call(one.call()), render_call(other.call())],
+                tried=[render_call(other.call())],
+                happened="taken by the tools, against no rule of the policy; the end state differs",
+            )
+
+
+def _records(task: AuditedTask, action: Action) -> list[str]:
+    """Return the records that a call names, other than in lists."""
+    texts = [value for value in action.arguments.values() if isinstance(value, str)]
+    return [each for each in texts if any(each in table for table in task.audited.tables.values())]
+
+
 def order_in_lists(task: AuditedTask) -> Iterator[Finding]:
     """Turn round the lists of each writing call, those of one length together."""
     laboratory = Laboratory(task)
@@ -164,7 +193,7 @@ def order_in_lists(task: AuditedTask) -> Iterator[Finding]:
             yield finding_about(
                 task,
                 "order in a list is compared",
-                "info" if _ORDER.search(task.told) else "warning",
+                "info" if _ORDER.search(task.told) or _is_kept(task, action, names) else "warning",
                 f"{action.name} with {' and '.join(names)} in another order leads to another end "
                 "state, and the verdict is fails",
                 action_id=action.action_id,
@@ -172,6 +201,13 @@ def order_in_lists(task: AuditedTask) -> Iterator[Finding]:
                 tried=[render_call(varied[number].call())],
                 happened="taken by the tools, against no rule of the policy; the end state differs",
             )
+
+
+def _is_kept(task: AuditedTask, action: Action, names: Sequence[str]) -> bool:
+    """Tell whether a record that a call names has such a list, whose order a user would keep."""
+    tables = task.audited.tables.values()
+    records = [table[key] for key in _records(task, action) for table in tables if key in table]
+    return any(name in record for record in records for name in names if isinstance(record, dict))
 
 
 def _lists_of_one_length(task: AuditedTask, action: Action) -> list[list[str]]:

@@ -1,0 +1,339 @@
+"""Experiments of the audit, in a small shop whose tools have the faults that are looked for."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maseval.benchmark.tau2.audit import audit
+from maseval.benchmark.tau2.audit.keeping import Shelf
+from maseval.benchmark.tau2.data_loader import UnknownTaskError
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType, is_tool
+from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.domains.records import Record, Table
+from maseval.benchmark.tau2.domains.releases import release_of
+
+CARDS = {
+    "card_1": {"id": "card_1", "source": "gift_card", "balance": 50.0},
+    "card_2": {"id": "card_2", "source": "credit_card", "balance": 0.0},
+}
+DATA = {
+    "users": {
+        "ada_1": {"user_id": "ada_1", "first_name": "Ada", "email": "ada@x.org", "cards": CARDS},
+        "bob_2": {"user_id": "bob_2", "first_name": "Bob", "email": "bob@x.org", "cards": {}},
+    },
+    "orders": {
+        "W100": {"order_id": "W100", "user_id": "ada_1", "status": "pending", "note": "", "log": []}
+    },
+}
+
+
+class User(Record):
+    user_id: str
+    first_name: str
+    email: str
+    cards: dict[str, dict[str, Any]]
+
+
+class Order(Record):
+    order_id: str
+    user_id: str
+    status: str
+    note: str
+    log: list[str]
+
+
+class ShopDB(DB):
+    users: Table[User]
+    orders: Table[Order]
+
+
+class ShopTools(ToolKitBase[ShopDB]):
+    @is_tool(ToolType.READ)
+    def get_order(self, order_id: str) -> Order:
+        """Show an order.
+
+        Args:
+            order_id: Its id.
+        """
+        return self.db.orders.view(order_id)
+
+    @is_tool(ToolType.READ)
+    def get_user(self, user_id: str) -> User:
+        """Show a customer.
+
+        Args:
+            user_id: The id.
+        """
+        return self.db.users.view(user_id)
+
+    @is_tool(ToolType.WRITE)
+    def pay(self, order_id: str, card_id: str) -> Order:
+        """Pay an order.
+
+        Args:
+            order_id: Its id.
+            card_id: The card.
+        """
+        order = self.db.orders[order_id]
+        if card_id not in self.db.users.view(order.user_id).cards:
+            raise ValueError("no such card")
+        order.log.append(card_id)
+        return order
+
+    @is_tool(ToolType.WRITE)
+    def write_note(self, order_id: str, note: str) -> Order:
+        """Put a note on an order.
+
+        Args:
+            order_id: Its id.
+            note: What to write.
+        """
+        order = self.db.orders[order_id]
+        order.note = note
+        order.log.append(note)
+        return order
+
+    @is_tool(ToolType.WRITE)
+    def pack(self, order_id: str, items: list[str]) -> Order:
+        """Pack items.
+
+        Args:
+            order_id: Its id.
+            items: What to pack.
+        """
+        order = self.db.orders[order_id]
+        order.log += items
+        return order
+
+    @is_tool(ToolType.WRITE)
+    def cancel(self, order_id: str) -> Order:
+        """Cancel an order.
+
+        Args:
+            order_id: Its id.
+        """
+        order = self.db.orders[order_id]
+        order.status = "cancelled"
+        order.log.append("refund")
+        return order
+
+
+class FaultyShopTools(ShopTools):
+    @is_tool(ToolType.READ)
+    def get_user(self, user_id: str) -> User:
+        """Show a customer.
+
+        Args:
+            user_id: The id.
+        """
+        raise ValueError("not found")
+
+    @is_tool(ToolType.READ)
+    def count_orders(self) -> int:
+        """Count the orders."""
+        self.db.orders["W100"].log.append("counted")
+        return len(self.db.orders)
+
+    @is_tool(ToolType.WRITE)
+    def pay(self, order_id: str, card_id: str) -> Order:
+        """Pay an order.
+
+        Args:
+            order_id: Its id.
+            card_id: The card.
+        """
+        self.db.orders[order_id].log.append("begun")
+        return super().pay(order_id, card_id)
+
+
+def step(name: str, **arguments: Any) -> dict[str, Any]:
+    return {"name": name, "arguments": arguments}
+
+
+PAY = step("pay", order_id="W100", card_id="card_1")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Callable[..., Domain]:
+    def make(
+        *actions: dict[str, Any],
+        told: str = "You are Ada. Do it.",
+        toolkit: type[ShopTools] = ShopTools,
+        more: tuple[dict[str, Any], ...] = (),
+        **criteria: Any,
+    ) -> Domain:
+        numbered = [{"action_id": str(n), **each} for n, each in enumerate(actions)]
+        task = {
+            "id": "one",
+            "user_scenario": {"instructions": told},
+            "evaluation_criteria": {"actions": numbered, **criteria},
+        }
+        (tmp_path / "db.json").write_text(json.dumps(DATA))
+        (tmp_path / "tasks.json").write_text(json.dumps([task, *more]))
+        (tmp_path / "policy.md").write_text("Serve well.")
+        return Domain(name="shop", db=ShopDB, toolkit=toolkit, data_dir=tmp_path)
+
+    return make
+
+
+def found(domain: Domain, kind: str) -> list[Any]:
+    return [each for each in audit(domain) if each.kind == kind]
+
+
+def test_a_choice_that_nothing_decides_is_found_with_what_was_tried(shop):
+    (finding,) = found(shop(PAY), "several right end states")
+
+    assert finding.severity == "warning" and finding.evidence["others"] == ["card_2"]
+    assert finding.evidence["gold"] == 'pay(order_id="W100", card_id="card_1")'
+    assert finding.evidence["tried"] == ['pay(order_id="W100", card_id="card_2")']
+
+
+@pytest.mark.parametrize("told", ["Pay with your gift card.", "Pay with card_1."])
+def test_a_choice_that_the_user_can_make_is_none(shop, told):
+    assert not found(shop(PAY, told=told), "several right end states")
+
+
+def test_a_choice_that_the_tools_refuse_is_none(shop):
+    class Strict(ShopTools):
+        @is_tool(ToolType.WRITE)
+        def pay(self, order_id: str, card_id: str) -> Order:
+            """Pay an order.
+
+            Args:
+                order_id: Its id.
+                card_id: The card.
+            """
+            if card_id != "card_1":
+                raise ValueError("only this one")
+            return super().pay(order_id, card_id)
+
+    assert not found(shop(PAY, toolkit=Strict), "several right end states")
+
+
+@pytest.mark.parametrize(
+    ("told", "severity"),
+    [("Have a note put on it.", "warning"), ("The note is: Please ring twice and wait.", "info")],
+)
+def test_a_text_that_is_compared_letter_by_letter_is_found(shop, told, severity):
+    note = step("write_note", order_id="W100", note="Please ring twice and wait")
+
+    (finding,) = found(shop(note, told=told), "free text is compared")
+
+    assert finding.severity == severity
+    assert "In short: please ring twice and wait" in finding.evidence["tried"][0]
+
+
+def test_calls_and_lists_whose_order_counts_are_found(shop):
+    cards = [step("pay", order_id="W100", card_id=f"card_{n}") for n in (1, 2)]
+    packed = step("pack", order_id="W100", items=["bolts", "nuts"])
+    domain = shop(*cards, packed, told="Pay with the gift card and the credit card.")
+
+    (writes,) = found(domain, "order of writes is compared")
+    (items,) = found(domain, "order in a list is compared")
+
+    assert writes.evidence["tried"][0] == 'pay(order_id="W100", card_id="card_2")'
+    assert items.evidence["tried"] == ['pack(order_id="W100", items=["nuts", "bolts"])']
+
+
+def test_two_calls_where_one_would_do_are_found(shop):
+    notes = [step("write_note", order_id="W100", note=note) for note in ("draft", "final")]
+
+    findings = found(shop(*notes), "several right end states")
+
+    assert "the second alone" in findings[0].text
+
+
+def test_a_person_whom_nobody_knows_is_found(shop):
+    strange = "You are ada_1. Do it for Bob, who paid."
+
+    findings = found(shop(PAY, told=strange), "scenario against the database")
+
+    assert [each.evidence["value"] for each in findings] == ["Bob"]
+    told = "You are ada_1. Do it for Bob, born on 1990-01-01."
+    assert not found(shop(PAY, told=told), "scenario against the database")
+
+
+@pytest.mark.parametrize(
+    ("said", "is_found"), [("50.00", True), ("77", True), ("50.0", False), ("pending", False)]
+)
+def test_what_must_be_said_and_no_tool_answers_is_found(shop, said, is_found):
+    domain = shop(step("get_user", user_id="ada_1"), PAY, communicate_info=[said])
+
+    assert bool(found(domain, "text to be told is not answered")) is is_found
+
+
+def test_nearly_the_same_request_with_another_solution_is_found(shop):
+    other = {
+        "id": "two",
+        "user_scenario": {"instructions": "You are Ada. Do it."},
+        "evaluation_criteria": {"actions": [{"action_id": "0", **step("cancel", order_id="W100")}]},
+    }
+
+    (finding,) = found(shop(PAY, more=(other,)), "stored twice with different gold")
+
+    assert finding.severity == "error" and finding.evidence["tasks"] == ["one", "two"]
+
+
+def test_tools_that_work_have_no_defect_but_what_can_be_done_twice(shop):
+    assert not found(shop(step("get_user", user_id="ada_1"), PAY), "tool defect")
+    (finding,) = found(shop(step("cancel", order_id="W100")), "tool defect")
+    assert finding.evidence["property"] == "is done once"
+    assert finding.evidence["tasks"] == ["one"]
+
+
+def test_tools_with_a_fault_are_found_by_trying_them(shop):
+    findings = found(shop(PAY, toolkit=FaultyShopTools), "tool defect")
+
+    properties = {each.evidence["tool"]: each.evidence["property"] for each in findings}
+    assert properties == {
+        "get_user": "finds what is there",
+        "count_orders": "reads only",
+        "pay": "fails as a whole",
+    }
+
+
+def test_one_task_is_audited_again_with_what_concerns_it_in_the_domain(shop):
+    domain = shop(step("cancel", order_id="W100"))
+
+    kinds = {finding.kind for finding in audit(domain, task_id="one")}
+
+    assert "tool defect" in kinds
+    with pytest.raises(UnknownTaskError, match="shop has no task 'nine'; it has 'one'"):
+        audit(domain, task_id="nine")
+
+
+def test_progress_is_told_to_the_end(shop):
+    seen: list[tuple[int, int]] = []
+
+    audit(shop(PAY), on_progress=lambda done, total: seen.append((done, total)))
+
+    assert seen == [(0, 1), (1, 1)]
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"0" * 64 + b"\n{}"])
+def test_findings_are_kept_until_they_are_damaged(tmp_path, monkeypatch, damage, tau2_data):
+    release = release_of("airline", None)
+    shelf = Shelf(release.domain("airline"), release, "base")
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path))
+    shelf = Shelf(release.domain("airline"), release, "base")
+    findings = audit("library")
+
+    assert shelf.load() is None
+    shelf.keep(findings)
+    assert shelf.load() == findings
+    shelf.path.write_bytes(damage)
+    assert shelf.load() is None
+
+
+def test_findings_of_other_code_are_not_taken(tmp_path, monkeypatch, tau2_data):
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path))
+    release = release_of("airline", None)
+    Shelf(release.domain("airline"), release, "base").keep([])
+
+    module = "maseval.benchmark.tau2.audit.keeping"
+    assert Shelf(release.domain("airline"), release, "base").load() == []
+    monkeypatch.setattr(f"{module}.code_fingerprint", lambda: "another")
+    assert Shelf(release.domain("airline"), release, "base").load() is None
