@@ -11,10 +11,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.audit.criteria import finding_about
-from maseval.benchmark.tau2.audit.experiments import Laboratory
+from maseval.benchmark.tau2.audit.experiments import Laboratory, render_apart
 from maseval.benchmark.tau2.audit.records import (
     Holder,
     Path,
@@ -197,7 +197,7 @@ def _exchanged(arguments: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _finding(
-    task: AuditedTask, choice: Choice, rivals: Sequence[tuple[str, Mapping[str, object]]]
+    task: AuditedTask, choice: Choice, rivals: Sequence[tuple[str, dict[str, Any]]]
 ) -> Finding:
     action = task.spec.actions[choice.number]
     shown = [_describe(other, choice.others[other], choice.record) for other, _ in rivals]
@@ -208,14 +208,15 @@ def _finding(
         f"nothing that the user knows decides {argument} of {action.name}: the gold has {own}, but "
         f"{'; '.join(shown[:_MOST_SHOWN])}{more} would do as well, and then the verdict is fails"
     )
-    tried = [render_call({**action.call(), "arguments": arguments}) for _, arguments in rivals]
+    varied = [action.model_copy(update={"arguments": arguments}) for _, arguments in rivals]
+    tried = [render_apart(each, action) for each in varied]
     return finding_about(
         task,
         "several right end states",
         choice.severity,
         text,
         action_id=action.action_id,
-        gold=render_call(action.call()),
+        gold=render_apart(action, varied[0]),
         tried=tried[:_MOST_SHOWN],
         happened="taken by the tools, against no rule of the policy; the end state does not count",
         others=[other for other, _ in rivals],

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.audit.subject import AuditedTask
 from maseval.benchmark.tau2.compliance import check_gold, scenario_text
+from maseval.benchmark.tau2.explain.explanation import render_call
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.benchmark.tau2.world.world import World
 
@@ -80,6 +81,16 @@ class Laboratory:
         """Return the reference solution with other arguments of one of its calls."""
         changed = self.actions[number].model_copy(update={"arguments": dict(arguments)})
         return [*self.actions[:number], changed, *self.actions[number + 1 :]]
+
+
+def render_apart(action: Action, other: Action) -> str:
+    """Return a call with the ids in it and what sets it apart from another, the rest left out."""
+    told = {
+        name: value
+        for name, value in action.arguments.items()
+        if name.endswith("_id") or other.arguments.get(name) != value
+    }
+    return render_call({**action.call(), "arguments": told})
 
 
 def earns_reward(task: AuditedTask, world: World) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise, permutations
 
 from maseval.benchmark.tau2.audit.criteria import finding_about
-from maseval.benchmark.tau2.audit.experiments import Laboratory
+from maseval.benchmark.tau2.audit.experiments import Laboratory, render_apart
 from maseval.benchmark.tau2.audit.records import replace_part, texts_in
 from maseval.benchmark.tau2.audit.subject import AuditedTask, Finding, toolkit_with
 from maseval.benchmark.tau2.explain.explanation import render_call
@@ -60,7 +60,7 @@ def free_texts(task: AuditedTask) -> Iterator[Finding]:
             f"verdict is fails; {words}",
             action_id=action.action_id,
             gold=render_call(action.call()),
-            tried=[render_call(varied.call()) for _, _, varied in flips],
+            tried=[render_apart(varied, action) for _, _, varied in flips],
             happened="taken by the tools, against no rule of the policy; the end state differs",
         )
 
@@ -114,8 +114,8 @@ def order_of_writes(task: AuditedTask) -> Iterator[Finding]:
             f"with its {count_of(len(places), 'write')} in another order "
             f"({', '.join(_tool(moved[place]) for place in places)}) the end state differs, and "
             "the verdict is fails",
-            gold=[render_call(actions[place].call()) for place in places],
-            tried=[render_call(moved[place].call()) for place in places],
+            gold=[_short(actions, place) for place in places],
+            tried=[_short(actions, source) for source in order],
             happened="taken by the tools, against no rule of the policy; the end state differs",
         )
         return
@@ -134,6 +134,13 @@ def _orders(
         if _tool(actions[first]) != _tool(actions[second]):
             swapped = {first: second, second: first}
             yield [swapped.get(place, place) for place in places], False
+
+
+def _short(actions: Sequence[Action], place: int) -> str:
+    """Return a call with what sets it apart from the other calls of its tool."""
+    action = actions[place]
+    others = [each for each in actions if _tool(each) == _tool(action) and each is not action]
+    return render_apart(action, others[0]) if others else render_call(action.call())
 
 
 def _tool(action: Action) -> str:
@@ -156,8 +163,8 @@ def fewer_calls(task: AuditedTask) -> Iterator[Finding]:
     laboratory = Laboratory(task)
     for first, second in pairwise(laboratory.writes):
         one, other = laboratory.actions[first], laboratory.actions[second]
-        both = _records(task, one)
-        if one.name != other.name or not both or both != _records(task, other):
+        both = [each for each in _records(task, one) if each in task.audited.owners]
+        if one.name != other.name or not both or not {*both} <= {*_records(task, other)}:
             continue
         fewer = [*laboratory.actions[:first], *laboratory.actions[first + 1 :]]
         if laboratory.is_another_way(fewer):
@@ -197,8 +204,8 @@ def order_in_lists(task: AuditedTask) -> Iterator[Finding]:
                 f"{action.name} with {' and '.join(names)} in another order leads to another end "
                 "state, and the verdict is fails",
                 action_id=action.action_id,
-                gold=render_call(action.call()),
-                tried=[render_call(varied[number].call())],
+                gold=render_apart(action, varied[number]),
+                tried=[render_apart(varied[number], action)],
                 happened="taken by the tools, against no rule of the policy; the end state differs",
             )
 
