@@ -88,7 +88,7 @@ def test_facts_that_the_database_denies_are_found(tmp_path):
     told = "You are Ada. Your email is ada@nowhere.org, your id user_7, your phone 555-123-4567."
     raw = {**task(COMPLETE), "user_scenario": {"instructions": told}}
 
-    kind = "scenario against the database"
+    kind = "persona contradicts the database"
     findings = [each for each in audit(todo_list(tmp_path, raw)) if each.kind == kind]
     found = [each.evidence["value"] for each in findings]
 

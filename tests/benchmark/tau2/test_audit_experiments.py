@@ -249,11 +249,11 @@ def test_two_calls_where_one_would_do_are_found(shop):
 def test_a_person_whom_nobody_knows_is_found(shop):
     strange = "You are ada_1. Do it for Bob, who paid."
 
-    findings = found(shop(PAY, told=strange), "scenario against the database")
+    findings = found(shop(PAY, told=strange), "persona contradicts the database")
 
     assert [each.evidence["value"] for each in findings] == ["Bob"]
     told = "You are ada_1. Do it for Bob, born on 1990-01-01."
-    assert not found(shop(PAY, told=told), "scenario against the database")
+    assert not found(shop(PAY, told=told), "persona contradicts the database")
 
 
 @pytest.mark.parametrize(

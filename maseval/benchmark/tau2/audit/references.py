@@ -116,7 +116,7 @@ def _contradiction(
 ) -> Finding:
     text = f"the user is told the {what} {value!r}, but {why}"
     return finding_about(
-        task, "scenario against the database", severity, text, fact=what, value=value, why=why
+        task, "persona contradicts the database", severity, text, fact=what, value=value, why=why
     )
 
 

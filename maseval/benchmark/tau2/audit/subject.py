@@ -50,6 +50,7 @@ KINDS: Mapping[str, str] = {
     "order of writes is compared": "the same calls in another order fail",
     "order in a list is compared": "the same list in another order fails",
     "text to be told is not answered": "something the agent must say is not what the tools answer",
+    "persona contradicts the database": "the user is told something that the database denies",
     "policy names an unknown tool": "the policy names a tool that the agent does not have",
     "document names an unknown tool": "a document names a tool that neither side has",
     "documents in conflict": "documents say two things of one, or what no tool takes",
