@@ -80,11 +80,15 @@ def plan(
 
 def _table(found: "Forecast") -> Table:
     about, asked = found.about, any(row.expected is not None for row in found.rows)
-    table = Table(title="detectable difference and half-width, in points", title_justify="left")
-    names = ["trials", "simulations", "difference\non these", "like these"]
-    names += ["half-width\non these", "like these"]
+    table = Table(
+        title="difference that is found in 4 of 5 cases, and half-width, in points",
+        title_justify="left",
+    )
+    # Broken so that all of it fits into 80 columns.
+    names = ["trials", "simula-\ntions", "differ-\nence\nthese", "like\nthese"]
+    names += ["half-\nwidth\nthese", "like\nthese"]
     names += ["cost"] * (about.cost is not None) + ["time"] * (about.seconds is not None)
-    names += ["run, with\nlooks"] * asked
+    names += ["run,\nwith\nlooks"] * asked
     for name in names:
         table.add_column(name, justify="right")
     for row in found.rows:

@@ -63,7 +63,9 @@ def stated_tasks(tasks: int, rate: float, spread: float | None = None) -> TaskSe
     if tasks < 1:
         raise ConfigurationError(f"tasks is {tasks}; give at least 1")
     if not 0 < rate < 1:
-        raise ConfigurationError(f"rate is {rate}; give a share between 0 and 1, like 0.6")
+        raise ConfigurationError(
+            f"rate is {rate} ({percent(rate)}); give one between 0 and 1 (100%)"
+        )
     whole = rate * (1 - rate)
     if spread is not None and not 0 <= spread * spread <= whole:
         most = in_percent(math.sqrt(whole))
@@ -161,7 +163,9 @@ def forecast(
     """
     for name, value in (("difference", difference), ("precision", precision)):
         if value is not None and not 0 < value < 1:
-            raise ConfigurationError(f"{name} is {value}; give a share between 0 and 1, like 0.05")
+            raise ConfigurationError(
+                f"{name} is {value} ({in_percent(value)} points); give one between 0 and 1 (100)"
+            )
     design = _Design(about, level)
     rows = [design.row(trials, difference) for trials in range(1, _MOST_ROWS + 1)]
     answers = []

@@ -15,7 +15,7 @@ from fractions import Fraction
 from maseval.stats.boundaries import Spending, spent_alpha
 
 # With more pairs that differ than this, counting takes seconds, and the normal law is as good.
-MOST_COUNTED = 3_000
+MOST_COUNTED = 2_000
 
 
 @dataclass(frozen=True)

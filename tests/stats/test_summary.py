@@ -199,9 +199,15 @@ def test_of_many_trials_some_k_are_shown_and_any_can_be_asked_for():
     assert asked.estimate("pass^k", 57).value == pytest.approx(1 / 3)
 
 
-def test_four_times_the_trials_are_about_four_times_the_work():
+@pytest.mark.parametrize("shares", [(1, 2), (1, 2, 3, 5, 7, 11)], ids=["even", "uneven"])
+def test_four_times_the_trials_are_about_four_times_the_work(shares):
     def steps(trials):
-        outcomes, count = run([trials, trials // 2, 0], trials=trials), 0
+        outcomes, count = [], 0
+        for task, part in enumerate(shares):
+            total = trials if len(shares) == 2 else trials // part
+            outcomes += [
+                Outcome("shop", str(task), trial, trial < total // part) for trial in range(total)
+            ]
 
         def step(frame, event, argument):
             nonlocal count
@@ -214,7 +220,7 @@ def test_four_times_the_trials_are_about_four_times_the_work():
             sys.setprofile(None)
         return count
 
-    assert steps(400) < 6 * steps(100)
+    assert steps(800) < 6 * steps(200)
 
 
 def test_the_domains_are_all_groups_but_the_overall_one():
