@@ -95,6 +95,13 @@ def test_facts_that_the_database_denies_are_found(tmp_path):
     assert found == ["ada@nowhere.org", "555-123-4567", "user_7"]
 
 
+def test_an_address_that_the_gold_puts_into_the_records_is_a_new_one(tmp_path):
+    raw = task(do("create_task", user_id="user_1", title="Write to ada@new.org"))
+    raw = {**raw, "user_scenario": {"instructions": "Your new email is ada@new.org."}}
+
+    assert "persona contradicts the database" not in kinds(todo_list(tmp_path, raw))
+
+
 def test_a_tool_that_the_policy_makes_up_is_found(tmp_path):
     domain = todo_list(tmp_path, task(COMPLETE))
     (tmp_path / "mock" / "policy.md").write_text("Use create_task, not create_miracle.")

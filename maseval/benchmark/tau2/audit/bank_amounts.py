@@ -19,6 +19,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import (
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.banking_knowledge.user_tools import CASH_BACK
+from maseval.core.words import count_of
 
 _CLOSE, _APPLY = "close_bank_account_7392", "apply_for_credit_card"
 _REPORT, _CREDIT = "submit_interest_discrepancy_report", "apply_savings_account_credit"
@@ -43,9 +44,10 @@ def rewards_by_the_documents(gold: BankGold) -> Iterator[Finding]:
             if stored is not None and _is_nearly(stored, _points(record)):
                 off.append(f"{key} has {stored:g} points")
     if off:
+        more = " …" if len(off) > 3 else ""
         text = (
-            f"by {_ROUNDING}, which rounds down, {len(off)} transactions that the gold does not "
-            f"dispute are one point off: {', '.join(off[:3])}{' …' if len(off) > 3 else ''}"
+            f"by {_ROUNDING}, which rounds down, {count_of(len(off), 'transaction')} more would be "
+            f"wrong by one point, which the gold does not dispute: {', '.join(off[:3])}{more}"
         )
         yield gold.report(
             "documents against the gold",
@@ -269,8 +271,9 @@ def fees_abroad(gold: BankGold) -> Iterator[Finding]:
         abroad += sum(bool(_ABROAD.search(str(row.get("description")))) for row in rows)
     if abroad:
         text = (
-            f"{abroad} withdrawals abroad are out of network as well; {_BOTH_FEES} has both fees "
-            "for such a one, the documents about these accounts do not say, and the gold counts one"
+            f"there is a fee abroad and one out of network for {count_of(abroad, 'withdrawal')}; "
+            f"{_BOTH_FEES} has both at once, the documents about these accounts do not say, and "
+            "the gold counts one"
         )
         yield gold.report(
             "documents in conflict",

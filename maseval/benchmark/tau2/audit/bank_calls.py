@@ -18,6 +18,7 @@ from maseval.benchmark.tau2.audit.subject import AuditedDomain, AuditedTask, Fin
 from maseval.benchmark.tau2.compliance import check_gold, scenario_text
 from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import find_row, inner_call
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
+from maseval.core.words import count_of
 
 _GIVE, _ASK_HUMAN = "give_discoverable_user_tool", "request_human_agent_transfer"
 _DEBIT, _CREDIT = "file_debit_card_transaction_dispute", "file_credit_card_transaction_dispute"
@@ -390,14 +391,14 @@ def bookkeeping_that_counts(
     kind, name = "free text is compared", audited.domain.name
     if timing:
         text = (
-            f"in {len(timing)} tasks the time of verification counts letter by letter, in the form "
-            "in which get_current_time gives it"
+            f"in {count_of(len(timing), 'task')} the time of verification counts letter by letter, "
+            "in the form in which get_current_time gives it"
         )
         yield Finding(name, None, kind, "info", text, {"tasks": timing})
     if reading:
         text = (
-            f"in {len(reading)} tasks it counts which reading tools were called: an agent that "
-            "does without one fails"
+            f"in {count_of(len(reading), 'task')} it counts which reading tools were called: an "
+            "agent that does without one fails"
         )
         yield Finding(name, None, "reading counts", "info", text, {"tasks": reading})
 

@@ -19,6 +19,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import (
     rows_with,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW, TODAY
+from maseval.core.words import count_of
 
 _CLOSE, _APPLY = "close_bank_account_7392", "apply_for_credit_card"
 _REPORT, _CREDIT = "submit_interest_discrepancy_report", "apply_savings_account_credit"
@@ -140,13 +141,12 @@ def records_of_the_future(gold: BankGold) -> Iterator[Finding]:
         if not dates:
             continue
         counted = account in credited
-        text = (
-            f"{len(dates)} transactions of {account} lie after {NOW:%m/%d/%Y %H:%M}, which is now"
-        )
+        found = count_of(len(dates), "transaction")
+        text = f"{account} has {found} after {NOW:%m/%d/%Y %H:%M}, which is now"
         yield gold.report(
             "record after the clock",
             "warning" if counted else "info",
-            f"{text}, and count for the credit" if counted else text,
+            f"{text}, and the credit counts them" if counted else text,
             step,
             "get_current_time",
             f"the last transaction is of {max(dates):%m/%d/%Y %H:%M}",

@@ -108,7 +108,8 @@ def wrong_statuses(task: AuditedTask) -> Iterator[Finding]:
 
 def _is_written(task: AuditedTask, value: str) -> bool:
     """Tell whether the reference solution puts a value into the records: then it is a new one."""
-    return any(value in str(action.arguments) for action in task.spec.actions)
+    writes = (each for each in task.spec.actions if task.setting.may_write(each.call()))
+    return any(value in str(action.arguments) for action in writes)
 
 
 def _contradiction(
