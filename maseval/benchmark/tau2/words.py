@@ -75,6 +75,8 @@ _ASKS = _words(
     r"(?:does|do|would|is|are) (?:that|this|these|it|everything|the details?)(?: all)? "
     r"(?:sound|look (?:good|right|correct|ok)|work for you|suit|correct|right|acceptable)\b",
     r"are you (?:ok|okay|happy|fine|comfortable|ready|sure)\b",
+    r"(?<![^\s])(?:add|book|cancel|continue|change|make|send|process|do|agreed?|accept) "
+    r"(?:it|this|that|them|the \w{2,20})\?",
 )
 # "How would you like to proceed?" asks for a choice, and a yes is no answer to it.
 _LEAVES_OPEN = _words(

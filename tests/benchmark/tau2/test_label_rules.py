@@ -338,6 +338,14 @@ def test_a_user_who_asks_for_a_human_at_once_leaves_it_open_who_gave_up(tmp_path
     assert found == ("unclear", "asked for a human")
 
 
+def roaming():
+    """A task in which the user has to turn off airplane mode and turn on roaming."""
+    names = ["toggle_airplane_mode", "toggle_roaming"]
+    tasks = load_raw_tasks("telecom")
+    raw = next(raw for raw in tasks if [action["name"] for action in gold(raw)] == names)
+    return raw, gold(raw)
+
+
 @pytest.mark.data
 @pytest.mark.usefixtures("tau2_data")
 class TestWithTheDomains:
@@ -499,6 +507,33 @@ class TestWithTheDomains:
         )
 
         assert (found.who, found.what) == ("user", "reported without looking")
+
+    @pytest.mark.parametrize(
+        ("before", "expected"),
+        [
+            ((user("###STOP###"),), ("user", "left too early")),
+            ((user("No, I do not want to do that."),), ("user", "turned down by the user")),
+            ((user("I did that."),), ("user", "reported without doing")),
+            ((user("How do I do that?"),), ("unclear", "no rule applies")),
+        ],
+    )
+    def test_what_the_user_was_told_to_do_and_did_not_is_the_users(self, before, expected):
+        raw, (first, _) = roaming()
+        told, later = agent("Please turn data roaming on."), (agent("I see."), user("###STOP###"))
+        ending = (told, *before) if "STOP" in before[0]["content"] else (told, *before, *later)
+
+        found = label(staged("telecom", raw, [first], ending=ending), domain="telecom")
+
+        assert (found.who, found.what) == expected
+
+    def test_a_switch_that_the_user_turned_twice_is_the_users(self):
+        raw, (first, second) = roaming()
+        told = [agent("Please turn data roaming on.")]
+        twice = [second, second, first]
+
+        found = label(staged("telecom", raw, twice, before=told), domain="telecom")
+
+        assert (found.who, found.what) == ("user", "a write of the user's")
 
     def test_one_step_in_place_of_two_with_the_same_sum_is_as_right(self):
         raw = load_raw_task("airline", "32")

@@ -13,13 +13,13 @@ from maseval.benchmark.tau2.labels.failure import (
     differences,
     is_error,
 )
+from maseval.benchmark.tau2.labels.instructed import instructs
 from maseval.benchmark.tau2.labels.user_faults import TRANSFER_TOOL, transferred_at
 from maseval.benchmark.tau2.words import (
     id_like,
     mentions,
     other_ids,
     own_values,
-    proposes,
     record,
     reports_it_done,
     says_the_like,
@@ -250,6 +250,21 @@ def wrong_arguments(failure: Failure) -> Label | None:
     return None
 
 
+def other_values(failure: Failure) -> Label | None:
+    """No repair was found, but an action of the reference solution was made with other values."""
+    for action in failure.not_made if not failure.changes else ():
+        for index, made, answer in failure.writes:
+            same = made["name"] == action.name and made["requestor"] == action.requestor
+            if same and not is_error(answer) and not failure.is_gold(made):
+                evidence = (
+                    f"message {index}: {render_call(made)}",
+                    *differences(made, action.call()),
+                )
+                who: Who = "agent" if action.requestor == "assistant" else "user"
+                return Label(who, "wrong arguments", "other values", evidence)
+    return None
+
+
 def _suspicious(failure: Failure) -> list[tuple[int, Tau2ToolCall]]:
     """Return the calls that wrote a wrong value, would have to be left out, missed, or failed."""
     found = [(c.message_index or 0, c.call) for c in failure.to_leave_out]
@@ -381,7 +396,7 @@ def _sign_of_neglect(failure: Failure, call: Tau2ToolCall) -> str | None:
     if failure.subject.case.setting.solo:
         return "the agent works alone"
     if call["requestor"] == "user":
-        told = any(proposes(text, call) for _, text in failure.said_by("assistant"))
+        told = any(instructs(text, call) for _, text in failure.said_by("assistant"))
         return None if told else f"the agent never speaks of {call['name']}"
     if failure.offers_of(call):
         _, at, last = next(reversed(list(failure.replies_to(call))), (0, 0, ""))

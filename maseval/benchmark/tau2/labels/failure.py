@@ -207,7 +207,8 @@ class Failure:
 
     def wishes_for(self, call: Tau2ToolCall) -> Iterator[int]:
         """Yield the places where the user asks for what a call does, about its record or none."""
-        return (at for at, text in self._user if self.is_about(text, call))
+        refused = {at for _, at, reply in self.replies_to(call) if turns_down(reply, call)}
+        return (at for at, text in self._user if at not in refused and self.is_about(text, call))
 
     def may_have_asked_for(self, call: Tau2ToolCall) -> bool:
         """Tell whether the user said anything that may be a wish for what a call does.

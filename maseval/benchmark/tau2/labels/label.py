@@ -20,6 +20,7 @@ from maseval.benchmark.tau2.explain.findings import (
 from maseval.benchmark.tau2.labels import (
     agent_faults,
     choices,
+    instructed,
     options,
     other_record,
     outer_faults,
@@ -46,6 +47,7 @@ RULES: Sequence[LabelRule] = (
     user_faults.stopped_before_the_action,
     agent_faults.wrong_proposal,
     user_faults.left_too_early,
+    instructed.left_when_told,
     user_faults.invented_facts,
     user_faults.turned_the_right_value_down,
     user_faults.never_acted,
@@ -70,6 +72,7 @@ RULES: Sequence[LabelRule] = (
     user_faults.turned_down_by_the_user,
     choices.agreed_to_by_the_user,
     unclear_faults.reported_without_looking,
+    instructed.told_and_not_done,
     agent_faults.ran_out_of_steps,
     agent_faults.too_many_errors,
     other_record.acted_on_another_record,
@@ -83,6 +86,7 @@ RULES: Sequence[LabelRule] = (
     user_faults.never_asked,
     agent_faults.missing_write,
     agent_faults.permanent_write,
+    agent_faults.other_values,
     outer_faults.task_left_out,
     unclear_faults.out_of_scope,
 )

@@ -104,8 +104,11 @@ def write_of_the_user(failure: Failure) -> Label | None:
         return None
     evidence = tuple(f"message {c.message_index}: {render_call(c.call)}" for c in wrong)
     at, call = wrong[0].message_index or 0, wrong[0].call
-    told = [text for index, text in failure.said_by("assistant") if index < at]
-    asked = any(proposes(text, call) for text in told[-1:])
+    told = [(index, text) for index, text in failure.said_by("assistant") if index < at][-1:]
+    asked = any(proposes(text, call) for _, text in told)
+    # What it was asked to do once, it has done more than once.
+    since = [made for index, made, _ in failure.calls if told and told[0][0] < index <= at + 2]
+    asked = asked and sum(render_call(made) == render_call(call) for made in since) < 2
     return Label(
         "agent" if asked else "user", "a write of the user's", "write of the user", evidence
     )
