@@ -20,11 +20,14 @@ from pydantic import BaseModel, ConfigDict
 from maseval.benchmark.tau2.data.files import read_mapping
 from maseval.benchmark.tau2.domains.copying import SHARED_ROWS, Memo, copy_value, once, with_fields
 from maseval.benchmark.tau2.domains.records import (
+    FrozenList,
     Record,
+    SharedDict,
     SharedTable,
     Table,
     TableState,
     canonical_json,
+    canonical_record,
     canonical_rows,
     is_shared,
     share,
@@ -369,28 +372,50 @@ def _stand_alone(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 _OF_A_WHOLE = ("title", "default", "additionalProperties")
 _AS_THEY_ARE = (str, int, bool, dt.date)
+# What is shared enters a hash as what it was made of.
+_MADE_OF = {FrozenList: list, SharedDict: dict}
 
 
 def same_text(one: Any, other: Any) -> bool | None:
     """Return True if two values enter a hash as the same text; None if only the texts can tell."""
     if one is other:
         return True
-    kind = type(one)
-    if kind is not type(other):
-        return None
+    kind, theirs = type(one), type(other)
+    if kind is not theirs:
+        kind = _MADE_OF.get(kind, kind)
+        if kind is not _MADE_OF.get(theirs, theirs):
+            return None
     if kind in _AS_THEY_ARE:
         return bool(one == other)
     if kind is float:
         return repr(one) == repr(other)  # which tells 0.0 from -0.0, and finds NaN equal
-    if kind is list:
+    if kind is list or kind is FrozenList:
         return False if len(one) != len(other) else all_same(zip(one, other, strict=True))
-    if kind is dict:
+    if kind is dict or kind is SharedDict:
         return _same_fields(one, other)
     if issubclass(kind, Enum):
         return False  # members are one of a kind
     if issubclass(kind, Record) and _writes_its_fields(kind):
         return _same_fields(one.__dict__, other.__dict__)
-    return bool(one.state() == other.state()) if issubclass(kind, Table) else None
+    return _same_tables(one, other) if issubclass(kind, Table) else None
+
+
+def _same_tables(one: Table[Any], other: Table[Any]) -> bool:
+    """Compare the records that either side has touched; texts are made only where they decide."""
+    if type(one) is not Table or one.shared is not other.shared:
+        return bool(one.state() == other.state())
+    for key in one.touched | other.touched:
+        mine, theirs = one.find(key), other.find(key)
+        if mine is None or theirs is None:
+            if mine is not theirs:
+                return False
+            continue
+        same = same_text(mine, theirs)
+        if same is None:
+            same = canonical_record(mine) == canonical_record(theirs)
+        if not same:
+            return False
+    return True
 
 
 def all_same(pairs: Iterable[tuple[Any, Any]]) -> bool | None:

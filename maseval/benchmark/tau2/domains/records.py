@@ -104,7 +104,10 @@ def record_text(record: Record) -> str:
 
 def _record_text(record: Record) -> str:
     # Tools may store values of any type, so a mismatch with the declared one is no news.
-    return json.dumps(record.model_dump(warnings=False), default=str)
+    return _encode(record.model_dump(warnings=False))
+
+
+_encode = json.JSONEncoder(default=str).encode
 
 
 RecordT = TypeVar("RecordT", bound=Record)
@@ -238,6 +241,11 @@ class Table(MutableMapping[str, RecordT]):
         """The records that are this environment's alone, by key."""
         return self._own
 
+    @property
+    def touched(self) -> set[str]:
+        """The keys of the records that may differ from the shared ones."""
+        return self._own.keys() | self._removed
+
     def with_own(self, own: dict[str, RecordT]) -> "Table[RecordT]":
         """The same table for another environment, which has these records of its own."""
         table = Table(self._shared)
@@ -263,6 +271,10 @@ class Table(MutableMapping[str, RecordT]):
         if not self._is_shared(key):
             raise KeyError(key)
         return self._shared.record(key)
+
+    def find(self, key: str) -> RecordT | None:
+        """The record for reading only; None if there is none."""
+        return self.view(key) if key in self else None
 
     def __setitem__(self, key: str, record: RecordT) -> None:
         self._own[key] = record

@@ -100,7 +100,7 @@ def check_actions(case: Case, criteria: Criteria) -> CheckOutcome:
 
 
 def _check_action(action: Action, calls: Sequence[Tau2ToolCall]) -> ActionCheck:
-    taken = any(action.matches(call) for call in calls)
+    taken = any(map(action.matches, calls))
     return {"action": action.model_dump(), "action_match": taken, "action_reward": float(taken)}
 
 

@@ -60,8 +60,12 @@ class Action(_Part):
         if call["name"] != self.name:
             return False
         made = call["arguments"]
-        names = made.keys() if self.compare_args is None else self.compare_args
-        return _only(names, made) == _only(names, self.arguments)
+        if self.compare_args is None:
+            # Nearly always they are the same, or as many: then it is decided without a copy.
+            if made == self.arguments or len(made) >= len(self.arguments):
+                return bool(made == self.arguments)
+            return dict(made) == _only(made, self.arguments)
+        return _only(self.compare_args, made) == _only(self.compare_args, self.arguments)
 
     def call(self) -> Tau2ToolCall:
         """Return the action as a call, which has the action's id."""

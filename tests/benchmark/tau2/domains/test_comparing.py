@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, field_serializer
 
+from maseval.benchmark.tau2.domains import base
 from maseval.benchmark.tau2.domains.base import DB, same_text
-from maseval.benchmark.tau2.domains.records import Record, Table, canonical_json
+from maseval.benchmark.tau2.domains.records import Record, SharedTable, Table, canonical_json
 
 
 class Colour(StrEnum):
@@ -96,3 +97,42 @@ def test_tables_are_compared_by_what_was_changed():
     other.lamps["a"].colour = "blue"
     assert not one.same_state(other)
     assert canonical_json(one.model_dump()) != canonical_json(other.model_dump())
+
+
+RAW = {"a": {"colour": "red", "parts": [1, {"x": [0.0]}]}, "b": {"colour": None, "parts": []}}
+TOUCHES = st.lists(
+    st.tuples(st.sampled_from("abc"), st.sampled_from(["read", "remove", "add", "set"]), VALUES),
+    max_size=4,
+)
+
+
+def touched(shared: SharedTable[Lamp], touches: list[tuple[str, str, Any]]) -> House:
+    table = Table(shared)
+    for key, way, value in touches:
+        if way == "add":
+            table[key] = Lamp(colour=value)
+        elif key in table:
+            if way == "set":
+                table[key].parts = [1, {"x": [value]}]
+            elif way == "remove":
+                del table[key]
+            else:
+                table[key]
+    return House(lamps=table)
+
+
+@given(TOUCHES, TOUCHES)
+def test_tables_over_the_same_records_are_compared_as_their_hashes_are(one, other):
+    shared = SharedTable(Lamp, RAW)
+    left, right = touched(shared, one), touched(shared, other)
+
+    assert left.same_state(right) == (left.get_hash() == right.get_hash())
+
+
+def test_a_record_that_was_only_taken_is_the_shared_one_without_any_text(monkeypatch):
+    shared = SharedTable(Lamp, RAW)
+    left, right = House(lamps=Table(shared)), House(lamps=Table(shared))
+    left.lamps["a"], right.lamps.view("a")
+    monkeypatch.setattr(base, "canonical_record", None)
+
+    assert left.same_state(right)

@@ -295,6 +295,27 @@ def test_a_write_is_seen_in_its_own_world_only(folder, name):
     assert other.get_db_hash() == World(RETAIL, folder).get_db_hash() == before
 
 
+@pytest.mark.parametrize("zip_code", ["78701", "75201", 78701, ["78701"], None])
+@pytest.mark.parametrize("last", ["lee", "LEE", "", 5, None])
+@pytest.mark.parametrize("first", ["ann", "Ann Lee", "bob", 5, None])
+def test_a_customer_is_looked_up_as_a_scan_finds_them(folder, first, last, zip_code):
+    from_files = World(RETAIL, folder)
+    scanned = World(RETAIL, folder)
+    scanned.tools.update_db({"users": {"ann": {}}})  # all its records are its own now
+    by_name = {"first_name": first, "last_name": last, "zip": zip_code}
+
+    for move in (False, True):
+        if move:
+            for world in (from_files, scanned):
+                ask(world, "modify_user_address", WRITES["modify_user_address"])
+        for name, arguments in (
+            ("find_user_id_by_name_zip", by_name),
+            ("find_user_id_by_email", {"email": last}),
+            ("list_all_product_types", {}),
+        ):
+            assert ask(from_files, name, arguments) == ask(scanned, name, arguments)
+
+
 strange = st.recursive(
     st.one_of(
         st.none(),

@@ -7,11 +7,14 @@ After tau2-bench v0.2.0, src/tau2/domains/retail/tools.py (MIT, Sierra Research)
 """
 
 import json
-from collections.abc import Container
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Literal, cast
 
 from maseval.benchmark.tau2.domains import arithmetic
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType, is_tool
+from maseval.benchmark.tau2.domains.records import SharedTable, Table
 from maseval.benchmark.tau2.domains.retail.models import (
     CancelReason,
     GiftCard,
@@ -128,7 +131,7 @@ class RetailTools(ToolKitBase[RetailDB]):
             last_name: The customer's last name, in any capitalisation.
             zip: The zip code of the customer's address, for example "12345".
         """
-        for user in self.db.users.values():
+        for user in _users_called(self.db.users, first_name, last_name):
             if (
                 user.name.first_name.lower() == first_name.lower()
                 and user.name.last_name.lower() == last_name.lower()
@@ -144,7 +147,7 @@ class RetailTools(ToolKitBase[RetailDB]):
         Args:
             email: The customer's email address, in any capitalisation.
         """
-        for user in self.db.users.values():
+        for user in _users_at(self.db.users, email):
             if user.email.lower() == email.lower():
                 return user.user_id
         raise ValueError("User not found")
@@ -182,10 +185,10 @@ class RetailTools(ToolKitBase[RetailDB]):
 
         Each product comes in variants with item ids of their own; get_product_details lists them.
         """
-        products = self.db.products.values()
-        return json.dumps(
-            {product.name: product.product_id for product in products}, sort_keys=True
-        )
+        products = self.db.products
+        if products.touched:
+            return _list_products(products.values())
+        return _product_list(products.shared)
 
     @is_tool(ToolType.WRITE)
     def modify_pending_order_address(
@@ -466,6 +469,55 @@ class LenientItemRetailTools(_Lenient, ItemRetailTools):
 
 class LenientFaultyItemRetailTools(_Lenient, FaultyItemRetailTools):
     """The tools of tau2-bench-verified, but order ids may lack their ``#``."""
+
+
+def _users_called(users: Table[User], *names: object) -> Iterator[User]:
+    """The users to look at for one with a first and a last name, in the table's order.
+
+    No tool changes names or email addresses, so those of the file are looked up. A model may ask
+    for what is no text, and gets the error of the comparison.
+    """
+    texts = [name.lower() for name in names if isinstance(name, str)]
+    if users.added_keys() or len(texts) < len(names):
+        return users.values()
+    return _existing(users, _by_name(users.shared).get(" ".join(texts), ()))
+
+
+def _users_at(users: Table[User], email: object) -> Iterator[User]:
+    """The users to look at for one with an email address."""
+    if users.added_keys() or not isinstance(email, str):
+        return users.values()
+    return _existing(users, _by_email(users.shared).get(email.lower(), ()))
+
+
+def _existing(users: Table[User], keys: Iterable[str]) -> Iterator[User]:
+    return (users.view(key) for key in keys if key in users)
+
+
+@lru_cache(maxsize=32)
+def _by_name(users: SharedTable[User]) -> Mapping[str, list[str]]:
+    index = defaultdict(list)
+    for key, user in users.raw.items():
+        name = user["name"]
+        index[f"{name['first_name']} {name['last_name']}".lower()].append(key)
+    return index
+
+
+@lru_cache(maxsize=32)
+def _by_email(users: SharedTable[User]) -> Mapping[str, list[str]]:
+    index = defaultdict(list)
+    for key, user in users.raw.items():
+        index[user["email"].lower()].append(key)
+    return index
+
+
+@lru_cache(maxsize=32)
+def _product_list(products: SharedTable[Product]) -> str:
+    return _list_products(products.records().values())
+
+
+def _list_products(products: Iterable[Product]) -> str:
+    return json.dumps({product.name: product.product_id for product in products}, sort_keys=True)
 
 
 def _require(key: str, known: Container[str], refusal: str) -> None:
