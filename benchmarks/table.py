@@ -1,7 +1,10 @@
-"""Prints measurements as a table."""
+"""Prints measurements as a table, and notes those with a goal for ``python -m benchmarks``."""
 
+import json
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -15,6 +18,38 @@ def show(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -
     for row in rows:
         table.add_row(*(str(cell) for cell in row))
     Console().print(table)
+
+
+FIGURES = "MASEVAL_BENCH_FIGURES"
+"""The variable that names the file for figures, where somebody collects them."""
+
+
+class Figure(NamedTuple):
+    """A measurement that can be compared with a goal and with the same one of another commit."""
+
+    name: str
+    value: float
+    goal: float | None = None
+    at_least: bool = False
+
+    @property
+    def meets_its_goal(self) -> bool:
+        if self.goal is None:
+            return True
+        return self.value >= self.goal if self.at_least else self.value <= self.goal
+
+
+def note(
+    name: str, value: float, *, at_most: float | None = None, at_least: float | None = None
+) -> None:
+    """Note a figure, and the goal that it has; smaller is better unless it is to be ``at_least``.
+
+    Where nobody collects figures, nothing happens.
+    """
+    goal = at_most if at_least is None else at_least
+    if path := os.environ.get(FIGURES):
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(Figure(name, value, goal, at_least is not None)) + "\n")
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.table import best, seconds, show
+from benchmarks.table import best, note, seconds, show
 from benchmarks.tau2 import contract_folder, conversations
 from maseval.benchmark.tau2.audit import audit
 from maseval.benchmark.tau2.certify import certify
@@ -25,9 +25,12 @@ Record = dict[str, Any]
 
 def main() -> None:
     """Print what was measured, or what is missing for it."""
+    fresh, kept = seconds(lambda: audit(fresh=True)), seconds(audit)
+    note("audit of three domains, s", fresh, at_most=180)
+    note("audit of three domains, kept from before, s", kept, at_most=1)
     rows = [
-        ["audit of three domains", f"{seconds(lambda: audit(fresh=True)):.1f} s", "180 s"],
-        ["the same, kept from before", f"{seconds(audit):.1f} s", "a second"],
+        ["audit of three domains", f"{fresh:.1f} s", "180 s"],
+        ["the same, kept from before", f"{kept:.1f} s", "a second"],
     ]
     if contract_folder() is None:
         print("no recorded conversations; set MASEVAL_CONTRACT_DIR")
@@ -49,6 +52,8 @@ def ratios(records: dict[str, list[Record]]) -> list[list[object]]:
         times = [each_time(work, domain, those) for work in (score_simulation, explain, label)]
         totals = [total + time for total, time in zip(totals, times, strict=True)]
         rows.append(row(domain, len(those), times))
+    for name, time in zip(("explain", "label"), totals[1:], strict=True):
+        note(f"{name} over verdict", time / totals[0], at_most=MOST)
     return [*rows, row(f"all (at most {MOST:g})", sum(map(len, records.values())), totals)]
 
 
