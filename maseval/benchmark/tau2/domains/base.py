@@ -373,7 +373,7 @@ def _stand_alone(schema: Mapping[str, Any]) -> dict[str, Any]:
 _OF_A_WHOLE = ("title", "default", "additionalProperties")
 _AS_THEY_ARE = (str, int, bool, dt.date)
 # What is shared enters a hash as what it was made of.
-_MADE_OF = {FrozenList: list, SharedDict: dict}
+_MADE_OF: Mapping[type[Any], type[Any]] = {FrozenList: list, SharedDict: dict}
 
 
 def same_text(one: Any, other: Any) -> bool | None:
