@@ -156,7 +156,8 @@ def test_a_transfer_that_the_task_forbids_is_not_asked_for():
 
     wish = talk(OPENING, "I cannot do that.", "Then please transfer me to a human agent.")
     assert kinds(wish, told) == [FaultKind.CHOICE]
-    assert kinds(talk(OPENING, "I cannot.", "Please don't transfer me."), told) == []
+    for no in ("Please don't transfer me.", "Please, stop trying to transfer me!"):
+        assert kinds(talk(OPENING, "I cannot do that.", no), told) == []
     assert kinds(wish) == []
 
 

@@ -279,7 +279,7 @@ def asked_for_a_transfer(part: UserPart) -> Iterator[UserFault]:
     for said in part.talk.user:
         for sentence in words.sentences(said.text):
             found = _WANTS_TRANSFER.search(sentence)
-            if found and not _DENIED.search(sentence[: found.end()]):
+            if found and not _DENIED.search(sentence[: found.end()]) and "stop" not in found[0]:
                 text = "the user asks for a transfer, which the task forbids"
                 yield UserFault(FaultKind.CHOICE, text, said.message_index, sentence)
                 return
