@@ -178,16 +178,25 @@ class BenchmarkSupport:
         checks = ((Simulation.of(each), self.sound_check(each)) for each in folder.reports())
         return {one: check for one, check in checks if check is not None}
 
-    def user_check(self, report: Report) -> UserCheck | None:
-        """Return the faults of the simulated user; None if there is none, or nobody can look."""
+    def user_check(self, report: Report, diagnosis: Diagnosis | None) -> UserCheck | None:
+        """Return the faults of the simulated user; None if there is none, or nobody can look.
+
+        ``diagnosis`` is the reason why the simulation failed, if it did.
+        """
         return None
 
-    def user_checks(self, folder: Recording) -> dict[Simulation, UserCheck]:
+    def user_checks(
+        self, folder: Recording, diagnosed: RunDiagnosis | None
+    ) -> dict[Simulation, UserCheck]:
         """Return the faults of the simulated user in every simulation that had one."""
-        if not self.answers("user_check"):
-            return {}
-        checks = ((Simulation.of(each), self.user_check(each)) for each in folder.reports())
-        return {one: check for one, check in checks if check is not None}
+        found = {}
+        for report in folder.reports() if self.answers("user_check") else ():
+            one = Simulation.of(report)
+            reason = None if diagnosed is None else diagnosed.found.get(one)
+            check = self.user_check(report, reason)
+            if check is not None:
+                found[one] = check
+        return found
 
     def timeline(self, report: Report) -> WorldTimeline | None:
         """Return the state of the world after each message; None if there is no such world."""

@@ -91,7 +91,8 @@ def sound_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[st
 
 
 def user_fault_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[str, object]]:
-    check = support_by_name(source.config.get("benchmark")).user_check(cast("Report", report.raw))
+    support, raw = support_by_name(source.config.get("benchmark")), cast("Report", report.raw)
+    check = support.user_check(raw, support.diagnosis(raw))
     for each in () if check is None else check.findings:
         yield {
             **key_of(report),

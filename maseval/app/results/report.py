@@ -131,7 +131,7 @@ def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) 
         found = support.run_diagnosis(folder, on_progress)
         compliance = support.compliance(folder)
         sound = support.sound_checks(folder)
-        users = support.user_checks(folder)
+        users = support.user_checks(folder, found)
     return _Source(folder, found, unexplained, None, check, compliance, sound, users)
 
 

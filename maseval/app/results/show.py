@@ -222,7 +222,7 @@ def _run_view(
         found = support.run_diagnosis(folder, on_progress)
         compliance = support.compliance(folder)
         sound = support.sound_checks(folder)
-        users = support.user_checks(folder)
+        users = support.user_checks(folder, found)
     named = {} if found is None else {one: each.name for one, each in found.found.items() if each}
     return RunView(
         folder,
@@ -267,6 +267,8 @@ def _simulation_view(
     messages = conversation(parsed)
     unexplained = support.explanation_obstacle(folder) if explain else None
     checking = begin_check(folder)
+    told = explain and unexplained is None
+    diagnosis = support.diagnosis(report) if told else None
     return SimulationView(
         line=line_of(report),
         trials=[line_of(folder.report(one)) for one in recorded],
@@ -276,10 +278,10 @@ def _simulation_view(
         changes=state_changes(parsed),
         error=report["error"],
         title=support.task_title(report),
-        diagnosis=support.diagnosis(report) if explain and unexplained is None else None,
-        policy=support.policy_check(report) if explain and unexplained is None else None,
-        sound=support.sound_check(report) if explain and unexplained is None else None,
-        user=support.user_check(report) if explain and unexplained is None else None,
+        diagnosis=diagnosis,
+        policy=support.policy_check(report) if told else None,
+        sound=support.sound_check(report) if told else None,
+        user=support.user_check(report, diagnosis) if told else None,
         unexplained=unexplained,
         misstatement=None if checking is None else checking.add(report),
     )

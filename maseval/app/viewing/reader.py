@@ -91,7 +91,7 @@ class BenchmarkReader(RunReader):
         support, diagnosis, policy, sound, user = support_for(run), None, None, None, None
         if not support.explanation_obstacle(run):
             diagnosis, policy = support.diagnosis(report), support.policy_check(report)
-            sound, user = support.sound_check(report), support.user_check(report)
+            sound, user = support.sound_check(report), support.user_check(report, diagnosis)
         return complete_report(report, support.task_title(report), diagnosis, policy, sound, user)
 
 

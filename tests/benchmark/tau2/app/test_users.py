@@ -5,6 +5,7 @@ import json
 import pytest
 
 from maseval import ScriptedModelAdapter, frames, register_model, tool_call
+from maseval.app.benchmarks import Diagnosis
 from maseval.app.results.user_faults import (
     NO_FAULT,
     NOT_READ,
@@ -15,11 +16,13 @@ from maseval.app.results.user_faults import (
     user_scores,
 )
 from maseval.app.viewing.reader import BenchmarkReader
+from maseval.benchmark.tau2.app.results.users import check_user_of_report
 from maseval.commands import compare, report, show, tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport
 from maseval.report.index import entry_of
 from maseval.runs import RunFolder, Simulation
+from maseval.stats.failure_labels import Label
 from tests.cli.commandline import maseval
 
 TASK = "renew_own_not_husbands"
@@ -146,6 +149,26 @@ def test_a_script_is_no_simulated_user(tmp_path):
 
     assert (score.conversations, score.read) == (1, 0)
     assert score.share.value is None
+
+
+def test_a_failure_that_its_label_puts_on_the_user_is_a_fault(folder):
+    (told,) = RunFolder.read(folder / "patient").reports()
+    evidence = ("message 3, the user: that one", "missing: renew_loan")
+    blamed = Diagnosis(Label("user", "chosen by the user", "chosen by the user", evidence))
+    agents = Diagnosis(Label("agent", "missing write", "missing write", evidence))
+
+    (finding,) = check_user_of_report(told, blamed).findings
+    assert (finding.kind, finding.message_index) == ("choice against the task", 3)
+    assert "that one" in finding.quote
+    assert check_user_of_report(told, agents).findings == ()
+
+
+def test_a_label_adds_nothing_to_what_was_found_already(folder):
+    (told,) = RunFolder.read(folder / "hasty").reports()
+    what = "stopped before the confirmed action"
+    blamed = Diagnosis(Label("user", what, "stopped before the action", ("message 7",)))
+
+    assert len(check_user_of_report(told, blamed).findings) == 1
 
 
 def check(*found, obstacle=None):

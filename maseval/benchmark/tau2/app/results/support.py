@@ -6,6 +6,7 @@ from typing import Any
 
 from maseval.app.benchmarks import (
     BenchmarkSupport,
+    Diagnosis,
     OnScored,
     RecordedOutcomes,
 )
@@ -93,8 +94,8 @@ class Tau2Support(BenchmarkSupport):
     def sound_check(self, report: Report) -> SoundCheck | None:
         return check_soundness(report)
 
-    def user_check(self, report: Report) -> UserCheck | None:
-        return check_user_of_report(report)
+    def user_check(self, report: Report, diagnosis: Diagnosis | None) -> UserCheck | None:
+        return check_user_of_report(report, diagnosis)
 
     def timeline(self, report: Report) -> Timeline | None:
         return report_timeline(report)

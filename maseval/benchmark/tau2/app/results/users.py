@@ -1,10 +1,12 @@
 """``maseval tau2 users``: how well the simulated users of recorded conversations did."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
+from maseval.app.benchmarks import Diagnosis
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import notes_on
 from maseval.app.results.user_faults import (
@@ -14,20 +16,34 @@ from maseval.app.results.user_faults import (
     UserScore,
     user_scores,
 )
+from maseval.benchmark.tau2.app.results.explain import diagnose
 from maseval.benchmark.tau2.app.results.score import Files, UnreadableFile
 from maseval.benchmark.tau2.app.results.sources import files_below, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.scoring.case import open_case
-from maseval.benchmark.tau2.users import check_user_of_case
+from maseval.benchmark.tau2.users import FaultKind, check_user_of_case
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.runs import Simulation
 from maseval.runs.recording import Recording
+from maseval.stats.failure_labels import Label
 
 SCRIPTED = "a script played the user"
+_PLACE = re.compile(r"\bmessage (\d+)")
+# By what a label says, or by its rule; all others are choices against the task.
+_KINDS = {
+    "stopped before the confirmed action": FaultKind.LEFT,
+    "left too early": FaultKind.LEFT,
+    "invented facts": FaultKind.INVENTED,
+    "led astray by the user": FaultKind.INVENTED,
+    "information not asked for": FaultKind.UNSAID,
+    "never asked": FaultKind.UNSAID,
+    "reported without looking": FaultKind.BLIND,
+    "empty turns": FaultKind.SILENT,
+}
 
 
 @dataclass(frozen=True)
@@ -88,7 +104,7 @@ def users(
 def _users(folder: Recording, on_progress: Callable[[int, int], object] | None) -> UsersOfRun:
     played = []
     for number, report in enumerate(folder.reports(), 1):
-        check = check_user_of_report(report)
+        check = check_user_of_report(report, diagnose(report))
         if check is not None:
             passed = RecordedReport(report).outcome.passed
             played.append(PlayedUser(Simulation.of(report), bool(passed), check))
@@ -97,8 +113,11 @@ def _users(folder: Recording, on_progress: Callable[[int, int], object] | None) 
     return UsersOfRun(folder.path, played, notes_on(folder))
 
 
-def check_user_of_report(report: Report) -> UserCheck | None:
-    """Check the user of one simulation; None if nothing of it was recorded, or it had no user."""
+def check_user_of_report(report: Report, diagnosis: Diagnosis | None) -> UserCheck | None:
+    """Check the user of one simulation; None if nothing of it was recorded, or it had no user.
+
+    A failure that its label puts on the user is a fault as well, unless it was found already.
+    """
     found = read_report(report)
     if isinstance(found, Omitted) or found[0].solo:
         return None
@@ -112,8 +131,20 @@ def check_user_of_report(report: Report) -> UserCheck | None:
     except UnknownTaskError as error:
         return UserCheck(obstacle=str(error), model=model)
     faults = check_user_of_case(case)
-    findings = (
+    findings = [
         UserFinding(each.kind.value, each.text, each.message_index, each.quote)
         for each in faults.faults
-    )
+    ]
+    if diagnosis is not None and diagnosis.label.who == "user" and faults.unreadable is None:
+        blamed = _finding_of(diagnosis.label, len(case.recording.messages) - 1)
+        if blamed.kind not in {each.kind for each in findings}:
+            findings.append(blamed)
     return UserCheck(tuple(findings), faults.unreadable, model)
+
+
+def _finding_of(label: Label, last: int) -> UserFinding:
+    """Return the finding that a label of the user's failure is."""
+    places = [int(each) for line in label.evidence for each in _PLACE.findall(line)]
+    kind = _KINDS.get(label.rule, _KINDS.get(label.what, FaultKind.CHOICE))
+    text = f"the failure is the user's, {label.what}"
+    return UserFinding(kind.value, text, places[0] if places else last, "; ".join(label.evidence))
