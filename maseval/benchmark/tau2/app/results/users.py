@@ -144,7 +144,8 @@ def check_user_of_report(report: Report, diagnosis: Diagnosis | None) -> UserChe
 
 def _finding_of(label: Label, last: int) -> UserFinding:
     """Return the finding that a label of the user's failure is."""
-    places = [int(each) for line in label.evidence for each in _PLACE.findall(line)]
+    lines = sorted(label.evidence, key=lambda line: "the user" not in line)
+    places = [int(each) for line in lines for each in _PLACE.findall(line)]
     kind = _KINDS.get(label.rule, _KINDS.get(label.what, FaultKind.CHOICE))
     text = f"the failure is the user's, {label.what}"
     return UserFinding(kind.value, text, places[0] if places else last, "; ".join(label.evidence))
