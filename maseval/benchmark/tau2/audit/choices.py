@@ -18,6 +18,7 @@ from maseval.benchmark.tau2.audit.experiments import Laboratory, render_apart
 from maseval.benchmark.tau2.audit.records import (
     Holder,
     Path,
+    Values,
     Words,
     holders_of,
     owner_of,
@@ -81,6 +82,16 @@ class ChoicesOfDomain:
             for holder in self.holders.get(key, ())
             if holder.root not in self._audited.owners
         ]
+
+    @cached_property
+    def coded(self) -> Mapping[tuple[str, Values], Sequence[str]]:
+        """The records of a table by the codes in them, as flights by the places they connect."""
+        found: dict[tuple[str, Values], list[str]] = defaultdict(list)
+        for name, table in self._audited.tables.items():
+            for key, record in table.items():
+                if codes := _codes(record):
+                    found[name, codes].append(key)
+        return found
 
     @cached_property
     def other_names(self) -> Mapping[str, Sequence[str]]:
@@ -277,12 +288,8 @@ class _Chooser:
             return
         for name, table in self._tables.items():
             if value in table and (codes := _codes(table[value])):
-                alike = {
-                    key: _narrow(each, named)
-                    for key, each in table.items()
-                    if _codes(each) == codes
-                }
-                yield Holder(name, value, name, alike)
+                keys = self._domain.coded[name, codes]
+                yield Holder(name, value, name, {key: _narrow(table[key], named) for key in keys})
 
     def of_words(self) -> Iterator[Choice]:
         """Yield words from a short list, with the others of the list, that nobody says."""
@@ -434,7 +441,7 @@ class _Chooser:
         return paid if original else not paid
 
 
-def _codes(record: object) -> frozenset[tuple[str, str]]:
+def _codes(record: object) -> Values:
     """Return the fields of a record that are written in capitals, as codes of places are."""
     fields = record.items() if isinstance(record, dict) else ()
     return frozenset(

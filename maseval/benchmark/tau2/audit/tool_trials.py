@@ -94,6 +94,18 @@ class ToolTrials:
                     found.append(Trial(task, action, before))
         return found
 
+    @cached_property
+    def _enders(self) -> Sequence[Trial]:
+        """One call of each tool that cancels something."""
+        found: dict[str, Trial] = {}
+        for trial in self.trials:
+            if _type_of(trial) is ToolType.WRITE and trial.action.name not in found:
+                world = trial.world()
+                world.respond(trial.call())
+                if any("cancel" in str(change.found) for change in _change(trial, world)):
+                    found[trial.action.name] = trial
+        return list(found.values())
+
     def faults(self) -> Iterator[ToolFault]:
         """Try everything, and yield one fault for each tool and property."""
         seen = set()
@@ -119,7 +131,7 @@ class ToolTrials:
                 yield from _copies_unlike(trial, self._audited)
                 yield from _runs_out(trial)
                 yield from _not_given_back(trial, self.trials)
-                yield from _refunds_too_much(trial, self.trials)
+                yield from _refunds_too_much(trial, self._enders)
 
 
 def faulty_tools(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[Finding]:
@@ -375,11 +387,11 @@ def _not_given_back(trial: Trial, trials: Sequence[Trial]) -> Iterator[ToolFault
             )
 
 
-def _refunds_too_much(trial: Trial, trials: Sequence[Trial]) -> Iterator[ToolFault]:
+def _refunds_too_much(trial: Trial, enders: Sequence[Trial]) -> Iterator[ToolFault]:
     """Cancel what another call changed before, and add up what was paid and given back."""
-    for ender in trials:
+    for ender in enders:
         target = _same_argument(trial, ender)
-        if target is None or _type_of(ender) is not ToolType.WRITE:
+        if target is None:
             continue
         argument, key = target
         world = trial.world()
