@@ -400,7 +400,13 @@ def _sign_of_neglect(failure: Failure, call: Tau2ToolCall) -> str | None:
         return None if told else f"the agent never speaks of {call['name']}"
     if failure.offers_of(call):
         _, at, last = next(reversed(list(failure.replies_to(call))), (0, 0, ""))
-        return f"message {at}: the user agrees" if agrees_to(last, call) else None
+        # A yes after which something else was done was meant for that.
+        after = failure.reply_after(at)
+        used = any(
+            at < index < (after[0] if after else index + 1) for index, _, _ in failure.writes
+        )
+        agreed = agrees_to(last, call) and not used
+        return f"message {at}: the user agrees" if agreed else None
     asked = next(failure.wishes_for(call), None)
     if asked is not None:
         return f"message {asked}: the user asks for it, the agent never offers it"
