@@ -55,6 +55,14 @@ def test_what_is_not_there_is_told(arguments):
     assert result.exit_code == 2 and arguments[1] in result.stderr
 
 
+def test_a_domain_that_the_release_does_not_have_is_told_from_one_without_errata():
+    absent = maseval("tau2", "errata", "--domain", "banking_knowledge")
+    there = maseval("tau2", "errata", "--domain", "banking_knowledge", "--data-version", "1.0.1")
+
+    assert absent.exit_code == 2 and "which came with 1.0.1" in absent.stderr
+    assert there.exit_code == 0 and "banking_knowledge task_053: gold impossible" in words(there)
+
+
 def test_the_page_counts_them_right():
     lines = PAGE.read_text("utf-8").splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith("| kind | meaning |"))

@@ -65,6 +65,8 @@ def errata(
         given, task = [task.partition("/")[0]], task.partition("/")[2]
     published = (each.domain for each in load_errata() if release.tasks.version in each.releases)
     names = list(dict.fromkeys(map(domain_name, given or published)))
+    for name in names if given else ():
+        release.domain(name)  # one that the release does not have is an error
     found = [each for name in names for each in errata_of(name, release)]
     if task is not None:
         if len(given) != 1:
