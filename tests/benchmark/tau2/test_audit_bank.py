@@ -73,7 +73,7 @@ def with_inner(task: dict[str, Any], tool: str, **changes: object) -> dict[str, 
     return task
 
 
-def test_what_readers_found_is_found(findings):
+def test_the_findings_are_those_that_were_read(findings):
     assert not [each for each in findings if each.kind == "task cannot be read"]
     told = [each for each in findings if each.severity != "info" and each.task_id]
     seen = {(each.kind, each.task_id) for each in told}
