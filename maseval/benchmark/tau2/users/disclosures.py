@@ -1,4 +1,4 @@
-"""What the task tells the user to keep to itself until it is asked, told all the same."""
+"""Disclosures of what the task tells the user to keep to itself until it is asked."""
 
 import re
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _ASIDE = re.compile(r"\(([^()]{0,200})\)")
 
 
 class _Secret(NamedTuple):
-    """What is to be kept, in the task's words, its figures and its telling words."""
+    """A thing to be kept, in the task's words, with its figures and its telling words."""
 
     sentence: str
     figures: frozenset[str]
@@ -84,7 +84,7 @@ def _gives_away(sentence: str, secret: _Secret) -> bool:
 
 
 def _was_asked(part: UserPart, at: int, secret: _Secret) -> bool:
-    """Tell whether the agent had touched on it, or had asked anything at all in its last text."""
+    """Tell whether the agent had touched on it."""
     said = stems(part.agent_said_before(at))
     about = secret.stems | stems(secret.sentence)
     return len(said & about) > 1

@@ -30,7 +30,7 @@ from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
 from maseval.benchmark.tau2.app.results.score import conventions_of_lines
 from maseval.benchmark.tau2.app.results.sound import check_soundness
-from maseval.benchmark.tau2.app.results.users import check_user_of_report
+from maseval.benchmark.tau2.app.results.users import SCRIPTED, check_user_of_report
 from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.benchmark.tau2.app.running.tasks import reason_for_call
 from maseval.benchmark.tau2.data.files import title_of
@@ -95,7 +95,8 @@ class Tau2Support(BenchmarkSupport):
         return check_soundness(report)
 
     def user_check(self, report: Report, diagnosis: Diagnosis | None) -> UserCheck | None:
-        return check_user_of_report(report, diagnosis)
+        found = check_user_of_report(report, diagnosis)
+        return None if found is None or found.obstacle == SCRIPTED else found
 
     def timeline(self, report: Report) -> Timeline | None:
         return report_timeline(report)
