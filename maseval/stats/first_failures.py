@@ -76,7 +76,12 @@ def pass_hat_until_failure(
 
 
 def first_trials_only(found: Summary, outcomes: Sequence[Outcome], k: int) -> Summary:
-    """Return a summary in which every pass^j is that of the first j trials of each task."""
+    """Return a summary in which every pass^j is that of the first j trials of each task.
+
+    ``k`` is the one for which tasks stop at their first failure; 0 leaves everything as it is.
+    """
+    if not k:
+        return found
     return replace(found, groups=[_of_group(each, outcomes, k) for each in found.groups])
 
 

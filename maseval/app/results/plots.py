@@ -19,6 +19,7 @@ from maseval.runs.config import mark_of
 from maseval.runs.recording import Recording
 from maseval.stats import Outcome, label_bars, pass_curves, summarise, trial_map
 from maseval.stats.failure_labels import LabelSummary
+from maseval.stats.first_failures import first_trials_only
 from maseval.stats.plots.svg import in_plain_colours
 from maseval.stats.summary import MISSING
 
@@ -66,9 +67,13 @@ def drawings(
         raise NotRunError(f"{folder.path} has no finished simulation yet; nothing to draw")
     every = [*outcomes, *_missing(folder, outcomes)]
     mark = f", {found}" if (found := mark_of(folder.config.values)) else ""
+    k = folder.config.stops_at_failure
     drawn = {
         "pass_curves": pass_curves(
-            {f"{name}{mark}": summarise(each) for name, each in _groups(every).items()}
+            {
+                f"{name}{mark}": first_trials_only(summarise(each), each, k)
+                for name, each in _groups(every).items()
+            }
         ),
         "trial_map": trial_map(every),
     }

@@ -200,10 +200,9 @@ def run_summary(
     """
     planned = list(planned)
     outcomes = [line.to_outcome() for line in lines]
-    found = summarise(outcomes, planned=planned, ks=ks)
     subset, stopped = (config.subset, config.stopped) if config else (None, None)
-    if k := config.stops_at_failure if config else 0:
-        found = first_trials_only(found, outcomes, k)
+    k = config.stops_at_failure if config else 0
+    found = first_trials_only(summarise(outcomes, planned=planned, ks=ks), outcomes, k)
     names = dict.fromkeys(one.domain for one in planned)
     order = {domain: place for place, domain in enumerate(names)}
     domains = sorted(found.domains, key=lambda each: order.get(each.group or "", len(order)))

@@ -186,7 +186,7 @@ RUNS = {
 }
 
 
-@pytest.fixture(params=[*RUNS, "whole file", "partial file"])
+@pytest.fixture(params=[*RUNS, "first failures", "whole file", "partial file"])
 def source(request, whole, exported, tmp_path, monkeypatch):
     """A run or a results file, alone in its folder."""
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
@@ -194,6 +194,10 @@ def source(request, whole, exported, tmp_path, monkeypatch):
     path = tmp_path / "runs" / "case"
     if request.param.endswith("file"):
         return copy_of(exported, path, 3 if request.param == "partial file" else None)
+    if request.param == "first failures":
+        settings = {"agent_args": {"error_rate": 0.3}, "question": "pass^3", "output": path}
+        tau2.run(domain="library", agent="noisy", **settings)
+        return path
     config, reports = RUNS[request.param](RunFolder.read(whole))
     with RunFolder.open(path, config) as folder:
         for each in reports:
@@ -368,6 +372,8 @@ def in_comparison(source):
     first, second = found.summaries.values()
     assert first.overall == second.overall and not found.two.main.difference
     mean, done = first.overall.mean_cost, first.overall
+    if open_recording(source).config.stops_at_failure:  # compared by first trials only
+        return {"pass_1": done.estimate("pass^k", 1).value}
     known = [row["cost"] for row in frames.simulations(source) if row["cost"] is not None]
     paid = {} if found.dropped else {"cost": None if mean is None else mean * len(known)}
     return {

@@ -40,7 +40,6 @@ from maseval.benchmark.tau2.rescoring.tasks import differing_tasks, policies
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
 from maseval.data.folder import forget_hashes
 from maseval.data.store import AnyPath
-from maseval.stats.summary import summarise
 from maseval.stats.trials import measure_name
 
 _TOLERANCE = 1e-9
@@ -176,7 +175,7 @@ class _Certification:
         suspicions = [
             *self._suspicions,
             *copies(passports),
-            *missing_trials(passports, whole.num_trials),
+            *missing_trials(passports, whole.num_trials, whole.planned),
             *self._other_tasks(),
             *self._other_policy(),
         ]
@@ -243,7 +242,7 @@ class _Certification:
 def _numbers(found: RescoredRecord, domain: str) -> DomainNumbers:
     slots = [slot for slot in found.passes if slot.domain == domain]
     counted = [slot for slot in slots if found.passes[slot] is not None]
-    summary = summarise([each for each in found.outcomes if each.group == domain]).overall
+    summary = found.summarise([each for each in found.outcomes if each.group == domain])
     bounds = summary.estimate("pass^k", 1).bounds
     return {
         "simulations": len(slots),

@@ -12,7 +12,6 @@ from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, NEEDS_JUDGE
 from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.figures import percent
 from maseval.core.words import count_of
-from maseval.stats import summarise
 
 
 def missing_simulations(found: RescoredRecord) -> Iterator[Cause]:
@@ -123,7 +122,7 @@ def unlisted_tasks(found: RescoredRecord) -> Iterator[Cause]:
         if split is None or not absent:
             continue
         outcomes = [each for each in found.outcomes if each.group == name]
-        value, whole = summarise(outcomes).overall.estimate("pass^k", 1).value, len(split[1])
+        value, whole = found.summarise(outcomes).estimate("pass^k", 1).value, len(split[1])
         words = ""
         if value is not None:
             low, high = (value * len(ours) / whole, (value * len(ours) + len(absent)) / whole)

@@ -269,10 +269,12 @@ class RescoredRecord:
     @cached_property
     def summary(self) -> GroupSummary | None:
         """The numbers of all planned trials; None if nothing is planned."""
-        if not self.outcomes:
-            return None
-        found, k = summarise(self.outcomes), self.record.stops_at_failure
-        return (first_trials_only(found, self.outcomes, k) if k else found).overall
+        return self.summarise(self.outcomes) if self.outcomes else None
+
+    def summarise(self, outcomes: Sequence[Outcome]) -> GroupSummary:
+        """Return the numbers of some of its trials."""
+        k = self.record.stops_at_failure
+        return first_trials_only(summarise(outcomes), outcomes, k).overall
 
     @property
     def passed(self) -> int:

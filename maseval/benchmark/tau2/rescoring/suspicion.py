@@ -12,6 +12,7 @@ from typing import Any
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.formats.message import Tau2Message, is_user_stop
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.rescoring.record import PlannedTrial
 from maseval.core.recorded import mapping, whole_number
 
 _SLACK = timedelta(seconds=1)
@@ -217,17 +218,23 @@ def copies(passports: Iterable[SimulationIdentity]) -> Iterator[Suspicion]:
 
 
 def missing_trials(
-    passports: Iterable[SimulationIdentity], num_trials: int | None
+    passports: Iterable[SimulationIdentity],
+    num_trials: int | None,
+    planned: Iterable[PlannedTrial] = (),
 ) -> Iterator[Suspicion]:
-    """Trials that every task should have and some lack, or have more than once."""
+    """Trials that a task should have and lacks, or has more than once.
+
+    That is as many as any task has, or as many as a run ``planned`` for it.
+    """
     trials: dict[tuple[str, str], list[int]] = defaultdict(list)
     for each in passports:
         if each.trial is not None:
             trials[each.domain, each.task_id].append(each.trial)
     most = max((max(each) + 1 for each in trials.values()), default=0)
-    expected = range(max(num_trials or 0, most))
+    known_plan = Counter((slot.domain, slot.task_id) for slot in planned)
     for (domain, task_id), numbers in trials.items():
         where = f"{domain} task {task_id}"
+        expected = range(known_plan[domain, task_id] or max(num_trials or 0, most))
         known = set(numbers)
         lacking = len(expected) - len(known)
         if lacking:

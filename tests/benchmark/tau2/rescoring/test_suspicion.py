@@ -2,6 +2,7 @@
 
 import pytest
 
+from maseval.benchmark.tau2.rescoring.record import PlannedTrial
 from maseval.benchmark.tau2.rescoring.suspicion import (
     SimulationIdentity,
     copies,
@@ -134,3 +135,12 @@ def test_every_task_has_each_trial_once(trials, declared, expected):
     found = missing_trials([passport("x", trial=each) for each in trials], declared)
 
     assert [each.text for each in found] == expected
+
+
+def test_a_task_that_stopped_at_its_first_failure_lacks_no_trial():
+    ran = {"failed": 1, "passed": 3}
+    planned = [PlannedTrial("d", task, trial) for task in ran for trial in range(ran[task])]
+    there = [passport("x", slot.trial, slot.task_id) for slot in planned]
+
+    assert kinds(missing_trials(there, None, planned)) == []
+    assert kinds(missing_trials(there[:-1], None, planned)) == ["missing trials"]
