@@ -150,9 +150,12 @@ _WANTS_TO_KNOW = _words(
 
 def plain(text: str) -> str:
     """A text with straight quotation marks and without the tokens that end a conversation."""
-    for token in STOP_TOKENS:
-        text = text.replace(token, "")
-    return text.replace("\u2019", "'").replace("\u2018", "'").strip()
+    if "###" in text:
+        for token in STOP_TOKENS:
+            text = text.replace(token, "")
+    if not text.isascii():
+        text = text.replace("\u2019", "'").replace("\u2018", "'")
+    return text.strip()
 
 
 def _sentences(text: str) -> Iterator[str]:

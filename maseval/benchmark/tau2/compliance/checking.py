@@ -155,10 +155,11 @@ def _play(
     world = setting.world()
     for made in talk.calls:
         call = made.call
-        if call["requestor"] == "assistant":
+        rules = book.about(call) if call["requestor"] == "assistant" else ()
+        if rules:
             tools = world.tools, world.user_tools
             moment = CallMoment(call, made.message_index, *tools, talk, made.answer, ticket)
-            for rule in book.about(call):
+            for rule in rules:
                 if not rule.reads_words or (words and not setting.solo):
                     findings.ask(rule, moment)
         if setting.may_write(call) or _unlocks(setting, call):
@@ -254,9 +255,9 @@ class _RuleBook:
 
     def about(self, call: Tau2ToolCall) -> list[Rule]:
         """Return the rules about a call's tool, and about the one that it calls."""
-        named = call["arguments"].get(INNER_TOOL)
-        within = self.by_tool.get(named, []) if isinstance(named, str) else []
-        return [*self.by_tool.get(call["name"], ()), *within]
+        own, named = self.by_tool.get(call["name"], []), call["arguments"].get(INNER_TOOL)
+        within = self.by_tool.get(named) if isinstance(named, str) else None
+        return [*own, *within] if within else own
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,7 @@ from maseval.benchmark.tau2.domains.rules import (
     rule,
     talk_rule,
 )
-from maseval.benchmark.tau2.formats.message import spoken_text, tool_calls_of
+from maseval.benchmark.tau2.formats.message import spoken_text
 from maseval.benchmark.tau2.words import mentions, record, spellings
 
 TRANSFER_TOOL = "transfer_to_human_agents"
@@ -171,7 +171,7 @@ def one_call_at_a_time(domain: str, place: str) -> Rule:
     def single(talk: Talk) -> Iterable[Answer]:
         """The agent makes one call at a time."""
         for at, message in enumerate(talk.messages):
-            calls = tool_calls_of(message) if message["role"] == "assistant" else None
+            calls = message.get("tool_calls") if message["role"] == "assistant" else None
             if calls and len(calls) > 1:
                 yield Broken(f"{len(calls)} calls in one message", {"calls": len(calls)}, at)
 
@@ -185,7 +185,9 @@ def no_text_beside_a_call(domain: str, place: str) -> Rule:
     def either(talk: Talk) -> Iterable[Answer]:
         """The agent does not speak to the user in the message that makes a call."""
         for at, message in enumerate(talk.messages):
-            if message["role"] == "assistant" and tool_calls_of(message) and spoken_text(message):
+            if message["role"] != "assistant" or not message.get("tool_calls"):
+                continue
+            if spoken_text(message):
                 yield Broken("a text stands beside a call", {"text": spoken_text(message)}, at)
 
     return either

@@ -89,6 +89,12 @@ _TAKES_BACK = re.compile(
     r"|\bleave (?:it|that|everything) (?:as|alone)|\bkeep (?:it|everything) (?:as|the way)",
     re.IGNORECASE,
 )
+# One of these stands in every text that takes something back, which is quickly seen.
+_AGAINST = (
+    *("wait", "hold o", "stop", "n't", "never", "forget", "mind", "thought", "think"),
+    *("rather", "before", "leave", "keep"),
+)
+_NO = re.compile(r"not?\b")
 _CONDITION = re.compile(
     r"\b(?:only if|as long as|so long as|provided (?:that|it|you|there|the)\b|assuming"
     r"|unless|on (?:the )?condition"
@@ -119,10 +125,7 @@ def read_reply(text: str, call: Tau2ToolCall) -> Meaning:
             if not _TURNED.search(clause[: found.start()]):
                 agreed = start + found.start()
                 break
-    back = max(
-        (found.start() for found in _TAKES_BACK.finditer(text) if _is_about(found, call)),
-        default=-1,
-    )
+    back = _last_refusal(text, call)
     if back > agreed:
         if agreed >= 0 and _depends(text, back):
             return Meaning.CONDITION
@@ -132,6 +135,15 @@ def read_reply(text: str, call: Tau2ToolCall) -> Meaning:
     if _last_order(text, call) >= 0:
         return Meaning.REQUEST
     return Meaning.QUESTION if text.rstrip().endswith("?") else Meaning.UNCLEAR
+
+
+def _last_refusal(text: str, call: Tau2ToolCall) -> int:
+    """Return where the last words against a call begin, or -1."""
+    lower = text.lower()
+    if not any(word in lower for word in _AGAINST) and not _NO.search(lower):
+        return -1
+    refusals = (found for found in _TAKES_BACK.finditer(text) if _is_about(found, call))
+    return max((found.start() for found in refusals), default=-1)
 
 
 def _is_about(refusal: re.Match[str], call: Tau2ToolCall) -> bool:

@@ -250,11 +250,14 @@ class Setting(NamedTuple):
     def may_write(self, call: Tau2ToolCall) -> bool:
         """Return True if a call means a tool of a kind that changes the world."""
         ours, theirs = self.domain.toolkit, self.domain.user_toolkit
-        kits = [theirs] if call["requestor"] == "user" else [ours, theirs] if self.solo else [ours]
         name = call["name"]
-        return any(
-            kit and kit.has_tool(name) and kit.tool_type(name) is ToolType.WRITE for kit in kits
-        )
+        if call["requestor"] == "user":
+            return _writes(theirs, name)
+        return _writes(ours, name) or (self.solo and _writes(theirs, name))
+
+
+def _writes(kit: type[ToolKitBase[Any]] | None, name: str) -> bool:
+    return kit is not None and kit.has_tool(name) and kit.tool_type(name) is ToolType.WRITE
 
 
 class Beginning(NamedTuple):

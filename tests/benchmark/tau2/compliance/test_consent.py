@@ -184,3 +184,24 @@ def test_values_are_spelled_as_people_do():
     assert {"may 20", "may 20th", "20 may", "2024-05-20", "05/20"} <= set(spell_date("2024-05-20"))
     assert {"1,234.50", "1234.5"} <= set(spell_amount(1234.5))
     assert {"1,234", "1234.00"} <= set(spell_amount(1234))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "Yes. Wait!",
+            "Yes, but hold on.",
+            "Yes. Stop.",
+            "Yes... actually no.",
+            "Sure. No, thanks",
+        ),
+        *("Ok, but please do not", "Yes. Nevermind", "Yes, oh forget it", "Yes, but not yet"),
+        *("Yes. I changed my mind", "Yes. On second thought", "Sure, let me think"),
+        *("Okay, I need time to think", "Fine, don't proceed", "Yes, I'd rather leave it"),
+        *("Sure, before you cancel it", "Ok, leave it as it is", "Right, keep everything as is"),
+    ],
+)
+def test_no_way_to_take_a_yes_back_is_passed_over(text):
+    assert read_reply(text, CANCEL) is Meaning.NO
+    assert read_reply(text.upper(), CANCEL) is Meaning.NO

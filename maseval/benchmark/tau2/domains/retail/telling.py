@@ -33,7 +33,8 @@ from maseval.benchmark.tau2.domains.rules import (
 )
 from maseval.benchmark.tau2.words import refusal, sentences
 
-_LONG_NUMBER = re.compile(r"(?<!\d)\d{7,12}(?!\d)")
+# All digits in a row: a look behind them would be taken at every letter.
+_LONG_NUMBER = re.compile(r"\d\d{6,}")
 _OWNED = re.compile(r"(?:gift_card|credit_card|paypal)_$")
 _EXAMPLE = re.compile(r"\bexample|\be\.g|\bsuch as|\blike #?W\d|\bformat", re.IGNORECASE)
 _SPAN = re.compile(

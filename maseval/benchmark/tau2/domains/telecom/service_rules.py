@@ -203,9 +203,10 @@ def check_restart_after_resuming(talk: Talk) -> Iterator[Answer]:
 def check_restart_after_reset(talk: Talk) -> Iterator[Answer]:
     """The user is told to restart the phone after its access point settings were reset."""
     for made in talk.calls:
-        resets = made.call["name"] == "reset_apn_settings"
+        if made.call["name"] != "reset_apn_settings":
+            continue
         before = talk.agent_before(made.message_index)
-        if resets and not any(_RESTART.search(each.text) for each in before):
+        if not any(_RESTART.search(each.text) for each in before):
             yield from _check_restart(talk, made.message_index, "settings were reset")
 
 
