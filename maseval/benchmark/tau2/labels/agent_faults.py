@@ -396,7 +396,7 @@ def _sign_of_neglect(failure: Failure, call: Tau2ToolCall) -> str | None:
     if failure.subject.case.setting.solo:
         return "the agent works alone"
     if call["requestor"] == "user":
-        told = any(instructs(text, call) for _, text in failure.said_by("assistant"))
+        told = any(instructs(failure, text, call) for _, text in failure.said_by("assistant"))
         return None if told else f"the agent never speaks of {call['name']}"
     if failure.offers_of(call):
         _, at, last = next(reversed(list(failure.replies_to(call))), (0, 0, ""))

@@ -14,7 +14,8 @@ _VERBS = re.compile(r"^(?:toggle|turn|set|reset|reseat|grant|disconnect|connect|
 _ENDS = re.compile(r"_(?:on|off|mode|preference|settings|mode_preference)$")
 # What people call the things that tools are named for.
 _CALLED = {
-    "data": r"(?:mobile|cellular|your) data\b(?! sav| roam)",
+    "data": r"(?:mobile|cellular|(?:turn|switch|toggl|enabl)\w{0,5}(?: on| off)? your) data\b"
+    r"(?! sav| roam)",
     "wifi_calling": r"wi-?fi calling",
     "app_permission": "permission",
     "reboot_device": r"reboot|restart|power cycle",
@@ -35,11 +36,21 @@ class Told(NamedTuple):
     acted: bool
 
 
-def instructs(text: str, call: Tau2ToolCall) -> bool:
-    """Tell whether a text of the agent is about what one of the user's tools changes."""
+def instructs(failure: Failure, text: str, call: Tau2ToolCall) -> bool:
+    """Tell whether a text of the agent is about what one of the user's tools changes.
+
+    It is not if it names only what another step with the same tool is for.
+    """
     noun = _ENDS.sub("", _VERBS.sub("", call["name"]))
     pattern = _CALLED.get(noun, noun.replace("_", "[ _-]?"))
-    return re.search(pattern, text, re.IGNORECASE) is not None
+    if not re.search(pattern, text, re.IGNORECASE):
+        return False
+    own = set(words.own_values(call))
+    steps = (each.call() for each in failure.gold if each.name == call["name"])
+    alike = (each for each in steps if each["arguments"] != call["arguments"])
+    others = {value for each in alike for value in words.own_values(each)}
+    named = {value for value in own ^ others if words.mentions(text, value)} if others else own
+    return not named or bool(named & own)
 
 
 def left_when_told(failure: Failure) -> Label | None:
@@ -63,7 +74,7 @@ def left_when_told(failure: Failure) -> Label | None:
 def told_and_not_done(failure: Failure) -> Label | None:
     """The user was told to do all that is missing, and refused it or only said that it did."""
     missing = _missing(failure)
-    if not missing or len(missing) < len(failure.to_add) or not failure.nothing_wrong_done:
+    if not missing or len(missing) < len(failure.to_add) or failure.wrong_writes:
         return None
     found = [list(_instructions(failure, call)) for call in missing]
     for call, told in zip(missing, found, strict=True):
@@ -90,7 +101,7 @@ def _missing(failure: Failure) -> list[Tau2ToolCall]:
 def _instructions(failure: Failure, call: Tau2ToolCall) -> Iterator[Told]:
     """Yield the agent's texts about a step, with what the user did before the agent went on."""
     for at, text in failure.said_by("assistant"):
-        if not instructs(text, call) or words.refusal(text):
+        if not instructs(failure, text, call) or words.refusal(text):
             continue
         reply, acted = None, False
         for index, message in enumerate(failure.messages[at + 1 :], at + 1):

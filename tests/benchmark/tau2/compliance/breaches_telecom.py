@@ -27,7 +27,7 @@ _ADVICE = {
     "set_network_mode_preference": "Please choose 4G/5G in the network mode preference.",
     "disconnect_vpn": "Please disconnect the VPN.",
     "toggle_wifi_calling": "Please turn Wi-Fi calling off.",
-    "grant_app_permission": "Please grant the messaging app its permissions.",
+    "grant_app_permission": "Please grant the messaging app the {permission} permission.",
     "make_payment": "Please accept the request.",
 }
 
@@ -58,7 +58,8 @@ def _served(name: str, arguments: dict[str, Any], requestor: str) -> list[Step]:
             Say("assistant", "Thank you, your payment has been received."),
         ]
     if requestor == "user":
-        return [Say("assistant", _ADVICE[name]), call, Say("user", "I did that.")]
+        advice = _ADVICE[name].format(**arguments)
+        return [Say("assistant", advice), call, Say("user", "I did that.")]
     if name == "refuel_data":
         return [
             Do("get_data_usage", {"customer_id": CUSTOMER, "line_id": LINE}),
