@@ -260,7 +260,7 @@ def agreed_to_by_the_user(failure: Failure) -> Label | None:
     """The policy allows what should not have been done, and the user said yes to it.
 
     It is the user's if the user brought it up and its task does not have it, or if its task
-    excludes it; otherwise the agent's, who proposed it.
+    excludes it. If the agent proposed it, both went there, and neither is clearly first.
     """
     wrong = [each for each in failure.wrong_writes if not failure.is_gold(each[1])]
     missing = {change.call["name"] for change in failure.to_add}
@@ -275,9 +275,8 @@ def agreed_to_by_the_user(failure: Failure) -> Label | None:
         *(f"message {at}, the user: {format_value(text)}" for at, text in dict.fromkeys(agreed)),
     )
     index, call = wrong[0]
-    who: Who = "user" if _is_the_users_idea(failure, index, call, agreed[0]) else "agent"
-    what = "agreed to by the user" if who == "user" else "extra write"
-    return Label(who, what, "agreed to by the user", evidence)
+    who: Who = "user" if _is_the_users_idea(failure, index, call, agreed[0]) else "unclear"
+    return Label(who, "agreed to by the user", "agreed to by the user", evidence)
 
 
 def _is_the_users_idea(

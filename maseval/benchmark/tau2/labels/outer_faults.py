@@ -8,7 +8,7 @@ from dataclasses import replace
 from maseval.benchmark.tau2 import words
 from maseval.benchmark.tau2.domains.records import Table
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
-from maseval.benchmark.tau2.formats.message import Tau2ToolCall
+from maseval.benchmark.tau2.formats.message import OUT_OF_SCOPE, Tau2ToolCall
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.labels.failure import Failure, is_error
 from maseval.benchmark.tau2.labels.user_faults import TRANSFER_TOOL
@@ -126,11 +126,16 @@ def gold_against_the_policy(failure: Failure) -> Label | None:
 
 
 def nothing_else_is_missing(failure: Failure) -> Label | None:
-    """All that is missing is not to be done: an agent that obeys the policy cannot pass."""
+    """All that is missing is not to be done: an agent that obeys the policy cannot pass.
+
+    Where the user ended it as out of scope before that came up, nobody can tell.
+    """
     found = _not_to_be_done(failure)
     if not found or failure.wrong_writes:
         return None
-    return _against_the_policy("nothing else is missing", found)
+    label = _against_the_policy("nothing else is missing", found)
+    last = failure.messages[-1].get("content") or ""
+    return replace(label, who="unclear") if OUT_OF_SCOPE in last else label
 
 
 def _not_to_be_done(failure: Failure) -> list[tuple[Tau2ToolCall, str]]:

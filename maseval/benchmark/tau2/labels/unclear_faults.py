@@ -126,7 +126,7 @@ def same_outcome(failure: Failure) -> Label | None:
         f"{each.place}: expected {format_value(each.expected)}, found {format_value(each.found)}"
         for each in wrong
     )
-    return Label("task", "same outcome by other steps", "same outcome", evidence)
+    return Label("unclear", "same outcome by other steps", "same outcome", evidence)
 
 
 def _is_booked_amount(field: WrongField) -> bool:
