@@ -177,7 +177,6 @@ def forecast(
     notes = [
         *about.notes,
         f"simulations, cost and time are those of {runs}",
-        "detectable: the true difference that is found with 80% power",
     ]
     if not about.differing:
         notes.append(

@@ -23,7 +23,7 @@ from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
 from maseval.runs import RunFolder, Simulation
-from maseval.runs.config import subset_of
+from maseval.runs.config import RunConfig, subset_of
 from maseval.runs.recording import Recording
 from maseval.stats import (
     Comparison,
@@ -362,16 +362,22 @@ def _settled_runs(named: Sequence[tuple[str, RunFolder | Path]]) -> list[str]:
 _FIXED = "Tests and intervals of a comparison are for runs of a fixed size and do not allow for it."
 
 
+def refuse_first_failures(run: str | os.PathLike[str], config: RunConfig) -> None:
+    """Raise ConfigurationError if tasks that pass have more trials than others."""
+    if config.stops_at_failure:
+        raise ConfigurationError(
+            f"the tasks of {run} stop at their first failure, so that its trials are no fair "
+            "baseline; give a run of a fixed size"
+        )
+
+
 def read_outcomes(
     run: str | os.PathLike[str], options: ScoringOptions | None = None
 ) -> ComparedRun:
     """Return the outcomes of a run or results file, as they are compared with others."""
     source = open_run_or_file(run)
-    if isinstance(source, RunFolder) and source.config.stops_at_failure:
-        raise ConfigurationError(
-            f"the tasks of {run} stop at their first failure, so that its trials are no fair "
-            "baseline; give a run of a fixed size"
-        )
+    if isinstance(source, RunFolder):
+        refuse_first_failures(run, source.config)
     return _load_run(_names([source])[0], source, options or ScoringOptions())
 
 

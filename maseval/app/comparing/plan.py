@@ -1,16 +1,18 @@
 """``maseval plan``: what a question costs, from a pilot, an earlier run or stated rates."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import Literal
 
+from maseval.app.comparing.compare import refuse_first_failures
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import lines_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, SimulationLine
 from maseval.core.words import count_of
+from maseval.runs.recording import Recording
 from maseval.stats.forecast import (
     Forecast,
     TaskSet,
@@ -73,7 +75,10 @@ def _observe(
     runs: Sequence[str | os.PathLike[str]], baseline: BaselineKind, tasks: int | None
 ) -> TaskSet:
     """Describe the tasks of a pilot, and how a second run differs from it."""
-    lines = [lines_of(open_recording(run)) for run in runs]
+    recordings = [open_recording(run) for run in runs]
+    for run, each in zip(runs, recordings, strict=True):
+        refuse_first_failures(run, each.config)
+    lines = [lines_of(each) for each in recordings]
     pilot = by_task(_outcomes(lines[0]))
     about = observed_tasks([*pilot.values()])
     seconds = [line.seconds for line in lines[0] if line.passed is not None]
@@ -82,6 +87,7 @@ def _observe(
         cost=mean_cost(_outcomes(lines[0])),
         seconds=fmean(seconds) if any(seconds) else None,
         trials=about.trials if baseline == "finished" else None,
+        notes=(*about.notes, *_ends(recordings)),
     )
     if len(lines) > 1:
         other = by_task(_outcomes(lines[1]))
@@ -104,6 +110,12 @@ def _observe(
         note = f"planned for {count_of(tasks, 'task')} like the {about.tasks} of the pilot"
         about = replace(about, tasks=tasks, notes=(*about.notes, note))
     return about
+
+
+def _ends(recordings: Sequence[Recording]) -> Iterator[str]:
+    for each in recordings:
+        if each.config.stopped is not None:
+            yield f"{each.path}: {each.config.stopped.note}"
 
 
 def _outcomes(lines: Sequence[SimulationLine]) -> list[Outcome]:

@@ -217,7 +217,7 @@ def _finding(
     own = _describe(choice.value, choice.record, choice.others[rivals[0][0]])
     text = (
         f"nothing that the user knows decides {argument} of {action.name}: the gold has {own}, but "
-        f"{'; '.join(shown[:_MOST_SHOWN])}{more} would do as well, and then the verdict is fails"
+        f"{'; '.join(shown[:_MOST_SHOWN])}{more} would do as well, and then the task fails"
     )
     varied = [action.model_copy(update={"arguments": arguments}) for _, arguments in rivals]
     tried = [render_apart(each, action) for each in varied]

@@ -301,7 +301,7 @@ def _copies_unlike(trial: Trial, audited: AuditedDomain) -> Iterator[ToolFault]:
                     trial.action.name,
                     "copies what it names",
                     "warning",
-                    f"stores {key} in {place} with another {', '.join(unlike)} than {key} has",
+                    f"stores {key} in {place} with {' and '.join(unlike)} other than {key} has",
                     render_call(trial.call()),
                     f"{unlike[0]} is {format_value(part[unlike[0]], 60)}, where {key} has "
                     f"{format_value(original[unlike[0]], 60)}",

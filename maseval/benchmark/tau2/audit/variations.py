@@ -57,7 +57,7 @@ def free_texts(task: AuditedTask) -> Iterator[Finding]:
             "free text is compared",
             "warning" if unheard else "info",
             f"{action.name} is compared letter by letter in {listed}: put in other words, the "
-            f"verdict is fails; {words}",
+            f"task fails; {words}",
             action_id=action.action_id,
             gold=render_call(action.call()),
             tried=[render_apart(varied, action) for _, _, varied in flips],
@@ -113,7 +113,7 @@ def order_of_writes(task: AuditedTask) -> Iterator[Finding]:
             "warning" if alike else "info",
             f"with its {count_of(len(places), 'write')} in another order "
             f"({', '.join(_tool(moved[place]) for place in places)}) the end state differs, and "
-            "the verdict is fails",
+            "the task fails",
             gold=[_short(actions, place) for place in places],
             tried=[_short(actions, source) for source in order],
             happened="taken by the tools, against no rule of the policy; the end state differs",
@@ -173,7 +173,7 @@ def fewer_calls(task: AuditedTask) -> Iterator[Finding]:
                 "several right end states",
                 "warning",
                 f"what the gold does by two calls of {one.name} can be done by the second alone, "
-                "and then the verdict is fails",
+                "and then the task fails",
                 action_id=one.action_id,
                 gold=[render_call(one.call()), render_call(other.call())],
                 tried=[render_call(other.call())],
@@ -202,7 +202,7 @@ def order_in_lists(task: AuditedTask) -> Iterator[Finding]:
                 "order in a list is compared",
                 "info" if _ORDER.search(task.told) or _is_kept(task, action, names) else "warning",
                 f"{action.name} with {' and '.join(names)} in another order leads to another end "
-                "state, and the verdict is fails",
+                "state, and the task fails",
                 action_id=action.action_id,
                 gold=render_apart(action, varied[number]),
                 tried=[render_apart(varied[number], action)],

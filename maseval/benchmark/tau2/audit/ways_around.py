@@ -115,7 +115,7 @@ def ways_left_open(task: AuditedTask, domain: WaysOfDomain) -> Iterator[Finding]
                 "another way is left open",
                 "info",
                 f"{ender} of {', '.join(ways)} is against the policy, but after {way[0].name} it "
-                "is not; who goes that way breaks no rule, and the verdict is fails",
+                "is not; who goes that way breaks no rule, and the task fails",
                 tried=[render_call(each.call()) for each in way],
                 happened="taken by the tools, against no rule of the policy; the end state differs",
                 records=list(ways),

@@ -124,7 +124,7 @@ def task_of_id(domain: DomainFiles, folder: TaskFolder, task_id: str) -> RawTask
             raw: RawTask = json.loads(text)
             return raw
     raise UnknownTaskError(
-        f"{domain.name} has no task {task_id!r}; load_raw_tasks({domain.name!r}) has its tasks"
+        f"{domain.name} has no task {task_id!r}; list them: maseval tau2 tasks -d {domain.name}"
     )
 
 
