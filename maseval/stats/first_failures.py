@@ -58,8 +58,9 @@ def pass_hat_until_failure(
     """Estimate pass^1 to pass^k of a run of k trials in which tasks stop at their first failure.
 
     Trials are numbered from 0. pass^k is that of the full run; pass^j is that of the first j
-    trials. A task that neither failed nor passed all of them has no verdict, and then there is no
-    value, but its bounds. Raise ConfigurationError for a trial beyond the first k.
+    trials. A task without any verdict is left out; if one passed only some of them and never
+    failed, there is no value, but its bounds. Raise ConfigurationError for a trial beyond the first
+    k.
     """
     if k < 1:
         raise ConfigurationError(f"k is {k}; give 1 or more")
@@ -78,7 +79,8 @@ def pass_hat_until_failure(
 def first_trials_only(found: Summary, outcomes: Sequence[Outcome], k: int) -> Summary:
     """Return a summary in which every pass^j is that of the first j trials of each task.
 
-    ``k`` is the one for which tasks stop at their first failure; 0 leaves everything as it is.
+    ``outcomes`` have those that are missing, too. ``k`` is the one for which tasks stop at their
+    first failure; 0 leaves everything as it is.
     """
     if not k:
         return found
@@ -97,8 +99,6 @@ def _first_trials(
     """Estimate pass^j from the first j trials; only whether all passed is known of each task."""
     counts = [_count(task, j) for task in tasks.values()]
     found = estimate(counts, k=j, planned=[j] * len(counts), level=level)
-    if any(each.total < j for each in counts):
-        return replace(found, value=None, interval=None, rerun=None)
     return replace(found, rerun=None)
 
 

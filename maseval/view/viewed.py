@@ -23,7 +23,7 @@ from maseval.runs.log import DamagedRecord, ReportPlace, report_in
 from maseval.runs.recording import Recording, notes_on_folder
 from maseval.runs.verdict_check import UNCONFIRMED, RunCheck, VerdictCheck, VerdictChecker
 from maseval.stats.first_failures import first_trials_only
-from maseval.stats.summary import summarise
+from maseval.stats.summary import summarise, with_gaps
 from maseval.view.exceptions import NothingThereError
 from maseval.view.log_index import LogIndex
 from maseval.view.saved_files import load_labels, save_labels
@@ -64,9 +64,9 @@ class RunReader:
 
     def scores(self, run: Recording, known: Sequence[Entry]) -> Mapping[int, Score]:
         """Return pass^k with its interval, for each k that there are trials for."""
-        outcomes = [entry.to_outcome(int(entry.trial)) for entry in known]
-        found, k = summarise(outcomes, planned=run.planned), run.config.stops_at_failure
-        return first_trials_only(found, outcomes, k).overall.scores
+        every = with_gaps((entry.to_outcome(int(entry.trial)) for entry in known), run.planned)
+        k = run.config.stops_at_failure
+        return first_trials_only(summarise(every), every, k).overall.scores
 
     def verdict_checker(self, run: Recording) -> VerdictChecker | None:
         """Return a function that recomputes the verdict of a report; None if there is none."""

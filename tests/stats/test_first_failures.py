@@ -67,6 +67,15 @@ def test_what_is_not_settled_has_bounds_and_no_value():
     assert pass_hat_until_failure(run[: K + 2], K)[K].value == 0.5
 
 
+def test_tasks_without_any_verdict_are_left_out_as_everywhere():
+    run = [Outcome("shop", "a", 0, True), Outcome("shop", "b", 0, False)]
+    gaps = [Outcome("shop", task, trial, None) for task in "cd" for trial in range(K)]
+    found = pass_hat_until_failure([*run, *gaps], K)
+
+    assert (found[1].value, found[1].bounds) == (0.5, (0.25, 0.75))
+    assert found[2].value is None
+
+
 def test_trials_beyond_k_are_refused():
     with pytest.raises(ConfigurationError, match="beyond the 3 planned"):
         pass_hat_until_failure(full_run(1), 3)

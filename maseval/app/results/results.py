@@ -17,7 +17,7 @@ from maseval.runs import Simulation
 from maseval.runs.config import RunConfig
 from maseval.stats import Estimate, GroupSummary, summarise
 from maseval.stats.first_failures import ONLY_FIRST, first_trials_only
-from maseval.stats.summary import Ks
+from maseval.stats.summary import Ks, with_gaps
 
 INTERRUPTED = "interrupted"
 """Why a run stopped early, if a signal ended it."""
@@ -202,7 +202,8 @@ def run_summary(
     outcomes = [line.to_outcome() for line in lines]
     subset, stopped = (config.subset, config.stopped) if config else (None, None)
     k = config.stops_at_failure if config else 0
-    found = first_trials_only(summarise(outcomes, planned=planned, ks=ks), outcomes, k)
+    every = with_gaps(outcomes, planned)
+    found = first_trials_only(summarise(every, ks=ks), every, k)
     names = dict.fromkeys(one.domain for one in planned)
     order = {domain: place for place, domain in enumerate(names)}
     domains = sorted(found.domains, key=lambda each: order.get(each.group or "", len(order)))

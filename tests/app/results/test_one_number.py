@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from itertools import islice
 
 import pytest
 
@@ -186,7 +187,9 @@ RUNS = {
 }
 
 
-@pytest.fixture(params=[*RUNS, "first failures", "whole file", "partial file"])
+@pytest.fixture(
+    params=[*RUNS, "first failures", "interrupted first failures", "whole file", "partial file"]
+)
 def source(request, whole, exported, tmp_path, monkeypatch):
     """A run or a results file, alone in its folder."""
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
@@ -194,9 +197,17 @@ def source(request, whole, exported, tmp_path, monkeypatch):
     path = tmp_path / "runs" / "case"
     if request.param.endswith("file"):
         return copy_of(exported, path, 3 if request.param == "partial file" else None)
-    if request.param == "first failures":
-        settings = {"agent_args": {"error_rate": 0.3}, "question": "pass^3", "output": path}
+    if request.param.endswith("first failures"):
+        ended = path if request.param == "first failures" else tmp_path / "ended"
+        settings = {"agent_args": {"error_rate": 0.3}, "question": "pass^3", "output": ended}
         tau2.run(domain="library", agent="noisy", **settings)
+        if path == ended:
+            return path
+        values = RunFolder.read(ended).config.stopping(None).values
+        with RunFolder.open(path, dict(values)) as folder:
+            for each in islice(RunFolder.read(ended).reports(), 5):
+                folder.append(each)
+        finish(path)
         return path
     config, reports = RUNS[request.param](RunFolder.read(whole))
     with RunFolder.open(path, config) as folder:
