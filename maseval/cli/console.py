@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
@@ -86,6 +86,12 @@ def counting(done: str, what: str = "simulations") -> Iterator[Callable[..., Non
 def print_json(value: object) -> None:
     """Print one line for scripts, on standard output."""
     typer.echo(json.dumps(value))
+
+
+def print_unreadable(files: Iterable[object]) -> None:
+    """Print the files that could not be read, and why."""
+    for each in files:
+        stderr().print(f"[bold red]Error:[/] {inert(str(each))}", highlight=False, soft_wrap=True)
 
 
 def here(path: Path) -> str:

@@ -65,6 +65,20 @@ RunOrFile = Annotated[
         autocompletion=quietly(completion.runs_or_files),
     ),
 ]
+OnlyDomains = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--domain",
+        "-d",
+        help="Only this domain, or your own: FILE.py:NAME (repeatable).",
+        autocompletion=quietly(completion.domains),
+    ),
+]
+RUNS_OR_FILES = typer.Argument(
+    help="Runs, results files, or folders of them.",
+    metavar="RUN_OR_FILE",
+    autocompletion=quietly(completion.runs_or_files),
+)
 DomainOfFile = Annotated[
     str | None,
     typer.Option(

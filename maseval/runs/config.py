@@ -181,7 +181,7 @@ class RunConfig:
 
     @property
     def stopped(self) -> "StoppedRun | None":
-        """How the run ended before all its planned trials were run, by its own rule."""
+        """The end of the run before all its planned trials were run, by its own rule."""
         return stopped_of(self.values)
 
     @property

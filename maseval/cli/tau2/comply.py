@@ -12,9 +12,18 @@ from maseval.app.results.task_names import TaskName
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED
 from maseval.cli.completion import quietly
-from maseval.cli.console import counting, here, indent, inert, print_json, stderr, stdout
+from maseval.cli.console import (
+    counting,
+    here,
+    indent,
+    inert,
+    print_json,
+    print_unreadable,
+    stderr,
+    stdout,
+)
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, load_domain, with_scoring_options
+from maseval.cli.options import RUNS_OR_FILES, AsJson, load_domain, with_scoring_options
 from maseval.cli.results import print_clean_scores
 from maseval.cli.show import print_check
 from maseval.core.scoring_options import ScoringKeywords
@@ -36,14 +45,7 @@ _SHOWN = 12
 
 @with_scoring_options()
 def comply(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Runs, results files, or folders of them.",
-            metavar="RUN_OR_FILE",
-            autocompletion=quietly(completion.runs_or_files),
-        ),
-    ] = None,
+    files: Annotated[list[str] | None, RUNS_OR_FILES] = None,
     every: Annotated[
         bool,
         typer.Option("--all", help="List every conversation and all that was found in it."),
@@ -78,10 +80,7 @@ def comply(
     console = stderr() if as_json else stdout()
     for each in found:
         _print_run(each, console, every=every)
-    for file in found.unreadable:
-        path, words = str(file.path), str(file.error)
-        named = words if words.startswith(path) else f"{path}: {words}"
-        stderr().print(f"[bold red]Error:[/] {inert(named)}", highlight=False, soft_wrap=True)
+    print_unreadable(found.unreadable)
     if as_json:
         readable = [each.to_dict() for each in found]
         print_json({"files": [*readable, *(each.to_dict() for each in found.unreadable)]})

@@ -9,11 +9,9 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION
-from maseval.cli import completion
-from maseval.cli.completion import quietly
 from maseval.cli.console import indent, inert, print_json, stdout
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, TasksVersion
+from maseval.cli.options import AsJson, OnlyDomains, TasksVersion
 from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
@@ -30,15 +28,7 @@ EXAMPLES = examples(
 
 
 def errata(
-    domain: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--domain",
-            "-d",
-            help="Only this domain, or your own: FILE.py:NAME (repeatable).",
-            autocompletion=quietly(completion.domains),
-        ),
-    ] = None,
+    domain: OnlyDomains = None,
     task: Annotated[
         str | None, typer.Option("--task", help="Only this task, such as retail/18, in detail.")
     ] = None,

@@ -1,6 +1,5 @@
 """``maseval tau2 score``, with the numbers under several releases by ``--under``."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
@@ -12,7 +11,15 @@ from maseval.app.running.run_options import PROCESSES, RAY_ADDRESS
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED
 from maseval.cli.completion import quietly
-from maseval.cli.console import counting, inert, print_json, shorten_line, stderr, stdout
+from maseval.cli.console import (
+    counting,
+    inert,
+    print_json,
+    print_unreadable,
+    shorten_line,
+    stderr,
+    stdout,
+)
 from maseval.cli.groups import examples
 from maseval.cli.options import (
     AsJson,
@@ -31,7 +38,6 @@ if TYPE_CHECKING:  # help must not load what makes these
         FileScore,
         FileUnder,
         ScoresUnder,
-        UnreadableFile,
     )
     from maseval.benchmark.tau2.rescoring import ReleaseTotals
     from maseval.benchmark.tau2.rescoring.judges import JudgePanel
@@ -139,7 +145,7 @@ def score(
     console = stderr() if as_json else stdout()
     for each in scores:
         _print_score(each, console)
-    _print_unreadable(scores.unreadable)
+    print_unreadable(scores.unreadable)
     agree = all(each.agrees for each in scores) and not scores.unreadable
     if as_json:
         readable = [each.to_dict() for each in scores]
@@ -159,17 +165,11 @@ def _finish_under(found: "ScoresUnder", as_json: bool) -> None:
         console.print(f"[bold]all {len(found)} files[/bold], compared with {first}")
         for name, totals in found.totals.items():
             _print(f"{name}: {_totals(totals)}", console)
-    _print_unreadable(found.unreadable)
+    print_unreadable(found.unreadable)
     if as_json:
         print_json(found.to_dict())
     if found.unreadable:
         raise typer.Exit(FAILED)
-
-
-def _print_unreadable(files: Sequence["UnreadableFile"]) -> None:
-    for each in files:
-        words = f"[bold red]Error:[/] {inert(str(each.path))}: {inert(str(each.error))}"
-        stderr().print(words, highlight=False, soft_wrap=True)
 
 
 def _print(words: str, console: Console) -> None:

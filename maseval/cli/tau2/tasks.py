@@ -17,7 +17,7 @@ from maseval.cli.command_line import FAILED
 from maseval.cli.completion import quietly
 from maseval.cli.console import indent, inert, print_check, shorten_line, stdout
 from maseval.cli.groups import CommandGroup, PlainCommand, examples
-from maseval.cli.options import Split, TasksVersion
+from maseval.cli.options import OnlyDomains, Split, TasksVersion
 from maseval.core.words import count_of, visible
 
 if TYPE_CHECKING:  # help must not load what makes it
@@ -25,15 +25,7 @@ if TYPE_CHECKING:  # help must not load what makes it
 
 
 def tasks(
-    domain: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--domain",
-            "-d",
-            help="Only this domain, or your own: FILE.py:NAME (repeatable).",
-            autocompletion=quietly(completion.domains),
-        ),
-    ] = None,
+    domain: OnlyDomains = None,
     split: Split = "base",
     data_version: TasksVersion = DATA_VERSION,
     ids: Annotated[bool, typer.Option("--ids", help="Print only domain/id, one per line.")] = False,

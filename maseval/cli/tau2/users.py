@@ -8,12 +8,10 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.app.results.task_names import TaskName
-from maseval.cli import completion
 from maseval.cli.command_line import FAILED
-from maseval.cli.completion import quietly
-from maseval.cli.console import counting, here, inert, print_json, stderr, stdout
+from maseval.cli.console import counting, here, inert, print_json, print_unreadable, stderr, stdout
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, with_scoring_options
+from maseval.cli.options import RUNS_OR_FILES, AsJson, with_scoring_options
 from maseval.cli.results import estimate
 from maseval.core.scoring_options import ScoringKeywords
 
@@ -33,14 +31,7 @@ _SHOWN = 12
 
 @with_scoring_options()
 def users(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            help="Runs, results files, or folders of them.",
-            metavar="RUN_OR_FILE",
-            autocompletion=quietly(completion.runs_or_files),
-        ),
-    ],
+    files: Annotated[list[str], RUNS_OR_FILES],
     every: Annotated[bool, typer.Option("--all", help="List every fault that was found.")] = False,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
@@ -55,10 +46,7 @@ def users(
     for run in found:
         _print_run(run, console, every=every)
     _print_scores(found.scores, console)
-    for file in found.unreadable:
-        path, words = str(file.path), str(file.error)
-        named = words if words.startswith(path) else f"{path}: {words}"
-        stderr().print(f"[bold red]Error:[/] {inert(named)}", highlight=False, soft_wrap=True)
+    print_unreadable(found.unreadable)
     if as_json:
         readable = [each.to_dict() for each in found]
         files_told = [*readable, *(each.to_dict() for each in found.unreadable)]

@@ -198,7 +198,7 @@ def _tasks_of(finding: Finding) -> Sequence[str]:
 
 
 class DomainViews(NamedTuple):
-    """What experiments with one task learn from all tasks of its domain."""
+    """The knowledge of all tasks of a domain that experiments with one of them need."""
 
     choices: ChoicesOfDomain
     ways: WaysOfDomain

@@ -102,7 +102,10 @@ class BankGold:
         changed = action.model_copy(update={"arguments": outer})
         later = self.actions[step.number + 1 :]
         if step.tool == OPEN:  # the new account's id depends on what it is
-            later = [_with_text(each, _opened(step.arguments), _opened(inner)) for each in later]
+            later = [
+                _with_text(each, _id_of_account(step.arguments), _id_of_account(inner))
+                for each in later
+            ]
         return [*self.actions[: step.number], changed, *later]
 
     def insert(self, number: int, *actions: Action) -> list[Action]:
@@ -166,7 +169,7 @@ def user_action(tool: str, **arguments: object) -> Action:
     return Action(action_id="tried", name=name, arguments=outer, requestor="user")
 
 
-def _opened(arguments: Mapping[str, Any]) -> str:
+def _id_of_account(arguments: Mapping[str, Any]) -> str:
     """Return the id of an account that is opened."""
     names = ("user_id", "account_type", "account_class")
     return hex_id(":".join(["account", *(str(arguments.get(name)) for name in names)]))

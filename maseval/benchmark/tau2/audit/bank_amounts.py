@@ -21,12 +21,9 @@ from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.banking_knowledge.user_tools import CASH_BACK
 from maseval.core.words import count_of
 
-_CLOSE, _APPLY = "close_bank_account_7392", "apply_for_credit_card"
+_APPLY = "apply_for_credit_card"
 _REPORT, _CREDIT = "submit_interest_discrepancy_report", "apply_savings_account_credit"
 _ROUNDING = "doc_credit_cards_credit_cards_(general)_007"
-_CLOSING = "doc_bank_accounts_bank_accounts_(general)_005"
-_CLOSING_SAVINGS = "doc_bank_accounts_bank_accounts_(general)_006"
-_CARDS_CLOSED = "doc_bank_accounts_bank_accounts_(general)_025"
 
 
 def rewards_by_the_documents(gold: BankGold) -> Iterator[Finding]:

@@ -21,9 +21,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import (
 from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW, TODAY
 from maseval.core.words import count_of
 
-_CLOSE, _APPLY = "close_bank_account_7392", "apply_for_credit_card"
-_REPORT, _CREDIT = "submit_interest_discrepancy_report", "apply_savings_account_credit"
-_ROUNDING = "doc_credit_cards_credit_cards_(general)_007"
+_CLOSE = "close_bank_account_7392"
 _FEE_CREDIT = "apply_checking_account_credit"
 _CLOSING = "doc_bank_accounts_bank_accounts_(general)_005"
 _CLOSING_SAVINGS = "doc_bank_accounts_bank_accounts_(general)_006"

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from maseval.benchmark.tau2.audit.criteria import finding_about
 from maseval.benchmark.tau2.audit.experiments import Laboratory, render_apart
 from maseval.benchmark.tau2.audit.records import (
-    Holder,
     Path,
+    RecordHolder,
     Values,
     Words,
     holders_of,
@@ -70,7 +70,7 @@ class ChoicesOfDomain:
         self._tasks = tasks
 
     @cached_property
-    def holders(self) -> Mapping[str, Sequence[Holder]]:
+    def holders(self) -> Mapping[str, Sequence[RecordHolder]]:
         actions = [action for task in self._tasks for action in task.spec.actions]
         wanted = frozenset(text for action in actions for _, text in texts_in(action.arguments))
         return holders_of(self._audited.tables, wanted)
@@ -95,7 +95,7 @@ class ChoicesOfDomain:
 
     @cached_property
     def other_names(self) -> Mapping[str, Sequence[str]]:
-        """What else a value is called, by tools that list pairs, as of codes and cities."""
+        """The other names of a value, by tools that list pairs, as of codes and cities."""
         found: dict[str, list[str]] = defaultdict(list)
         kit = self._audited.world.tools
         for name, method in kit.tools.items():
@@ -172,7 +172,7 @@ def unasked_changes(task: AuditedTask, domain: ChoicesOfDomain) -> Iterator[Find
         return
     for number in Laboratory(task).writes:
         action = task.spec.actions[number]
-        for old, new in _exchanged(action.arguments):
+        for old, new in _exchanges(action.arguments):
             before, after = (
                 next((h.members[key] for h in domain.holders.get(key, ()) if h.root in named), None)
                 for key, named in ((old, [*action.arguments.values()]), (new, domain.products(new)))
@@ -199,7 +199,7 @@ def unasked_changes(task: AuditedTask, domain: ChoicesOfDomain) -> Iterator[Find
                 )
 
 
-def _exchanged(arguments: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+def _exchanges(arguments: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield what a call replaces and by what: lists of one length, one named as the other's new."""
     for name, value in arguments.items():
         new = arguments.get(f"new_{name}")
@@ -266,7 +266,7 @@ class _Chooser:
                     value, holders, named, owners
                 ):
                     continue
-                replaced = self._replaced(named, value, owners)
+                replaced = self._parts_to_replace(named, value, owners)
                 for holder in (*holders, *self._beside_in_table(value, named)):
                     if holder.root in named or holder.root in owners or not self._owner(holder):
                         record = holder.members[value]
@@ -279,7 +279,7 @@ class _Chooser:
                         }
                         yield Choice(number, path, value, others, record)
 
-    def _beside_in_table(self, value: str, named: Sequence[str]) -> Iterator[Holder]:
+    def _beside_in_table(self, value: str, named: Sequence[str]) -> Iterator[RecordHolder]:
         """Yield the records of a table that have the same codes, as flights of one route do."""
         others = [each for each in named if each != value]
         roots = [table[each] for table in self._tables.values() for each in others if each in table]
@@ -289,7 +289,9 @@ class _Chooser:
         for name, table in self._tables.items():
             if value in table and (codes := _codes(table[value])):
                 keys = self._domain.coded[name, codes]
-                yield Holder(name, value, name, {key: _narrow(table[key], named) for key in keys})
+                yield RecordHolder(
+                    name, value, name, {key: _narrow(table[key], named) for key in keys}
+                )
 
     def of_words(self) -> Iterator[Choice]:
         """Yield words from a short list, with the others of the list, that nobody says."""
@@ -338,11 +340,15 @@ class _Chooser:
         owners = (owner_of(root, self._tables) for root in roots)
         return frozenset({*(owner for owner in owners if owner), *named})
 
-    def _owner(self, holder: Holder) -> str | None:
+    def _owner(self, holder: RecordHolder) -> str | None:
         return owner_of(self._tables[holder.table][holder.root], self._tables)
 
     def _is_elsewhere(
-        self, value: str, holders: Sequence[Holder], named: Sequence[str], owners: frozenset[str]
+        self,
+        value: str,
+        holders: Sequence[RecordHolder],
+        named: Sequence[str],
+        owners: frozenset[str],
     ) -> bool:
         """Tell whether the user has the same thing elsewhere, and may mean it by that."""
         return any(
@@ -355,7 +361,7 @@ class _Chooser:
     def _is_root(self, key: str) -> bool:
         return any(key in table for table in self._tables.values())
 
-    def _replaced(
+    def _parts_to_replace(
         self, named: Sequence[str], value: str, owners: frozenset[str]
     ) -> list[Mapping[str, str]]:
         """Return the values of the records that a call takes away, as an exchange does.

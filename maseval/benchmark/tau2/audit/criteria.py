@@ -129,19 +129,10 @@ def doing_nothing_passes(task: AuditedTask) -> Iterator[Finding]:
         return
     if task.counts(RewardType.DB) and task.gold.state != task.start:
         return
-    if task.counts(RewardType.ENV_ASSERTION) and not _holds_at_the_start(task):
+    if task.counts(RewardType.ENV_ASSERTION) and not task.assertions_hold(task.begun()):
         return
     text = "an agent that does nothing and says nothing gets the full reward"
     yield finding_about(task, "doing nothing passes", "warning", text)
-
-
-def _holds_at_the_start(task: AuditedTask) -> bool:
-    world = task.begun()
-    assertions = (task.criteria and task.criteria.env_assertions) or ()
-    try:
-        return all(world.check(each.model_dump()) for each in assertions)
-    except Exception:  # a task's function in a world it did not foresee
-        return False
 
 
 def _is_vacuous(task: AuditedTask, kind: RewardType) -> bool:

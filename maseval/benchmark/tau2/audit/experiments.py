@@ -16,8 +16,8 @@ from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.benchmark.tau2.world.world import World
 
 
-class Played(NamedTuple):
-    """What came of calls that were made in a fresh world of a task."""
+class Playthrough(NamedTuple):
+    """The outcome of calls that were made in a fresh world of a task."""
 
     answers: tuple[str, ...]
     refused: tuple[str, ...]
@@ -33,7 +33,7 @@ class Laboratory:
         self.actions = task.spec.actions
 
     @cached_property
-    def gold(self) -> Played:
+    def gold(self) -> Playthrough:
         return self.play(self.actions)
 
     @cached_property
@@ -50,7 +50,7 @@ class Laboratory:
             and not any(fault.action_id == action.action_id for fault in self.task.gold.errors)
         ]
 
-    def play(self, actions: Sequence[Action]) -> Played:
+    def play(self, actions: Sequence[Action]) -> Playthrough:
         """Make the calls as a run would, and judge the end state as scoring would."""
         world = self.task.setting._replace(solo=False).world(self.task.spec.start.history)
         answers, refused = [], []
@@ -60,7 +60,7 @@ class Laboratory:
             answers.append(text)
             if answer["error"]:
                 refused.append(f"{action.name} answers {text!r}")
-        return Played(tuple(answers), tuple(refused), earns_reward(self.task, world), world)
+        return Playthrough(tuple(answers), tuple(refused), earns_reward(self.task, world), world)
 
     def breaches(self, actions: Sequence[Action]) -> frozenset[str]:
         """Return the policy's rules that calls break, as far as the state can tell."""
@@ -99,10 +99,4 @@ def earns_reward(task: AuditedTask, world: World) -> bool:
         return True
     if task.counts(RewardType.DB) and not world.same_state(task.gold.world):
         return False
-    if not task.counts(RewardType.ENV_ASSERTION):
-        return True
-    assertions = (task.criteria and task.criteria.env_assertions) or ()
-    try:
-        return all(world.check(each.model_dump()) for each in assertions)
-    except Exception:  # a task's function in a world it did not foresee
-        return False
+    return not task.counts(RewardType.ENV_ASSERTION) or task.assertions_hold(world)

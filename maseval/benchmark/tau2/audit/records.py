@@ -32,7 +32,7 @@ _NO_CONTENT = {"the", "and", "with", "for", "not", "you", "your", "all", "one", 
 _ROOT = 4
 
 
-class Holder(NamedTuple):
+class RecordHolder(NamedTuple):
     """A place that holds records: where it is, and the records by their ids."""
 
     table: str
@@ -43,14 +43,14 @@ class Holder(NamedTuple):
 
 def holders_of(
     tables: Mapping[str, Mapping[str, object]], wanted: frozenset[str]
-) -> Mapping[str, Sequence[Holder]]:
+) -> Mapping[str, Sequence[RecordHolder]]:
     """Return the places that hold each of the wanted ids."""
-    found: dict[str, list[Holder]] = defaultdict(list)
+    found: dict[str, list[RecordHolder]] = defaultdict(list)
     for table, records in tables.items():
         for root, record in records.items():
             for field, members in _holders(record, "", tables):
                 for each in wanted & members.keys():
-                    found[each].append(Holder(table, root, field, members))
+                    found[each].append(RecordHolder(table, root, field, members))
     return found
 
 

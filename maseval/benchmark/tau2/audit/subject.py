@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from maseval.benchmark.tau2.audit.records import flat_texts, owner_of, parts_of
+from maseval.benchmark.tau2.audit.records import flat_texts, owner_of, parts_of, texts_in
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
@@ -126,7 +126,7 @@ class AuditedDomain:
 
     @cached_property
     def owners(self) -> Mapping[str, str]:
-        """To whose record each record belongs, by its id."""
+        """The id of the record to which each record belongs, by its own id."""
         return {
             key: owner
             for table in self.tables.values()
@@ -264,11 +264,19 @@ class AuditedTask:
         """True if the end state is compared at all."""
         return self.criteria is not None and self.criteria.look_at_the_world
 
+    def assertions_hold(self, world: World) -> bool:
+        """Tell whether a world meets the task's assertions about it."""
+        assertions = (self.criteria and self.criteria.env_assertions) or ()
+        try:
+            return all(world.check(each.model_dump()) for each in assertions)
+        except Exception:  # a task's function in a world it did not foresee
+            return False
+
     @cached_property
     def told(self) -> str:
         """All that the user, or the ticket, says of the task."""
-        parts = (self.raw.get("user_scenario"), self.raw.get("ticket"))
-        return "\n".join(_texts(parts))
+        parts = [self.raw.get("user_scenario"), self.raw.get("ticket")]
+        return "\n".join(text for _, text in texts_in(parts))
 
 
 def toolkit_with(domain: Domain, action: Action) -> type[ToolKitBase[Any]] | None:
@@ -279,18 +287,6 @@ def toolkit_with(domain: Domain, action: Action) -> type[ToolKitBase[Any]] | Non
 
 def missing_tool_text(action: Action) -> str:
     return f"the {action.requestor} has no tool {action.name!r}"
-
-
-def _texts(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case dict():
-            for each in value.values():
-                yield from _texts(each)
-        case list() | tuple():
-            for each in value:
-                yield from _texts(each)
 
 
 def words_of(text: str) -> set[str]:

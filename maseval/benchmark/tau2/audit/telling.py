@@ -61,8 +61,8 @@ def _has(text: str, sought: str) -> bool:
 def _can_be_worked_out(number: float, heard: Sequence[str], gold: Sequence[str]) -> bool:
     """Look among sums, differences and counts of what belongs together in the answers."""
     target = round(number, 2)
-    groups = [group for answer in dict.fromkeys(heard) for group in _groups(_parsed(answer))]
-    of_gold = [group for answer in gold for group in _groups(_parsed(answer))]
+    groups = [group for answer in dict.fromkeys(heard) for group in _groups(_parse(answer))]
+    of_gold = [group for answer in gold for group in _groups(_parse(answer))]
     totals = [*(values for _, values in groups), *_join(groups), *_join(of_gold)]
     if any(target in (float(len(each)), round(abs(sum(each)), 2)) for each in totals):
         return True
@@ -91,7 +91,7 @@ def _is_made_of(target: float, terms: Sequence[float]) -> bool:
     return any(round(target - each, 2) in differences for each in differences)
 
 
-def _parsed(answer: str) -> object:
+def _parse(answer: str) -> object:
     try:
         return json.loads(answer)
     except ValueError:

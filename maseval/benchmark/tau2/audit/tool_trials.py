@@ -51,7 +51,7 @@ class Trial(NamedTuple):
 
 
 class ToolFault(NamedTuple):
-    """What a trial of a tool brought to light."""
+    """A fault that a trial of a tool brought to light."""
 
     tool: str
     property: str
@@ -327,7 +327,7 @@ def _was_there(record: str | None, part: Mapping[str, Any], audited: AuditedDoma
     )
 
 
-def _created(changes: Sequence[FieldDifference]) -> list[FieldDifference]:
+def _new_records(changes: Sequence[FieldDifference]) -> list[FieldDifference]:
     return [each for each in changes if each.expected is ABSENT and not each.place.path]
 
 
@@ -356,7 +356,7 @@ def _not_given_back(trial: Trial, trials: Sequence[Trial]) -> Iterator[ToolFault
     """Create a record, cancel it by each tool that takes its id alone, and look what is left."""
     world = trial.world()
     world.respond(trial.call())
-    created = _created(_change(trial, world))
+    created = _new_records(_change(trial, world))
     if len(created) != 1:
         return
     key, table = created[0].place.record, created[0].place.table

@@ -183,7 +183,7 @@ def _twin(
         key: f"{each.noun} in another order"
         for each in listed
         if each.unordered
-        for key in _shuffled(ours, theirs, (each.argument, *each.beside))
+        for key in _keys_in_other_order(ours, theirs, (each.argument, *each.beside))
     }
     words, chosen = [], False
     for key in dict.fromkeys((*ours, *theirs)):
@@ -227,7 +227,7 @@ def _spelling(text: str) -> str:
     return _ALIKE.get(whole, " ".join(_ALIKE.get(word, word) for word in words))
 
 
-def _shuffled(
+def _keys_in_other_order(
     wanted: Mapping[str, Any], made: Mapping[str, Any], keys: Sequence[str]
 ) -> Sequence[str]:
     """Return the keys if their lists, taken together, have the same members in another order."""

@@ -360,7 +360,7 @@ def never_looked_up(failure: Failure) -> Label | None:
 
 
 def never_read(failure: Failure) -> Label | None:
-    """What the user asked for needs something that the agent never looked up.
+    """The agent never looked up something that the user's request needs.
 
     It stands in the database, and neither the user nor a tool has told it.
     """

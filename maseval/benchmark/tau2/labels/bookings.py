@@ -1,6 +1,5 @@
 """The money that calls move: what they book, found by really making them."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
@@ -8,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from maseval.benchmark.tau2.formats.message import Tau2ToolCall
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall, record_in
 from maseval.benchmark.tau2.labels.failure import Failure, is_error
 from maseval.benchmark.tau2.words import record, telling_values
 from maseval.benchmark.tau2.world.world import World
@@ -47,18 +46,10 @@ def book(failure: Failure, index: int, calls: Iterable[Tau2ToolCall]) -> list[Bo
         answer = world.respond(call)
         if is_error(answer):
             continue
-        after = _read(answer.get("content"))
-        amounts = _history(after)[len(before) :] or _announced(call, after)
+        after = record_in(answer.get("content") or "")
+        amounts = _history(after)[len(before) :] or _amounts_to_come(call, after)
         found.append(Booking(call, tuple(amounts)))
     return found
-
-
-def _read(content: str | None) -> Mapping[str, Any]:
-    try:
-        found = json.loads(content or "")
-    except json.JSONDecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def find_record(world: World, name: object) -> Mapping[str, Any]:
@@ -80,15 +71,15 @@ def _has(found: Mapping[str, Any], own_id: object) -> bool:
 def _history(found: Mapping[str, Any]) -> list[float]:
     """Return the amounts in a record's history of payments."""
     entries = found.get("payment_history") or ()
-    return [_signed(each) for each in entries]
+    return [_amount(each) for each in entries]
 
 
-def _signed(entry: Mapping[str, Any]) -> float:
+def _amount(entry: Mapping[str, Any]) -> float:
     sign = -1 if entry.get("transaction_type") == "refund" else 1
     return sign * float(entry.get("amount") or 0)
 
 
-def _announced(call: Tau2ToolCall, after: Mapping[str, Any]) -> list[float]:
+def _amounts_to_come(call: Tau2ToolCall, after: Mapping[str, Any]) -> list[float]:
     """Return what will be booked later: the difference of an exchange, the price of a return."""
     if not str(after.get("status", "")).endswith("requested"):
         return []

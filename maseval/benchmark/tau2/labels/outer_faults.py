@@ -118,7 +118,7 @@ def another_right_end(failure: Failure) -> Label | None:
 
 
 def gold_against_the_policy(failure: Failure) -> Label | None:
-    """What is missing is not to be done, and the agent refused it or did otherwise."""
+    """The missing calls are not to be made, and the agent refused them or did otherwise."""
     found = _not_to_be_done(failure)
     if not found or not all(_is_dealt_with(failure, call) for call, _ in found):
         return None

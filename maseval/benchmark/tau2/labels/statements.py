@@ -316,7 +316,7 @@ def _wrong_rest(failure: Failure, decision: UserDecision) -> Iterator[tuple[str,
         if not stated or not _LEFT.search(sentence) or _DONE.search(sentence):
             continue
         calls = [*decision.calls, *(each.call for each in failure.to_add)]
-        held = {amount for call in calls for amount in _held(failure, call)}
+        held = {amount for call in calls for amount in _balances(failure, call)}
         paid = {abs(a) for b in book(failure, decision.reply[0], decision.calls) for a in b.amounts}
         paid |= {*_amounts(text)}
         known = {*held, *(h - p for h in held for p in paid), sum(held)}
@@ -325,7 +325,7 @@ def _wrong_rest(failure: Failure, decision: UserDecision) -> Iterator[tuple[str,
             yield _evidence(at, sentence, f"held are {shown}")
 
 
-def _held(failure: Failure, call: Tau2ToolCall) -> Iterator[float]:
+def _balances(failure: Failure, call: Tau2ToolCall) -> Iterator[float]:
     """Yield the balances of the ways to pay of the person that a call is for."""
     world = failure.subject.case.setting.world()
     owner = call["arguments"].get("user_id") or find_record(world, record(call)).get("user_id")

@@ -1,13 +1,12 @@
 """Choices of the user against its task: another value, another option, a no to what it wants."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from maseval.benchmark.tau2 import words
 from maseval.benchmark.tau2.domains.consent import Meaning, read_reply
-from maseval.benchmark.tau2.formats.message import Tau2ToolCall
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall, record_in
 from maseval.benchmark.tau2.users.finding import FaultKind, UserFault
 from maseval.benchmark.tau2.users.part import UserPart
 from maseval.core.recorded import entries, mapping
@@ -77,17 +76,17 @@ def other_value_named(part: UserPart) -> Iterator[UserFault]:
     for call in part.gold:
         for name, value in call["arguments"].items():
             if name == "cabin":
-                yield from _named(part, _CABINS, value, "cabin")
+                yield from _other_values(part, _CABINS, value, "cabin")
             elif name == "reason":
-                yield from _named(part, _REASONS, value, "reason", _BECAUSE)
+                yield from _other_values(part, _REASONS, value, "reason", _BECAUSE)
             elif name in ("payment_method_id", "payment_id"):
                 kind = re.sub(r"_\d+$", "", str(value))
-                yield from _named(part, _PAYMENTS, kind, "method of payment", _USES)
+                yield from _other_values(part, _PAYMENTS, kind, "method of payment", _USES)
             elif name == "total_baggages":
                 yield from _other_bags(part, call)
 
 
-def _named(
+def _other_values(
     part: UserPart,
     known: Mapping[str, str],
     wanted: object,
@@ -136,7 +135,7 @@ def other_option_named(part: UserPart) -> Iterator[UserFault]:
     wanted = [item for call in part.gold for item in entries(call["arguments"].get("new_item_ids"))]
     if not wanted:
         return
-    owned = set(_owned(part))
+    owned = set(_options_of_orders(part))
     for product in _products(part):
         for item in wanted:
             variant = product["variants"].get(item)
@@ -147,7 +146,7 @@ def other_option_named(part: UserPart) -> Iterator[UserFault]:
 def _products(part: UserPart) -> Iterator[Mapping[str, Any]]:
     """Yield the products that the agent looked up, each once."""
     answers = dict.fromkeys(m.answer for m in part.talk.calls if '"variants"' in m.answer)
-    for found in map(_parsed, answers):
+    for found in map(record_in, answers):
         if isinstance(found.get("variants"), dict):
             yield found
 
@@ -186,20 +185,12 @@ def _other_options(
                 return
 
 
-def _owned(part: UserPart) -> Iterator[tuple[object, str, str]]:
+def _options_of_orders(part: UserPart) -> Iterator[tuple[object, str, str]]:
     """Yield the options of all items in the orders that were looked up, by product."""
     for answer in dict.fromkeys(m.answer for m in part.talk.calls if '"items": [' in m.answer):
-        for item in map(mapping, entries(_parsed(answer).get("items"))):
+        for item in map(mapping, entries(record_in(answer).get("items"))):
             for key, value in mapping(item, "options").items():
                 yield item.get("name"), key, str(value)
-
-
-def _parsed(answer: str) -> Mapping[str, Any]:
-    try:
-        found = json.loads(answer)
-    except ValueError:
-        found = None
-    return found if isinstance(found, dict) else {}
 
 
 def _mention(text: str, value: str) -> re.Match[str] | None:

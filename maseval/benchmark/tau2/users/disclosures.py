@@ -50,7 +50,7 @@ def told_before_being_asked(part: UserPart) -> Iterator[UserFault]:
 
 def _secrets(part: UserPart) -> Iterator[_Secret]:
     for sentence in part.instructions:
-        kept = _kept(sentence)
+        kept = _part_to_keep(sentence)
         if kept is None:
             continue
         others = frozenset().union(*(stems(s) for s in part.instructions if s != sentence))
@@ -60,7 +60,7 @@ def _secrets(part: UserPart) -> Iterator[_Secret]:
             yield _Secret(sentence, figures, own)
 
 
-def _kept(sentence: str) -> str | None:
+def _part_to_keep(sentence: str) -> str | None:
     """Return the part of a sentence that says what is to be kept."""
     only = _ONLY_IF.match(sentence)
     if only:

@@ -79,11 +79,11 @@ def invented_values(part: UserPart) -> Iterator[UserFault]:
                     continue
                 seen.add(found[1])
                 text = f"the user gives {name} that nobody has given it: {found[1]}"
-                quote = _around(said.text, found)
+                quote = _quote(said.text, found)
                 yield UserFault(FaultKind.INVENTED, text, said.message_index, quote)
 
 
-def _around(text: str, found: re.Match[str]) -> str:
+def _quote(text: str, found: re.Match[str]) -> str:
     return text[max(0, found.start() - 60) : found.end() + 40].strip()
 
 
@@ -134,7 +134,7 @@ def invented_dates(part: UserPart) -> Iterator[UserFault]:
             if _RELATIVE.search(part.told) and any(_distance(date, each) <= _NEAR for each in told):
                 continue
             text = f"the user gives a date that nobody has given it: {found[0]}"
-            yield UserFault(FaultKind.INVENTED, text, at, _around(said.text, found))
+            yield UserFault(FaultKind.INVENTED, text, at, _quote(said.text, found))
             return
 
 

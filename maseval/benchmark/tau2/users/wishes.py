@@ -46,10 +46,10 @@ def gold_never_spoken_of(part: UserPart) -> Iterator[UserFault]:
             continue
         name = words.record(call)
         if name and _is_never_named(part, name, records):
-            yield _unsaid(part, f"the task is about {name}, which the user never names")
+            yield _report(part, f"the task is about {name}, which the user never names")
         elif call["name"] not in tools and _is_wish(part, call) and not _is_spoken_of(part, call):
             wish = call["name"].replace("_", " ")
-            yield _unsaid(part, f"nobody speaks of what the task wants: {wish}")
+            yield _report(part, f"nobody speaks of what the task wants: {wish}")
 
 
 def _is_never_named(part: UserPart, name: str, records: set[str | None]) -> bool:
@@ -84,9 +84,9 @@ def wishes_never_said(part: UserPart) -> Iterator[UserFault]:
             continue
         whole = stems(sentence) - _VAGUE
         if len(whole & said) <= _MOST_SAID * len(whole):
-            yield _unsaid(part, f"the user never brings forward: {sentence}")
+            yield _report(part, f"the user never brings forward: {sentence}")
 
 
-def _unsaid(part: UserPart, text: str) -> UserFault:
+def _report(part: UserPart, text: str) -> UserFault:
     last = part.talk.messages[-1]
     return UserFault(FaultKind.UNSAID, text, len(part.talk.messages) - 1, last.get("content") or "")

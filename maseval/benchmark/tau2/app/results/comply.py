@@ -13,8 +13,7 @@ from maseval.app.results.clean import PolicyCheck, PolicyFinding, RunCompliance,
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recomputed import RecomputedRun
 from maseval.app.results.recording import line_of, lines_of, notes_on
-from maseval.benchmark.tau2.app.results.score import Files, UnreadableFile
-from maseval.benchmark.tau2.app.results.sources import files_below, read_report
+from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, read_report
 from maseval.benchmark.tau2.compliance import Breach, Compliance, check_case
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain, domain_named
@@ -23,7 +22,6 @@ from maseval.benchmark.tau2.explain.explanation import render_call
 from maseval.benchmark.tau2.rescoring.record import RecordItem
 from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
 from maseval.benchmark.tau2.scoring.case import open_case
-from maseval.core.exceptions import MASEvalError
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.runs import Simulation
@@ -61,33 +59,19 @@ class CompliedRun:
         }
 
 
-class CompliedRuns(list[CompliedRun]):
-    """The runs and files that were checked, and in ``unreadable`` those that could not be."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.unreadable: list[UnreadableFile] = []
-
-
 def comply(
     files: Files,
     *,
     on_progress: Callable[[int, int], object] | None = None,
     **scoring: Unpack[ScoringKeywords],
-) -> CompliedRuns:
+) -> FilesRead[CompliedRun]:
     """Check the simulations of runs and results files against the rules of their policy.
 
     A file that cannot be read does not stop the others; if none can, the first error is raised.
     ``scoring`` are the fields of ``ScoringOptions``.
     """
-    found = CompliedRuns()
-    for file in (each for name in files for each in files_below(name)):
-        try:
-            found.append(_comply(open_recording(file, ScoringOptions(**scoring)), on_progress))
-        except (MASEvalError, OSError) as error:
-            found.unreadable.append(UnreadableFile(Path(file), error))
-    if found.unreadable and not found:
-        raise found.unreadable[0].error
+    found, options = FilesRead[CompliedRun](), ScoringOptions(**scoring)
+    found.add_files(files, lambda file: _comply(open_recording(file, options), on_progress))
     return found
 
 

@@ -6,16 +6,14 @@ from the first are listed. A file that cannot be read does not stop the others. 
 them out, its leaderboard counts them as failures.
 """
 
-import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import cached_property, reduce
-from itertools import chain
 from operator import add
 from pathlib import Path
-from typing import Generic, TypeVar, Unpack
+from typing import Unpack
 
 from maseval.app.benchmarks import support_for
 from maseval.app.results.counting import ConventionScore, conventions_in_json
@@ -25,8 +23,9 @@ from maseval.app.results.sound import ScoreBeside, scores_beside, scores_in_json
 from maseval.app.running.run_options import chosen_engine
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.app.results.sources import (
+    Files,
+    FilesRead,
     SimulationSource,
-    files_below,
     judge_models,
     open_source,
     panel_for,
@@ -42,14 +41,11 @@ from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, ScoreElsewh
 from maseval.benchmark.tau2.rescoring.verdict import NEEDS_JUDGE
 from maseval.benchmark.tau2.run_metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
 from maseval.core.engine.engines import DEFAULT, AnyEngine, Engine, MappingEngine, ThreadEngine
-from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import SimulationLine
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.interface.ray.worker_setup import check_data
 from maseval.stats.estimation import Estimate
-
-ScoreT = TypeVar("ScoreT")
-Files = Sequence[str | os.PathLike[str]]
 
 
 @dataclass(frozen=True)
@@ -196,40 +192,7 @@ def _numbers(score: FileScore) -> dict[str, object]:
     return {key: value for key, value in every if key in kept or key.startswith("pass^")}
 
 
-@dataclass(frozen=True)
-class UnreadableFile:
-    """A file among several that could not be judged, and why."""
-
-    path: Path
-    error: Exception
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the file and its error as JSON."""
-        return {"path": str(self.path), "error": str(self.error)}
-
-
-class Scores(list[ScoreT], Generic[ScoreT]):
-    """The files that were judged, and in ``unreadable`` those that could not be."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.unreadable: list[UnreadableFile] = []
-
-    def add_files(self, files: Files, judge: Callable[[SimulationSource], ScoreT]) -> None:
-        """Judge every file, and every results file below a folder that is not a run.
-
-        If none can be read, the first error is raised.
-        """
-        for file in chain.from_iterable(map(files_below, files)):
-            try:
-                self.append(judge(open_source(file)))
-            except (MASEvalError, OSError) as error:
-                self.unreadable.append(UnreadableFile(Path(file), error))
-        if self.unreadable and not self:
-            raise self.unreadable[0].error
-
-
-class ScoresUnder(Scores[FileUnder]):
+class ScoresUnder(FilesRead[FileUnder]):
     """The files that were judged under several releases."""
 
     @property
@@ -258,7 +221,7 @@ def score(
     processes: int | None = None,
     on_progress: Callable[[int], object] | None = None,
     **scoring: Unpack[ScoringKeywords],
-) -> Scores[FileScore]:
+) -> FilesRead[FileScore]:
     """Judge the simulations of run folders and results files again, by the benchmark's rules.
 
     Of a folder that is not a run, all results files below it are judged. A file that cannot be
@@ -282,7 +245,7 @@ def score(
             files by v0.2.0.
     """
     options = ScoringOptions(strict=strict, **scoring)
-    models, scores = judge_models(judge_model, base_url), Scores[FileScore]()
+    models, scores = judge_models(judge_model, base_url), FilesRead[FileScore]()
     with _assessor(chosen_engine(engine, ray_address, processes)) as assess:
 
         def judge(source: SimulationSource) -> FileScore:
@@ -295,7 +258,7 @@ def score(
             )
             return FileScore(source.path, found, _count_beside(found, source, options, sound))
 
-        scores.add_files(files, judge)
+        scores.add_files(files, lambda file: judge(open_source(file)))
     return scores
 
 
@@ -368,7 +331,7 @@ def score_under(
         )
         return FileUnder(source.path, found)
 
-    scores.add_files(files, judge)
+    scores.add_files(files, lambda file: judge(open_source(file)))
     return scores
 
 

@@ -6,10 +6,10 @@ is asked twice.
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Generic, TypeVar, cast
 
 from maseval.app.results.finding import (
     check_benchmark,
@@ -38,13 +38,16 @@ from maseval.benchmark.tau2.results import (
 from maseval.benchmark.tau2.results.layout import RESULTS_NAME, SIMULATIONS_NAME
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.scoring.judge import MEMORY_NAME, JudgeMemory, RememberingJudge
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.recorded import whole_number
 from maseval.core.report import Report
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.recording import Recording
+
+ReadT = TypeVar("ReadT")
+Files = Sequence[str | os.PathLike[str]]
 
 _SETUP = ("agent", "user", "max_steps", "max_errors", "seed", "trials")
 
@@ -98,6 +101,43 @@ def files_below(name: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
         return [name]
     found = [path for path in sorted(folder.rglob("*.json*")) if _holds_simulations(path)]
     return list(found) or [name]
+
+
+@dataclass(frozen=True)
+class UnreadableFile:
+    """A file among several that could not be read, and why."""
+
+    path: Path
+    error: Exception
+
+    def __str__(self) -> str:
+        path, words = str(self.path), str(self.error)
+        return words if words.startswith(path) else f"{path}: {words}"
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the file and its error as JSON."""
+        return {"path": str(self.path), "error": str(self.error)}
+
+
+class FilesRead(list[ReadT], Generic[ReadT]):
+    """The runs and files that were read, and in ``unreadable`` those that could not be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unreadable: list[UnreadableFile] = []
+
+    def add_files(self, files: Files, read: Callable[[str | os.PathLike[str]], ReadT]) -> None:
+        """Read every file, and every results file below a folder that is not a run.
+
+        If none can be read, the first error is raised.
+        """
+        for file in (each for name in files for each in files_below(name)):
+            try:
+                self.append(read(file))
+            except (MASEvalError, OSError) as error:
+                self.unreadable.append(UnreadableFile(Path(file), error))
+        if self.unreadable and not self:
+            raise self.unreadable[0].error
 
 
 def _holds_simulations(path: Path) -> bool:

@@ -17,13 +17,11 @@ from maseval.app.results.user_faults import (
     user_scores,
 )
 from maseval.benchmark.tau2.app.results.explain import diagnose
-from maseval.benchmark.tau2.app.results.score import Files, UnreadableFile
-from maseval.benchmark.tau2.app.results.sources import files_below, read_report
+from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.users import FaultKind, check_user_of_case
-from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
@@ -66,12 +64,8 @@ class UsersOfRun:
         }
 
 
-class UsersOfRuns(list[UsersOfRun]):
-    """The runs and files that were checked, and in ``unreadable`` those that could not be."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.unreadable: list[UnreadableFile] = []
+class UsersOfRuns(FilesRead[UsersOfRun]):
+    """The runs and files whose users were checked."""
 
     @property
     def scores(self) -> list[UserScore]:
@@ -90,14 +84,8 @@ def users(
     A file that cannot be read does not stop the others; if none can, the first error is raised.
     ``scoring`` are the fields of ``ScoringOptions``.
     """
-    found = UsersOfRuns()
-    for file in (each for name in files for each in files_below(name)):
-        try:
-            found.append(_users(open_recording(file, ScoringOptions(**scoring)), on_progress))
-        except (MASEvalError, OSError) as error:
-            found.unreadable.append(UnreadableFile(Path(file), error))
-    if found.unreadable and not found:
-        raise found.unreadable[0].error
+    found, options = UsersOfRuns(), ScoringOptions(**scoring)
+    found.add_files(files, lambda file: _users(open_recording(file, options), on_progress))
     return found
 
 

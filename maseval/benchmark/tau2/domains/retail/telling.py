@@ -1,9 +1,7 @@
 """Rules of the shop about what the agent tells: only what a record or the policy has."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -31,6 +29,7 @@ from maseval.benchmark.tau2.domains.rules import (
     rule,
     talk_rule,
 )
+from maseval.benchmark.tau2.formats.message import record_in
 from maseval.benchmark.tau2.words import refusal, sentences
 
 # All digits in a row: a look behind them would be taken at every letter.
@@ -124,7 +123,7 @@ def _names_many(said: Utterance, talk: Talk) -> bool:
     """Tell whether a text names three items of an order or more: their changes may add up."""
     text = said.text.lower()
     for made in talk.calls_before(said.message_index):
-        items = _record(made.answer).get("items", ()) if '"items"' in made.answer else ()
+        items = record_in(made.answer).get("items", ()) if '"items"' in made.answer else ()
         if sum(item["item_id"] in text or item["name"].lower() in text for item in items) > 2:
             return True
     return False
@@ -141,7 +140,7 @@ def _follows(amount: float, said: Utterance, talk: Talk) -> bool:
     It may be what a call of the conversation books, the sum of some items of an order, or a
     difference of prices, also added to what was paid or taken from what is on a gift card.
     """
-    read = [_record(made.answer) for made in talk.calls_before(said.message_index)]
+    read = [record_in(made.answer) for made in talk.calls_before(said.message_index)]
     orders = [each for each in read if "items" in each]
     if not orders:
         return True  # nothing to work with: the agent does not speak of this customer's money
@@ -187,15 +186,6 @@ def _price_change(made: CallMade, price_of: Mapping[str, float]) -> float:
         known = listed if isinstance(listed, list) else []
         sums.append(sum(price_of.get(each, 0) for each in known if isinstance(each, str)))
     return round(sums[0] - sums[1], 2)
-
-
-@lru_cache(maxsize=64)
-def _record(answer: str) -> dict[str, Any]:
-    try:
-        found = json.loads(answer)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _sums_of_two(changes: list[set[float]]) -> set[float]:
