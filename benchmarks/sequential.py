@@ -26,15 +26,9 @@ from typing import Literal, NamedTuple
 
 from benchmarks.table import show
 from maseval.stats.intervals import regularised_beta
-from maseval.stats.sequential import (
-    Claim,
-    Decision,
-    Evidence,
-    PairedTask,
-    SequentialPlan,
-    decide_difference,
-    decide_precision,
-)
+from maseval.stats.paired_evidence import Evidence, PairedTask
+from maseval.stats.sequential import decide_difference, decide_precision
+from maseval.stats.sequential_plan import Claim, Decision, SequentialPlan
 from maseval.stats.trials import Trials
 
 PAGE = Path(__file__).parents[1] / "docs" / "cheaper.md"

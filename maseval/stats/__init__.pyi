@@ -28,11 +28,11 @@ from maseval.stats.plots import difference_plot as difference_plot
 from maseval.stats.plots import label_bars as label_bars
 from maseval.stats.plots import pass_curves as pass_curves
 from maseval.stats.plots import trial_map as trial_map
-from maseval.stats.sequential import Decision as Decision
-from maseval.stats.sequential import LookResult as LookResult
-from maseval.stats.sequential import SequentialPlan as SequentialPlan
 from maseval.stats.sequential import decide as decide
-from maseval.stats.sequential import looks_ready as looks_ready
+from maseval.stats.sequential_plan import Decision as Decision
+from maseval.stats.sequential_plan import LookResult as LookResult
+from maseval.stats.sequential_plan import SequentialPlan as SequentialPlan
+from maseval.stats.sequential_plan import looks_ready as looks_ready
 from maseval.stats.sign_flip import FlipTest as FlipTest
 from maseval.stats.sign_flip import sign_flip_test as sign_flip_test
 from maseval.stats.summary import GroupSummary as GroupSummary

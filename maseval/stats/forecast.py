@@ -20,7 +20,7 @@ from maseval.stats.boundaries import Band, exits
 from maseval.stats.intervals import LEVEL, two_sided_t, two_sided_z
 from maseval.stats.planning import MOST_TRIALS, Pairs, can_decide, reach
 from maseval.stats.result import Result
-from maseval.stats.sequential import SequentialPlan
+from maseval.stats.sequential_plan import SequentialPlan
 from maseval.stats.trial_noise import trial_noise
 from maseval.stats.trials import Trials, fewest_trials, mean_over_tasks
 

@@ -1,9 +1,5 @@
 """Decisions on the way: trials come in rounds, and after each round it is asked if that is enough.
 
-A look happens when a round is complete: every planned trial of it has a verdict, or is recorded as
-one that has none and is not tried again. What happened later is not looked at, so a decision is a
-function of the plan and of the outcomes up to the look, whenever and wherever it is made.
-
 The claim is about **these tasks**: new trials of them would show the same. Two systems are told
 apart by the joint sign-flip test over the (task, trial) pairs, which is exact; against a finished
 baseline all of its trials are used, stratified by task (Mantel & Haenszel 1959), and a margin is
@@ -15,37 +11,27 @@ Turnbull 1989).
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import NormalDist
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_percent, in_points, p_is, percent
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.words import count_of
-from maseval.stats.boundaries import Band, Spending, exits, normal_boundaries
+from maseval.stats.boundaries import Band, exits
 from maseval.stats.estimation import estimate
-from maseval.stats.intervals import LEVEL, Interval, check_level
+from maseval.stats.intervals import Interval
 from maseval.stats.joint_flips import MOST_COUNTED, JointFlips
+from maseval.stats.paired_evidence import Evidence, PairedTask
 from maseval.stats.planning import least_half_width
-from maseval.stats.result import Result
+from maseval.stats.sequential_plan import Decision, LookResult, SequentialOutcome, SequentialPlan
 from maseval.stats.trials import Trials
-
-Question = Literal["better", "not worse", "precision"]
-"""Is it better (or worse), is it not worse by a margin, or how good is it, to within a width."""
-
-Claim = Literal["on these tasks", "on tasks like these"]
-
-SequentialOutcome = Literal["better", "worse", "not worse", "precise", "undecided"]
 
 STAGEWISE = "adjusted for the looks, ordered by look and size"
 REPEATED = "repeated interval, which holds at any look"
-
-_MOST_LOOKS = 50
 
 # An end of an interval is found to within a thousandth of a point, in a few steps.
 _CLOSE = 1e-5
@@ -53,163 +39,6 @@ _MOST_STEPS = 40
 
 # The least variance: that of more trials than anybody runs.
 _LEAST = 1e-12
-
-
-@dataclass(frozen=True)
-class SequentialPlan(Result):
-    """A question and the looks at which it may be answered; it is fixed before the first trial.
-
-    ``looks`` are the trials of each task at each look, such as ``(1, 2, 3, 4)``. The baseline runs
-    alongside, trial by trial, unless ``baseline_trials`` says how many a finished one has of each
-    task. ``margin`` is the loss that "not worse" tolerates and ``half_width`` the precision that is
-    wanted, both as shares: 0.05 is five points. With ``futility`` the run also ends where the
-    chance to decide it, if the difference is as it looks, falls below this; None never gives up.
-    """
-
-    question: Question
-    looks: tuple[int, ...]
-    baseline_trials: int | None = None
-    margin: float = 0.0
-    half_width: float | None = None
-    claim: Claim = "on these tasks"
-    spending: Spending = "O'Brien-Fleming"
-    level: float = LEVEL
-    futility: float | None = None
-
-    def __post_init__(self) -> None:
-        check_level(self.level)
-        looks = self.looks
-        if not looks or looks[0] < 1 or any(a >= b for a, b in pairwise(looks)):
-            raise ConfigurationError(
-                f"the looks are {list(looks)}; give trials per task that rise, like 1, 2, 4"
-            )
-        if len(looks) > _MOST_LOOKS:
-            raise ConfigurationError(
-                f"{len(looks)} looks are planned; give at most {_MOST_LOOKS}: more save nothing"
-            )
-        if self.baseline_trials is not None and self.baseline_trials < 1:
-            raise ConfigurationError("the finished baseline has no trial; give a run that has one")
-        if self.question == "not worse" and not 0 < self.margin < 1:
-            raise ConfigurationError(
-                f"margin is {self.margin}; give the loss that is tolerated, like 0.05"
-            )
-        if self.question == "precision":
-            if self.half_width is None or not 0 < self.half_width < 1:
-                raise ConfigurationError(
-                    f"half_width is {self.half_width}; give the precision wanted, like 0.04"
-                )
-        elif self.claim != "on these tasks":
-            raise ConfigurationError(
-                f"a comparison that looks several times speaks of these tasks, not {self.claim!r}: "
-                "run all trials and compare the two runs for that"
-            )
-        if self.futility is not None and not 0 < self.futility < 1:
-            raise ConfigurationError(
-                f"futility is {self.futility}; give a chance between 0 and 1, like 0.1"
-            )
-
-    @property
-    def alpha(self) -> float:
-        """The chance to err on each side."""
-        return (1 - self.level) / 2
-
-    @property
-    def shares(self) -> tuple[float, ...]:
-        """The share of the information at each look.
-
-        It is the inverse of the variance of the difference between the two systems' means.
-        """
-        last = self._variance(self.looks[-1])
-        return tuple(last / self._variance(trials) for trials in self.looks)
-
-    def _variance(self, trials: int) -> float:
-        return 1 / trials + 1 / (self.baseline_trials or trials)
-
-    @property
-    def boundaries(self) -> tuple[float, ...]:
-        """The standard errors from the question's value at which each look decides, by the normal
-        law.
-        """
-        return normal_boundaries(self.shares, self.alpha, self.spending)
-
-
-class PairedTask(NamedTuple):
-    """One task at one look: trials of both systems, and pairs of which only one passed.
-
-    Alongside a baseline only trials with a verdict on both sides are counted; against a finished
-    one there are no pairs.
-    """
-
-    new: Trials
-    baseline: Trials
-    only_new: int = 0
-    only_baseline: int = 0
-
-    @property
-    def difference(self) -> float:
-        """The pass rate of the new system - that of the baseline."""
-        return self.new.passed / self.new.total - self.baseline.passed / self.baseline.total
-
-
-@dataclass(frozen=True)
-class LookResult(Result):
-    """One look: the trials of each task so far, the estimate, and what would decide.
-
-    Of the planned trials so far ``verdicts`` count, and those ``without`` a verdict (on both sides,
-    if the baseline runs alongside) do not. ``boundary`` is the difference from the question's value
-    that would have decided, None if none would; of a precision, it is the half-width wanted and
-    ``reached`` the one found.
-    """
-
-    trials: int
-    tasks: int
-    verdicts: int
-    without: int
-    value: float | None
-    boundary: float | None
-    reached: float | None
-
-
-@dataclass(frozen=True)
-class Decision(Result):
-    """The answer at a look, and if the run ends with it.
-
-    ``estimate`` and ``interval`` are of the difference, new - baseline, or of pass^1 if that is the
-    question; once the run ends they allow for the stopping. ``p_value`` is two-sided, allows for
-    the looks and is None before the end. ``boundary`` is that of the last look.
-    """
-
-    plan: SequentialPlan
-    outcome: SequentialOutcome
-    stops: bool
-    reason: str
-    looks: list[LookResult]
-    estimate: float | None
-    interval: Interval | None
-    p_value: float | None
-    boundary: float | None
-    method: str
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def trials_left(self) -> int:
-        """The planned trials of each task that are not run if the run ends here."""
-        return self.plan.looks[-1] - self.looks[-1].trials
-
-
-def looks_ready(looks: Sequence[int], tasks: Iterable[TaskKey], outcomes: Iterable[Outcome]) -> int:
-    """Return how many looks are complete: each planned trial up to it is among the outcomes.
-
-    Trials are numbered from 0. One without a verdict counts as there: give it only if it is final.
-    """
-    there = {(each.key, each.trial) for each in outcomes}
-    keys = list(tasks)
-    ready = 0
-    for trials in looks:
-        if not all((key, trial) in there for key in keys for trial in range(trials)):
-            break
-        ready += 1
-    return ready
 
 
 def decide(
@@ -300,123 +129,13 @@ def _missing(plan: SequentialPlan, look: int, new: Mapping[TaskKey, _ByTrial]) -
 
 
 def decide_difference(
-    plan: SequentialPlan, looks: Sequence["Evidence"], without: Sequence[int] | None = None
+    plan: SequentialPlan, looks: Sequence[Evidence], without: Sequence[int] | None = None
 ) -> Decision:
     """Answer the question at the last of these looks; ``without`` counts trials that do not count.
 
     Each look has the evidence of all trials so far.
     """
     return _Comparison(plan, looks, without or [0] * len(looks)).decide()
-
-
-class Evidence:
-    """The counts of all tasks at one look; those without a verdict on both sides are left out."""
-
-    def __init__(self, tasks: Iterable[PairedTask] | Mapping[PairedTask, int]) -> None:
-        """Count the tasks, one by one or with the number of tasks of each kind."""
-        kinds = Counter(tasks).items()
-        self._kinds = {each: n for each, n in kinds if each.new.total and each.baseline.total}
-        self.tasks = sum(self._kinds.values())
-
-    @cached_property
-    def difference(self) -> float:
-        """The mean over tasks of new - baseline; every task counts once."""
-        return self._mean(lambda each: each.difference) if self.tasks else 0.0
-
-    @cached_property
-    def surplus(self) -> int:
-        """The pairs that only the new system passed, less those that only the baseline did."""
-        return sum(n * (each.only_new - each.only_baseline) for each, n in self._kinds.items())
-
-    @cached_property
-    def differing(self) -> int:
-        """The pairs that one of the two passed."""
-        return sum(n * (each.only_new + each.only_baseline) for each, n in self._kinds.items())
-
-    @cached_property
-    def trials(self) -> int:
-        """The trials of the new system that count."""
-        return sum(n * each.new.total for each, n in self._kinds.items())
-
-    def variance(self, alongside: bool) -> float:
-        """Return the variance of the difference if only the trials are repeated.
-
-        One more pair that differs is added, as luck may hide where all agree.
-        """
-        new = self._mean(lambda each: 1 / each.new.total)
-        if alongside:
-            return (self._pair_variance + new / self.tasks) * new / self.tasks
-        old = self._mean(lambda each: 1 / each.baseline.total)
-        mine, theirs = self._trial_variances
-        return ((mine + new / self.tasks) * new + (theirs + old / self.tasks) * old) / self.tasks
-
-    @cached_property
-    def _pair_variance(self) -> float:
-        """The variance of the difference in one pair, given the task."""
-        found = self._mean_of_most(_of_pairs, lambda each: each.new.total > 1)
-        if found is not None:
-            return found
-        # Single pairs do not tell a difference of the systems at one task from luck: at most this.
-        share = self._mean(lambda each: (each.only_new + each.only_baseline) / each.new.total)
-        return max(0.0, share - self.difference**2)
-
-    @cached_property
-    def _trial_variances(self) -> tuple[float, float]:
-        """The variances of one trial, given the task, of the new system and of the baseline."""
-        new = self._mean_of_most(lambda each: _of_trials(each.new), lambda each: each.new.total > 1)
-        old = self._mean_of_most(
-            lambda each: _of_trials(each.baseline), lambda each: each.baseline.total > 1
-        )
-        both = self._mean(_chance_to_differ) - self.difference**2
-        if new is None and old is None:
-            return max(0.0, both / 2), max(0.0, both / 2)
-        if new is None:
-            return max(0.0, both - (old or 0.0)), old or 0.0
-        return new, max(0.0, both - new) if old is None else old
-
-    @cached_property
-    def exchange_spread(self) -> tuple[float, float]:
-        """The variance of the difference if a task's outcomes are exchanged, and its least step.
-
-        Source: Mantel & Haenszel 1959, with all tasks of equal weight.
-        """
-        step = min((a.total + b.total) / (a.total * b.total) for a, b, *_ in self._kinds)
-        return self._mean(_of_exchanges) / self.tasks, step / self.tasks
-
-    def _mean(self, score: Callable[[PairedTask], float]) -> float:
-        return math.fsum(n * score(each) for each, n in self._kinds.items()) / self.tasks
-
-    def _mean_of_most(
-        self, score: Callable[[PairedTask], float], has: Callable[[PairedTask], bool]
-    ) -> float | None:
-        """Return the mean over the tasks that have it; None if they are less than half of all."""
-        kinds = [(each, n) for each, n in self._kinds.items() if has(each)]
-        count = sum(n for _, n in kinds)
-        return (
-            math.fsum(n * score(each) for each, n in kinds) / count
-            if 2 * count >= self.tasks
-            else None
-        )
-
-
-def _of_pairs(task: PairedTask) -> float:
-    n, total = task.new.total, task.only_new - task.only_baseline
-    return (task.only_new + task.only_baseline - total * total / n) / (n - 1)
-
-
-def _of_trials(trials: Trials) -> float:
-    n, passed = trials
-    return passed * (n - passed) / (n * (n - 1))
-
-
-def _of_exchanges(task: PairedTask) -> float:
-    size, passed = (a + b for a, b in zip(task.new, task.baseline, strict=True))
-    return passed * (size - passed) / (task.new.total * task.baseline.total * (size - 1))
-
-
-def _chance_to_differ(task: PairedTask) -> float:
-    a, b = (each.passed / each.total for each in (task.new, task.baseline))
-    return a * (1 - b) + b * (1 - a)
 
 
 class _Test(NamedTuple):

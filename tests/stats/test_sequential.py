@@ -18,13 +18,9 @@ from benchmarks.sequential import (
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.stats import Outcome
-from maseval.stats.sequential import (
-    Evidence,
-    SequentialPlan,
-    decide,
-    decide_difference,
-    looks_ready,
-)
+from maseval.stats.paired_evidence import Evidence
+from maseval.stats.sequential import decide, decide_difference
+from maseval.stats.sequential_plan import SequentialPlan, looks_ready
 from tests.stats.made_up import rng
 
 LOOKS = (1, 2, 3, 4)

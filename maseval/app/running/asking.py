@@ -15,7 +15,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome
 from maseval.runs.config import UNTIL
 from maseval.stats.boundaries import Spending
-from maseval.stats.sequential import SequentialPlan
+from maseval.stats.sequential_plan import SequentialPlan
 
 _SPENDING: dict[str, Spending] = {"obrien-fleming": "O'Brien-Fleming", "pocock": "Pocock"}
 

@@ -25,7 +25,7 @@ _DONE = (
 )
 _REPORTS = re.compile(_DONE)
 _CARRIED_OUT = r"(?:process|complet|finali|made|appli|submit|issu)"
-_MONTHS = (
+MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august"),
     *("september", "october", "november", "december"),
 )
@@ -264,10 +264,15 @@ def spellings(value: str) -> list[str]:
     found = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)", value)
     if found is None or not 1 <= int(found[2]) <= 12:
         return [value.lower()]
-    year, month, day = found[1], _MONTHS[int(found[2]) - 1], str(int(found[3]))
+    year, month, day = found[1], MONTHS[int(found[2]) - 1], str(int(found[3]))
     names = (month, month[:3])
     ordered = [form for name in names for form in (f"{name} {day}, {year}", f"{day} {name} {year}")]
     return [value, *ordered, f"{found[2]}/{found[3]}/{year}"]
+
+
+def read_amount(written: str) -> float:
+    """Return an amount of money as a number: 1,234.50 is 1234.5."""
+    return float(written.replace(",", ""))
 
 
 def mentions(text: str, value: str) -> bool:

@@ -13,7 +13,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome
 from maseval.runs import RunConfigError, RunFolder, Simulation
 from maseval.runs.config import UNTIL, RunConfig, mark_of
-from maseval.stats.sequential import SequentialPlan
+from maseval.stats.sequential_plan import SequentialPlan
 from tests.runs.worlds import as_killed, config, report
 
 IDS = [f"task {number}" for number in range(12)]

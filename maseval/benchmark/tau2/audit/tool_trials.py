@@ -45,6 +45,12 @@ class Trial(NamedTuple):
         """Return a world of its own in the same state."""
         return self.before.twin()
 
+    def after(self) -> World:
+        """Return a world of its own in which the call was made."""
+        world = self.world()
+        world.respond(self.call())
+        return world
+
     def call(self, **arguments: object) -> Tau2ToolCall:
         call = self.action.call()
         return {**call, "arguments": {**call["arguments"], **arguments}}
@@ -100,8 +106,7 @@ class ToolTrials:
         found: dict[str, Trial] = {}
         for trial in self.trials:
             if _type_of(trial) is ToolType.WRITE and trial.action.name not in found:
-                world = trial.world()
-                world.respond(trial.call())
+                world = trial.after()
                 if any("cancel" in str(change.found) for change in _change(trial, world)):
                     found[trial.action.name] = trial
         return list(found.values())
@@ -175,17 +180,15 @@ def _describe(change: FieldDifference) -> str:
 
 
 def _read_that_writes(trial: Trial) -> Iterator[ToolFault]:
-    world = trial.world()
-    world.respond(trial.call())
-    if changes := _change(trial, world):
-        yield ToolFault(
-            trial.action.name,
-            "reads only",
-            "warning",
-            f"is said to read, and changes {changes[0].place}",
-            render_call(trial.call()),
-            _describe(changes[0]),
-        )
+    yield from _fault_of_read(trial.call(), _change(trial, trial.after()))
+
+
+def _fault_of_read(call: Tau2ToolCall, changes: Sequence[FieldDifference]) -> Iterator[ToolFault]:
+    """Yield the fault of a reading call after which something is changed."""
+    if changes:
+        text = f"is said to read, and changes {changes[0].place}"
+        shown = render_call(call), _describe(changes[0])
+        yield ToolFault(call["name"], "reads only", "warning", text, *shown)
 
 
 def _reads_without_arguments_that_write(tasks: Sequence[AuditedTask]) -> Iterator[ToolFault]:
@@ -208,15 +211,7 @@ def _reads_without_arguments_that_write(tasks: Sequence[AuditedTask]) -> Iterato
                     "requestor": "user" if requestor == "user" else "assistant",
                 }
                 world.respond(call)
-                if changes := differences(before, WorldSnapshot(world)):
-                    yield ToolFault(
-                        name,
-                        "reads only",
-                        "warning",
-                        f"is said to read, and changes {changes[0].place}",
-                        render_call(call),
-                        _describe(changes[0]),
-                    )
+                yield from _fault_of_read(call, differences(before, WorldSnapshot(world)))
 
 
 def _partial_change(trial: Trial) -> Iterator[ToolFault]:
@@ -267,8 +262,7 @@ def _takes_anything(trial: Trial) -> Iterator[ToolFault]:
 
 def _done_twice(trial: Trial) -> Iterator[ToolFault]:
     """Make a call that sets a status once more: what is cancelled cannot be cancelled again."""
-    once = trial.world()
-    once.respond(trial.call())
+    once = trial.after()
     if not any(change.place.path[-1:] == ("status",) for change in _change(trial, once)):
         return
     twice = once.twin()
@@ -287,8 +281,7 @@ def _done_twice(trial: Trial) -> Iterator[ToolFault]:
 
 def _copies_unlike(trial: Trial, audited: AuditedDomain) -> Iterator[ToolFault]:
     """Compare what a call stored of a record with the record itself."""
-    world = trial.world()
-    world.respond(trial.call())
+    world = trial.after()
     after = WorldSnapshot(world)
     for place in dict.fromkeys(change.place.whole for change in _change(trial, world)):
         for part in parts_of(after.value(place)) if after.value(place) is not ABSENT else ():
@@ -327,14 +320,9 @@ def _was_there(record: str | None, part: Mapping[str, Any], audited: AuditedDoma
     )
 
 
-def _new_records(changes: Sequence[FieldDifference]) -> list[FieldDifference]:
-    return [each for each in changes if each.expected is ABSENT and not each.place.path]
-
-
 def _runs_out(trial: Trial) -> Iterator[ToolFault]:
     """Make a call that creates a record again and again."""
-    world = trial.world()
-    world.respond(trial.call())
+    world = trial.after()
     made = [each for each in _change(trial, world) if each.expected is ABSENT]
     if not any(isinstance(each.found, dict) for each in made):
         return
@@ -354,9 +342,9 @@ def _runs_out(trial: Trial) -> Iterator[ToolFault]:
 
 def _not_given_back(trial: Trial, trials: Sequence[Trial]) -> Iterator[ToolFault]:
     """Create a record, cancel it by each tool that takes its id alone, and look what is left."""
-    world = trial.world()
-    world.respond(trial.call())
-    created = _new_records(_change(trial, world))
+    world = trial.after()
+    changes = _change(trial, world)
+    created = [each for each in changes if each.expected is ABSENT and not each.place.path]
     if len(created) != 1:
         return
     key, table = created[0].place.record, created[0].place.table
@@ -394,9 +382,7 @@ def _refunds_too_much(trial: Trial, enders: Sequence[Trial]) -> Iterator[ToolFau
         if target is None:
             continue
         argument, key = target
-        world = trial.world()
-        world.respond(trial.call())
-        changed = world.twin()
+        changed = trial.after()
         answer = changed.respond(ender.call(**{argument: key}))
         record = _record_of(changed, key)
         if answer["error"] or "cancel" not in str(record.get("status")):
@@ -452,8 +438,7 @@ def _takes_from_what_it_names(
     for trial in trials:
         if _type_of(trial) is not ToolType.WRITE:
             continue
-        world = trial.world()
-        world.respond(trial.call())
+        world = trial.after()
         changes = _change(trial, world)
         touched = {step for each in changes for step in (each.place.record, *each.place.path)}
         for name, value in trial.action.arguments.items():

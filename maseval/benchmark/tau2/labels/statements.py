@@ -151,7 +151,7 @@ def _was_told_before(failure: Failure, before: int, charge: float) -> bool:
 
 def _is_over(text: str, charge: float) -> bool:
     """Tell whether a charge is over the limit in a text; without a limit it may be."""
-    limits = [_number(each) for each in _LIMIT.findall(text)]
+    limits = [words.read_amount(each) for each in _LIMIT.findall(text)]
     return not limits or charge > max(limits)
 
 
@@ -224,11 +224,7 @@ def _in_words(bookings: list[Booking]) -> str:
 
 
 def _amounts(text: str) -> list[float]:
-    return [_number(one or other) for one, other in _MONEY.findall(text)]
-
-
-def _number(text: str) -> float:
-    return float(text.replace(",", ""))
+    return [words.read_amount(one or other) for one, other in _MONEY.findall(text)]
 
 
 def _sentences_before(failure: Failure, decision: UserDecision) -> Iterator[tuple[int, str]]:

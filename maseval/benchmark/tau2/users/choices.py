@@ -278,16 +278,14 @@ def asked_for_a_transfer(part: UserPart) -> Iterator[UserFault]:
 
 def agreed_against_its_terms(part: UserPart) -> Iterator[UserFault]:
     """Yield a yes to a price over the task's limit, or to a cancellation without the refund."""
-    limits = [
-        float(found[1].replace(",", "")) for s in part.instructions if (found := _LIMIT.search(s))
-    ]
+    limits = [words.read_amount(found[1]) for s in part.instructions if (found := _LIMIT.search(s))]
     only_refunded = any(_ONLY_REFUNDED.search(each) for each in part.instructions)
     if len(limits) != 1 and not only_refunded:
         return
     for asked, reply in part.exchanges():
         if not words.asks(asked.text) or not words.agrees(reply.text) or words.narrows(reply.text):
             continue
-        totals = [float(each.replace(",", "")) for each in _TOTAL.findall(asked.text)]
+        totals = [words.read_amount(each) for each in _TOTAL.findall(asked.text)]
         over = len(limits) == 1 and bool(totals) and min(totals) > limits[0]
         if over and not _CHEAPER.search(asked.text):
             text = f"the user agrees to ${min(totals):.2f}, the task allows ${limits[0]:.0f}"

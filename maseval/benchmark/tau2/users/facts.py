@@ -9,7 +9,7 @@ from maseval.benchmark.tau2.domains.airline.routes import AIRPORTS
 from maseval.benchmark.tau2.users.finding import FaultKind, UserFault
 from maseval.benchmark.tau2.users.part import UserPart
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS = [month[:3] for month in words.MONTHS]
 _MONTH = rf"(?:{'|'.join(_MONTHS)})[a-z]{{0,6}}"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _STREET = r"(?:Street|St|Avenue|Ave|Road|Rd|Drive|Dr|Lane|Ln|Boulevard|Blvd|Court|Way|Place)"

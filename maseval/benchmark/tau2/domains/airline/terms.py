@@ -39,7 +39,7 @@ from maseval.benchmark.tau2.domains.rules import (
     Kind,
     rule,
 )
-from maseval.benchmark.tau2.words import sentences
+from maseval.benchmark.tau2.words import read_amount, sentences
 
 PAID = ("book_reservation", "update_reservation_flights", "update_reservation_baggages")
 MOST_EXTRA_BAGS = 6
@@ -208,7 +208,7 @@ def _other_reservations(moment: CallMoment) -> list[str]:
 
 
 def _amounts(pattern: re.Pattern[str], text: str) -> set[float]:
-    return {float(each.replace(",", "")) for each in pattern.findall(text)}
+    return {read_amount(each) for each in pattern.findall(text)}
 
 
 def _adds_up(sums: Collection[float], moved: float) -> bool:

@@ -39,7 +39,7 @@ from maseval.benchmark.tau2.domains.rules import (
     once_per_call,
     rule,
 )
-from maseval.benchmark.tau2.words import asks, mentions, sentences
+from maseval.benchmark.tau2.words import asks, mentions, read_amount, sentences
 
 _AMOUNT = re.compile(
     r"\$ ?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]{0,12}\.\d\d)\b|\b(\d[\d,]{0,12})(?= ?(?:dollars|USD)\b)"
@@ -121,7 +121,7 @@ def changes_on_this_reply(moment: CallMoment) -> int:
 def amounts_in(text: str) -> list[tuple[int, float]]:
     """Return the amounts of money in a text, each with its place."""
     found = ((each.start(), each[1] or each[2] or each[3]) for each in _AMOUNT.finditer(text))
-    return [(at, float(amount.replace(",", ""))) for at, amount in found]
+    return [(at, read_amount(written)) for at, written in found]
 
 
 def _figures_told(

@@ -1,0 +1,137 @@
+"""Evidence for a difference between two systems: the counts of all tasks at one look."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+from maseval.stats.trials import Trials
+
+
+class PairedTask(NamedTuple):
+    """One task at one look: trials of both systems, and pairs of which only one passed.
+
+    Alongside a baseline only trials with a verdict on both sides are counted; against a finished
+    one there are no pairs.
+    """
+
+    new: Trials
+    baseline: Trials
+    only_new: int = 0
+    only_baseline: int = 0
+
+    @property
+    def difference(self) -> float:
+        """The pass rate of the new system - that of the baseline."""
+        return self.new.passed / self.new.total - self.baseline.passed / self.baseline.total
+
+
+class Evidence:
+    """The counts of all tasks at one look; those without a verdict on both sides are left out."""
+
+    def __init__(self, tasks: Iterable[PairedTask] | Mapping[PairedTask, int]) -> None:
+        """Count the tasks, one by one or with the number of tasks of each kind."""
+        kinds = Counter(tasks).items()
+        self._kinds = {each: n for each, n in kinds if each.new.total and each.baseline.total}
+        self.tasks = sum(self._kinds.values())
+
+    @cached_property
+    def difference(self) -> float:
+        """The mean over tasks of new - baseline; every task counts once."""
+        return self._mean(lambda each: each.difference) if self.tasks else 0.0
+
+    @cached_property
+    def surplus(self) -> int:
+        """The pairs that only the new system passed, less those that only the baseline did."""
+        return sum(n * (each.only_new - each.only_baseline) for each, n in self._kinds.items())
+
+    @cached_property
+    def differing(self) -> int:
+        """The pairs that one of the two passed."""
+        return sum(n * (each.only_new + each.only_baseline) for each, n in self._kinds.items())
+
+    @cached_property
+    def trials(self) -> int:
+        """The trials of the new system that count."""
+        return sum(n * each.new.total for each, n in self._kinds.items())
+
+    def variance(self, alongside: bool) -> float:
+        """Return the variance of the difference if only the trials are repeated.
+
+        One more pair that differs is added, as luck may hide where all agree.
+        """
+        new = self._mean(lambda each: 1 / each.new.total)
+        if alongside:
+            return (self._pair_variance + new / self.tasks) * new / self.tasks
+        old = self._mean(lambda each: 1 / each.baseline.total)
+        mine, theirs = self._trial_variances
+        return ((mine + new / self.tasks) * new + (theirs + old / self.tasks) * old) / self.tasks
+
+    @cached_property
+    def _pair_variance(self) -> float:
+        """The variance of the difference in one pair, given the task."""
+        found = self._mean_of_most(_of_pairs, lambda each: each.new.total > 1)
+        if found is not None:
+            return found
+        # Single pairs do not tell a difference of the systems at one task from luck: at most this.
+        share = self._mean(lambda each: (each.only_new + each.only_baseline) / each.new.total)
+        return max(0.0, share - self.difference**2)
+
+    @cached_property
+    def _trial_variances(self) -> tuple[float, float]:
+        """The variances of one trial, given the task, of the new system and of the baseline."""
+        new = self._mean_of_most(lambda each: _of_trials(each.new), lambda each: each.new.total > 1)
+        old = self._mean_of_most(
+            lambda each: _of_trials(each.baseline), lambda each: each.baseline.total > 1
+        )
+        both = self._mean(_chance_to_differ) - self.difference**2
+        if new is None and old is None:
+            return max(0.0, both / 2), max(0.0, both / 2)
+        if new is None:
+            return max(0.0, both - (old or 0.0)), old or 0.0
+        return new, max(0.0, both - new) if old is None else old
+
+    @cached_property
+    def exchange_spread(self) -> tuple[float, float]:
+        """The variance of the difference if a task's outcomes are exchanged, and its least step.
+
+        Source: Mantel & Haenszel 1959, with all tasks of equal weight.
+        """
+        step = min((a.total + b.total) / (a.total * b.total) for a, b, *_ in self._kinds)
+        return self._mean(_of_exchanges) / self.tasks, step / self.tasks
+
+    def _mean(self, score: Callable[[PairedTask], float]) -> float:
+        return math.fsum(n * score(each) for each, n in self._kinds.items()) / self.tasks
+
+    def _mean_of_most(
+        self, score: Callable[[PairedTask], float], has: Callable[[PairedTask], bool]
+    ) -> float | None:
+        """Return the mean over the tasks that have it; None if they are less than half of all."""
+        kinds = [(each, n) for each, n in self._kinds.items() if has(each)]
+        count = sum(n for _, n in kinds)
+        return (
+            math.fsum(n * score(each) for each, n in kinds) / count
+            if 2 * count >= self.tasks
+            else None
+        )
+
+
+def _of_pairs(task: PairedTask) -> float:
+    n, total = task.new.total, task.only_new - task.only_baseline
+    return (task.only_new + task.only_baseline - total * total / n) / (n - 1)
+
+
+def _of_trials(trials: Trials) -> float:
+    n, passed = trials
+    return passed * (n - passed) / (n * (n - 1))
+
+
+def _of_exchanges(task: PairedTask) -> float:
+    size, passed = (a + b for a, b in zip(task.new, task.baseline, strict=True))
+    return passed * (size - passed) / (task.new.total * task.baseline.total * (size - 1))
+
+
+def _chance_to_differ(task: PairedTask) -> float:
+    a, b = (each.passed / each.total for each in (task.new, task.baseline))
+    return a * (1 - b) + b * (1 - a)
