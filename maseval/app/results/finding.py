@@ -111,11 +111,18 @@ def holds_reports(name: str | os.PathLike[str]) -> bool:
 
 
 def open_recording(
-    name: str | os.PathLike[str], options: ScoringOptions | None = None
+    name: str | os.PathLike[str],
+    options: ScoringOptions | None = None,
+    benchmark: str | None = None,
 ) -> Recording:
-    """Open a run or a results file for reading; ``options`` are for files."""
+    """Open a run or a results file for reading; ``options`` are for files.
+
+    With ``benchmark``, a run of another one raises ``OtherBenchmarkError``.
+    """
     found = open_run_or_file(name)
     if isinstance(found, RunFolder):
+        if benchmark is not None:
+            check_benchmark(found, benchmark)
         return found
     return read_results(found, lambda each: each.recording(found, options or ScoringOptions()))
 

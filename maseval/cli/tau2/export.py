@@ -32,8 +32,8 @@ def export(
     """Write a run as results files of tau2-bench v0.2.0, which it loads and shows."""
     for written in commands.tau2.export(run, output, overwrite=overwrite):
         typer.echo(written.path)
-        if written.subset:
-            stderr().print(f"[yellow]{inert(written.subset.note)}[/yellow]", soft_wrap=True)
+        for note in filter(None, (written.subset and written.subset.note, written.stopped)):
+            stderr().print(f"[yellow]{inert(note)}[/yellow]", soft_wrap=True)
         if written.omitted:
             stderr().print(
                 f"[yellow]{count_of(len(written.omitted), 'simulation')} of "

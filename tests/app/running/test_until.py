@@ -14,6 +14,7 @@ from maseval.core.outcome import Outcome
 from maseval.runs import RunConfigError, RunFolder, Simulation
 from maseval.runs.config import UNTIL, RunConfig, mark_of
 from maseval.stats.sequential_plan import SequentialPlan
+from tests.cli.commandline import maseval
 from tests.runs.worlds import as_killed, config, report
 
 IDS = [f"task {number}" for number in range(12)]
@@ -263,3 +264,9 @@ def test_a_baseline_whose_tasks_stopped_early_is_refused(tmp_path):
 
     with pytest.raises(ConfigurationError, match="stop at their first failure"):
         run_library(tmp_path / "new", 0.0, until=f"better-than {tmp_path / 'base'}")
+
+
+def test_export_says_what_a_results_file_has_no_place_for(tmp_path):
+    run = tau2.run(domain="library", agent="noop", question="pass^2", output=tmp_path).folder
+
+    assert "each task ran until its first failure" in maseval("tau2", "export", run).stderr

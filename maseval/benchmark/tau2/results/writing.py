@@ -43,7 +43,8 @@ _AGENTS = {"normal": "llm_agent", "solo": "llm_agent_solo", "oracle-plan": "llm_
 class ExportSummary(NamedTuple):
     """The written file; what v0.2.0's form cannot hold is in ``omitted`` and ``omitted_path``.
 
-    ``subset`` is set for a run of chosen tasks; the file lists these and has no place to say so.
+    ``subset`` is set for a run of chosen tasks, and ``stopped`` says that a run was not of a fixed
+    size; the file has no place for either.
     """
 
     path: Path
@@ -52,6 +53,7 @@ class ExportSummary(NamedTuple):
     omitted: list[Omitted]
     omitted_path: Path | None
     subset: ChosenSubset | None = None
+    stopped: str | None = None
 
 
 def export_results(

@@ -13,6 +13,7 @@ from maseval.app.results.clean import PolicyCheck, PolicyFinding, RunCompliance,
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recomputed import RecomputedRun
 from maseval.app.results.recording import line_of, lines_of, notes_on
+from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, read_report
 from maseval.benchmark.tau2.compliance import Breach, Compliance, check_case
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
@@ -71,7 +72,7 @@ def comply(
     ``scoring`` are the fields of ``ScoringOptions``.
     """
     found, options = FilesRead[CompliedRun](), ScoringOptions(**scoring)
-    found.add_files(files, lambda file: _comply(open_recording(file, options), on_progress))
+    found.add_files(files, lambda file: _comply(open_recording(file, options, TAU2), on_progress))
     return found
 
 

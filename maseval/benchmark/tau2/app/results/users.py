@@ -17,6 +17,7 @@ from maseval.app.results.user_faults import (
     user_scores,
 )
 from maseval.benchmark.tau2.app.results.explain import diagnose
+from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.results import Omitted
@@ -85,7 +86,7 @@ def users(
     ``scoring`` are the fields of ``ScoringOptions``.
     """
     found, options = UsersOfRuns(), ScoringOptions(**scoring)
-    found.add_files(files, lambda file: _users(open_recording(file, options), on_progress))
+    found.add_files(files, lambda file: _users(open_recording(file, options, TAU2), on_progress))
     return found
 
 

@@ -42,13 +42,14 @@ def export(
     if not domains:
         raise NotRunError(f"{folder.path} has no finished simulation yet; nothing to export")
     target = None if output is None else Path(output)
+    subset, stopped = folder.config.subset, folder.config.stopped
     return [
         export_results(
             (folder.report(one) for one in folder.recorded if one.domain == domain),
             _file(target or folder.path, domain, alone=target is not None and len(domains) == 1),
             domain=domain,
             overwrite=overwrite,
-        )._replace(subset=folder.config.subset)
+        )._replace(subset=subset, stopped=None if stopped is None else stopped.note)
         for domain in domains
     ]
 
