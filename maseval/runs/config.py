@@ -185,6 +185,11 @@ class RunConfig:
         return stopped_of(self.values)
 
     @property
+    def is_unanswered(self) -> bool:
+        """True if the run is to end when its question is answered, and has not."""
+        return UNTIL in self.values and self.stopped is None
+
+    @property
     def stops_at_failure(self) -> int:
         """The k of a run that asks for pass^k, where tasks stop at their first failure; or 0."""
         until = mapping(self.values.get(UNTIL))

@@ -25,6 +25,7 @@ METHOD = (
     "pass^k: probability that k trials of a task all pass, mean over tasks; what has no verdict is "
     "left out. {}"
 )
+UNANSWERED = "The run is to end when its question is answered, and has not come so far."
 
 
 @dataclass(frozen=True)
@@ -224,6 +225,7 @@ def run_summary(
                 None,
                 (
                     subset and subset.note,
+                    UNANSWERED if config and config.is_unanswered else None,
                     None if stopped is None else stopped.note,
                     method,
                     f"{ONLY_FIRST.format(k)}" if k else None,
