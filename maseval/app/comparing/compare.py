@@ -6,30 +6,37 @@ the form that the report shows.
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from maseval.app.benchmarks import OnScored, read_results, support_for
+from maseval.app.benchmarks import OnScored
+from maseval.app.comparing.compared_runs import (
+    ComparedRun,
+    keep_clean,
+    keep_equal_tasks,
+    keep_sound,
+    load_run,
+    names_of,
+    open_compared,
+    settled_runs,
+    simulation_of,
+)
 from maseval.app.comparing.why import FailureReasons, ReasonRow, failure_reasons, side_by_side
-from maseval.app.results.clean import LABELS, Metric, clean_outcome, count_clean
-from maseval.app.results.finding import open_recording, open_run_or_file
+from maseval.app.results.clean import LABELS, Metric
+from maseval.app.results.finding import open_run_or_file
 from maseval.app.results.plots import write_plot
 from maseval.app.results.recording import human_sides
-from maseval.app.results.sound import SOUND_FAIL, scores_beside, sound_outcomes
-from maseval.core.exceptions import ConfigurationError, ResultFileError
+from maseval.app.results.sound import SOUND_FAIL
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_percent, in_points, percent
-from maseval.core.outcome import TaskKey, words_on_cache
+from maseval.core.outcome import words_on_cache
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.words import count_of
-from maseval.runs import RunFolder, Simulation
-from maseval.runs.config import RunConfig, subset_of
-from maseval.runs.recording import Recording
+from maseval.runs.config import subset_of
 from maseval.stats import (
     Comparison,
     ComparisonTable,
     Difference,
-    Outcome,
     Summary,
     compare_all,
     cost_and_score,
@@ -37,31 +44,13 @@ from maseval.stats import (
     summarise,
 )
 from maseval.stats import compare as compare_two
-from maseval.stats.first_failures import first_trials
 from maseval.stats.intervals import LEVEL
-from maseval.stats.summary import with_gaps
 
 _MEASURES: Mapping[Metric, str] = {
     "pass": "{}",
     "clean": "clean {}",
     "sound": "{} over sound tasks",
 }
-
-
-@dataclass(frozen=True)
-class ComparedRun:
-    """One of the runs; ``outcomes`` has its ``planned`` simulations, with a verdict or without.
-
-    ``notes`` say what is wrong with its record, ``tasks`` has a hash of each task's content.
-    """
-
-    name: str
-    path: Path
-    outcomes: Sequence[Outcome]
-    planned: int
-    config: Mapping[str, object]
-    notes: Sequence[str] = ()
-    tasks: Mapping[TaskKey, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -166,16 +155,16 @@ def compare(
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; name two or more")
     sources = [open_run_or_file(run) for run in runs]
-    named = list(zip(_names(sources), sources, strict=True))
-    settled = _settled_runs(named)
+    named = list(zip(names_of(sources), sources, strict=True))
+    settled = settled_runs(named)
     scoring = options or ScoringOptions()
-    whole = {name: _load_run(name, source, scoring, k, on_progress) for name, source in named}
+    whole = {name: load_run(name, source, scoring, k, on_progress) for name, source in named}
     judged, incomplete = whole, _missing_verdicts(whole)
     official, counts = None, list[str]()
     if metric != "pass":
-        official = _official_headline(_on_equal_tasks(whole)[0], k)
-        whole, counts = (_only_clean if metric == "clean" else _only_sound)(whole, scoring)
-    loaded, other_tasks = _on_equal_tasks(whole)
+        official = _official_headline(keep_equal_tasks(whole)[0], k)
+        whole, counts = (keep_clean if metric == "clean" else keep_sound)(whole, scoring)
+    loaded, other_tasks = keep_equal_tasks(whole)
     table = compare_all(
         {name: run.outcomes for name, run in loaded.items()},
         configs={name: run.config for name, run in loaded.items()},
@@ -259,25 +248,13 @@ def _reasons(
     shared = {key for key in set.intersection(*judged) if key.group in groups}
     return {
         name: failure_reasons(
-            _recording(run, scoring),
+            open_compared(run, scoring),
             [each for each in run.outcomes if each.key in shared],
-            {_simulation_of(each) for each in official[name].outcomes if each.passed},
+            {simulation_of(each) for each in official[name].outcomes if each.passed},
             SOUND_FAIL if metric == "sound" else LABELS[False],
         )
         for name, run in runs.items()
     }
-
-
-def _simulation_of(outcome: Outcome) -> Simulation:
-    return Simulation(outcome.group, outcome.task, outcome.trial)
-
-
-def _recording(run: ComparedRun, options: ScoringOptions) -> Recording | None:
-    """Open a run for reading; None if it is a file from which only outcomes can be read."""
-    try:
-        return open_recording(run.path, options)
-    except ResultFileError:
-        return None
 
 
 def headline(main: Difference, first: str, second: str, measure: str, level: float = 0.05) -> str:
@@ -331,149 +308,6 @@ def _missing_verdicts(runs: Mapping[str, ComparedRun]) -> list[str]:
             f"{in_points(lowest - high)} and {in_points(highest - low)} percentage points"
         )
     return found
-
-
-def _names(sources: Sequence[RunFolder | Path]) -> list[str]:
-    """Return short names, or whole paths where two would be the same."""
-    paths = [source if isinstance(source, Path) else source.path for source in sources]
-    whole = [os.path.abspath(path) for path in paths]
-    if len(set(whole)) < len(whole):
-        twice = next(path for path in whole if whole.count(path) > 1)
-        raise ConfigurationError(f"{twice} is named twice; a run does not differ from itself")
-    short = [source.stem if isinstance(source, Path) else source.path.name for source in sources]
-    return short if len(set(short)) == len(short) else [str(path) for path in paths]
-
-
-def _settled_runs(named: Sequence[tuple[str, RunFolder | Path]]) -> list[str]:
-    """Return the runs whose tasks stop at their first failure; they are compared in one pass^k."""
-    found = [
-        name
-        for name, source in named
-        if isinstance(source, RunFolder) and source.config.stops_at_failure
-    ]
-    if found and len(named) > 2:
-        raise ConfigurationError(
-            f"the tasks of {found[0]} stop at their first failure, so that only one pass^k of it "
-            "is fair; compare it with one other run"
-        )
-    return found
-
-
-_FIXED = "Tests and intervals of a comparison are for runs of a fixed size and do not allow for it."
-
-
-def refuse_first_failures(run: str | os.PathLike[str], config: RunConfig) -> None:
-    """Raise ConfigurationError if tasks that pass have more trials than others."""
-    if config.stops_at_failure:
-        raise ConfigurationError(
-            f"the tasks of {run} stop at their first failure, so that its trials are no fair "
-            "baseline; give a run of a fixed size"
-        )
-
-
-def read_outcomes(
-    run: str | os.PathLike[str], options: ScoringOptions | None = None
-) -> ComparedRun:
-    """Return the outcomes of a run or results file, as they are compared with others."""
-    source = open_run_or_file(run)
-    if isinstance(source, RunFolder):
-        refuse_first_failures(run, source.config)
-    return _load_run(_names([source])[0], source, options or ScoringOptions())
-
-
-def _load_run(
-    name: str,
-    source: RunFolder | Path,
-    options: ScoringOptions,
-    k: int | None = None,
-    on_progress: OnScored | None = None,
-) -> ComparedRun:
-    if isinstance(source, Path):
-        path = source
-        found = read_results(path, lambda each: each.recorded_outcomes(path, options, on_progress))
-        outcomes = list(found.outcomes)
-    else:
-        path = source.path
-        found = support_for(source).run_outcomes(source, options, on_progress)
-        outcomes = with_gaps(found.outcomes, [*source.planned])
-        if source.config.stops_at_failure and k is not None:
-            outcomes = first_trials(outcomes, k)
-            found = found._replace(planned=len(outcomes))
-    if all(each.passed is None for each in outcomes):
-        raise ConfigurationError(
-            f"{path} has no simulation with a verdict yet; run or resume it first"
-        )
-    if isinstance(source, RunFolder) and (stopped := source.config.stopped):
-        found = found._replace(notes=[f"{stopped.note} {_FIXED}", *found.notes])
-    return ComparedRun(name, path, outcomes, *found[1:])
-
-
-def _only_clean(
-    runs: Mapping[str, ComparedRun], options: ScoringOptions
-) -> tuple[dict[str, ComparedRun], list[str]]:
-    """Let a pass count only if no rule of the policy was found broken in it, and say how many."""
-    kept, counts = {}, ["a pass counts if no rule of the policy was found broken: clean pass^k"]
-    for name, run in runs.items():
-        recording = _recording(run, options)
-        found = None if recording is None else support_for(recording).compliance(recording)
-        if found is None:
-            raise ConfigurationError(
-                f"the policy of {run.path} is not known as rules, so that no pass of it is known "
-                "to be clean; leave out --metric clean"
-            )
-        checks = (found.found.get(_simulation_of(each)) for each in run.outcomes)
-        told = [None if check is None else check.clean for check in checks]
-        both = list(zip(run.outcomes, told, strict=True))
-        kept[name] = replace(run, outcomes=[clean_outcome(each, clean) for each, clean in both])
-        counts.append(f"{name}: {count_clean([clean for each, clean in both if each.passed])}")
-    return kept, counts
-
-
-def _only_sound(
-    runs: Mapping[str, ComparedRun], options: ScoringOptions
-) -> tuple[dict[str, ComparedRun], list[str]]:
-    """Leave out unsound tasks, let the sound verdicts count, and say how many are not official."""
-    kept, counts = {}, ["unsound tasks are left out, and sound verdicts count"]
-    for name, run in runs.items():
-        recording = _recording(run, options)
-        checks = None if recording is None else support_for(recording).sound_checks(recording)
-        if checks is None:
-            raise ConfigurationError(
-                f"which tasks of {run.path} are sound is not known; leave out --metric sound"
-            )
-        outcomes = sound_outcomes(run.outcomes, checks)
-        if not outcomes:
-            raise ConfigurationError(
-                f"no task of {run.path} is sound, so there is nothing to compare; leave out "
-                "--metric sound"
-            )
-        kept[name] = replace(run, outcomes=outcomes)
-        overall = scores_beside(run.outcomes, checks=checks)[-1]
-        counts.append(f"{name}, {overall.counted}: {overall.effect}")
-    return kept, counts
-
-
-def _on_equal_tasks(
-    runs: Mapping[str, ComparedRun],
-) -> tuple[dict[str, ComparedRun], list[str]]:
-    """Leave out the tasks whose content is not the same in all runs, and list them."""
-    contents: dict[TaskKey, set[str]] = {}
-    for run in runs.values():
-        for key, content in run.tasks.items():
-            contents.setdefault(key, set()).add(content)
-    other = [key for key, several in contents.items() if len(several) > 1]
-    kept = {
-        name: replace(run, outcomes=[each for each in run.outcomes if each.key not in other])
-        for name, run in runs.items()
-    }
-    if other and not all(run.outcomes for run in kept.values()):
-        notes = "; ".join(f"{name}: {note}" for name, run in runs.items() for note in run.notes)
-        raise ConfigurationError(
-            f"the contents of {count_of(len(other), 'task')} differ between "
-            f"{' and '.join(runs)}, so there is no task in "
-            f"common to compare. {notes}"
-        )
-    return kept, [f"task {str(key)!r}: its content differs between the runs" for key in other]
 
 
 def _different_texts(runs: Mapping[str, ComparedRun]) -> str | None:

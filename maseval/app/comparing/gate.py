@@ -16,7 +16,8 @@ from typing import Literal
 from urllib.parse import quote
 
 from maseval.app.benchmarks import OnScored
-from maseval.app.comparing.compare import ComparedRun, RunComparison, compare
+from maseval.app.comparing.compare import RunComparison, compare
+from maseval.app.comparing.compared_runs import ComparedRun
 from maseval.app.results.clean import Metric
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_points, p_is, p_value, percent

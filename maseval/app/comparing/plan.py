@@ -6,7 +6,7 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Literal
 
-from maseval.app.comparing.compare import refuse_first_failures
+from maseval.app.comparing.compared_runs import refuse_first_failures
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import lines_of
 from maseval.core.exceptions import ConfigurationError

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.app.comparing.compare import ComparedRun, read_outcomes
+from maseval.app.comparing.compared_runs import ComparedRun, read_outcomes
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.recorded import entries, mapping, number
 from maseval.core.storage import strict_json

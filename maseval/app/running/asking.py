@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from maseval.app.comparing.compare import read_outcomes
+from maseval.app.comparing.compared_runs import read_outcomes
 from maseval.app.comparing.screening import Screening
 from maseval.app.results.until import Until
 from maseval.app.running.questions import (

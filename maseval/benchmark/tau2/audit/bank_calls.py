@@ -17,6 +17,7 @@ from maseval.benchmark.tau2.audit.bank import OPEN, BankGold, user_action
 from maseval.benchmark.tau2.audit.subject import AuditedDomain, AuditedTask, Finding
 from maseval.benchmark.tau2.compliance import check_gold, scenario_text
 from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import find_row, inner_call
+from maseval.benchmark.tau2.domains.confirming import TRANSFER_TOOL
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.core.words import count_of
 
@@ -357,7 +358,7 @@ def verification_nobody_can_pass(gold: BankGold) -> Iterator[Finding]:
     )
 
 
-_PREPARES = ("unlock_discoverable_agent_tool", _GIVE, "transfer_to_human_agents")
+_PREPARES = ("unlock_discoverable_agent_tool", _GIVE, TRANSFER_TOOL)
 
 
 def order_of_calls(gold: BankGold) -> Iterator[Finding]:

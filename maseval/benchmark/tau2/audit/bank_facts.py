@@ -19,6 +19,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import (
     rows_with,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW, TODAY
+from maseval.benchmark.tau2.domains.confirming import TRANSFER_TOOL
 from maseval.core.words import count_of
 
 _CLOSE = "close_bank_account_7392"
@@ -111,7 +112,7 @@ _SUBJECT = re.compile(r"(\w{3,20} \w{3,20})(?: \(Internal\))?$")
 
 def transfers_that_documents_forbid(gold: BankGold) -> Iterator[Finding]:
     """Find transfers to a human where the document about the request forbids them."""
-    transfer = next((s for s in gold.steps if s.tool == "transfer_to_human_agents"), None)
+    transfer = next((s for s in gold.steps if s.tool == TRANSFER_TOOL), None)
     for document in gold.task.audited.documents if transfer else ():
         subject = _SUBJECT.search(document.title)
         if "Do not transfer to a human" not in document.content or not subject:

@@ -15,6 +15,8 @@ from maseval.benchmark.tau2.explain.explanation import render_call
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.benchmark.tau2.world.world import World
 
+TAKEN = "taken by the tools, against no rule of the policy; the end state differs"
+
 
 class Playthrough(NamedTuple):
     """The outcome of calls that were made in a fresh world of a task."""

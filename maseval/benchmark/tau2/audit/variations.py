@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise, permutations
 
 from maseval.benchmark.tau2.audit.criteria import finding_about
-from maseval.benchmark.tau2.audit.experiments import Laboratory, render_apart
+from maseval.benchmark.tau2.audit.experiments import TAKEN, Laboratory, render_apart
 from maseval.benchmark.tau2.audit.records import replace_part, texts_in
 from maseval.benchmark.tau2.audit.subject import AuditedTask, Finding, toolkit_with
 from maseval.benchmark.tau2.explain.explanation import render_call
@@ -61,7 +61,7 @@ def free_texts(task: AuditedTask) -> Iterator[Finding]:
             action_id=action.action_id,
             gold=render_call(action.call()),
             tried=[render_apart(varied, action) for _, _, varied in flips],
-            happened="taken by the tools, against no rule of the policy; the end state differs",
+            happened=TAKEN,
         )
 
 
@@ -116,7 +116,7 @@ def order_of_writes(task: AuditedTask) -> Iterator[Finding]:
             "the task fails",
             gold=[_short(actions, place) for place in places],
             tried=[_short(actions, source) for source in order],
-            happened="taken by the tools, against no rule of the policy; the end state differs",
+            happened=TAKEN,
         )
         return
 
@@ -177,7 +177,7 @@ def fewer_calls(task: AuditedTask) -> Iterator[Finding]:
                 action_id=one.action_id,
                 gold=[render_call(one.call()), render_call(other.call())],
                 tried=[render_call(other.call())],
-                happened="taken by the tools, against no rule of the policy; the end state differs",
+                happened=TAKEN,
             )
 
 
@@ -206,7 +206,7 @@ def order_in_lists(task: AuditedTask) -> Iterator[Finding]:
                 action_id=action.action_id,
                 gold=render_apart(action, varied[number]),
                 tried=[render_apart(varied[number], action)],
-                happened="taken by the tools, against no rule of the policy; the end state differs",
+                happened=TAKEN,
             )
 
 

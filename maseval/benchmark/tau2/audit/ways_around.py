@@ -13,7 +13,7 @@ from itertools import islice, product
 from typing import Any
 
 from maseval.benchmark.tau2.audit.criteria import finding_about
-from maseval.benchmark.tau2.audit.experiments import Laboratory
+from maseval.benchmark.tau2.audit.experiments import TAKEN, Laboratory
 from maseval.benchmark.tau2.audit.subject import (
     AuditedDomain,
     AuditedTask,
@@ -117,7 +117,7 @@ def ways_left_open(task: AuditedTask, domain: WaysOfDomain) -> Iterator[Finding]
                 f"{ender} of {', '.join(ways)} is against the policy, but after {way[0].name} it "
                 "is not; who goes that way breaks no rule, and the task fails",
                 tried=[render_call(each.call()) for each in way],
-                happened="taken by the tools, against no rule of the policy; the end state differs",
+                happened=TAKEN,
                 records=list(ways),
             )
 

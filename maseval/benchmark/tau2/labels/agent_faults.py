@@ -3,6 +3,7 @@
 from itertools import product, takewhile
 
 from maseval.benchmark.tau2 import words
+from maseval.benchmark.tau2.domains.confirming import TRANSFER_TOOL
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import TRANSFER, Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
@@ -14,7 +15,7 @@ from maseval.benchmark.tau2.labels.failure import (
     is_error,
 )
 from maseval.benchmark.tau2.labels.instructed import instructs
-from maseval.benchmark.tau2.labels.user_faults import TRANSFER_TOOL, transferred_at
+from maseval.benchmark.tau2.labels.user_faults import transferred_at
 from maseval.benchmark.tau2.words import (
     id_like,
     mentions,

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from maseval.benchmark.tau2 import words
+from maseval.benchmark.tau2.domains.confirming import TRANSFER_TOOL
 from maseval.benchmark.tau2.domains.records import Table
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import OUT_OF_SCOPE, Tau2ToolCall
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.labels.failure import Failure, is_error
-from maseval.benchmark.tau2.labels.user_faults import TRANSFER_TOOL
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.versions import FIRST_ENDINGS

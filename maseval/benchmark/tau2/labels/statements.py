@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2 import words
-from maseval.benchmark.tau2.compliance import forbidden_steps, scenario_text
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.labels.bookings import Booking, book, explains, find_record, world_at
@@ -351,11 +350,9 @@ def _wrong_refusal(failure: Failure, decision: UserDecision) -> Iterator[tuple[s
     if decision.wrong is None:
         return
     made, subject = decision.wrong["name"], record(decision.wrong)
-    case = failure.subject.case
-    forbidden = forbidden_steps(case.setting, scenario_text(case.raw_task))
     for change in failure.to_add:
         call = change.call
-        if change.action_id in forbidden or call["name"] == made:
+        if change.action_id in failure.forbidden_gold or call["name"] == made:
             continue
         if subject is None or record(call) != subject:
             continue

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import chain
 
 from maseval.benchmark.tau2 import words
+from maseval.benchmark.tau2.domains.confirming import TRANSFER_TOOL
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import (
     OUT_OF_SCOPE,
@@ -41,7 +42,6 @@ _TOO_DEAR = re.compile(
     r"\b(?:pric|cost|charg|fee|expens|budget|afford|higher|cheap|\$|dollar|too much|limit|pay)",
     re.IGNORECASE,
 )
-TRANSFER_TOOL = "transfer_to_human_agents"
 _OFTEN = 5
 
 

@@ -9,13 +9,12 @@ from itertools import accumulate
 
 from maseval.benchmark.tau2 import words
 from maseval.benchmark.tau2.compliance import scenario_text
-from maseval.benchmark.tau2.domains.confirming import TRANSFER_TEXT
+from maseval.benchmark.tau2.domains.confirming import TRANSFER_TEXT, TRANSFER_TOOL
 from maseval.benchmark.tau2.domains.rules import CallMade, Talk, Utterance
 from maseval.benchmark.tau2.formats.message import STOP, Tau2ToolCall
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.benchmark.tau2.world.setting import Setting
 
-_TRANSFER_TOOL = "transfer_to_human_agents"
 _TEXTS = ("reason_for_call", "task_instructions", "known_info", "unknown_info")
 _WORD = re.compile(r"[a-z][a-z'-]{2,}")
 _LETTERS = 5
@@ -122,7 +121,7 @@ class UserPart:
     def was_transferred(self) -> bool:
         """True if the agent handed over to a human, with the tool or in the set words."""
         tools = {each.call["name"] for each in self.talk.calls}
-        return _TRANSFER_TOOL in tools or any(TRANSFER_TEXT in e.text for e in self.talk.agent)
+        return TRANSFER_TOOL in tools or any(TRANSFER_TEXT in e.text for e in self.talk.agent)
 
     def was_refused_before(self, at: int) -> bool:
         """Tell whether the agent had refused something by then: other wishes may then be right."""

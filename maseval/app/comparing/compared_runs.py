@@ -1,0 +1,191 @@
+"""Runs as they are compared: their outcomes, and which of these count."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from maseval.app.benchmarks import OnScored, read_results, support_for
+from maseval.app.results.clean import clean_outcome, count_clean
+from maseval.app.results.finding import open_recording, open_run_or_file
+from maseval.app.results.sound import scores_beside, sound_outcomes
+from maseval.core.exceptions import ConfigurationError, ResultFileError
+from maseval.core.outcome import TaskKey
+from maseval.core.scoring_options import ScoringOptions
+from maseval.core.words import count_of
+from maseval.runs import RunFolder, Simulation
+from maseval.runs.config import RunConfig
+from maseval.runs.recording import Recording
+from maseval.stats import Outcome
+from maseval.stats.first_failures import first_trials
+from maseval.stats.summary import with_gaps
+
+_FIXED = "Tests and intervals of a comparison are for runs of a fixed size and do not allow for it."
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """One of the runs; ``outcomes`` has its ``planned`` simulations, with a verdict or without.
+
+    ``notes`` say what is wrong with its record, ``tasks`` has a hash of each task's content.
+    """
+
+    name: str
+    path: Path
+    outcomes: Sequence[Outcome]
+    planned: int
+    config: Mapping[str, object]
+    notes: Sequence[str] = ()
+    tasks: Mapping[TaskKey, str] = field(default_factory=dict)
+
+
+def simulation_of(outcome: Outcome) -> Simulation:
+    return Simulation(outcome.group, outcome.task, outcome.trial)
+
+
+def open_compared(run: ComparedRun, options: ScoringOptions) -> Recording | None:
+    """Open a run for reading; None if it is a file from which only outcomes can be read."""
+    try:
+        return open_recording(run.path, options)
+    except ResultFileError:
+        return None
+
+
+def names_of(sources: Sequence[RunFolder | Path]) -> list[str]:
+    """Return short names, or whole paths where two would be the same."""
+    paths = [source if isinstance(source, Path) else source.path for source in sources]
+    whole = [os.path.abspath(path) for path in paths]
+    if len(set(whole)) < len(whole):
+        twice = next(path for path in whole if whole.count(path) > 1)
+        raise ConfigurationError(f"{twice} is named twice; a run does not differ from itself")
+    short = [source.stem if isinstance(source, Path) else source.path.name for source in sources]
+    return short if len(set(short)) == len(short) else [str(path) for path in paths]
+
+
+def settled_runs(named: Sequence[tuple[str, RunFolder | Path]]) -> list[str]:
+    """Return the runs whose tasks stop at their first failure; they are compared in one pass^k."""
+    found = [
+        name
+        for name, source in named
+        if isinstance(source, RunFolder) and source.config.stops_at_failure
+    ]
+    if found and len(named) > 2:
+        raise ConfigurationError(
+            f"the tasks of {found[0]} stop at their first failure, so that only one pass^k of it "
+            "is fair; compare it with one other run"
+        )
+    return found
+
+
+def refuse_first_failures(run: str | os.PathLike[str], config: RunConfig) -> None:
+    """Raise ConfigurationError if tasks that pass have more trials than others."""
+    if config.stops_at_failure:
+        raise ConfigurationError(
+            f"the tasks of {run} stop at their first failure, so that its trials are no fair "
+            "baseline; give a run of a fixed size"
+        )
+
+
+def read_outcomes(
+    run: str | os.PathLike[str], options: ScoringOptions | None = None
+) -> ComparedRun:
+    """Return the outcomes of a run or results file, as they are compared with others."""
+    source = open_run_or_file(run)
+    if isinstance(source, RunFolder):
+        refuse_first_failures(run, source.config)
+    return load_run(names_of([source])[0], source, options or ScoringOptions())
+
+
+def load_run(
+    name: str,
+    source: RunFolder | Path,
+    options: ScoringOptions,
+    k: int | None = None,
+    on_progress: OnScored | None = None,
+) -> ComparedRun:
+    if isinstance(source, Path):
+        path = source
+        found = read_results(path, lambda each: each.recorded_outcomes(path, options, on_progress))
+        outcomes = list(found.outcomes)
+    else:
+        path = source.path
+        found = support_for(source).run_outcomes(source, options, on_progress)
+        outcomes = with_gaps(found.outcomes, [*source.planned])
+        if source.config.stops_at_failure and k is not None:
+            outcomes = first_trials(outcomes, k)
+            found = found._replace(planned=len(outcomes))
+    if all(each.passed is None for each in outcomes):
+        raise ConfigurationError(
+            f"{path} has no simulation with a verdict yet; run or resume it first"
+        )
+    if isinstance(source, RunFolder) and (stopped := source.config.stopped):
+        found = found._replace(notes=[f"{stopped.note} {_FIXED}", *found.notes])
+    return ComparedRun(name, path, outcomes, *found[1:])
+
+
+def keep_clean(
+    runs: Mapping[str, ComparedRun], options: ScoringOptions
+) -> tuple[dict[str, ComparedRun], list[str]]:
+    """Let a pass count only if no rule of the policy was found broken in it, and say how many."""
+    kept, counts = {}, ["a pass counts if no rule of the policy was found broken: clean pass^k"]
+    for name, run in runs.items():
+        recording = open_compared(run, options)
+        found = None if recording is None else support_for(recording).compliance(recording)
+        if found is None:
+            raise ConfigurationError(
+                f"the policy of {run.path} is not known as rules, so that no pass of it is known "
+                "to be clean; leave out --metric clean"
+            )
+        checks = (found.found.get(simulation_of(each)) for each in run.outcomes)
+        told = [None if check is None else check.clean for check in checks]
+        both = list(zip(run.outcomes, told, strict=True))
+        kept[name] = replace(run, outcomes=[clean_outcome(each, clean) for each, clean in both])
+        counts.append(f"{name}: {count_clean([clean for each, clean in both if each.passed])}")
+    return kept, counts
+
+
+def keep_sound(
+    runs: Mapping[str, ComparedRun], options: ScoringOptions
+) -> tuple[dict[str, ComparedRun], list[str]]:
+    """Leave out unsound tasks, let the sound verdicts count, and say how many are not official."""
+    kept, counts = {}, ["unsound tasks are left out, and sound verdicts count"]
+    for name, run in runs.items():
+        recording = open_compared(run, options)
+        checks = None if recording is None else support_for(recording).sound_checks(recording)
+        if checks is None:
+            raise ConfigurationError(
+                f"which tasks of {run.path} are sound is not known; leave out --metric sound"
+            )
+        outcomes = sound_outcomes(run.outcomes, checks)
+        if not outcomes:
+            raise ConfigurationError(
+                f"no task of {run.path} is sound, so there is nothing to compare; leave out "
+                "--metric sound"
+            )
+        kept[name] = replace(run, outcomes=outcomes)
+        overall = scores_beside(run.outcomes, checks=checks)[-1]
+        counts.append(f"{name}, {overall.counted}: {overall.effect}")
+    return kept, counts
+
+
+def keep_equal_tasks(
+    runs: Mapping[str, ComparedRun],
+) -> tuple[dict[str, ComparedRun], list[str]]:
+    """Leave out the tasks whose content is not the same in all runs, and list them."""
+    contents: dict[TaskKey, set[str]] = {}
+    for run in runs.values():
+        for key, content in run.tasks.items():
+            contents.setdefault(key, set()).add(content)
+    other = [key for key, several in contents.items() if len(several) > 1]
+    kept = {
+        name: replace(run, outcomes=[each for each in run.outcomes if each.key not in other])
+        for name, run in runs.items()
+    }
+    if other and not all(run.outcomes for run in kept.values()):
+        notes = "; ".join(f"{name}: {note}" for name, run in runs.items() for note in run.notes)
+        raise ConfigurationError(
+            f"the contents of {count_of(len(other), 'task')} differ between "
+            f"{' and '.join(runs)}, so there is no task in "
+            f"common to compare. {notes}"
+        )
+    return kept, [f"task {str(key)!r}: its content differs between the runs" for key in other]
