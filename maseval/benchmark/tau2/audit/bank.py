@@ -20,6 +20,12 @@ from maseval.benchmark.tau2.domains.domain import DomainDocument
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 
 OPEN = "open_bank_account_4821"
+# Kinds of findings; KINDS says what they mean.
+AGAINST = "documents against the gold"
+CONFLICT = "documents in conflict"
+SEVERAL = "several right end states"
+FREE_TEXT = "free text is compared"
+UNANSWERED = "answer nobody gives"
 _INNER = "arguments"
 _REFUSALS = ("Error", "Failed")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from math import floor
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.audit.bank import OPEN, BankGold
+from maseval.benchmark.tau2.audit.bank import AGAINST, CONFLICT, OPEN, SEVERAL, BankGold
 from maseval.benchmark.tau2.audit.subject import Finding
 from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import (
     figure,
@@ -47,7 +47,7 @@ def rewards_by_the_documents(gold: BankGold) -> Iterator[Finding]:
             f"wrong by one point, which the gold does not dispute: {', '.join(off[:3])}{more}"
         )
         yield gold.report(
-            "documents against the gold",
+            AGAINST,
             "warning",
             text,
             tried="rewards worked out again",
@@ -66,9 +66,7 @@ def rewards_by_the_documents(gold: BankGold) -> Iterator[Finding]:
             tried = gold.vary(step, new_rewards_earned=f"{right:g} points")
             if gold.flips(tried):
                 text = f"{given:g} points are rounded up; {_ROUNDING} rounds down, to {right:g}"
-                yield gold.report(
-                    "documents against the gold", "error", text, step, tried, documents=[_ROUNDING]
-                )
+                yield gold.report(AGAINST, "error", text, step, tried, documents=[_ROUNDING])
 
 
 def _points(record: Row) -> Sequence[float]:
@@ -109,7 +107,7 @@ def interest_by_the_documents(gold: BankGold) -> Iterator[Finding]:
                 text = (
                     f"{balance:g} at {expected - actual:g}% for a month are {due:.4f}, not {given}"
                 )
-                yield gold.report("several right end states", "warning", text, credit, tried)
+                yield gold.report(SEVERAL, "warning", text, credit, tried)
         found = _relationship_bonus(gold, account)
         if found is None or round(expected * 1000) % 50 == round(found.bonus * 1000) % 50:
             continue
@@ -119,14 +117,7 @@ def interest_by_the_documents(gold: BankGold) -> Iterator[Finding]:
                 f"{found.document} gives {level_of(account)} a relationship bonus of "
                 f"{found.bonus:g}%; the gold expects {expected:g}% without it"
             )
-            yield gold.report(
-                "documents against the gold",
-                "warning",
-                text,
-                credit,
-                tried,
-                documents=[found.document],
-            )
+            yield gold.report(AGAINST, "warning", text, credit, tried, documents=[found.document])
 
 
 class _Bonus(NamedTuple):
@@ -174,7 +165,7 @@ def rival_cards(gold: BankGold) -> Iterator[Finding]:
                 text = (
                     f"{other} raises {product} by {bonus}% as {card} does, and costs nothing either"
                 )
-                yield gold.report("several right end states", "warning", text, step, tried)
+                yield gold.report(SEVERAL, "warning", text, step, tried)
 
 
 def _fits(gold: BankGold, card: str) -> bool:
@@ -222,14 +213,7 @@ def better_accounts(gold: BankGold) -> Iterator[Finding]:
                     f"{name} pays {terms.apy:g}%, takes {deposit[1]} dollars and rebates ATM fees "
                     f"({terms.rebates}); the gold opens {chosen}, which pays {own.apy:g}%"
                 )
-                yield gold.report(
-                    "documents against the gold",
-                    "error",
-                    text,
-                    step,
-                    tried,
-                    documents=[terms.rebates],
-                )
+                yield gold.report(AGAINST, "error", text, step, tried, documents=[terms.rebates])
 
 
 class _Terms(NamedTuple):
@@ -273,7 +257,7 @@ def fees_abroad(gold: BankGold) -> Iterator[Finding]:
             "the gold counts one"
         )
         yield gold.report(
-            "documents in conflict",
+            CONFLICT,
             "warning",
             text,
             tried="the fee for withdrawals out of network, on those abroad",

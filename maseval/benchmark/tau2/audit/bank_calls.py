@@ -13,7 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.audit.bank import OPEN, BankGold, user_action
+from maseval.benchmark.tau2.audit.bank import (
+    AGAINST,
+    CONFLICT,
+    FREE_TEXT,
+    OPEN,
+    SEVERAL,
+    UNANSWERED,
+    BankGold,
+    user_action,
+)
 from maseval.benchmark.tau2.audit.subject import AuditedDomain, AuditedTask, Finding
 from maseval.benchmark.tau2.compliance import check_gold, scenario_text
 from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import find_row, inner_call
@@ -83,7 +92,7 @@ def texts_that_may_be_left_out(gold: BankGold) -> Iterator[Finding]:
                     f"{step.tool} stores {name}, a free text that the gold leaves out: an agent "
                     "that says why fails"
                 )
-                yield gold.report("free text is compared", "warning", text, step, tried)
+                yield gold.report(FREE_TEXT, "warning", text, step, tried)
 
 
 def twin_charges(gold: BankGold) -> Iterator[Finding]:
@@ -102,7 +111,7 @@ def twin_charges(gold: BankGold) -> Iterator[Finding]:
                         f"{chosen} and {key} are equal but for their ids, and have no time of day; "
                         "only a dispute of the former counts"
                     )
-                    yield gold.report("several right end states", "warning", text, step, tried)
+                    yield gold.report(SEVERAL, "warning", text, step, tried)
 
 
 def _without_id(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,7 +132,7 @@ def names_of_products(gold: BankGold) -> Iterator[Finding]:
                 f"the documents call the account {full!r}, to tell it from another {name}; under "
                 "that name it does not count"
             )
-            yield gold.report("free text is compared", "warning", text, step, tried)
+            yield gold.report(FREE_TEXT, "warning", text, step, tried)
 
 
 _TOLD_VALUE = re.compile(r"[Ss]et (\w{3,40}) to \W(\w{2,40})\W")
@@ -145,12 +154,7 @@ def values_that_documents_tell(gold: BankGold) -> Iterator[Finding]:
                         f"the gold has {own!r}"
                     )
                     yield gold.report(
-                        "documents against the gold",
-                        "warning",
-                        text,
-                        step,
-                        tried,
-                        documents=[document.id],
+                        AGAINST, "warning", text, step, tried, documents=[document.id]
                     )
 
 
@@ -201,7 +205,7 @@ def answers_nobody_gives(gold: BankGold) -> Iterator[Finding]:
                     f"{question.argument} is {value!r} in the gold; the agent is to ask, and the "
                     "customer is told nothing about it"
                 )
-                yield gold.report("answer nobody gives", "warning", text, step, tried)
+                yield gold.report(UNANSWERED, "warning", text, step, tried)
                 break
 
 
@@ -228,11 +232,11 @@ def credits_left_open(gold: BankGold) -> Iterator[Finding]:
         given = step.arguments.get(name)
         if category not in _REQUIRED and given:
             kind, why = (
-                "several right end states",
+                SEVERAL,
                 "may be given at discretion, and was in the gold",
             )
         elif category == "duplicate_charge" and not step.arguments.get("contacted_merchant"):
-            kind = "documents in conflict"
+            kind = CONFLICT
             why = (
                 "is required for the category, and is not if the merchant was not contacted, which "
                 f"{_CREDITS} says both"
@@ -265,7 +269,7 @@ def reasons_side_by_side(gold: BankGold) -> Iterator[Finding]:
                 continue
             if gold.flips(tried := gold.vary(step, closure_reason=others[0])):
                 text = f"the customer gives {' and '.join(given)} as reasons; only {reason} counts"
-                yield gold.report("several right end states", "warning", text, step, tried)
+                yield gold.report(SEVERAL, "warning", text, step, tried)
                 break
 
 
@@ -321,7 +325,7 @@ def arguments_compared_as_text(gold: BankGold) -> Iterator[Finding]:
         if not action.matches(call):
             text = f"the arguments of {step.tool} are compared letter by letter, as a JSON text"
             yield gold.report(
-                "free text is compared",
+                FREE_TEXT,
                 "error",
                 text,
                 step,
@@ -348,7 +352,7 @@ def verification_nobody_can_pass(gold: BankGold) -> Iterator[Finding]:
         f"values must be verified; the customer is told {len(known)}"
     )
     yield gold.report(
-        "answer nobody gives",
+        UNANSWERED,
         "warning",
         text,
         gives,
@@ -389,7 +393,7 @@ def bookkeeping_that_counts(
         logged = next(gold.calls_of("log_verification"), None)
         if logged and gold.flips(gold.vary(logged, time_verified="2025-11-14 03:40:00")):
             timing.append(gold.task.id)
-    kind, name = "free text is compared", audited.domain.name
+    kind, name = FREE_TEXT, audited.domain.name
     if timing:
         text = (
             f"in {count_of(len(timing), 'task')} the time of verification counts letter by letter, "

@@ -8,12 +8,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from maseval.benchmark.tau2.audit.bank import BankGold
+from maseval.benchmark.tau2.audit.bank import CONFLICT, BankGold
 from maseval.benchmark.tau2.audit.references import document_finding
 from maseval.benchmark.tau2.audit.subject import AuditedDomain, AuditedTask, Finding
 from maseval.benchmark.tau2.domains.domain import DomainDocument
 
-_KIND = "documents in conflict"
 _BLANK = re.compile(r"\[\[\w{3,60}\]\]")
 _SUM = re.compile(
     r"(\d\.\d{1,3})% bonus APY on top of the base (\d\.\d{1,3})%[^\n]{0,20}total: (\d\.\d{1,3})%"
@@ -33,12 +32,12 @@ def faults_of_documents(audited: AuditedDomain, tasks: Sequence[AuditedTask]) ->
     for document in audited.documents:
         for blank in dict.fromkeys(_BLANK.findall(document.content)):
             text = f"{document.id} has {blank} where a figure should be"
-            yield document_finding(audited, tasks, _KIND, text, document)
+            yield document_finding(audited, tasks, CONFLICT, text, document)
         for found in _SUM.finditer(document.content):
             one, other, total = (each for each in found.groups() if each)
             if abs(float(one) + float(other) - float(total)) > 1e-6:
                 text = f"{document.id} adds {one}% and {other}% to {total}%"
-                yield document_finding(audited, tasks, _KIND, text, document)
+                yield document_finding(audited, tasks, CONFLICT, text, document)
         yield from _values_refused(audited, tasks, document)
     yield from _categories(audited, tasks)
 
@@ -61,7 +60,7 @@ def _values_refused(
             answer = gold.answer(gold.vary(step, **{name: value}), step.number)
             if answer.startswith(f"Error: Invalid {name}"):
                 text = f"{document.id} offers {name} {value!r}, which {step.tool} refuses"
-                yield document_finding(audited, tasks, _KIND, text, document)
+                yield document_finding(audited, tasks, CONFLICT, text, document)
 
 
 def _categories(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[Finding]:
@@ -77,4 +76,4 @@ def _categories(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterato
         if len(named) > 1 and len(documents) > 1:
             by = " and to ".join(f"{name} by {document.id}" for name, document in named.items())
             text = f"{example!r} belong to {by}"
-            yield document_finding(audited, tasks, _KIND, text, *documents)
+            yield document_finding(audited, tasks, CONFLICT, text, *documents)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from maseval.benchmark.tau2.audit.bank import OPEN, BankGold
+from maseval.benchmark.tau2.audit.bank import AGAINST, CONFLICT, OPEN, UNANSWERED, BankGold
 from maseval.benchmark.tau2.audit.subject import Finding
 from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import (
     days_since,
@@ -50,7 +50,7 @@ def notice_periods(gold: BankGold) -> Iterator[Finding]:
                     "closes it at once"
                 )
                 yield gold.report(
-                    "documents against the gold",
+                    AGAINST,
                     "warning",
                     text,
                     step,
@@ -80,9 +80,7 @@ def lost_cards_left_open(gold: BankGold) -> Iterator[Finding]:
                 f"{_CARDS_CLOSED} closes lost cards at once and lets pending transactions be "
                 f"processed, and forbids to close a card with any: {card} stays open in the gold"
             )
-            yield gold.report(
-                "documents in conflict", "warning", text, step, tried, documents=[_CARDS_CLOSED]
-            )
+            yield gold.report(CONFLICT, "warning", text, step, tried, documents=[_CARDS_CLOSED])
 
 
 _DISPUTES = "doc_bank_accounts_bank_accounts_(general)_031"
@@ -102,9 +100,7 @@ def disputed_cards_left_active(gold: BankGold) -> Iterator[Finding]:
                 f"{_DISPUTES} has the agent carry out the card action of a dispute; for {card} "
                 "that is to close it, and the gold does not"
             )
-            yield gold.report(
-                "documents against the gold", "error", text, step, tried, documents=[_DISPUTES]
-            )
+            yield gold.report(AGAINST, "error", text, step, tried, documents=[_DISPUTES])
 
 
 _SUBJECT = re.compile(r"(\w{3,20} \w{3,20})(?: \(Internal\))?$")
@@ -120,7 +116,7 @@ def transfers_that_documents_forbid(gold: BankGold) -> Iterator[Finding]:
         if subject[1].lower() in gold.told.lower():
             text = f"{document.id} ({document.title}) forbids the transfer that the gold makes"
             yield gold.report(
-                "documents against the gold",
+                AGAINST,
                 "error",
                 text,
                 transfer,
@@ -233,7 +229,7 @@ def accounts_without_documents(gold: BankGold) -> Iterator[Finding]:
         ):
             text = f"the customer has a {product} for {kind}, and no document knows such an account"
             yield gold.report(
-                "documents in conflict",
+                CONFLICT,
                 "info",
                 text,
                 tried="the documents about the account",
@@ -260,7 +256,7 @@ def conditions_nobody_asks_about(gold: BankGold) -> Iterator[Finding]:
                     "the customer is not told how old theirs is"
                 )
                 yield gold.report(
-                    "answer nobody gives",
+                    UNANSWERED,
                     "warning",
                     text,
                     step,
