@@ -11,6 +11,7 @@ from pathlib import Path
 
 from maseval.app.benchmarks import OnScored
 from maseval.app.comparing.compared_runs import (
+    FIXED_SIZE,
     ComparedRun,
     keep_clean,
     keep_equal_tasks,
@@ -87,6 +88,8 @@ class RunComparison:
             return None
         measure = self.label(self.two.main.name)
         words = headline(self.two.main, *self.two.names, measure)
+        if any(FIXED_SIZE in note for note in self.notes):
+            words += ", by a test for runs of a fixed size; see the note"
         return words if self.metric == "pass" else f"By {measure}, {words}"
 
     def label(self, measure: str) -> str:

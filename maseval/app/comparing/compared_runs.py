@@ -20,7 +20,9 @@ from maseval.stats import Outcome
 from maseval.stats.first_failures import first_trials
 from maseval.stats.summary import with_gaps
 
-_FIXED = "Tests and intervals of a comparison are for runs of a fixed size and do not allow for it."
+FIXED_SIZE = (
+    "Tests and intervals of a comparison are for runs of a fixed size and do not allow for it."
+)
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def load_run(
             f"{path} has no simulation with a verdict yet; run or resume it first"
         )
     if isinstance(source, RunFolder) and (stopped := source.config.stopped):
-        found = found._replace(notes=[f"{stopped.note} {_FIXED}", *found.notes])
+        found = found._replace(notes=[f"{stopped.note} {FIXED_SIZE}", *found.notes])
     return ComparedRun(name, path, outcomes, *found[1:])
 
 

@@ -240,8 +240,9 @@ def test_a_run_of_a_benchmark_stops_when_it_is_better_than_its_baseline(tmp_path
     assert "Stopped early: look" in found.summary.method
     again = run_library(tmp_path / "new", 0.0, until=f"better-than {tmp_path / 'base'}")
     assert again.ran == 0 and again.summary.method == found.summary.method
-    notes = compare([tmp_path / "base", tmp_path / "new"]).notes
-    assert any("do not allow for it" in note for note in notes)
+    compared = compare([tmp_path / "base", tmp_path / "new"])
+    assert any("do not allow for it" in note for note in compared.notes)
+    assert "by a test for runs of a fixed size" in compared.headline
 
 
 @pytest.mark.parametrize(
