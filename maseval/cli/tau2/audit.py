@@ -42,7 +42,7 @@ def audit(
         str | None,
         typer.Option(
             help="Lowest severity to list: error, warning or info.",
-            show_default="warning; info with --show",
+            show_default="warning; info with --show or --json",
         ),
     ] = None,
     split: Split = "base",
@@ -64,7 +64,7 @@ def audit(
     with counting("looked at", "tasks") as count:
         found = commands.tau2.audit(
             **chosen,
-            severity=severity or ("warning" if show is None else "info"),
+            severity=severity or ("info" if as_json or show is not None else "warning"),
             split=split,
             data_version=data_version,
             show=show,
