@@ -48,7 +48,7 @@ def desk(tmp_path_factory):
         erratum(OTHER, "several right end states", "One will do.", accept=[steps[OTHER][-1:]]),
     ]
     (folder / "errata.json").write_text(json.dumps(written))
-    return register_domain(replace(LIBRARY, name="desk", data_dir=folder))
+    return register_domain(replace(LIBRARY, name="desk", data_dir=folder), replace=True)
 
 
 @pytest.fixture(scope="module")
