@@ -79,7 +79,7 @@ check: $(READY) ## Check format, lint, types and documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(ZENSICAL) build --strict
+	$(ZENSICAL) build --clean --strict
 
 coverage: $(READY) ## Run all tests and list the lines that none of them runs
 	@$(PYTEST) --cov --cov-report=term-missing:skip-covered --cov-report=html:build/coverage
@@ -92,11 +92,13 @@ bench: $(READY) ## Measure speed, and compare it with goals and with earlier com
 	@if [ -e $(RAY_READY) ]; then $(RAY_ENV) $(RAY_VENV)/bin/python -m benchmarks.ray; \
 	  else echo "Ray is not measured: make test-ray sets up its environment."; fi
 
-pictures: $(BROWSER_READY) ## Take the pictures of the documentation anew, in a real Chromium
+pictures: $(BROWSER_READY) ## Take anew the pictures of the documentation, and those that pages are tested against
+	@MASEVAL_BROWSER_TESTS=1 MASEVAL_RENEW_PICTURES=1 $(BROWSER_VENV)/bin/python -m pytest -q \
+	  tests/browser/test_appearance.py -k looks_as_before
 	@$(BROWSER_VENV)/bin/python -m scripts.screenshots
 
 docs: $(READY) ## Build the documentation into site/
-	@$(ZENSICAL) build --strict
+	@$(ZENSICAL) build --clean --strict
 
 serve: $(READY) ## Show the documentation at http://127.0.0.1:8000 while you write it
 	@$(ZENSICAL) serve

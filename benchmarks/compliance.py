@@ -1,8 +1,9 @@
 """How long the rules of a policy take for a conversation: ``python -m benchmarks.compliance``.
 
-They are held against the verdict of the same conversation in the same run: the goal is that they
-cost at most as much. With ``--breaches`` every rule is also tried on gold conversations into which
-a breach of it was written, and the table says how many were found and named.
+They are held against the verdict of the same conversation in the same run, for which every call is
+made as it is for them: the goal is that they cost at most as much. With ``--breaches`` every rule
+is also tried on gold conversations into which a breach of it was written, and the table says how
+many were found and named.
 """
 
 import json
@@ -12,7 +13,7 @@ from itertools import product
 from random import Random
 
 from benchmarks.table import best, note, show
-from benchmarks.tau2 import conversations
+from benchmarks.tau2 import conversations, every_call_made
 from maseval.benchmark.tau2.compliance import check_case
 from maseval.benchmark.tau2.data_loader import DataUnavailableError, load_raw_tasks
 from maseval.benchmark.tau2.scoring.case import open_case
@@ -64,9 +65,10 @@ def speed(domain: str, lines: list[str]) -> tuple[object, ...]:
         for case in cases:
             check_case(case)
 
-    score_all()
-    check_all()
-    verdict, rules = (best(each) / len(lines) for each in (score_all, check_all))
+    with every_call_made():
+        score_all()
+        check_all()
+        verdict, rules = (best(each) / len(lines) for each in (score_all, check_all))
     note(f"rules over verdict, {domain}", rules / verdict, at_most=1)
     times = f"{verdict * 1e3:.2f}", f"{rules * 1e3:.2f}"
     return domain, len(lines), *times, f"{rules / verdict:.2f}"

@@ -25,7 +25,7 @@ from maseval.frames.export import export
 from maseval.interface import extras
 from maseval.runs import RunFolder
 
-FEW, MANY = 2_000, 20_000
+FEW, MANY = 2_000, 8_000
 JUDGED = (250, 1_000)
 COLUMNS = ("", "simulated", "rows", "s of CPU", "rows/s", "kB", "peak MB")
 

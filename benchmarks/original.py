@@ -3,7 +3,9 @@
 ``CHECKOUT`` is a folder with tau2-bench v0.2.0 whose requirements are installed here. It is
 imported and asked for verdicts by its function ``evaluate_simulation``, on the same recorded
 conversations and in the same process as ours. Times are the processor's. Both have scored each
-conversation before, unless the figure is of the first pass; a reward that differs is an error.
+conversation before, unless the figure is of the first pass; a reward that differs is an error. Ours
+looks calls up that it knows, so it is also timed where it makes every call, and where it knows only
+the other conversations of the task.
 """
 
 import argparse
@@ -17,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.table import note, show
-from benchmarks.tau2 import replayable
+from benchmarks.tau2 import every_call_made, left_out, replayable
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.scoring.score import score_simulation
 
@@ -46,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         row = compare(domain, records, theirs(domain, *modules))
         note(f"verdict against the original, {domain}", row[-1], at_least=least)
         rows.append((*row[:-1], f"{row[-1]:,.0f}", f"{least:,.0f}"))
-    columns = ("domain", "conversations", "original, ms", "first, ms", "ours, ms", "times", "goal")
-    show("A verdict, here and there", columns, rows)
+    known = ("first, ms", "every call made", "others known", "itself known", "times", "goal")
+    show("A verdict, here and there", ("domain", "conversations", "original, ms", *known), rows)
     return 0
 
 
@@ -91,8 +93,13 @@ def compare(domain: str, records: list[Record], original: Verdicts) -> tuple[Any
     if rewards != expected:
         wrong = [r["id"] for r, a, b in zip(records, rewards, expected, strict=True) if a != b]
         raise SystemExit(f"{domain}: the rewards of {len(wrong)} differ: {', '.join(wrong)}")
+    with every_call_made():
+        made = min(timed(ours, records)[0] for _ in range(5))
+    everything = replayable(domain)
+    tasks = [(each["task_id"], each["solo"]) for each in everything]
+    others = left_out(ours, zip(tasks, everything, strict=True)) * len(records)
     fast = min(timed(ours, records)[0] for _ in range(5))
-    each = [f"{seconds / len(records) * 1e3:.2f}" for seconds in (slow, first, fast)]
+    each = [f"{seconds / len(records) * 1e3:.2f}" for seconds in (slow, first, made, others, fast)]
     return domain, len(records), *each, slow / fast
 
 

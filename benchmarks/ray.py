@@ -31,9 +31,9 @@ from maseval.benchmark.tau2.data_loader import DataUnavailableError
 from maseval.benchmark.tau2.players import PlayerTau2Benchmark
 from maseval.commands import tau2
 from maseval.core.engine.engines import DEFAULT, AnyEngine, WorkerEvent
+from maseval.core.engine.parcel import pack
 from maseval.interface.extras import MissingExtraError
 from maseval.interface.ray.engine import RayEngine
-from maseval.interface.ray.parcel import pack
 from maseval.runs import RunFolder, run_into, task_ids
 
 PLAYERS_AT_LEAST, IN_FLIGHT_AT_LEAST = 1.7, 0.92

@@ -18,9 +18,9 @@ from maseval.commands import tau2
 from maseval.core.report import Report
 from maseval.runs import RunFolder
 from maseval.view.library import Library
+from maseval.view.reading import RunReader
 from maseval.view.search_reading import read_on
 from maseval.view.searching import Search
-from maseval.view.viewed import RunReader
 
 TASKS, TRIALS = 278, 72
 RARE = "hippogriff"
@@ -45,7 +45,7 @@ def main() -> None:
         _write(root / "large", reports)
         search = Search(Library(root, RunReader()))
         began = time.perf_counter()
-        with closing(search.opened()) as index:
+        with closing(search.open_index()) as index:
             while read_on(index, search.library):
                 pass
         built = time.perf_counter() - began

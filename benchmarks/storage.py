@@ -1,8 +1,8 @@
 """What it costs to write and to read files: ``python -m benchmarks.storage``.
 
 Records of the size that a tau2 conversation has are appended to a file, with and without waiting
-for the disk; a tape and a results file of about 100 MB are opened and read; a thousand runs are
-listed.
+for the disk, one by one and as many at once as a run stores; a tape and a results file of about
+100 MB are opened and read; a thousand runs are listed.
 """
 
 import json
@@ -18,6 +18,7 @@ from maseval.runs import RunFolder, list_runs
 from maseval.server.tape import Exchange, Tape
 
 RECORDS = 200
+TOGETHER = 32
 RECORD = {"messages": [{"role": "user", "content": "x" * 500}] * 40}
 EXCHANGES = 20_000
 SIMULATIONS = 5_000
@@ -35,7 +36,7 @@ def main() -> None:
 
 
 def records(folder: Path) -> list[tuple[object, ...]]:
-    """Rows: appended and flushed, appended, read."""
+    """Rows: appended and flushed, one by one and together, appended, read."""
     path = folder / "records.jsonl"
 
     def write(sync: bool) -> None:
@@ -43,8 +44,15 @@ def records(folder: Path) -> list[tuple[object, ...]]:
             for _ in range(RECORDS):
                 writer.append(RECORD)
 
+    def write_together() -> None:
+        line = json.dumps(RECORD).encode()
+        with RecordWriter(path, overwrite=True) as writer:
+            for first in range(0, RECORDS, TOGETHER):
+                writer.append_lines([line] * min(TOGETHER, RECORDS - first))
+
     costs = {
         "appended and flushed to the disk": best(lambda: write(True), times=3),
+        f"appended and flushed, {TOGETHER} at once": best(write_together, times=3),
         "appended": best(lambda: write(False), times=3),
         "read": best(lambda: read_records(path), times=3),
     }

@@ -3,12 +3,20 @@
 import gzip
 import json
 import os
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-from benchmarks.table import best
+from benchmarks.table import best, seconds
 from maseval.benchmark.tau2.data_loader import DataUnavailableError, ensure_data_exists
+from maseval.benchmark.tau2.domains.copying import once
 from maseval.benchmark.tau2.domains.releases import RELEASES
+from maseval.benchmark.tau2.scoring import checks
+from maseval.benchmark.tau2.world import retracing
 
 
 def data_folder() -> Path:
@@ -19,7 +27,7 @@ def data_folder() -> Path:
 def yardstick() -> float:
     """Y: the time to parse airline's database once; every figure is given in its units."""
     text = (data_folder() / "domains/airline/db.json").read_text(encoding="utf-8")
-    return best(lambda: json.loads(text))
+    return best(lambda: json.loads(text), clock=time.process_time)
 
 
 def in_y(seconds: float, unit: float) -> str:
@@ -61,3 +69,35 @@ def replayable(domain: str) -> list[dict[str, Any]]:
     """The recorded conversations that the original could score."""
     records = [json.loads(line) for line in conversations(domain)]
     return [record for record in records if record["exception"] is None]
+
+
+def every_call_made() -> AbstractContextManager[object]:
+    """Let verdicts make every call of a conversation again, whoever has made it before."""
+    return patch.object(
+        checks, "look_at_end", lambda stage, task, messages, look: look(stage.world_after(messages))
+    )
+
+
+def no_call_known() -> AbstractContextManager[object]:
+    """Let verdicts know no calls of earlier conversations, but those from now on."""
+    states_of: Any = retracing._states_of
+    return patch.object(retracing, "_states_of", once(retracing.TASKS)(states_of.__wrapped__))
+
+
+def left_out(work: Callable[[Any], object], by_task: Iterable[tuple[object, Any]]) -> float:
+    """Seconds for one verdict, if only the other conversations of its task were judged before.
+
+    ``work`` judges one of the conversations, each of which comes with its task.
+    """
+    siblings: defaultdict[object, list[Any]] = defaultdict(list)
+    for task, conversation in by_task:
+        siblings[task].append(conversation)
+
+    def alone(here: int, those: list[Any]) -> float:
+        with no_call_known():
+            for other in those[:here] + those[here + 1 :]:
+                work(other)
+            return seconds(lambda: work(those[here]), time.process_time)
+
+    times = [alone(here, those) for those in siblings.values() for here in range(len(those))]
+    return sum(times) / len(times)

@@ -4,17 +4,24 @@ First with models that answer at once: all that is left is our own work, by step
 thousand simulations in flight and models that take a second: ideally everything else happens while
 somebody waits. If every answer takes exactly a second, all simulations want the processor at the
 same moments and nothing can happen meanwhile, which is the worst case; so the same is measured with
-answers that take between half a second and one and a half. Each simulation has 21 steps, of which
-16 are a model's. The unit Y is the time in which ``json.loads`` reads the airline's database in the
-same run.
+answers that take between half a second and one and a half. Five thousand at once keep a single
+interpreter busy for longer than anybody waits, so that they run in a process for each core; the
+processor time of all sets a bound there. Each simulation has 21 steps, of which 16 are a model's.
+At last the processor time of ``maseval demo``, of all its processes together. The unit Y is the
+time in which ``json.loads`` reads the airline's database in the same run.
 """
 
 import heapq
+import os
 import random
+import resource
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
+from resource import RUSAGE_CHILDREN, RUSAGE_SELF
 from typing import Any, NamedTuple
 
 from benchmarks.table import best, note, show
@@ -22,6 +29,8 @@ from benchmarks.tau2 import in_y, yardstick
 from maseval import ChatResponse, ModelAdapter, Report, Task, TaskQueue, tool_call
 from maseval.benchmark.tau2 import DefaultAgentTau2Benchmark, load_tasks
 from maseval.benchmark.tau2.data_loader import DataUnavailableError
+from maseval.core.engine.engines import DEFAULT, AnyEngine
+from maseval.core.engine.processes import ProcessEngine
 
 DOMAINS = ("airline", "retail", "telecom")
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -30,9 +39,10 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "telecom": ("get_customer_by_phone", {"phone_number": "555-123-2002"}),
 }
 ROUNDS = 5
-STEPS = 1 + 4 * ROUNDS
+STEPS, ANSWERS = 1 + 4 * ROUNDS, 1 + 3 * ROUNDS
 IN_FLIGHT = 1000
 WAVES = 2
+MANY_IN_FLIGHT = 5000
 
 
 class Latency(NamedTuple):
@@ -110,7 +120,37 @@ def main() -> int:
         ("domain", "simulations", "an answer s", "ideal s", "taken s", "share (at least 90%)"),
         [in_flight(domain, each) for domain in DOMAINS for each in (A_SECOND, ABOUT_A_SECOND)],
     )
+    show(
+        f"{MANY_IN_FLIGHT:,} simulations in flight, in a process for each core",
+        (
+            *("domain", "simulations", "an answer s", "ideal s", "processor s", "bound s"),
+            *("taken s", "share (at least 90%)"),
+        ),
+        [in_processes("retail", ABOUT_A_SECOND, MANY_IN_FLIGHT)],
+    )
+    demo = demo_seconds()
+    note("processor time of the demo, s", demo, at_most=9)
+    show(
+        "maseval demo: 1,112 simulations, explained, and the page",
+        ("s of CPU",),
+        [(f"{demo:.1f}",)],
+    )
     return 0
+
+
+def demo_seconds() -> float:
+    """The processor time of a whole demo, from its start as a command."""
+    before = processor_seconds(RUSAGE_CHILDREN)
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "maseval", "demo", "--output", f"{folder}/run"]
+        subprocess.run(command, check=True, capture_output=True)
+    return processor_seconds(RUSAGE_CHILDREN) - before
+
+
+def processor_seconds(*whose: int) -> float:
+    """The processor time so far of this process, or of those that it started and that ended."""
+    used = [resource.getrusage(each) for each in whose]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def own_work(domain: str, unit: float) -> tuple[object, ...]:
@@ -134,12 +174,54 @@ def in_flight(domain: str, latency: Latency) -> tuple[object, ...]:
     return domain, len(tasks), str(latency), f"{ideal:.1f}", f"{taken:.1f}", f"{ideal / taken:.0%}"
 
 
+def in_processes(domain: str, latency: Latency, in_flight: int) -> tuple[object, ...]:
+    """A row of the table: as many at once as one interpreter cannot serve, on all cores.
+
+    The bound is what the same waiting and the same processor time take if no core is ever idle
+    while a simulation wants it.
+    """
+    tasks, everybody = some_tasks(domain, in_flight), (RUSAGE_SELF, RUSAGE_CHILDREN)
+    before, began = processor_seconds(*everybody), time.perf_counter()
+    reports = run(domain, tasks, workers=in_flight, latency=latency, engine=ProcessEngine())
+    taken = time.perf_counter() - began
+    work, cores = processor_seconds(*everybody) - before, os.cpu_count() or 1
+    ideal, bound = ideal_seconds(reports, in_flight), bound_seconds(reports, work, cores)
+    what = f"share of the bound with {in_flight:,} in flight, processes, {domain}"
+    note(what, bound / taken, at_least=0.9)
+    times = (f"{each:.1f}" for each in (ideal, work / cores, bound, taken))
+    return domain, len(tasks), str(latency), *times, f"{bound / taken:.0%}"
+
+
+def bound_seconds(reports: Sequence[Report], work: float, cores: int) -> float:
+    """How long it takes if all begin at once, and whoever has an answer gets the next free core.
+
+    Each simulation has an equal share of the processor time, before each of its answers and after
+    the last.
+    """
+    turn = work / len(reports) / (ANSWERS + 1)
+    free = [0.0] * cores
+    ready = [(0.0, number, ANSWERS) for number in range(len(reports))]
+    waits = [waited(report) / ANSWERS for report in reports]
+    while ready:
+        since, number, left = heapq.heappop(ready)
+        done = max(since, free[0]) + turn
+        heapq.heapreplace(free, done)
+        if left:
+            heapq.heappush(ready, (done + waits[number], number, left - 1))
+    return max(free)
+
+
+def waited(report: Report) -> float:
+    """How long a simulation waited for its models."""
+    models: dict[str, dict[str, float]] = report["traces"]["models"]
+    return sum(each["waited"] for each in models.values())
+
+
 def ideal_seconds(reports: Iterable[Report], in_flight: int) -> float:
     """How long it takes if nothing but models takes time, so many simulations at once."""
     free = [0.0] * in_flight
     for report in sorted(reports, key=lambda report: int(report["task_id"])):
-        models: dict[str, dict[str, Any]] = report["traces"]["models"]
-        heapq.heapreplace(free, free[0] + sum(each["waited"] for each in models.values()))
+        heapq.heapreplace(free, free[0] + waited(report))
     return max(free)
 
 
@@ -163,12 +245,17 @@ def _copy(task: Task, number: int) -> Task:
 
 
 def run(
-    domain: str, tasks: TaskQueue, *, workers: int = 1, latency: Latency = AT_ONCE
+    domain: str,
+    tasks: TaskQueue,
+    *,
+    workers: int = 1,
+    latency: Latency = AT_ONCE,
+    engine: AnyEngine = DEFAULT,
 ) -> Sequence[Report]:
     """All conversations; raises if one of them was not what is to be measured."""
     benchmark = Conversations(num_workers=workers, progress_bar=False)
     benchmark.latency = latency
-    reports = benchmark.run(tasks, agent_data={"model_id": domain})
+    reports = benchmark.run(tasks, agent_data={"model_id": domain}, engine=engine)
     for report in reports:
         simulation = report["traces"]["environment"]["simulation"]
         if simulation["termination_reason"] != "user_stop" or report["status"] != "success":

@@ -96,11 +96,11 @@ def _used() -> tuple[float, float]:
 
 
 def run_without() -> None:
-    """Run as if nothing could be sent anywhere: nobody is asked at the end of a simulation."""
+    """Run as if nothing could be sent anywhere: no sender is told of a simulation."""
     add = Benchmark.add_callback
 
     def add_others(self: Benchmark, callback: object) -> object:
-        return self if isinstance(callback, BenchmarkCallback) else add(self, callback)
+        return self if isinstance(callback, tracking.Tracking) else add(self, callback)
 
     with mock.patch.object(Benchmark, "add_callback", add_others):
         run()

@@ -1,7 +1,8 @@
 """What trust costs: ``python -m benchmarks.trust``.
 
 Explaining and labelling are measured against scoring the same recorded conversations in the same
-run, so that the ratio depends little on the machine. Reference end states are known beforehand.
+run, so that the ratio depends little on the machine. Reference end states are known beforehand,
+and every call is made.
 """
 
 import json
@@ -9,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.table import best, note, seconds, show
-from benchmarks.tau2 import contract_folder, conversations
+from benchmarks.tau2 import contract_folder, conversations, every_call_made
 from maseval.benchmark.tau2.audit import audit
 from maseval.benchmark.tau2.certify import certify
 from maseval.benchmark.tau2.explain import explain
@@ -64,8 +65,9 @@ def each_time(work: Callable[..., object], domain: str, records: list[Record]) -
         for record in records:
             work(record["simulation"], domain=domain, solo=record["solo"])
 
-    run()
-    return best(run, ROUNDS)
+    with every_call_made():
+        run()
+        return best(run, ROUNDS)
 
 
 def row(name: str, count: int, times: list[float]) -> list[object]:

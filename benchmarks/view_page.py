@@ -1,12 +1,13 @@
 """What the viewer costs in a real Chromium: ``.venv-browser/bin/python -m benchmarks.view_page``.
 
-A run of 20,016 simulations and a folder of 200 runs are served by `maseval view` in a process of
+A run of 20,016 simulations and a folder of 100 runs are served by `maseval view` in a process of
 its own, whose memory is read at the end. The page says how long it took until it could be used; one
 thing is opened and the table scrolled to its end. Seconds are given as they pass and, since other
 work on the machine only adds to those, as time of the processor that the page took. Needs the
 environment of the browser tests (`make test-browser` sets it up) and a Chromium.
 """
 
+import os
 import re
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,12 +26,14 @@ from benchmarks.table import show
 from maseval.commands import tau2
 from maseval.core.report import Report
 from maseval.runs import RunFolder
+from maseval.stats.summary import summarise
+from maseval.stats.trials import outcomes_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 TASKS, TRIALS = 278, 72
-RUNS = 200
+RUNS = 100
 PATIENCE = 600_000
 COLUMNS = (
     *("", "first usable in s", "again in s (CPU)", "one opened in s (CPU)"),
@@ -62,18 +66,40 @@ def main() -> None:
         large, many = root / "large", root / "many"
         write_run(large / "run", reports, TASKS, TRIALS)
         for number in range(RUNS):
-            write_run(many / f"run-{number:03}", reports, 12, 2)
+            write_run(many / f"run-{number:03}", reports, 12, 2, scored=True)
         show("The viewer", COLUMNS, [_large(large), _many(many)])
 
 
-def write_run(path: Path, played: list[Report], tasks: int, trials: int) -> None:
+def write_run(
+    path: Path, played: list[Report], tasks: int, trials: int, *, scored: bool = False
+) -> None:
     """A run of any size, made of conversations that were played."""
-    ids = [f"task {number}" for number in range(tasks)]
-    with RunFolder.open(path, {"tasks": {"library": ids}, "trials": trials}) as folder:
-        for number in range(tasks * trials):
-            task, trial = divmod(number, trials)
-            report = played[number % len(played)]
-            folder.append({**report, "task_id": ids[task], "repeat_idx": trial})
+    with RunFolder.open(path, config_of(tasks, trials)) as folder:
+        for some in batched(reports_of(played, tasks, trials)):
+            folder.append_all(some)
+        if scored:  # as every run that `maseval run` ends
+            summary = summarise(outcomes_of(folder.reports())).overall
+            folder.note_use(0.0, 0)
+            folder.note_score(summary.scores[1], summary.done)
+
+
+def config_of(tasks: int, trials: int) -> dict[str, object]:
+    """The configuration of a run of so many tasks and trials."""
+    return {"tasks": {"library": [f"task {at}" for at in range(tasks)]}, "trials": trials}
+
+
+def reports_of(played: list[Report], tasks: int, trials: int) -> Iterator[Report]:
+    """The reports of a run, made of those that were played."""
+    for number in range(tasks * trials):
+        task, trial = divmod(number, trials)
+        report = played[number % len(played)]
+        yield {**report, "task_id": f"task {task}", "repeat_idx": trial}
+
+
+def batched(reports: Iterator[Report]) -> Iterator[list[Report]]:
+    """So many at a time that the disk is waited for rarely."""
+    while some := list(islice(reports, 256)):
+        yield some
 
 
 def _large(root: Path) -> tuple[object, ...]:
@@ -152,10 +178,15 @@ def served(root: Path) -> Iterator[tuple[str, "Memory"]]:
 
 
 class Memory:
-    """The most memory that a process has used, in bytes."""
+    """The most memory that a process has used, in bytes; and how much of the processor's time."""
 
     def __init__(self, process: int) -> None:
         self._status = Path(f"/proc/{process}/status")
+
+    def processor(self) -> float:
+        """Return the seconds that the process has worked so far."""
+        times = self._status.with_name("stat").read_text().rpartition(")")[2].split()[11:13]
+        return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
 
     def __call__(self) -> int:
         found = re.search(r"VmHWM:\s+(\d+) kB", self._status.read_text())

@@ -97,7 +97,7 @@ def _choose_two(page: Page) -> None:
 
 def _travel(page: Page) -> None:
     page.wait_for_selector("#panel[data-ready]")
-    page.locator(".part.timeline summary").first.click()
+    page.get_by_text("Step through the conversation").click()
     page.get_by_label("Message", exact=True).press("End")
 
 

@@ -46,13 +46,14 @@ MADE_WHILE_RUNNING = {
     "benchmark/tau2/labels/choices.py": "words of the package, with gaps of 40 characters",
     "benchmark/tau2/labels/failure.py": "an escaped value, with gaps of 60 and 80 characters",
     "benchmark/tau2/labels/instructed.py": "words of the package",
-    "benchmark/tau2/labels/unclear_faults.py": "words of the package",
+    "benchmark/tau2/labels/unattributed_failures.py": "words of the package",
     "benchmark/tau2/labels/user_faults.py": "an escaped value",
     "benchmark/tau2/words.py": "words of the package and escaped values",
     "benchmark/tau2/users/choices.py": "words of the package",
     "benchmark/tau2/users/looking.py": "words of the package",
     "benchmark/tau2/users/steps.py": "words of the package",
     "core/user.py": "an escaped word",
+    "view/site.py": "escaped paths",
 }
 SAMPLES = {
     kinds.CATEGORY_DIGIT: "0",

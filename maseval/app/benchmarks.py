@@ -10,33 +10,36 @@ benchmarks are asked, it is left out with a warning in the log.
 """
 
 import logging
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from maseval.app.results.clean import PolicyCheck, RunCompliance, run_compliance
+from maseval.app.results.clean import PolicyCheck
 from maseval.app.results.counting import ConventionScore
 from maseval.app.results.sound import SoundCheck
 from maseval.app.results.task_names import TaskName
 from maseval.app.results.user_faults import UserCheck
-from maseval.core.exceptions import ConfigurationError, ResultFileError
+from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from maseval.core.lazy import find_entry_points
-from maseval.core.outcome import RecordedReport, SimulationLine, TaskKey
+from maseval.core.outcome import SimulationLine, TaskKey
 from maseval.core.recorded import entries, mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
-from maseval.report.index import TaskFindings
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.config import UNTIL
-from maseval.runs.config_file import LOG
 from maseval.runs.recording import Recording
-from maseval.runs.verdict_check import RunCheck, VerdictCheck, VerdictChecker
+from maseval.runs.verdict_check import VerdictChecker
 from maseval.stats import Outcome, outcomes_of
-from maseval.stats.failure_labels import Label, LabelSummary, summarise_labels
+from maseval.stats.failure_labels import Label, LabelSummary
+
+if TYPE_CHECKING:  # for pages and for entry points, which most commands do not load
+    from importlib.metadata import EntryPoint
+
+    from maseval.report.index import TaskFindings
 
 GROUP = "maseval.benchmarks"
 """The group of entry points by which packages offer the support of their benchmarks."""
@@ -48,6 +51,9 @@ OnScored = Callable[[int], object]
 """Called with the number of simulations scored so far."""
 
 T = TypeVar("T")
+# Conversations that are alike are next to each other.
+_ALIKE = 64
+_NAMED_MESSAGE = re.compile(r"\bmessage (\d{1,9})\b")
 _log = logging.getLogger(__name__)
 
 
@@ -56,17 +62,30 @@ class BenchmarkSupportError(ConfigurationError):
 
 
 class Section(NamedTuple):
-    """One part of an explanation; ``lines`` keep their own indentation."""
+    """One part of an explanation; ``lines`` keep their own indentation.
+
+    ``on_page`` is False for what the HTML page shows in another form.
+    """
 
     title: str
     lines: Sequence[str] = ()
+    on_page: bool = True
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The reason why a simulation failed: a label with its evidence."""
+    """The reason why a simulation failed: a label with its evidence, and the verdict explained.
+
+    ``summary`` says in a sentence what decided the verdict, ``explained`` what led to it, and
+    ``fields`` lists what is wrong in the end state, in the form of the HTML page. ``meaning`` says
+    in a sentence when the label's rule applies.
+    """
 
     label: Label
+    summary: str | None = None
+    explained: Sequence[Section] = ()
+    fields: Sequence[Mapping[str, object]] = ()
+    meaning: str | None = None
 
     @property
     def name(self) -> str:
@@ -74,13 +93,35 @@ class Diagnosis:
         return f"{self.label.who}: {self.label.what}"
 
     def sections(self) -> list[Section]:
-        """Return the diagnosis in words."""
-        return [Section(f"{self.name} (rule: {self.label.rule})", self.label.evidence)]
+        """Return the diagnosis in words, the label first."""
+        label = Section(f"{self.name} (rule: {self.label.rule})", self.label.evidence)
+        return [label, *([Section(self.summary)] if self.summary else []), *self.explained]
+
+    @property
+    def message(self) -> int | None:
+        """The message that decided: the first one that the evidence names, or a wrong write."""
+        named = (_NAMED_MESSAGE.search(line) for line in self.label.evidence)
+        if (found := next(filter(None, named), None)) is not None:
+            return int(found[1])
+        wrote = (each.get("message") for each in self.fields)
+        return min((each for each in wrote if isinstance(each, int)), default=None)
 
     def for_page(self) -> dict[str, object]:
         """Return the diagnosis in the form that the HTML report shows."""
         label = self.label
-        return {"label": {"name": self.name, "rule": label.rule, "evidence": list(label.evidence)}}
+        shown = {"name": self.name, "rule": label.rule, "evidence": list(label.evidence)}
+        form: dict[str, object] = {
+            "label": {**shown, "meaning": self.meaning},
+            "message": self.message,
+        }
+        if self.summary is not None:
+            sections = [each for each in self.explained if each.on_page]
+            form["summary"] = self.summary
+            form["fields"] = list(self.fields)
+            form["sections"] = [
+                {"title": each.title, "lines": list(each.lines)} for each in sections
+            ]
+        return form
 
 
 class WorldTimeline(Protocol):
@@ -133,19 +174,14 @@ class BenchmarkSupport:
         """Return the reason why a simulation failed; None if it passed, or nobody can tell."""
         return None
 
-    def run_diagnosis(
-        self, folder: Recording, on_progress: OnProgress | None
-    ) -> RunDiagnosis | None:
-        """Return the diagnosis of every simulation, or None if this benchmark has none."""
-        if not self.answers("diagnosis"):
-            return None
-        found: dict[Simulation, Diagnosis | None] = {}
-        for number, report in enumerate(folder.reports(), 1):
-            found[Simulation.of(report)] = self.diagnosis(report)
-            if on_progress is not None:
-                on_progress(number, len(folder.recorded))
-        labels = summarise_labels(None if each is None else each.label for each in found.values())
-        return RunDiagnosis(found, labels)
+    def findings_version(self, folder: Recording) -> object:
+        """Return all that decides diagnoses, checks and obstacles beside the record, as JSON.
+
+        While it is the same, findings about the same report are kept for the next command, and
+        obstacles for the same configuration. None if they cannot be, as when code that nobody
+        knows decides them.
+        """
+        return None
 
     def explanation_obstacle(self, folder: Recording) -> str | None:
         """Return why the failures of a run cannot be explained here; None if they can."""
@@ -155,28 +191,9 @@ class BenchmarkSupport:
         """Return which rules of the policy a simulation broke; None if there are no such rules."""
         return None
 
-    def compliance(self, folder: Recording) -> RunCompliance | None:
-        """Return the policy check of every simulation, or None if this benchmark has none."""
-        if not self.answers("policy_check"):
-            return None
-        lines, found = [], {}
-        for report in folder.reports():
-            lines.append(RecordedReport(report).line)
-            check = self.policy_check(report)
-            if check is not None:
-                found[Simulation.of(report)] = check
-        return run_compliance(lines, folder.planned, found) if found else None
-
     def sound_check(self, report: Report) -> SoundCheck | None:
         """Return the sound verdict on a simulation; None if the benchmark has no such verdicts."""
         return None
-
-    def sound_checks(self, folder: Recording) -> dict[Simulation, SoundCheck] | None:
-        """Return the sound verdict on every simulation, or None if this benchmark has none."""
-        if not self.answers("sound_check"):
-            return None
-        checks = ((Simulation.of(each), self.sound_check(each)) for each in folder.reports())
-        return {one: check for one, check in checks if check is not None}
 
     def user_check(self, report: Report, diagnosis: Diagnosis | None) -> UserCheck | None:
         """Return the faults of the simulated user; None if there is none, or nobody can look.
@@ -185,28 +202,37 @@ class BenchmarkSupport:
         """
         return None
 
-    def user_checks(
-        self, folder: Recording, diagnosed: RunDiagnosis | None
-    ) -> dict[Simulation, UserCheck]:
-        """Return the faults of the simulated user in every simulation that had one."""
-        found = {}
-        for report in folder.reports() if self.answers("user_check") else ():
-            one = Simulation.of(report)
-            reason = None if diagnosed is None else diagnosed.found.get(one)
-            check = self.user_check(report, reason)
-            if check is not None:
-                found[one] = check
-        return found
-
     def timeline(self, report: Report) -> WorldTimeline | None:
         """Return the state of the world after each message; None if there is no such world."""
+        return None
+
+    def timeline_form(self, report: Report) -> Mapping[str, object] | None:
+        """Return the timeline as pages show it; None if the conversation cannot be replayed."""
+        try:
+            found = self.timeline(report)
+        except MASEvalError:  # the domain is somebody else's, or its data is elsewhere
+            return None
+        return None if found is None else found.to_dict()
+
+    def likeness(self, report: Report) -> str | None:
+        """Return a text that is the same for reports of which all of the above is the same.
+
+        A script repeats itself, and is then looked at once. None if it is not worth asking.
+        """
         return None
 
     def task_title(self, report: Report) -> str | None:
         """Return a sentence about the task of a simulation, if there is one."""
         return None
 
-    def findings(self, folder: Recording) -> TaskFindings:
+    def policies(self, folder: Recording) -> Mapping[str, Sequence[str]]:
+        """Return the rules that agents are told to obey, by domain, as Markdown.
+
+        There may be several for a domain, the usual one first.
+        """
+        return {}
+
+    def findings(self, folder: Recording) -> "TaskFindings":
         """Return faults of the tasks of a run themselves, by domain and id."""
         return {}
 
@@ -294,6 +320,25 @@ class BenchmarkSupport:
         return []
 
 
+class TimelineForms:
+    """Timelines as pages show them; conversations that are alike are replayed once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Mapping[str, object] | None] = {}
+
+    def of(self, support: BenchmarkSupport, report: Report) -> Mapping[str, object] | None:
+        """Return the timeline of a report; None if its conversation cannot be replayed."""
+        likeness = support.likeness(report)
+        if likeness is None:
+            return support.timeline_form(report)
+        known = self._known  # several threads may ask
+        if likeness in known:
+            return known[likeness]
+        found = support.timeline_form(report)
+        self._known = {**(known if len(known) < _ALIKE else {}), likeness: found}
+        return found
+
+
 def complete_report(
     report: Report,
     title: str | None,
@@ -323,28 +368,6 @@ def complete_report(
     if labels:
         shown["labels"] = labels
     return {**shown, "explanation": form} if form else shown
-
-
-def begin_check(folder: Recording) -> RunCheck | None:
-    """Begin to check the recorded verdicts of a run; None if its benchmark recomputes none.
-
-    Nothing that is recorded is shown of a results file, so that there is nothing to check.
-    """
-    if not (folder.path / LOG).is_file():
-        return None
-    support = support_for(folder)
-    check = support.verdict_checker(folder)
-    return None if check is None else RunCheck(folder.path, check, support.verdict_obstacle(folder))
-
-
-def check_verdicts(folder: Recording) -> VerdictCheck | None:
-    """Check the recorded verdicts of a run; None if its benchmark recomputes none."""
-    checking = begin_check(folder)
-    if checking is None:
-        return None
-    for report in folder.reports():
-        checking.add(report)
-    return checking.finish()
 
 
 def support_for(folder: Recording) -> BenchmarkSupport:
@@ -385,7 +408,7 @@ def read_results(path: Path, read: Callable[[BenchmarkSupport], T | None]) -> T:
 
 
 @cache
-def _load(offered: EntryPoint) -> BenchmarkSupport:
+def _load(offered: "EntryPoint") -> BenchmarkSupport:
     where = (
         f"the support of benchmark {offered.name!r} ({offered.value}, an entry point of {GROUP})"
     )

@@ -205,9 +205,7 @@ def _print_many(about: "RunComparison", console: Console) -> None:
             about.label(pair.main.name),
             f"{in_points(pair.main.difference)}[dim]{_interval(pair.main)}[/dim]",
             p_value(pair.main.test.p_value),
-            f"[bold]{p_value(pair.adjusted)}[/bold]"
-            if pair.adjusted <= 0.05
-            else p_value(pair.adjusted),
+            f"[bold]{p_value(pair.adjusted)}[/bold]" if pair.sure else p_value(pair.adjusted),
         )
     console.print(table)
     for note in found.notes:

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
@@ -72,15 +72,22 @@ def indent(text: str, columns: int) -> Padding:
 @contextmanager
 def counting(done: str, what: str = "simulations") -> Iterator[Callable[..., None]]:
     """Show on a terminal how many simulations are ``done``; yield the function to call."""
+    from rich.live import Live  # only where something takes long
+
     console = stderr()
-    with console.status(done) if console.is_terminal else nullcontext() as status:
+    # Without a thread that refreshes it: a process that has one cannot fork.
+    line = Live(console=console, auto_refresh=False, transient=True)
 
-        def show(number: int, total: int | None = None) -> None:
-            if status is not None and number % 10 == 0:
-                of = "" if total is None else f" of {total}"
-                status.update(f"{number}{of} {what} {done}")
+    def show(number: int, total: int | None = None) -> None:
+        if console.is_terminal and number % 10 == 0:
+            of = "" if total is None else f" of {total}"
+            line.start()
+            line.update(f"{number}{of} {what} {done}", refresh=True)
 
+    try:
         yield show
+    finally:
+        line.stop()
 
 
 def print_json(value: object) -> None:

@@ -49,9 +49,11 @@ def print_verdict(view: "SimulationView", console: Console) -> None:
     console.rule("verdict")
     for verdict in view.verdicts:
         _print_verdict(verdict, console)
-    if view.misstatement:
-        words = f"This recorded verdict does not hold: {inert(view.misstatement)}"
+    if view.doubt:
+        words = f"Doubtful: {inert(view.doubt)}"
         console.print(f"[bold red]{words}[/bold red]", highlight=False, soft_wrap=True)
+    for remark in view.remarks:
+        console.print(inert(str(remark)), highlight=False, soft_wrap=True)
     if view.diagnosis:
         console.rule("explanation")
         print_sections(view.diagnosis.sections(), console)

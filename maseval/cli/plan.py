@@ -8,7 +8,7 @@ from rich.table import Table
 from maseval import commands
 from maseval.cli import completion
 from maseval.cli.completion import quietly
-from maseval.cli.console import duration, inert, print_json, stdout
+from maseval.cli.console import duration, inert, natural_width, print_json, stdout
 from maseval.cli.groups import examples
 from maseval.cli.options import AsJson
 from maseval.core.figures import in_percent, money, percent
@@ -71,7 +71,10 @@ def plan(
         return
     console, about = stdout(), found.about
     console.print(f"{count_of(about.tasks, 'task')}, pass^1 {percent(about.rate)}", highlight=False)
-    console.print(_table(found))
+    table = _table(found)
+    if natural_width(table) > console.width:  # no number is cut as long as there is any room
+        table.box, table.padding = None, (0, 1, 0, 0)
+    console.print(table)
     for line in found.answers:
         console.print(f"[bold]{inert(line)}[/bold]", highlight=False, soft_wrap=True)
     for line in found.notes:

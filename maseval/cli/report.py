@@ -25,7 +25,7 @@ REPORT_EXAMPLES = examples(
     ("maseval report last --no-explain", "without explanations of what failed, in less time"),
     ("maseval report own.jsonl", "what your own benchmark's FileResultLogger wrote"),
     ("maseval report theirs.json", "a results file of tau2-bench, its rewards recomputed"),
-    ("maseval report careful --against hurried", "two runs compared, trial beside trial"),
+    ("maseval report --compare careful hurried gold", "runs compared, in one file"),
     ("maseval report last --no-audit", "without badges on tasks that are known to be faulty"),
     ("maseval report runs/mine --output mine.html --title 'Mine'", "elsewhere, under a name"),
 )
@@ -33,7 +33,15 @@ REPORT_EXAMPLES = examples(
 
 @with_scoring_options()
 def report(
-    run: RunOrResultsFile,
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            help="A run: its folder, its name, or last; or a results file of tau2-bench. Several "
+            "are compared.",
+            metavar="RUN",
+            autocompletion=quietly(completion.runs_or_files),
+        ),
+    ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The HTML file.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     explain: Explain = True,
@@ -41,20 +49,26 @@ def report(
         bool,
         typer.Option("--audit/--no-audit", help="Mark tasks in which the audit finds something."),
     ] = True,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Compare the runs, two or more, on one page.")
+    ] = False,
     against: Annotated[
-        str | None, typer.Option(help="A second run or file, to compare with the first.")
+        list[str] | None, typer.Option(help="A run or file to compare with the first.")
     ] = None,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
-    """Write a run as one HTML file that opens without a server or network."""
+    """Write a run, or several compared, as one HTML file that opens without server or network."""
+    first, *others = [*runs, *(against or [])]
+    if compare and not others:
+        raise typer.BadParameter(f"1 run, {first}, cannot be compared; name two or more")
     with counting("explained") as count:
         page = commands.report(
-            run,
+            first,
             output,
             title=title,
             explain=explain,
             audit=audit,
-            against=against,
+            against=others,
             on_progress=count,
             **scoring,
         )
@@ -133,8 +147,8 @@ def export(
     table: Annotated[
         list[str] | None,
         typer.Option(
-            help="runs, simulations, messages, tool_calls, checks, policy, sound, scores or all "
-            "(repeatable).",
+            help="runs, simulations, messages, tool_calls, checks, policy, sound, scores, "
+            "user_faults, remarks or all (repeatable).",
             show_default="simulations",
         ),
     ] = None,

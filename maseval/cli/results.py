@@ -69,11 +69,11 @@ def some_k(every: Sequence[int]) -> list[int]:
 
 def first_fitting(width: int, *forms: Callable[[], Table]) -> Table:
     """Return the first form of a table that needs at most ``width`` columns, or the last one."""
-    for form in forms:
+    for form in forms[:-1]:
         table = form()
         if natural_width(table) <= width:
-            break
-    return table
+            return table
+    return forms[-1]()
 
 
 def _across(

@@ -146,8 +146,10 @@ def _cost(state: RunState) -> str:
 def _score(state: RunState) -> str:
     if state.pass_1 is None:
         return ""
-    score = state.pass_1
+    score = state.recomputed or state.pass_1
     shown = f"{percent(score['value'])} [dim]{between(score['low'], score['high'])}[/dim]"
+    if state.recomputed:
+        shown += f", [red]recorded {percent(state.pass_1['value'])}[/red]"
     if mark := mark_of(state.config or {}):
         shown += f", {mark}"
     if "worst" not in score or "best" not in score:
@@ -182,6 +184,7 @@ def _record(state: RunState) -> dict[str, object]:
         "tokens": state.tokens,
         "problem": state.problem,
         "unconfirmed": state.unconfirmed,
+        "pass^1_recomputed": state.recomputed,
         "tags": list(state.annotations.tags),
         "note": state.annotations.note,
         "config": state.config,
@@ -222,7 +225,7 @@ def tag(
 
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.app.results.runs import RunNote
+    from maseval.app.results.remarks import RunNote
 
 NOTE_EXAMPLES = examples(
     ("maseval note last 'temperature 0; the retry bug is fixed'", "what to remember of a run"),

@@ -164,7 +164,7 @@ CHAOS_SERVER_EXAMPLES = examples(
     ),
     (
         "maseval tau2 run --domain library --user scripted --agent-model openai/any "
-        "--base-url http://127.0.0.1:8766/v1",
+        "--base-url http://127.0.0.1:8767/v1",
         "a run that asks this server, in another terminal",
     ),
     (
@@ -193,7 +193,7 @@ def chaos_server(
     ] = None,
     key_env: KeyVariable = "OPENAI_API_KEY",
     host: Host = "127.0.0.1",
-    port: Port = 8766,
+    port: Port = 8767,
     listed: Annotated[bool, typer.Option("--list", help="List the faults, and exit.")] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Do not print a line for every spoiled request.")

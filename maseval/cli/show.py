@@ -1,13 +1,15 @@
 """``maseval show``."""
 
 from collections import Counter
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from maseval import commands
 from maseval.app.results.recording import notes_on, origin_in_words, simulation_in
@@ -150,10 +152,12 @@ def _print_run(
     _print_workers(view.workers, console)
     for damage in view.folder.damaged:
         console.print(f"[red]damaged record, {inert(str(damage))}[/red]", soft_wrap=True)
-    console.print(_trials(view))
+    console.print(_trials(view, console.width))
     unconfirmed = ", x verdict does not hold" if view.check and view.check.differing else ""
     legend = f"+ passed, - failed, ! ended by an error, ? no verdict{unconfirmed}"
     console.print(legend, markup=False)
+    if view.reading:
+        console.print(inert(view.reading), highlight=False, soft_wrap=True)
     print_errors(view.lines, console)
     if view.labels is not None:
         print_labels(view.labels, console)
@@ -244,26 +248,66 @@ def _mark(view: "RunView", line: SimulationLine) -> str:
     return MARKS[line.outcome]
 
 
-def _trials(view: "RunView") -> Table:
-    tasks: dict[tuple[str, str], list[SimulationLine]] = {}
-    for line in view.lines:
-        tasks.setdefault((line.domain, line.task_id), []).append(line)
+def _trials(view: "RunView", width: int) -> Table:
+    """Return a table of the tasks: each in a row, or in lines of one row if only ids are wrapped.
+
+    Both look the same, but Rich takes several times as long for rows as for lines.
+    """
+    has_domains = any(line.domain for line in view.lines)
+    parse = cache(partial(Text.from_markup, emoji=False))
+    rows = [[*map(parse, row)] for row in _task_rows(view, has_domains)]
+    table, task = _task_table(rows, has_domains), 1 + has_domains
+    if not rows or any("\n" in cell.plain for row in rows for cell in row):
+        return table
+    needed = [max(map(_width, (each.header, *each.cells))) for each in table.columns]
+    wanted, needed[task] = needed[task], 0
+    # What is left beside the other columns, their margins and the borders.
+    room = min(wanted, width - sum(needed) - 3 * len(needed) - 1)
+    if room < max(needed):  # Rich would wrap other columns, too
+        return table
+    lines = [line for row in rows for line in _fold(row, task, room)]
+    return _task_table([[*map(Text("\n").join, zip(*lines, strict=True))]], has_domains)
+
+
+def _width(cell: RenderableType) -> int:
+    return cell.cell_len if isinstance(cell, Text) else cell_len(str(cell))
+
+
+def _fold(row: Sequence[Text], task: int, room: int) -> Iterator[Sequence[Text]]:
+    """Yield the lines of a row in which the task has so much room."""
+    if row[task].cell_len <= room:
+        yield row
+        return
+    for number, part in enumerate(row[task].wrap(Console(), room, overflow="fold")):
+        line = [Text() if number else cell for cell in row]
+        line[task] = part
+        yield line
+
+
+def _task_table(rows: Iterable[Sequence[Text]], has_domains: bool) -> Table:
     table = Table()
     # By its number a task with a long id can be named.
     table.add_column("#", justify="right", no_wrap=True)
-    has_domains = any(domain for domain, _ in tasks)
     for name in (*(["domain"] if has_domains else []), "task", "trials"):
         table.add_column(name, overflow="fold")
     table.add_column("passed", justify="right")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _task_rows(view: "RunView", has_domains: bool) -> Iterator[tuple[str, ...]]:
+    tasks: dict[tuple[str, str], list[SimulationLine]] = {}
+    for line in view.lines:
+        tasks.setdefault((line.domain, line.task_id), []).append(line)
     numbers = Counter[str]()
     for (domain, task_id), lines in tasks.items():
         ordered = sorted(lines, key=lambda line: line.trial)
         passed = sum(line.outcome == "pass" for line in lines)
         marks = "".join(_mark(view, line) for line in ordered)
         named = [inert(domain), inert(task_id)] if has_domains else [inert(task_id)]
-        table.add_row(str(numbers[domain]), *named, marks, f"{passed}/{len(lines)}")
+        yield str(numbers[domain]), *named, marks, f"{passed}/{len(lines)}"
         numbers[domain] += 1
-    return table
 
 
 def print_labels(labels: LabelSummary, console: Console) -> None:

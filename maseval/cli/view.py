@@ -1,7 +1,6 @@
 """``maseval view``, and ``--view`` of a run: the page, kept for as long as it is read."""
 
 import sys
-import webbrowser
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,16 +9,19 @@ from urllib.parse import urlsplit
 import typer
 
 from maseval import commands
-from maseval.cli.console import ended_by_signals, inert, stderr, stdout
+from maseval.cli.console import counting, ended_by_signals, inert, print_unreadable, stderr, stdout
 from maseval.cli.groups import examples
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.words import count_of
 
 EXAMPLES = examples(
     ("maseval view", "all runs below ./runs, in the browser"),
     ("maseval view last", "the latest run, live while it is running"),
     ("maseval view theirs.json", "a results file of tau2-bench, its rewards recomputed"),
-    ("maseval view /data/runs --edit", "another folder; tags and notes can be changed"),
+    ("maseval view /data/runs --edit", "another folder; tags, notes and remarks can be changed"),
     ("maseval view --play", "play the agent or the customer of a task in the page"),
     ("maseval view --host 0.0.0.0 --no-browser", "for other machines, who need the token"),
+    ("maseval view --export site", "all runs as a folder of pages that needs no server"),
 )
 
 
@@ -36,7 +38,7 @@ def view(
         str, typer.Option(help="Where to listen; other machines need the token it prints.")
     ] = "127.0.0.1",
     edit: Annotated[
-        bool, typer.Option("--edit", help="Let the page change tags and notes.")
+        bool, typer.Option("--edit", help="Let the page change tags, notes and remarks.")
     ] = False,
     play: Annotated[
         bool, typer.Option("--play", help="Let somebody play tau2 tasks in the page.")
@@ -44,6 +46,10 @@ def view(
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
     ] = True,
+    export: Annotated[
+        Path | None,
+        typer.Option(help="Write a folder of pages that need no server, and serve nothing."),
+    ] = None,
 ) -> None:
     """Browse all runs of a folder in the browser; running ones are live.
 
@@ -51,10 +57,29 @@ def view(
 
     Ctrl-C ends it.
     """
+    if export is not None:
+        if edit or play:
+            wanted = "--edit" if edit else "--play"
+            raise ConfigurationError(f"{wanted} needs a server, which a site of --export has not")
+        return write_site(export, folder)
     server, address, root = commands.view(
         folder, host=host, port=port, edit=edit, play=commands.tau2.PlayOptions() if play else None
     )
     serve(server, address, root, browser=browser)
+
+
+def write_site(target: Path, folder: Path | None) -> None:
+    """Write a site, and say what is in it and where it begins."""
+    with ended_by_signals(), counting("exported") as count:
+        site = commands.export_site(target, folder, on_progress=count)
+    print_unreadable(f"{name}: {why}" for name, why in site.unreadable.items())
+    console = stdout()
+    console.print(
+        f"Wrote {count_of(site.runs, 'run')} with {count_of(site.simulations, 'simulation')} "
+        f"({site.bytes / 1e6:.1f} MB); open [bold]{inert(str(site.folder / 'index.html'))}[/]",
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 def serve(server: Any, address: str, root: Path, *, browser: bool) -> None:
@@ -67,6 +92,8 @@ def serve(server: Any, address: str, root: Path, *, browser: bool) -> None:
             soft_wrap=True,
         )
         if browser:
+            import webbrowser
+
             webbrowser.open(address)
         server.wait()
 
@@ -83,6 +110,8 @@ class Watching:
         self._port = urlsplit(address).port or 0
         _say_on_stderr(f"Watch it at [bold]{inert(address)}[/]")
         if _somebody_is_there():
+            import webbrowser
+
             webbrowser.open(address)
 
     def stay(self, run: Path) -> None:

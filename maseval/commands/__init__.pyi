@@ -10,10 +10,10 @@ from maseval.app.comparing.screening import save_screening as save_screening
 from maseval.app.comparing.screening import screening as screening
 from maseval.app.results.counting import ConventionScore as ConventionScore
 from maseval.app.results.plots import plots as plots
+from maseval.app.results.remarks import note as note
+from maseval.app.results.remarks import tag as tag
 from maseval.app.results.report import report as report
-from maseval.app.results.runs import note as note
 from maseval.app.results.runs import runs as runs
-from maseval.app.results.runs import tag as tag
 from maseval.app.results.show import show as show
 from maseval.app.running.new import new as new
 from maseval.app.running.run import run as run
@@ -22,6 +22,7 @@ from maseval.app.running.servers import replay_server as replay_server
 from maseval.app.sharing.bundle import bundle as bundle
 from maseval.app.sharing.bundle import unbundle as unbundle
 from maseval.app.sharing.sync import sync as sync
+from maseval.app.viewing.view import export_site as export_site
 from maseval.app.viewing.view import view as view
 from maseval.benchmark.tau2.app.running.demo import demo as demo
 from maseval.commands import macs as macs

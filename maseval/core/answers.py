@@ -96,6 +96,8 @@ def _text_or_none(name: str, value: object) -> str | None:
 
 def _checked_reasoning(reasoning: object) -> Reasoning | None:
     """Return the thoughts; what is no text, or nothing, is left out: nobody waits for it."""
+    if reasoning is None:
+        return None
     given = mapping(reasoning)
     kept: dict[str, object] = {
         name: given[name]

@@ -288,6 +288,14 @@ class Benchmark(ABC):
         """
         return self._conversations.last((task_id, repeat_idx))
 
+    def messages_so_far(self, task_id: str, repeat_idx: int) -> Sequence[Mapping[str, object]]:
+        """Return the messages of a repetition that is running; none if unknown.
+
+        May be called from any thread; see ``last_said``. Of one in another process, they come about
+        a second later, from the first time that somebody asks for any.
+        """
+        return self._conversations.messages((task_id, repeat_idx))
+
     def rescore(
         self,
         reports: Iterable[Report],

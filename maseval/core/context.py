@@ -1,18 +1,19 @@
-"""The current repetition: its clock, its components, and what was said in it last.
+"""The current repetition: its clock, its components, and what has been said in it.
 
 Whoever watches a run asks ``Conversations`` from another thread; repetitions do nothing for it.
 """
 
 import functools
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
 
 from maseval.core.clock import Clock
 from maseval.core.exceptions import NoRepetitionError
 from maseval.core.messages import Message, text_of
 from maseval.core.registry import ComponentRegistry, UsageTotals
+from maseval.core.storage import strict_json
 from maseval.core.task.task import RepetitionKey
 from maseval.core.tracing import JsonObject
 
@@ -71,6 +72,24 @@ class Said(NamedTuple):
     messages: int
 
 
+class Heard(NamedTuple):
+    """News of a conversation in another process; None and nothing if there are none.
+
+    ``messages`` are JSON objects, and follow the first ``after`` ones.
+    """
+
+    said: Said | None
+    after: int = 0
+    messages: Sequence[str] = ()
+
+
+# In characters, over all conversations in other processes.
+_MOST_KEPT = 64_000_000
+_LEFT_OUT = strict_json.dumps(
+    {"role": "system", "content": "Messages are left out here until the simulation has ended."}
+)
+
+
 class Conversations:
     """The conversations of a run that are going on; may be asked from any thread."""
 
@@ -78,6 +97,10 @@ class Conversations:
         self._lock = threading.Lock()
         self._here: dict[RepetitionKey, ComponentRegistry] = {}
         self._elsewhere: dict[RepetitionKey, Said] = {}
+        self._talks: dict[RepetitionKey, list[str]] = {}
+        self._kept = 0
+        self.followed = False
+        """True once somebody has asked for the messages of a conversation in another process."""
 
     def __reduce__(self) -> tuple[type["Conversations"], tuple[()]]:
         """Another process has conversations of its own."""
@@ -96,21 +119,73 @@ class Conversations:
                 if self._here.get(key) is registry:
                     del self._here[key]
 
-    def note(self, key: RepetitionKey, said: Said) -> None:
-        """Remember what was said last in a repetition that runs in another process."""
+    def note(self, key: RepetitionKey, heard: Heard) -> None:
+        """Remember what was said in a repetition that runs in another process."""
         with self._lock:
-            self._elsewhere[key] = said
+            if heard.said is not None:
+                self._elsewhere[key] = heard.said
+            if heard.messages and not heard.after:
+                self._drop(key)
+            talk = self._talks.setdefault(key, [])
+            if not heard.messages or len(talk) < heard.after:  # there was no room for the others
+                return
+            fit = self._kept + sum(map(len, heard.messages)) <= _MOST_KEPT
+            fresh = heard.messages if fit else [_LEFT_OUT]
+            talk += fresh
+            self._kept += sum(map(len, fresh))
 
     def forget(self, key: RepetitionKey) -> None:
         """A repetition in another process is over."""
         with self._lock:
             self._elsewhere.pop(key, None)
+            self._drop(key)
+
+    def _drop(self, key: RepetitionKey) -> None:
+        self._kept -= sum(map(len, self._talks.pop(key, ())))
 
     def last(self, key: RepetitionKey) -> Said | None:
         """Return the last message of a repetition; None if unknown."""
         with self._lock:
             registry, noted = self._here.get(key), self._elsewhere.get(key)
         return noted if registry is None else last_said(registry)
+
+    def messages(self, key: RepetitionKey) -> Sequence[Mapping[str, object]]:
+        """Return the messages of the first agent of a repetition, or what was noted of it."""
+        with self._lock:
+            registry = self._here.get(key)
+            if registry is None:
+                self.followed = True
+                return _Written(tuple(self._talks.get(key, ())))
+        for agent in registry.components_in("agents"):
+            try:
+                return list(_messages_of(agent) or ())
+            except Exception:  # a framework's memory, read while the framework writes to it
+                return ()
+        return ()
+
+
+class _Written(Sequence[Mapping[str, object]]):
+    """Messages in JSON, each of which is read when it is asked for."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @overload
+    def __getitem__(self, index: int) -> Mapping[str, object]: ...
+    @overload
+    def __getitem__(self, index: slice) -> "_Written": ...
+    def __getitem__(self, index: int | slice) -> "Mapping[str, object] | _Written":
+        if isinstance(index, slice):
+            return _Written(self._texts[index])
+        return strict_json.loads_object(self._texts[index].encode())
+
+
+def _messages_of(participant: object) -> Any:
+    ask = getattr(participant, "get_messages", None)
+    return ask() if callable(ask) else getattr(participant, "messages", None)
 
 
 def last_said(registry: ComponentRegistry) -> Said | None:
@@ -126,8 +201,7 @@ def last_said(registry: ComponentRegistry) -> Said | None:
 def _last_of(participant: object) -> tuple[str, Said] | None:
     """Return the last message of an agent or a user, with its timestamp."""
     try:
-        ask = getattr(participant, "get_messages", None)
-        messages = ask() if callable(ask) else getattr(participant, "messages", None)
+        messages = _messages_of(participant)
         if not messages:
             return None
         last: Message = messages[-1]

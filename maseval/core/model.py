@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar, TypeAlias, TypedDict, overload
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict, overload
 
 from maseval.core.answer_cache import (
     ANSWERS,
@@ -44,6 +42,9 @@ from maseval.core.structured import (
 )
 from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, call_counts, now
 from maseval.core.usage import CostCalculator, TokenUsage, UsageTrackableMixin
+
+if TYPE_CHECKING:  # for those who ask for structured answers
+    from pydantic import BaseModel
 
 Params: TypeAlias = Mapping[str, object]
 
@@ -153,7 +154,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         tools: Sequence[JsonObject] | None = None,
         tool_choice: str | dict[str, object] | None = None,
         *,
-        response_model: type[BaseModel] | None = None,
+        response_model: "type[BaseModel] | None" = None,
         **kwargs: object,
     ) -> ChatResponse:
         """Send the conversation and return the model's answer.
@@ -342,7 +343,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         prompt: str,
         generation_params: Params | None = None,
         *,
-        response_model: type[BaseModel] | None = None,
+        response_model: "type[BaseModel] | None" = None,
         **kwargs: Any,
     ) -> object:
         """Return the text answered to a single user message, ``""`` if there was none.

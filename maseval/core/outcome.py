@@ -9,7 +9,7 @@ their writer left out.
 """
 
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple, NotRequired, TypedDict
@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple, NotRequired, TypedDict
 from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.recorded import Part, Recorded, anything, dict_of, list_of, mapping, number
+from maseval.core.recorded_trace import RecordedMessage, RecordedTrace
 from maseval.core.report import AGENT_FAILURES, TaskExecutionStatus
 from maseval.core.usage import usage_records
 from maseval.core.words import count_of, text, text_or_none
@@ -26,6 +27,7 @@ OutcomeKind = Literal["pass", "fail", "error", "unjudged"]
 
 UNJUDGED: Literal["unjudged"] = "unjudged"
 TOLERANCE = 1e-6
+_FINISHED = TaskExecutionStatus.SUCCESS.value
 
 
 class TaskKey(NamedTuple):
@@ -197,78 +199,7 @@ class RecordedEvaluation(Recorded):
         return None if self.reward is None else is_successful(self.reward)
 
 
-class RecordedCall(Recorded):
-    """A tool call in OpenAI's form or in that of tau2; ``function`` has its ``arguments``."""
-
-    id = Part(anything)
-    requestor = Part(text_or_none)
-
-    def __init__(self, value: object) -> None:
-        super().__init__(value)
-        self.function = mapping(self.raw, "function") or self.raw
-        self.name = text_or_none(self.function.get("name"))
-
-
-class RecordedMessage(Recorded):
-    """A message of a conversation, or a tool's answer to a call in one."""
-
-    role = Part(text_or_none)
-    name = Part(text_or_none)
-    content = Part(anything)
-    calls = Part(list_of(RecordedCall), "tool_calls")
-    requestor = Part(text_or_none)
-    error = Part(anything)
-    timestamp = Part(anything)
-    cost = Part(number)
-    usage = Part(mapping)
-
-    @property
-    def call_id(self) -> object:
-        """The id of the call that a tool answers."""
-        return self.raw.get("tool_call_id") or self.raw.get("id")
-
-    @property
-    def input_tokens(self) -> float | None:
-        """The tokens that its model read, as the engine or a file of tau2-bench counts them."""
-        return number(self.usage.get("prompt_tokens", self.usage.get("input_tokens")))
-
-    @property
-    def output_tokens(self) -> float | None:
-        return number(self.usage.get("completion_tokens", self.usage.get("output_tokens")))
-
-    @property
-    def reasoning(self) -> str | None:
-        """The thoughts of its model; in tau2's form, they stand in what the provider sent."""
-        held = self.raw if "reasoning" in self.raw else mapping(self.raw, "raw_data")
-        return text_or_none(mapping(held, "reasoning").get("text"))
-
-
-class LoggedCall(Recorded):
-    """A call that an agent or a model logged: when it was, what it used, how it ended."""
-
-    timestamp = Part(anything)
-    start_time = Part(number)
-    seconds = Part(number, "duration_seconds")
-    input_tokens = Part(number)
-    output_tokens = Part(number)
-    attempt = Part(number)
-    status = Part(text_or_none)
-    error_type = Part(text_or_none)
-    error = Part(text_or_none)
-
-
-class RecordedTrace(Recorded):
-    """The trace of an agent, of a model, or of a simulation that an environment recorded."""
-
-    id = Part(anything)
-    type = Part(text_or_none)
-    model_id = Part(text_or_none)
-    messages = Part(list_of(RecordedMessage))
-    logs = Part(list_of(LoggedCall))
-    start_time = Part(anything)
-    termination_reason = Part(text_or_none)
-    agent_cost = Part(number)
-    user_cost = Part(number)
+_evaluations = list_of(RecordedEvaluation)
 
 
 class RecordedSoftware(Recorded):
@@ -313,11 +244,6 @@ class RecordedAttempt(Recorded):
     status = Part(text_or_none)
     error = Part(RecordedError)
 
-    def _usage(self, attempt: int | None) -> Iterator[ComponentUsage]:
-        for component, record in usage_records(self.raw.get("usage")):
-            counts = (number(record.get(name)) for name in ComponentUsage._fields[2:])
-            yield ComponentUsage(component, attempt, *counts)
-
 
 class RecordedReport(RecordedAttempt):
     """A report, from a run or from a file; what its writer left out reads as nothing.
@@ -328,9 +254,7 @@ class RecordedReport(RecordedAttempt):
     task_id = Part(str)
     trial = Part(lambda value: int(number(value) or 0), "repeat_idx")
     attempts = Part(list_of(RecordedAttempt))
-    evaluations = Part(
-        lambda value: [each for each in list_of(RecordedEvaluation)(value) if each.raw], "eval"
-    )
+    evaluations = Part(lambda value: [each for each in _evaluations(value) if each.raw], "eval")
     started_at = Part(text_or_none)
     seconds = Part(number, "duration_seconds")
     seed = Part(anything)
@@ -383,7 +307,7 @@ class RecordedReport(RecordedAttempt):
     @property
     def _counted(self) -> list[RecordedEvaluation]:
         """The evaluations of a repetition that finished; no other verdict counts."""
-        return self.evaluations if self.status == TaskExecutionStatus.SUCCESS.value else []
+        return self.evaluations if self.status == _FINISHED else []
 
     @cached_property
     def kind(self) -> OutcomeKind:
@@ -392,9 +316,9 @@ class RecordedReport(RecordedAttempt):
         One evaluator that says it passed is enough. Where no status says that the repetition
         finished, no verdict counts.
         """
-        if self.status not in (None, TaskExecutionStatus.SUCCESS.value):
+        if self.status not in (None, _FINISHED):
             return "error"
-        known = [each.passed for each in self._counted if each.passed is not None]
+        known = [passed for each in self._counted if (passed := each.passed) is not None]
         if not known:
             return "unjudged"
         return "pass" if any(known) else "fail"
@@ -402,22 +326,34 @@ class RecordedReport(RecordedAttempt):
     @property
     def reward(self) -> float | None:
         """The best reward that an evaluator gave to a finished repetition, if there is one."""
-        rewards = (each.reward for each in self._counted)
-        return max((each for each in rewards if each is not None), default=None)
+        rewards = [reward for each in self._counted if (reward := each.reward) is not None]
+        return max(rewards, default=None)
 
     @property
     def termination(self) -> str | None:
         """The reason why the conversation ended, as the environment or an evaluator recorded it."""
-        given = (each.termination_reason for each in self.evaluations)
-        return next(filter(None, (self.simulation.termination_reason, *given)), None)
+        if ended := self.simulation.termination_reason:
+            return ended
+        return next(filter(None, (each.termination_reason for each in self.evaluations)), None)
+
+    @cached_property
+    def _used(self) -> list[tuple[str, int | None, Mapping[str, object]]]:
+        """Each component with the number of the attempt, and what it used."""
+        every: list[tuple[int | None, RecordedAttempt]]
+        every = [(None, self), *enumerate(self.attempts, start=1)]
+        return [
+            (component, attempt, record)
+            for attempt, one in every
+            for component, record in usage_records(one.raw.get("usage"))
+        ]
 
     @cached_property
     def usage(self) -> list[ComponentUsage]:
         """The usage of every component. Earlier attempts were paid for too."""
-        earlier = enumerate(self.attempts, start=1)
+        counts = ComponentUsage._fields[2:]
         return [
-            *self._usage(None),
-            *(each for number, one in earlier for each in one._usage(number)),
+            ComponentUsage(component, attempt, *[number(record.get(name)) for name in counts])
+            for component, attempt, record in self._used
         ]
 
     @property
@@ -477,9 +413,8 @@ class RecordedReport(RecordedAttempt):
 
     def _count(self, unit: str) -> int:
         """Return how much of a unit was used, with all attempts."""
-        every = [*usage_records(self.raw.get("usage"))]
-        every += [each for one in self.attempts for each in usage_records(one.raw.get("usage"))]
-        return int(sum(number(mapping(record, "units").get(unit)) or 0 for _, record in every))
+        every = [units for _, _, record in self._used if (units := record.get("units"))]
+        return int(sum(number(mapping(units).get(unit)) or 0 for units in every))
 
     def conversations(self) -> list[tuple[str | None, list[RecordedMessage]]]:
         """Return the simulation's messages where there is one, else those of each agent.

@@ -91,6 +91,8 @@ class ReasoningMemory:
 def reasoning_of(message: Mapping[str, object]) -> Reasoning | None:
     """Return the thoughts in a message; other libraries use that key in other ways."""
     found = message.get("reasoning")
+    if found is None:  # as of nearly all: to ask for the type takes longer
+        return None
     return cast(Reasoning, found) if isinstance(found, Mapping) else None
 
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeGuard, TypeVar
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.answer_cache import AnswerCache
@@ -173,19 +173,19 @@ class ComponentRegistry:
 
     def collect_traces(self) -> JsonObject:
         """Return the traces of each component, by category and name."""
+        everything = self._everything(_gathers_traces).items()
         return _collect(
             "traces",
-            TraceableMixin,
-            self._everything(_gathers_traces),
+            {key: one for key, one in everything if isinstance(one, TraceableMixin)},
             lambda one, key: {"name": key[1], **one.gather_traces()},
         )
 
     def collect_configs(self) -> JsonObject:
         """Return the configuration of each component, and of the machine under ``benchmark``."""
+        everything = self._everything(_gathers_config).items()
         configs = _collect(
             "config",
-            _Configurable,  # type: ignore[type-abstract]  # only asked for its instances
-            self._everything(_gathers_config),
+            {key: one for key, one in everything if _gathers_config(one)},
             lambda one, key: {"name": key[1], **one.gather_config()},
         )
         return {**configs, "benchmark": self._benchmark_config}
@@ -194,6 +194,7 @@ class ComponentRegistry:
         """Return the usage of each component; also added to the totals."""
         components = self._components.copy()
         counted = {id(component) for component in components.values()}
+        tracked = {k: one for k, one in components.items() if isinstance(one, UsageTrackableMixin)}
 
         def use(component: UsageTrackableMixin, key: Key) -> JsonObject:
             owner = component.usage_of
@@ -201,7 +202,7 @@ class ComponentRegistry:
             counted.add(id(owner))
             return self._note(Usage() if is_counted else component.gather_usage(), key)
 
-        return _collect("usage", UsageTrackableMixin, components, use)
+        return _collect("usage", tracked, use)
 
     def _note(self, told: Usage, key: Key) -> JsonObject:
         category, name = key
@@ -232,13 +233,11 @@ class ComponentRegistry:
 
 def _collect(
     what: str,
-    kind: type[ComponentT],
-    components: Mapping[Key, object],
+    components: Mapping[Key, ComponentT],
     ask: Callable[[ComponentT, Key], Mapping[str, object]],
 ) -> JsonObject:
-    asked = [(key, one) for key, one in components.items() if isinstance(one, kind)]
-    collected = _empty(len(asked))
-    for (category, name), component in asked:
+    collected = _empty(len(components))
+    for (category, name), component in components.items():
         try:
             told = ask(component, (category, name))
         except Exception as error:  # one component's failure must not hide the others
@@ -256,15 +255,15 @@ def _free_key(category: str, component: object, taken: Mapping[Key, object]) -> 
     return next((category, name) for name in names if (category, name) not in taken)
 
 
-@runtime_checkable
 class _Configurable(Protocol):
     """A component with a configuration; a callback need not derive from ``ConfigurableMixin``."""
 
     def gather_config(self) -> JsonObject: ...
 
 
-def _gathers_config(component: object) -> bool:
-    return isinstance(component, _Configurable)
+def _gathers_config(component: object) -> TypeGuard[_Configurable]:
+    # Asking for an instance of a protocol takes longer than gathering most configurations.
+    return callable(getattr(component, "gather_config", None))
 
 
 def _gathers_traces(component: object) -> bool:

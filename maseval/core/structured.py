@@ -8,9 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from maseval.core.exceptions import ConfigurationError, InvalidAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, text_of
@@ -18,7 +16,10 @@ from maseval.core.tracing import JsonObject
 from maseval.core.usage import TOKEN_FIELDS
 from maseval.core.words import count_of, excerpt
 
-ModelT = TypeVar("ModelT", bound=BaseModel)
+if TYPE_CHECKING:  # loading it takes longer than all else of a model
+    from pydantic import BaseModel, ValidationError
+
+ModelT = TypeVar("ModelT", bound="BaseModel")
 
 ANSWER_ATTEMPTS = 3
 """The number of times that a model is asked for a valid answer, at most."""
@@ -42,6 +43,8 @@ class AnswerForm(Generic[ModelT]):
     response_model: type[ModelT]
 
     def __post_init__(self) -> None:
+        from pydantic import BaseModel
+
         model: object = self.response_model
         if not isinstance(model, type) or not issubclass(model, BaseModel):
             raise ConfigurationError(
@@ -74,6 +77,8 @@ class AnswerForm(Generic[ModelT]):
 
         An answer that calls tools is not the last one, and is left as it is.
         """
+        from pydantic import ValidationError
+
         if response.tool_calls:
             return None
         problem = None
@@ -136,7 +141,7 @@ def _names(language: str) -> bool:
     return language.strip().lower() in ("", "json")
 
 
-def _describe(error: ValidationError) -> str:
+def _describe(error: "ValidationError") -> str:
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     lines = [
         f"- {'.'.join(map(str, problem['loc'])) or 'the whole answer'}: {problem['msg']}"

@@ -6,7 +6,6 @@ from typing import (
     NamedTuple,
     Protocol,
     Self,
-    TypeGuard,
     TypeVar,
     runtime_checkable,
 )
@@ -238,17 +237,18 @@ def usage_records(usage: object) -> Iterator[tuple[str, Mapping[str, object]]]:
     if not isinstance(usage, MAPPINGS) or "error" in usage:
         return
     for category, value in usage.items():
+        if not value or not isinstance(value, MAPPINGS):
+            continue
         if _is_record(value):
             yield category, value
-        elif isinstance(value, MAPPINGS):
+        else:
             for name, record in value.items():
-                if _is_record(record):
+                if isinstance(record, MAPPINGS) and _is_record(record):
                     yield f"{category}:{name}", record
 
 
-def _is_record(value: object) -> TypeGuard[Mapping[str, object]]:
-    return (
-        isinstance(value, MAPPINGS)
-        and isinstance(value.get("cost", ""), (*NUMBERS, type(None)))  # None: not known
-        and "error" not in value
-    )
+_COSTS = (*NUMBERS, type(None))  # None: not known
+
+
+def _is_record(value: Mapping[str, object]) -> bool:
+    return isinstance(value.get("cost", ""), _COSTS) and "error" not in value

@@ -16,6 +16,8 @@ def text(value: object) -> str:
     """Return a string as it is, anything else as JSON in which every letter stands for itself."""
     if isinstance(value, str):
         return value
+    if type(value) is int:  # as JSON has it, and most of what is not a text
+        return str(value)
     try:
         return _encoded(value)
     except (TypeError, ValueError, RecursionError):  # something that JSON cannot hold
@@ -30,7 +32,7 @@ def count_of(number: int, noun: str) -> str:
 
 def text_or_none(value: object) -> str | None:
     """``text``, but nothing stays nothing."""
-    return None if value is None else text(value)
+    return value if value is None or isinstance(value, str) else text(value)
 
 
 # Everything that moves the cursor, rings, hides or reorders: shown by its number instead.

@@ -2,5 +2,6 @@
 
 A benchmark declares its files in a ``Manifest`` and where they come from; everything else is here
 and the same for all benchmarks: ``files`` (the manifest), ``sources`` and ``download`` (getting
-bytes), ``folder`` (a verified folder) and ``store`` (the cache, or a folder of the user's own).
+bytes), ``folder`` (a verified folder), ``cache`` (where ours lies) and ``store`` (ours, or a folder
+of the user's own).
 """

@@ -5,7 +5,6 @@ tried twice; a busy server is, briefly. pip is used for wheels because it knows 
 and certificates in use here.
 """
 
-import http.client
 import importlib.util
 import json
 import os
@@ -14,14 +13,17 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, InvalidStateError
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from maseval.data.files import MEMBER_LIMIT, DataError, SourceError
+
+if TYPE_CHECKING:  # they take long to load, and most commands download nothing
+    from http.client import HTTPResponse
+    from urllib.error import HTTPError
 
 Received = Callable[[int], object]
 """A function to call with each number of bytes received."""
@@ -104,25 +106,30 @@ def download_json(url: str, patience: float) -> object:
 @contextmanager
 def _translate_errors(name: str, patience: float) -> Iterator[None]:
     """Raise a ``SourceError`` for whatever goes wrong on the way to ``name``."""
+    from http.client import HTTPException
+    from urllib.error import HTTPError, URLError
+
     try:
         yield
-    except urllib.error.HTTPError as error:
+    except HTTPError as error:
         error.close()
         raise SourceError(f"{name} answered {error.code} {error.reason}") from error
     except TimeoutError as error:
         raise SourceError(f"{name} was not answered within {patience:g} s") from error
-    except urllib.error.URLError as error:
+    except URLError as error:
         raise SourceError(f"unreachable: {error.reason}") from error
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, HTTPException) as error:
         raise SourceError(f"{name} broke off: {error!r}") from error
 
 
-def _answer(url: str, patience: float) -> http.client.HTTPResponse:
+def _answer(url: str, patience: float) -> "HTTPResponse":
+    from urllib.error import HTTPError
+
     deadline = time.monotonic() + 2 * patience
     for part in _PAUSES:
         try:
             return _open_url(url, patience)
-        except urllib.error.HTTPError as error:
+        except HTTPError as error:
             pause = max(part * patience, _retry_after(error))
             if error.code not in _BUSY or time.monotonic() + pause > deadline:
                 raise
@@ -131,19 +138,21 @@ def _answer(url: str, patience: float) -> http.client.HTTPResponse:
     return _open_url(url, patience)
 
 
-def _retry_after(error: urllib.error.HTTPError) -> float:
+def _retry_after(error: "HTTPError") -> float:
     asked = error.headers.get("Retry-After", "")
     return float(asked) if asked.isdigit() else 0.0
 
 
-def _open_url(url: str, patience: float) -> http.client.HTTPResponse:
+def _open_url(url: str, patience: float) -> "HTTPResponse":
     """Open ``url`` in a thread: looking up a host name has no time limit of its own."""
-    request = urllib.request.Request(url, headers={"User-Agent": "maseval"})
-    answer: Future[http.client.HTTPResponse] = Future()
+    from urllib.request import Request, urlopen
+
+    request = Request(url, headers={"User-Agent": "maseval"})
+    answer: Future[HTTPResponse] = Future()
 
     def ask() -> None:
         try:
-            response = urllib.request.urlopen(request, timeout=patience)
+            response = urlopen(request, timeout=patience)
         except Exception as error:  # whatever it is, it belongs to the thread that waits
             with suppress(InvalidStateError):
                 answer.set_exception(error)
@@ -161,7 +170,7 @@ def _open_url(url: str, patience: float) -> http.client.HTTPResponse:
 
 
 def _body(
-    response: http.client.HTTPResponse,
+    response: "HTTPResponse",
     name: str,
     size: int,
     patience: float,

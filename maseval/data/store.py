@@ -6,7 +6,6 @@ the user's own a wrong file is an error.
 
 import os
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,22 +41,6 @@ class DataPlace(NamedTuple):
                 f"{self.folder.root} has no {lacking[0].name}; {way_out}, and without a data_dir "
                 "the cache is used"
             )
-
-
-def cache_dir() -> Path:
-    """Return the cache folder: ``MASEVAL_CACHE_DIR``, or the one that the platform provides."""
-    cache = os.environ.get("MASEVAL_CACHE_DIR")
-    if cache:
-        return Path(cache).expanduser().absolute()
-    return _user_cache(os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME"))
-
-
-@lru_cache(maxsize=4)
-def _user_cache(xdg_cache: str | None, home: str | None) -> Path:
-    """Return the user's cache folder; it depends on these variables, and takes long to find."""
-    import platformdirs
-
-    return platformdirs.user_cache_path("maseval")
 
 
 def cache_folder(root: Path, manifest: Manifest) -> DataFolder:

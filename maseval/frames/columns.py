@@ -68,8 +68,11 @@ RUNS = TableForm(
         Column(
             "unconfirmed",
             "text",
-            "verdicts of a folder, counted as recorded, that did not hold at the last check",
+            "why the record is doubtful: verdicts that do not hold, shuffled task ids, ...; of a "
+            "folder, by its last check",
         ),
+        Column("pass_1_recorded", "number", "pass^1 as recorded, if the record is doubtful"),
+        Column("pass_1_recomputed", "number", "pass^1 recomputed, if the record is doubtful"),
         Column("config", "text", "the whole configuration, as JSON without secrets"),
     ),
 )
@@ -237,10 +240,23 @@ USER_FAULTS = TableForm(
     ),
 )
 
+REMARKS = TableForm(
+    "remarks",
+    "a remark of a reader",
+    (
+        *_SIMULATION,
+        Column("message", "integer", "`position` of the message it is about; null: the whole"),
+        Column("opinion", "text", "`agree` or `disagree` with the verdict; null: only a remark"),
+        Column("outcome", "text", "the outcome that the reader saw, if there is an opinion"),
+        Column("text", "text", "what the reader wrote"),
+        Column("written_at", "time", "when it was last changed"),
+    ),
+)
+
 TABLES = {
     each.name: each
     for each in (
         *(RUNS, SIMULATIONS, MESSAGES, TOOL_CALLS, CHECKS, POLICY, SOUND, SCORES),
-        USER_FAULTS,
+        *(USER_FAULTS, REMARKS),
     )
 }

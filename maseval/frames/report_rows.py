@@ -2,16 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import cast
 
-from maseval.app.benchmarks import support_by_name
 from maseval.core.outcome import (
     ComponentUsage,
     RecordedEvaluation,
     RecordedReport,
 )
 from maseval.core.recorded import Shape, number
-from maseval.core.report import Report
 from maseval.core.storage.redaction import redact_text
 from maseval.core.words import text, text_or_none
 from maseval.frames.columns import SIMULATIONS
@@ -60,7 +57,7 @@ def simulation_rows(report: RecordedReport, source: OpenedSource) -> Iterator[di
 
 
 def policy_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[str, object]]:
-    check = support_by_name(source.config.get("benchmark")).policy_check(cast("Report", report.raw))
+    check = source.findings(report, "policy").policy
     if check is None:
         return
     counts = Counter(each.what for each in check.findings)
@@ -77,11 +74,10 @@ def policy_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[s
 
 
 def sound_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[str, object]]:
-    support, raw = support_by_name(source.config.get("benchmark")), cast("Report", report.raw)
-    check = support.sound_check(raw)
+    found = source.findings(report, "sound", "diagnosis")
+    check, diagnosis = found.sound, found.diagnosis
     if check is None:
         return
-    diagnosis = support.diagnosis(raw)
     yield {
         **key_of(report),
         "passed": report.outcome.passed,
@@ -91,8 +87,7 @@ def sound_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[st
 
 
 def user_fault_rows(report: RecordedReport, source: OpenedSource) -> Iterator[dict[str, object]]:
-    support, raw = support_by_name(source.config.get("benchmark")), cast("Report", report.raw)
-    check = support.user_check(raw, support.diagnosis(raw))
+    check = source.findings(report, "user").user
     for each in () if check is None else check.findings:
         yield {
             **key_of(report),

@@ -3,9 +3,11 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, cast
 
+from maseval.app.results.examined import ExaminedRun, FindingPart, SimulationFindings
 from maseval.app.results.finding import (
     UnknownRunError,
     holds_reports,
@@ -14,15 +16,17 @@ from maseval.app.results.finding import (
     run_path,
 )
 from maseval.core.callbacks.result_logger import shared_config
-from maseval.core.outcome import parse_report
+from maseval.core.outcome import RecordedReport, parse_report
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.records import iter_records
 from maseval.core.task.queues import SUBSET
 from maseval.runs import Simulation, default_root, list_runs
-from maseval.runs.config_file import is_run_folder
+from maseval.runs.config_file import LOG, is_run_folder
 from maseval.runs.log import DamagedRecord
+from maseval.runs.recording import Recording
+from maseval.runs.verdict_check import RunDoubt, doubt_about, recall_check
 
 AnyRun = str | os.PathLike[str]
 SourceForm = Literal["folder", "results", "reports"]
@@ -37,6 +41,32 @@ class OpenedSource:
     damaged: Sequence[DamagedRecord]
     reports: Iterator[Report]
     recomputed: bool = False
+    recording: Recording | None = None
+
+    @cached_property
+    def examined(self) -> ExaminedRun | None:
+        """The findings about its simulations; None if nobody knows their benchmark."""
+        return None if self.recording is None else ExaminedRun(self.recording)
+
+    def findings(self, report: RecordedReport, *parts: FindingPart) -> SimulationFindings:
+        """Return these parts of the findings about a report."""
+        if self.examined is None:
+            return SimulationFindings()
+        raw = cast("Report", report.raw)
+        return self.examined.examine(Simulation.of(raw), parts, raw)
+
+    def doubt(self) -> RunDoubt | None:
+        """Find out why its numbers are doubtful; of a folder, by its last check."""
+        if self.recording is None:
+            return None
+        if self.recording.path.is_dir() and is_run_folder(self.recording.path):
+            return recall_check(self.recording.path / LOG)
+        return doubt_about(self.recording)
+
+    def keep_findings(self) -> None:
+        """Keep what was found, for the next time."""
+        if self.examined is not None:
+            self.examined.save()
 
 
 @dataclass(frozen=True)
@@ -58,11 +88,19 @@ class FrameSource:
             case "folder":
                 folder = open_run(self.path)
                 planned = list(folder.planned)
-                return OpenedSource(folder.config.values, planned, folder.damaged, folder.reports())
+                return OpenedSource(
+                    folder.config.values,
+                    planned,
+                    folder.damaged,
+                    folder.reports(),
+                    recording=folder,
+                )
         results = open_recording(self.path, self.options)
         values, planned = results.config.values, list(results.planned)
         recomputed = not self.options.as_recorded
-        return OpenedSource(values, planned, results.damaged, results.reports(), recomputed)
+        return OpenedSource(
+            values, planned, results.damaged, results.reports(), recomputed, results
+        )
 
 
 def _read_reports(path: Path) -> Iterator[Report]:

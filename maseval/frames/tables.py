@@ -11,12 +11,13 @@ from maseval.app.results.sound import SoundCheck, scores_beside
 from maseval.core.outcome import RecordedReport
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
-from maseval.core.storage.redaction import redact
+from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.words import text
 from maseval.frames.columns import (
     CHECKS,
     MESSAGES,
     POLICY,
+    REMARKS,
     RUNS,
     SCORES,
     SIMULATIONS,
@@ -37,11 +38,10 @@ from maseval.frames.report_rows import (
     user_fault_rows,
 )
 from maseval.frames.sources import AnyRun, FrameSource, OpenedSource, sources_of
-from maseval.runs import Simulation
+from maseval.runs import Simulation, read_remarks
 from maseval.runs.annotations import annotations_or_problem
 from maseval.runs.config import RunConfig, mark_of
-from maseval.runs.config_file import LOG
-from maseval.runs.verdict_check import recall_check
+from maseval.runs.verdict_check import RunDoubt
 
 Rows = Iterator[Mapping[str, object]]
 RowsOf = Callable[[RecordedReport, OpenedSource], Iterator[dict[str, object]]]
@@ -121,6 +121,26 @@ def user_faults(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywo
     return _frame(USER_FAULTS, user_fault_rows, runs, options)
 
 
+def remarks(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -> Frame:
+    """Return a frame with one row for each remark of a reader; arguments as for ``runs``."""
+    sources = sources_of(runs, ScoringOptions(**options))
+
+    def read() -> Rows:
+        for source in sources:
+            for each in read_remarks(source.path):
+                yield {
+                    "run": source.name,
+                    **each.simulation._asdict(),
+                    "message": each.message,
+                    "opinion": each.opinion,
+                    "outcome": each.outcome,
+                    "text": redact_text(each.text) or None,
+                    "written_at": each.written,
+                }
+
+    return Frame(REMARKS, read)
+
+
 def _frame(
     table: TableForm,
     rows_of: RowsOf,
@@ -137,9 +157,13 @@ def _rows(sources: list[FrameSource], rows_of: RowsOf) -> Rows:
         for report in map(RecordedReport, opened.reports):
             for row in rows_of(report, opened):
                 yield {"run": source.name, **row}
+        opened.keep_findings()
 
 
-_FRAMES = (runs, simulations, messages, tool_calls, checks, policy, sound, scores, user_faults)
+_FRAMES = (
+    *(runs, simulations, messages, tool_calls, checks, policy, sound, scores),
+    *(user_faults, remarks),
+)
 
 
 def frame_named(
@@ -184,8 +208,17 @@ def run_row(source: FrameSource) -> dict[str, object]:
         "tags": ", ".join(annotations.tags) or None,
         "note": annotations.note,
         "damaged": len(opened.damaged),
-        "unconfirmed": recall_check(source.path / LOG) or None if source.form == "folder" else None,
+        **_doubt_columns(opened.doubt()),
         "config": redact(config) if config else None,
+    }
+
+
+def _doubt_columns(doubt: RunDoubt | None) -> dict[str, object]:
+    recorded, recomputed = (doubt["recorded"], doubt["recomputed"]) if doubt else (None, None)
+    return {
+        "unconfirmed": "; ".join(doubt["reasons"]) or None if doubt else None,
+        "pass_1_recorded": recorded and recorded["value"],
+        "pass_1_recomputed": recomputed and recomputed["value"],
     }
 
 
@@ -194,20 +227,22 @@ def score_rows(opened: OpenedSource) -> Rows:
     support = support_by_name(opened.config.get("benchmark"))
     outcomes, faults, checks = [], set[Simulation](), dict[Simulation, SoundCheck]()
     for report in opened.reports:
-        one, line = Simulation.of(report), line_of(report)
-        outcomes.append(line.to_outcome())
-        diagnosis, check = support.diagnosis(report), support.sound_check(report)
+        parsed = RecordedReport(report)
+        one, found = Simulation.of(report), opened.findings(parsed, "diagnosis", "sound")
+        outcomes.append(parsed.line.to_outcome())
+        diagnosis, check = found.diagnosis, found.sound
         if diagnosis is not None and diagnosis.label.who == "user":
             faults.add(one)
         if check is not None:
             checks[one] = check
-    found = scores_beside(
+    opened.keep_findings()
+    scores = scores_beside(
         outcomes,
         opened.planned,
         user_faults=faults if support.answers("diagnosis") else None,
         checks=checks if support.answers("sound_check") else None,
     )
-    for score in found:
+    for score in scores:
         for k, each in score.pass_hat.items():
             yield {
                 "domain": score.domain,

@@ -1,5 +1,5 @@
 """The report as one HTML file that opens from disk: no server, no network, nothing to install."""
 
-from maseval.report.document import write_report
+from maseval.core import lazy
 
-__all__ = ["write_report"]
+__all__ = lazy.attach(__name__, __file__)

@@ -253,7 +253,7 @@ def _dict_with(**parts: Callable[[object], object]) -> Callable[[object], dict[s
     return lambda value: {name: read(mapping(value).get(name)) for name, read in parts.items()}
 
 
-_label = _dict_with(name=_words, rule=text_or_none, evidence=list_of(text))
+_label = _dict_with(name=_words, rule=text_or_none, meaning=text_or_none, evidence=list_of(text))
 _wrong_field = _dict_with(
     place=_words,
     expected=text_or_none,
@@ -265,6 +265,7 @@ _wrong_field = _dict_with(
 _explanation = _dict_with(
     summary=text_or_none,
     label=lambda value: _label(value) if mapping(value) else None,
+    message=number,
     fields=list_of(_wrong_field),
     sections=list_of(_dict_with(title=_words, lines=list_of(text))),
 )

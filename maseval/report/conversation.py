@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NotRequired, TypedDict
 
-from maseval.core.outcome import RecordedCall, RecordedMessage, RecordedReport
-from maseval.core.recorded import Shape
-from maseval.core.words import text
+from maseval.core.outcome import RecordedReport
+from maseval.core.recorded import Shape, mapping, number
+from maseval.core.recorded_trace import LoggedCall, RecordedCall, RecordedMessage
+from maseval.core.words import count_of, text
 
 
 class CallResult(TypedDict):
@@ -31,7 +32,8 @@ class ShownMessage(TypedDict):
     """A message; what is not known is left out.
 
     ``seconds`` count from the first message, ``took`` from the one before; ``tokens`` are those
-    that its model read and wrote, and ``thought`` is what it thought before.
+    that its model read and wrote, and ``thought`` is what it thought before. ``model`` says what is
+    recorded of the request: pairs of a name and a text, the model first.
     """
 
     index: int
@@ -45,14 +47,54 @@ class ShownMessage(TypedDict):
     seconds: NotRequired[float]
     took: NotRequired[float]
     failed: NotRequired[bool]
+    model: NotRequired[list[tuple[str, str]]]
 
 
 def conversation(report: RecordedReport) -> list[ShownMessage]:
     """Return the simulation's messages where there is one, else those of each agent."""
     messages: list[ShownMessage] = []
     for speaker, recorded in report.conversations():
-        messages += _with_answers(recorded, report.tool_types, speaker)
+        shown = _with_answers(recorded, report.tool_types, speaker)
+        _add_requests(report, recorded, shown)
+        messages += shown
     return messages
+
+
+_SIDES = {"assistant": "agent", "user": "user"}
+
+
+def _add_requests(
+    report: RecordedReport, recorded: Sequence[RecordedMessage], shown: Sequence[ShownMessage]
+) -> None:
+    """Add to each message the calls of its side's model since the message before."""
+    logged = [
+        (name.partition("_")[0], model.model_id or name, call, str(call.timestamp))
+        for name, model in report.traced_models.items()
+        for call in model.logs
+        if call.timestamp
+    ]
+    for message in shown if logged else ():
+        index, side = message["index"], _SIDES.get(message["who"])
+        began = str(recorded[index - 1].timestamp or "") if index else ""
+        ended = str(recorded[index].timestamp or "")
+        calls = [each for each in logged if each[0] == side and began <= each[3] <= ended]
+        if calls:
+            message["model"] = _request(calls[-1][1], calls[-1][2], len(calls))
+
+
+def _request(model: str, call: LoggedCall, attempts: int) -> list[tuple[str, str]]:
+    params = {**mapping(call.raw, "generation_params"), **mapping(call.raw, "kwargs")}
+    messages, tools = number(call.raw.get("message_count")), number(call.raw.get("tools_provided"))
+    sent = (count_of(int(messages or 0), "message"), count_of(int(tools or 0), "tool"))
+    known = [
+        ("Model", model),
+        ("Parameters", text(params)),
+        ("Sent", ", ".join(sent)),
+        ("Calls", f"{attempts}" if attempts > 1 else None),
+        ("Took", None if call.seconds is None else f"{call.seconds:.1f} s"),
+        ("From a cache", "yes" if call.raw.get("from_cache") else None),
+    ]
+    return [(name, value) for name, value in known if value is not None]
 
 
 _Waiting = list[tuple[object, ShownCall]]

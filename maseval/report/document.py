@@ -15,8 +15,9 @@ import gzip
 import hashlib
 import html
 import os
+import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -25,9 +26,9 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.recorded import Shape
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import write_bytes
-from maseval.report.index import Fact, TaskFindings
-from maseval.report.page import Page, build_page
-from maseval.report.results import ComparedTask
+from maseval.report.comparison import ComparedDocument
+from maseval.report.index import Fact, TaskFindings, shown_policies
+from maseval.report.page import Page, TimelineOf, build_page
 
 # A higher level takes twice as long for a few percent.
 _LEVEL = 4
@@ -44,7 +45,9 @@ def write_report(
     plots: Iterable[str] = (),
     findings: TaskFindings | None = None,
     facts: Iterable[Fact] = (),
-    compared: Sequence[ComparedTask] | None = None,
+    compared: ComparedDocument | None = None,
+    timeline: TimelineOf = lambda report: None,
+    policies: Mapping[str, Iterable[str]] | None = None,
 ) -> Path:
     """Write the reports of a run as one HTML file, and return where it is.
 
@@ -54,8 +57,8 @@ def write_report(
     Args:
         reports: What ``benchmark.run()`` or ``read_reports()`` returned. A report may carry
             ``labels``, a list of words to filter by, an ``explanation`` of its verdict, the
-            ``title`` of its task (what the customer wants), and the name of its ``run``: two runs
-            are shown as a comparison.
+            ``title`` of its task (what the customer wants), the ``remarks`` of readers, and the
+            name of its ``run``: several runs are shown as a comparison.
         path: The file to write.
         title: What the page is called.
         summary: The results to show: ``rows``, each with ``name``, ``tasks``, ``simulations`` and
@@ -66,19 +69,24 @@ def write_report(
             is shown as a badge, and an explanation.
         facts: More facts of the run for the top of the page, as pairs of a name and a text: how it
             was started, for example.
-        compared: The tasks of two runs and their trials, as ``compare`` counts them. Without it,
-            they are counted by the reports' verdicts.
+        compared: What is shown of several runs, as ``maseval.report.comparison`` writes it.
+            Without it, they are compared by the reports' verdicts.
+        timeline: Returns the databases of a report's simulation after each of its messages, in the
+            form of ``Timeline.to_dict`` of tau2, or None.
+        policies: The rules that agents are told to obey, by domain, as Markdown. Of several, a
+            simulation shows the one whose SHA-256 its configuration has as ``policy_sha256``.
     """
     target = Path(path)
     if target.is_dir():
         raise ConfigurationError(f"{target} is a folder; name the file: {target / 'report.html'}")
-    page = build_page(reports, title, summary, plots, findings, facts, compared)
+    page = build_page(reports, title, summary, plots, findings, facts, compared, timeline)
+    page.index["policies"] = shown_policies(policies or {})
     write_bytes(target, _document(page).encode())
     return target
 
 
 def _document(page: Page) -> str:
-    script, style = bundle_script("report"), asset("page.css")
+    script, style = bundle_script("report.js"), asset("page.css")
     return Template(asset("page.html")).substitute(
         # In the browser's tab no script can mark invisible characters.
         title=html.escape(_INVISIBLE.sub(_escape, str(page.index["title"]))),
@@ -113,17 +121,23 @@ def _hash(source: str) -> str:
 
 def _packets(page: Page) -> Iterator[str]:
     for packet in page.packets():
-        packed = gzip.compress(strict_json.dumps(packet).encode(), _LEVEL, mtime=0)
-        data = base64.b64encode(packed).decode()
-        yield f'<script type="text/plain" class="packet">{data}</script>'
+        yield f'<script type="text/plain" class="packet">{pack(strict_json.dumps(packet))}</script>'
+
+
+def pack(text: str, level: int = _LEVEL) -> str:
+    """Return JSON in gzip in base64, which the page's script unpacks."""
+    return base64.b64encode(gzip.compress(text.encode(), level, mtime=0)).decode()
 
 
 def _escape(match: re.Match[str]) -> str:
     return f"\\u{{{ord(match[0]):X}}}"
 
 
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/\w+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
+
+ReadAsset = Callable[[str], str]
+"""Returns a file of a page by its name, which may have folders in it."""
 
 
 def asset(name: str) -> str:
@@ -131,15 +145,16 @@ def asset(name: str) -> str:
     return files("maseval.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
-def bundle_script(entry: str) -> str:
+def bundle_script(entry: str, read: ReadAsset = asset) -> str:
     """Return the module ``entry`` with all that it imports, as one script."""
-    modules = (asset(f"{name}.js") for name in module_order(entry))
+    modules = map(read, module_order(entry, read))
     return "\n".join(_EXPORT.sub("", _IMPORT.sub("", module)) for module in modules)
 
 
-def module_order(entry: str) -> list[str]:
+def module_order(entry: str, read: ReadAsset = asset) -> list[str]:
     """Return the names of the modules, each after those that it imports."""
     ordered: dict[str, None] = {}
-    for imported in _IMPORT.findall(asset(f"{entry}.js")):
-        ordered |= dict.fromkeys(module_order(imported))
+    for imported in _IMPORT.findall(read(entry)):
+        name = posixpath.normpath(posixpath.join(posixpath.dirname(entry), imported))
+        ordered |= dict.fromkeys(module_order(name, read))
     return [*ordered, entry]

@@ -7,6 +7,7 @@ and the versions of rules, data and code.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from itertools import chain
 from typing import NamedTuple
 
@@ -22,15 +23,10 @@ from maseval.core.outcome import (
 from maseval.core.recorded import Shape
 from maseval.core.storage.redaction import redact_text
 from maseval.core.task import ChosenSubset
-from maseval.core.words import text
-from maseval.report.results import (
-    ComparedTask,
-    ComparedTrial,
-    compared_tasks,
-    drawing,
-    success_rates,
-    summary_table,
-)
+from maseval.core.words import count_of, text
+from maseval.report.columns import Columns, pack
+from maseval.report.comparison import ComparedDocument, compare_verdicts
+from maseval.report.results import drawing, success_rates, summary_table
 
 _NOTE_LENGTH = 200
 
@@ -38,6 +34,10 @@ Fact = tuple[str, str]
 
 TaskFindings = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
 """The faults of tasks, by domain and id: pairs of a name and an explanation."""
+
+
+Remarks = Mapping[int, Sequence[Shape]]
+"""The remarks of readers on simulations, as ``maseval.runs.Remark`` writes them, by place."""
 
 
 class Entry(NamedTuple):
@@ -72,8 +72,15 @@ class Entry(NamedTuple):
         return Outcome(*self.key, trial, passed, self.cost, reason, *counts)
 
 
-def entry_of(report: RecordedReport, at: int) -> Entry:
-    """Return the entry of a report."""
+def columns_of(known: Sequence[Entry]) -> dict[str, Sequence[object]]:
+    """Return the fields of all entries by their names, each as one column."""
+    every = zip(*known, strict=True) if known else [()] * len(Entry._fields)
+    return dict(zip(Entry._fields, every, strict=True))
+
+
+def entry_of(report: RecordedReport, at: int, title: str | None = None) -> Entry:
+    """Return the entry of a report; ``title`` is what its task is about, if that is at hand."""
+    line = report.line  # which takes most of the time that a long log is read for
     return Entry(
         at,
         report.task,
@@ -81,17 +88,17 @@ def entry_of(report: RecordedReport, at: int) -> Entry:
         run=report.run,
         outcome=report.kind,
         status=report.status,
-        reward=report.reward,
-        ended=report.termination or report.status,
+        reward=line.reward,
+        ended=line.ended or report.status,
         labels=tuple(report.labels),
-        cost=report.cost,
-        tokens=report.tokens,
+        cost=line.cost,
+        tokens=line.tokens,
         seconds=report.seconds,
         started=report.started_at or "",
-        note=(task_title(report) or report.purpose or report.query or "")[:_NOTE_LENGTH],
+        note=(title or task_title(report) or report.purpose or report.query or "")[:_NOTE_LENGTH],
         facts=tuple(facts_of(report)),
-        answers=report.line.answers,
-        cached_answers=report.line.cached_answers,
+        answers=line.answers,
+        cached_answers=line.cached_answers,
     )
 
 
@@ -104,9 +111,9 @@ Trials = Mapping[TaskKey, Sequence[tuple[str, Entry]]]
 """The simulations of each task, in the order of the page, each with the name of its trial."""
 
 
-def by_task(known: Iterable[Entry]) -> Trials:
-    """Return the simulations ordered by domain, task and trial."""
-    tasks: dict[TaskKey, list[Entry]] = {}
+def by_task(known: Iterable[Entry], planned: Iterable[TaskKey] = ()) -> Trials:
+    """Return the simulations ordered by domain, task and trial; a planned task may have none."""
+    tasks: dict[TaskKey, list[Entry]] = {key: [] for key in planned}
     for entry in known:
         tasks.setdefault(entry.key, []).append(entry)
     runs = _runs(entry for trials in tasks.values() for entry in trials)
@@ -121,16 +128,43 @@ def index_of(
     findings: TaskFindings | None = None,
     facts: Iterable[Fact] = (),
     benchmarks: Iterable[Shape] = (),
-    compared: Sequence[ComparedTask] | None = None,
+    compared: ComparedDocument | None = None,
+    remarks: Remarks | None = None,
+    unrecorded: Mapping[TaskKey, Sequence[str]] | None = None,
 ) -> dict[str, object]:
     """Return the index of a page; ``benchmarks`` are the settings that reports share.
 
-    With two runs, the page compares them task by task: ``compared`` are the tasks of both.
+    ``unrecorded`` has the trials of tasks that are planned and have no report.
+    With several runs, the page compares them: by ``compared``, or else by their verdicts.
     """
     known = [entry for trials in tasks.values() for _, entry in trials]
     runs = _runs(known)
+    compared = compared or (_compare_verdicts(known, runs) if runs else None)
+    return {
+        **results_of(known, title, summary, plots, facts, benchmarks, compared),
+        "runs": runs,
+        **({} if not compared else {"compared": compared}),
+        "tasks": [
+            _task(key, trials, findings or {}, (unrecorded or {}).get(key, ()))
+            for key, trials in tasks.items()
+        ],
+        "simulations": _simulations(tasks, known, runs),
+        **shown_remarks(tasks, remarks or {}),
+    }
+
+
+def results_of(
+    known: Sequence[Entry],
+    title: str,
+    summary: Shape | None = None,
+    plots: Iterable[str] = (),
+    facts: Iterable[Fact] = (),
+    benchmarks: Iterable[Shape] = (),
+    compared: ComparedDocument | None = None,
+) -> dict[str, object]:
+    """Return the part of an index that is about all simulations together."""
     shared = list(benchmarks)
-    if summary is None:
+    if summary is None and not compared:
         # Numbered anew: what is put on a page may have the same trial twice.
         outcomes = [entry.to_outcome(at) for at, entry in enumerate(known)]
         summary = success_rates(outcomes, next(filter(None, map(ChosenSubset.read, shared)), None))
@@ -139,46 +173,84 @@ def index_of(
         "facts": run_facts(
             (entry.started for entry in known),
             facts,
-            (entry.facts for entry in known),
+            dict.fromkeys(entry.facts for entry in known),
             shared,
         ),
-        "results": summary_table(summary),
+        "results": compared["results"] if compared else summary_table(summary or {}),
         "plots": [drawing(plot) for plot in plots],
-        "runs": runs,
-        **({} if len(runs) != 2 else {"compared": compared or _compare_verdicts(known, *runs)}),
-        "tasks": [_task(key, trials[0][1], findings or {}) for key, trials in tasks.items()],
-        "simulations": [
-            row_of(entry, position, trial, runs)
-            for position, trials in enumerate(tasks.values())
-            for trial, entry in trials
-        ],
     }
 
 
-def _compare_verdicts(known: Sequence[Entry], first: str, second: str) -> list[ComparedTask]:
-    trials: dict[str | None, list[tuple[TaskKey, ComparedTrial]]] = {first: [], second: []}
-    for entry in known:
-        passed = verdict_for(entry.outcome, entry.status).passed
-        trial: ComparedTrial = {"trial": entry.trial, "passed": passed}
-        trials[entry.run].append((entry.key, trial))
-    return compared_tasks(trials[first], trials[second])
+def shown_remarks(tasks: Trials, remarks: Remarks) -> dict[str, object]:
+    """Return the remarks as the page has them, and how many verdicts readers disagree with."""
+    shown: list[dict[str, object]] = []
+    current: list[tuple[OutcomeKind, Shape]] = []
+    for key, trials in tasks.items():
+        for trial, entry in trials:
+            for each in remarks.get(entry.at, ()):
+                place = {"domain": key.group, "task_id": key.task, "trial": trial}
+                shown.append({**each, **place, "text": redact_text(text(each.get("text")))})
+                current.append((entry.outcome, each))
+    return {"remarks": shown, "reading": reading_note(current)}
 
 
-def row_of(entry: Entry, task: int, trial: str, runs: Sequence[str] = ()) -> dict[str, object]:
-    """Return a simulation in the index: ``task`` is the position of its task there."""
+def shown_policies(policies: Mapping[str, Iterable[str]]) -> dict[str, object]:
+    """Return the policies of each domain with the fingerprints by which records know them."""
     return {
-        **({"run": runs.index(entry.run or "")} if runs else {}),
-        "outcome": entry.outcome,
-        "status": entry.status,
-        "reward": entry.reward,
-        "ended": entry.ended,
-        "labels": list(entry.labels),
-        "cost": entry.cost,
-        "tokens": entry.tokens,
-        "seconds": entry.seconds,
-        "task": task,
-        "trial": trial,
+        domain: [{"sha256": sha256(each.encode()).hexdigest(), "text": each} for each in texts]
+        for domain, texts in policies.items()
     }
+
+
+def reading_note(remarks: Iterable[tuple[OutcomeKind, Shape]]) -> str | None:
+    """Say how many verdicts readers disagree with; None if nobody said whether one is right.
+
+    Each remark comes with the outcome that its simulation has now: an opinion on another one,
+    before it was judged again, does not count.
+    """
+    given = [(now, each) for now, each in remarks if each.get("opinion")]
+    if not given:
+        return None
+    read = [each["opinion"] for now, each in given if each.get("outcome") == now]
+    words = f"Readers disagree with {read.count('disagree')} of {count_of(len(read), 'verdict')}"
+    older = len(given) - len(read)
+    return f"{words} they have read" + (f"; {older} more were about earlier verdicts" * bool(older))
+
+
+def _compare_verdicts(known: Iterable[Entry], names: Sequence[str]) -> ComparedDocument | None:
+    runs: dict[str, list[Outcome]] = {name: [] for name in names}
+    for each in known:
+        if each.run is None or not (each.trial.isascii() and each.trial.isdecimal()):
+            return None  # what belongs to no run, or to no numbered trial, is paired with nothing
+        runs[each.run].append(each.to_outcome(int(each.trial)))
+    return compare_verdicts(runs)
+
+
+_IN_ROW = ("outcome", "status", "reward", "ended", "labels", "cost", "tokens", "seconds")
+# Digits that are shown to nobody, and are most of a number.
+_DECIMALS = {"cost": 9, "seconds": 3}
+
+
+def row_of(entry: Entry) -> dict[str, object]:
+    """Return a simulation in the index, but for its task and trial."""
+    return {name: _shorten(getattr(entry, name), _DECIMALS.get(name)) for name in _IN_ROW}
+
+
+def _simulations(tasks: Trials, known: Sequence[Entry], runs: Sequence[str]) -> Columns:
+    """Return the rows of all simulations; ``task`` is the position of its task in the index."""
+    parts = columns_of(known)
+    columns = {name: parts[name] for name in _IN_ROW}
+    for name, decimals in _DECIMALS.items():
+        columns[name] = [_shorten(each, decimals) for each in columns[name]]
+    if runs:
+        columns["run"] = [runs.index(entry.run or "") for entry in known]
+    columns["task"] = [at for at, trials in enumerate(tasks.values()) for _ in trials]
+    columns["trial"] = [trial for trials in tasks.values() for trial, _ in trials]
+    return pack(columns)
+
+
+def _shorten(value: object, decimals: int | None) -> object:
+    return round(value, decimals) if isinstance(value, float) else value
 
 
 def _reading_order(key: TaskKey) -> list[list[tuple[int, int, str]]]:
@@ -216,8 +288,16 @@ def _number(trial: str) -> float:
     return float(trial) if trial.isdecimal() and trial.isascii() else 0.0
 
 
-def _task(key: TaskKey, entry: Entry, findings: TaskFindings) -> dict[str, object]:
-    shown: dict[str, object] = {"domain": key.group, "id": key.task, "note": entry.note}
+def _task(
+    key: TaskKey,
+    trials: Sequence[tuple[str, Entry]],
+    findings: TaskFindings,
+    unrecorded: Sequence[str],
+) -> dict[str, object]:
+    note = trials[0][1].note if trials else ""
+    shown: dict[str, object] = {"domain": key.group, "id": key.task, "note": note}
+    if unrecorded:
+        shown["unrecorded"] = list(unrecorded)
     if found := findings.get(key):
         shown["findings"] = [{"name": name, "text": words} for name, words in found]
     return shown
@@ -250,10 +330,10 @@ def run_facts(
 
 def _dates(started: Iterable[str]) -> str:
     """Return when the first simulation began, and the last one if that was another day."""
-    known = sorted(filter(None, started))
+    known = [*filter(None, started)]
     if not known:
         return ""
-    first, last = known[0][:16].replace("T", " "), known[-1][:16].replace("T", " ")
+    first, last = (moment[:16].replace("T", " ") for moment in (min(known), max(known)))
     return first if first[:10] == last[:10] else f"{first} to {last}"
 
 
@@ -263,9 +343,9 @@ def facts_of(report: RecordedReport) -> Iterator[Fact]:
         if report.metadata.get(key) is not None:
             yield key.capitalize(), text(report.metadata[key])
     for agent in report.agents.values():
-        if agent.name is not None:
+        if (name := agent.name) is not None:
             rate = "" if agent.error_rate is None else f", error rate {agent.error_rate}"
-            yield "Agent", agent.name + rate
+            yield "Agent", name + rate
     for name, model in report.models.items():
         if model.model_id is not None:
             yield f"Model of {_role(name)}", model.model_id

@@ -10,10 +10,11 @@ from functools import lru_cache
 from typing import TypedDict
 
 from maseval.core.outcome import RecordedError, RecordedReport, parse_report
-from maseval.core.recorded import Shape
+from maseval.core.recorded import Shape, entries, mapping
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.words import text, text_or_none
 from maseval.report.checks import shown_explanation, shown_verdicts, state_changes
+from maseval.report.comparison import ComparedDocument
 from maseval.report.conversation import ShownMessage, conversation
 from maseval.report.index import (
     Fact,
@@ -24,7 +25,6 @@ from maseval.report.index import (
     task_title,
     usage_rows,
 )
-from maseval.report.results import ComparedTask
 from maseval.report.simulations import is_simulation, report_of_simulation
 
 Detail = dict[str, object]
@@ -46,6 +46,9 @@ class Packet(TypedDict):
 NamedReport = tuple[str, Shape]
 """A report with the name of its trial."""
 
+TimelineOf = Callable[[Shape], Shape | None]
+"""Returns the state of a simulation's world after each message, if its benchmark has one."""
+
 
 @dataclass(frozen=True)
 class Page:
@@ -53,10 +56,11 @@ class Page:
 
     index: dict[str, object]
     reports: Sequence[Sequence[NamedReport]]
+    timeline: "TimelineOf" = lambda report: None
 
     def packets(self) -> Iterator[Packet]:
         """Return the details of each task's simulations, made one task at a time."""
-        return map(packet_of, self.reports)
+        return (packet_of(each, self.timeline) for each in self.reports)
 
 
 def build_page(
@@ -66,16 +70,20 @@ def build_page(
     plots: Iterable[str] = (),
     findings: TaskFindings | None = None,
     facts: Iterable[Fact] = (),
-    compared: Sequence[ComparedTask] | None = None,
+    compared: ComparedDocument | None = None,
+    timeline: TimelineOf = lambda report: None,
 ) -> Page:
     """Return the page of these reports, ordered by domain, task and trial."""
     known = [_check_report(report, f"reports[{i}]") for i, report in enumerate(reports)]
     # Parsed anew for each use: what was read of thousands of reports would fill the memory.
     tasks = by_task(entry_of(RecordedReport(report), i) for i, report in enumerate(known))
     benchmarks = (RecordedReport(each).benchmark for each in known)
-    index = index_of(tasks, title, summary, plots, findings, facts, benchmarks, compared)
+    remarks = {
+        at: list(map(mapping, entries(each.get("remarks")))) for at, each in enumerate(known)
+    }
+    index = index_of(tasks, title, summary, plots, findings, facts, benchmarks, compared, remarks)
     named = [[(name, known[entry.at]) for name, entry in trials] for trials in tasks.values()]
-    return Page(index, named)
+    return Page(index, named, timeline)
 
 
 def _check_report(report: object, name: str) -> Shape:
@@ -83,14 +91,15 @@ def _check_report(report: object, name: str) -> Shape:
     return report_of_simulation(checked) if is_simulation(checked) else checked
 
 
-def packet_of(reports: Sequence[NamedReport]) -> Packet:
+def packet_of(reports: Sequence[NamedReport], timeline: TimelineOf = lambda report: None) -> Packet:
     """Return the details of one task's simulations, from its reports in order."""
     parsed = [RecordedReport(report) for _, report in reports]
     first = parsed[0]
-    trials = [
-        _detail(each) if _same_task(each, first) else {**_task_detail(each), **_detail(each)}
-        for each in parsed
-    ]
+    trials = []
+    for each in parsed:
+        own = {} if _same_task(each, first) else _task_detail(each)
+        found = timeline(each.raw)
+        trials.append({**own, **_detail(each), **({"timeline": found} if found else {})})
     return {"common": _task_detail(first), "names": [name for name, _ in reports], "trials": trials}
 
 
@@ -118,6 +127,8 @@ def _detail(report: RecordedReport) -> Detail:
 
 # To show something more of a simulation, add its part here and a section to the page's script.
 _PARTS: dict[str, Callable[[RecordedReport, list[ShownMessage]], object]] = {
+    "doubt": lambda report, _: text_or_none(report.raw.get("doubt")),
+    "policy": lambda report, _: text_or_none(report.settings.get("policy_sha256")),
     "error": lambda report, _: _error(report.error),
     "attempts": lambda report, _: [
         {"status": text(each.status), "error": _error(each.error)} for each in report.attempts

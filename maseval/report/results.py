@@ -4,12 +4,11 @@ Plots are data, which the page's script draws element by element, so that no mar
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import TypedDict
+from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import Outcome, TaskKey
+from maseval.core.outcome import Outcome
 from maseval.core.recorded import Part, Recorded, Shape, list_of, mapping
 from maseval.core.task import ChosenSubset
 from maseval.stats.summary import summarise
@@ -46,16 +45,10 @@ _COUNTS = ("tasks", "simulations", "verdicts")
 
 
 class _Summary(Recorded):
-    """``headline``, ``cautions`` and ``why`` are those of a comparison."""
+    """``doubt`` says why the numbers are doubtful."""
 
     rows = Part(list_of(mapping))
     notes = Part(list_of(str))
-
-    @property
-    def more(self) -> dict[str, object]:
-        return {
-            name: self.raw[name] for name in ("headline", "cautions", "why") if name in self.raw
-        }
 
 
 def summary_table(given: Shape) -> dict[str, object]:
@@ -77,7 +70,7 @@ def summary_table(given: Shape) -> dict[str, object]:
             for row in rows
         ],
         "notes": summary.notes,
-        **summary.more,
+        **({"doubt": given["doubt"]} if given.get("doubt") else {}),
     }
 
 
@@ -129,53 +122,3 @@ def _node(element: ElementTree.Element) -> list[object]:
 
 def _name(element: ElementTree.Element) -> str:
     return str(element.tag).rpartition("}")[2]
-
-
-class ComparedTrial(TypedDict):
-    """A trial by its name; ``passed`` is None where it does not count."""
-
-    trial: str
-    passed: bool | None
-
-
-class ComparedTask(TypedDict):
-    """A task that both runs have, its trials in both, and how much its pass rate rose."""
-
-    domain: str
-    id: str
-    a: list[ComparedTrial]
-    b: list[ComparedTrial]
-    change: float
-
-
-def compared_tasks(
-    a: Iterable[tuple[TaskKey, ComparedTrial]], b: Iterable[tuple[TaskKey, ComparedTrial]]
-) -> list[ComparedTask]:
-    """Return the tasks that two runs share, those whose pass rate changed most first."""
-    first, second = _trials_by_task(a), _trials_by_task(b)
-    tasks: list[ComparedTask] = [
-        {
-            "domain": key.group,
-            "id": key.task,
-            "a": first[key],
-            "b": second[key],
-            "change": _pass_rate(second[key]) - _pass_rate(first[key]),
-        }
-        for key in first
-        if key in second
-    ]
-    return sorted(tasks, key=lambda task: -abs(task["change"]))
-
-
-def _trials_by_task(
-    trials: Iterable[tuple[TaskKey, ComparedTrial]],
-) -> dict[TaskKey, list[ComparedTrial]]:
-    found: dict[TaskKey, list[ComparedTrial]] = {}
-    for key, trial in trials:
-        found.setdefault(key, []).append(trial)
-    return found
-
-
-def _pass_rate(trials: Iterable[ComparedTrial]) -> float:
-    counted = [trial["passed"] for trial in trials if trial["passed"] is not None]
-    return sum(counted) / len(counted) if counted else 0.0

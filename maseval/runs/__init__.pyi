@@ -16,5 +16,8 @@ from maseval.runs.listing import list_runs as list_runs
 from maseval.runs.listing import run_state as run_state
 from maseval.runs.lock import Holder as Holder
 from maseval.runs.log import DamagedRecord as DamagedRecord
+from maseval.runs.remarks import Remark as Remark
+from maseval.runs.remarks import keep_remark as keep_remark
+from maseval.runs.remarks import read_remarks as read_remarks
 from maseval.runs.resume import RunRecorder as RunRecorder
 from maseval.runs.resume import run_into as run_into

@@ -75,15 +75,17 @@ def check_tag(tag: str) -> str:
     return name
 
 
-def check_note(text: str) -> str:
+def check_note(text: str, what: str = "note") -> str:
     """Return the note with plain line ends; raises for what cannot be one."""
     note = text.replace("\r\n", "\n").rstrip()
     if len(note) > MAX_NOTE:
         raise AnnotationError(
-            f"the note has {len(note):,} characters; it may have {MAX_NOTE:,} at most"
+            f"the {what} has {len(note):,} characters; it may have {MAX_NOTE:,} at most"
         )
     if note != visible(note):
-        raise AnnotationError(f"the note {excerpt(note, 60)!r} has control characters; remove them")
+        raise AnnotationError(
+            f"the {what} {excerpt(note, 60)!r} has control characters; remove them"
+        )
     return note
 
 
@@ -124,7 +126,7 @@ def change_annotations(
     """Replace the tags and the note by what ``change`` makes of the present ones."""
     path = annotations_path(run)
     try:
-        with _lock_file(path):
+        with lock_beside(path):
             before = read_annotations(run)
             after = change(before)
             if after != before:
@@ -158,7 +160,7 @@ def change_note(
 
 
 @contextmanager
-def _lock_file(path: Path) -> Iterator[None]:
+def lock_beside(path: Path) -> Iterator[None]:
     """Lock a file that will be replaced, so that its lock is a file of its own."""
     held = _wait_for(path.with_name(f".{path.name}.lock"), path)
     try:

@@ -1,9 +1,9 @@
 """A bundle: one archive with all that a run consists of, and a list by which it can be checked.
 
-It holds the files of a run folder under their own names, and ``bundle.json``, which has the
-checksum of each, the end of the log and the number of simulations in it, the fingerprint of the
-data, and the versions of the code. Its report is for those who look into the archive: anybody could
-have changed it, so opening a bundle does not take it over.
+It holds the files of a run folder under their own names, with the remarks of readers, and
+``bundle.json``, which has the checksum of each, the end of the log and the number of simulations in
+it, the fingerprint of the data, and the versions of the code. Its report is for those who look into
+the archive: anybody could have changed it, so opening a bundle does not take it over.
 """
 
 import hashlib
@@ -33,6 +33,7 @@ from maseval.runs.config_file import CONFIG, LOG
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.folder import RunFolder
 from maseval.runs.log import is_session_end, last_record
+from maseval.runs.remarks import MAX_BYTES, REMARKS, read_remarks
 
 FORM = "maseval bundle 2"
 _FIRST_FORM = "maseval bundle 1"
@@ -44,9 +45,9 @@ MANIFEST, CERTIFICATE, REPORT, JUDGED = (
     "judged.jsonl",
 )
 REQUIRED = (CONFIG, LOG)
-OPTIONAL = (JUDGED, CERTIFICATE, REPORT)
+OPTIONAL = (JUDGED, CERTIFICATE, REPORT, REMARKS)
 # What is read at once must fit into memory; a simulation needs a thousandth of what a line may.
-_MOST = {MANIFEST: 16 << 20, CONFIG: 64 << 20, CERTIFICATE: 256 << 20}
+_MOST = {MANIFEST: 16 << 20, CONFIG: 64 << 20, CERTIFICATE: 256 << 20, REMARKS: MAX_BYTES}
 _LONGEST_LINE = 256 << 20
 
 
@@ -107,7 +108,8 @@ def write_bundle(
     folder: RunFolder, target: Path, made: Mapping[str, bytes], notes: Sequence[str]
 ) -> BundleManifest:
     """Write the run and the files ``made`` from it; equal runs give equal bytes."""
-    kept = [name for name in (LOG, JUDGED) if (folder.path / name).is_file()]
+    read_remarks(folder.path)  # whoever opens the bundle must be able to
+    kept = [name for name in (LOG, JUDGED, REMARKS) if (folder.path / name).is_file()]
     files: dict[str, Mapping[str, object]] = {}
     with atomic_file(target) as file:
         archive = ArchiveWriter(file)
@@ -215,6 +217,7 @@ def _unpack(path: Path, folder: Path, limits: ArchiveLimits | None) -> BundleMan
     for name in (LOG, JUDGED):
         if name in manifest["files"]:
             _check_lines(path, folder / name)
+    read_remarks(folder)
     return manifest
 
 

@@ -8,8 +8,8 @@ is the end of the log when the last session closed, by which a log that was cut 
 
 import logging
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import count
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, count
 from pathlib import Path
 from types import TracebackType
 
@@ -17,6 +17,7 @@ from maseval.core.outcome import Score
 from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
+from maseval.core.storage.files import part_size
 from maseval.core.storage.records import (
     RecordWriter,
     drop_rescued,
@@ -46,8 +47,10 @@ from maseval.runs.exceptions import (
 )
 from maseval.runs.lock import FolderLock
 from maseval.runs.log import (
+    ContentKeys,
     DamagedRecord,
     LogContents,
+    ReportsPart,
     SessionEnd,
     config_record,
     contents_of,
@@ -84,6 +87,7 @@ class RunFolder:
         self._lock: FolderLock | None = None
         self._writer: RecordWriter | None = None
         self._shared: tuple[object, str] | None = None
+        self._keys: ContentKeys | None = None
         self._used: tuple[float | None, int] | None = None
         self._score: Score | None = None
         self._verdicts: int | None = None
@@ -235,10 +239,22 @@ class RunFolder:
         If a simulation was run or evaluated again, its last report is the one that counts; the
         others are among its ``attempts``.
         """
+        for simulation in self._ordered:
+            yield self.report(simulation)
+
+    @property
+    def _ordered(self) -> list[Simulation]:
         places = self._contents.places
         ordered = [one for one in self.planned if one in places]
-        for simulation in [*ordered, *sorted(places.keys() - self.planned)]:
-            yield self.report(simulation)
+        return [*ordered, *sorted(places.keys() - self.planned)]
+
+    def parts(self, readers: int) -> Iterator[ReportsPart]:
+        """Yield the reports in parts for several readers; none if the log is read as one."""
+        found = [self._contents.places[one] for one in self._ordered]
+        size = self.log.stat().st_size
+        step = max(1, len(found) * part_size(size, readers) // max(1, size))
+        for first in range(0, len(found), step) if step < len(found) else ():
+            yield ReportsPart(self.log, found, first, first + step, self._contents.shared)
 
     def report(self, simulation: Simulation) -> Report:
         """Return the report on one simulation."""
@@ -248,17 +264,25 @@ class RunFolder:
             raise RunFolderError(f"{self.path} has no report on {simulation}") from None
         return report_in(self.log, place, self._contents.shared)
 
-    def append(self, report: Report) -> None:
-        """Write one report and wait until it is on the disk.
+    def content_key(self, simulation: Simulation) -> str:
+        """Return a hash of all that the report on a simulation is read from."""
+        if self._keys is None:
+            self._keys = ContentKeys(self.log, self._contents.shared)
+        return self._keys.of(self._contents.places[simulation])
 
-        Raises ``RunWriteError`` if it is not; then the log is as it was before.
+    def append(self, report: Report) -> None:
+        """``append_all`` for one report."""
+        self.append_all([report])
+
+    def append_all(self, reports: Sequence[Report]) -> None:
+        """Write reports and wait, once for all of them, until they are on the disk.
+
+        Raises ``RunWriteError`` if they are not; then the log is as it was before.
         """
         writer = self._open_writer()
-        config = dict(report["config"])
-        shared = self._shared_as(config.pop("benchmark")) if "benchmark" in config else None
-        line = self._line(report_record({**report, "config": config}, shared))
-        offset = self._append_json(writer, line)
-        self._contents.place(Simulation.of(report), offset, report["status"])
+        offsets = self._append_json(writer, *map(self._report_line, reports))
+        for report, offset in zip(reports, offsets, strict=True):
+            self._contents.place(Simulation.of(report), offset, report["status"])
 
     def adopt(self, path: str | os.PathLike[str]) -> list[Simulation]:
         """Add reports that were kept elsewhere, unless the simulation has a later one here.
@@ -294,7 +318,10 @@ class RunFolder:
         """Return the record of a report, with all it shares with others, without secrets."""
         return self._without_secrets(report_record(report, None))
 
-    def _line(self, record: dict[str, object]) -> str:
+    def _report_line(self, report: Report) -> str:
+        config = dict(report["config"])
+        shared = self._shared_as(config.pop("benchmark")) if "benchmark" in config else None
+        record = report_record({**report, "config": config}, shared)
         # Making the text is most of the work of recording, so that it is made once if it can be.
         text = strict_json.dumps(record)
         if self._secrets.occur_in(text):
@@ -366,18 +393,22 @@ class RunFolder:
         return self._writer
 
     def _append(self, writer: RecordWriter, record: Mapping[str, object]) -> int:
-        return self._append_json(writer, strict_json.dumps(record))
+        return self._append_json(writer, strict_json.dumps(record))[0]
 
-    def _append_json(self, writer: RecordWriter, text: str) -> int:
+    def _append_json(self, writer: RecordWriter, *texts: str) -> list[int]:
         with writing(self.path, "cannot store more results"):
             if self._size != self.log.stat().st_size:
                 # An append that was interrupted after its last byte, or a second writer where the
                 # file system has no locks.
                 self._end = contents_of(self.log).end
-            line = seal_json(f'{{"{LINK}": "{self._end}", {text[1:]}')
-            offset = writer.append_line(line)
-            self._end, self._size = Link.of(self._end.number + 1, line), offset + len(line) + 1
-            return offset
+            lines, end = list[bytes](), self._end
+            for text in texts:
+                lines.append(seal_json(f'{{"{LINK}": "{end}", {text[1:]}'))
+                end = Link.of(end.number + 1, lines[-1])
+            start = writer.append_lines(lines)
+            *offsets, size = accumulate((len(line) + 1 for line in lines), initial=start)
+            self._end, self._size = end, size
+            return offsets
 
     def _shared_as(self, benchmark: object) -> str:
         if self._shared is None or self._shared[0] is not benchmark:
@@ -387,6 +418,7 @@ class RunFolder:
                 clean = self._secrets.removed_from(record)
                 self._append_json(self._open_writer(), strict_json.dumps(clean))
                 self._contents.shared[name] = clean["benchmark"]
+                self._keys = None
             self._shared = (benchmark, name)
         return self._shared[1]
 

@@ -37,7 +37,8 @@ class RunState:
     It is complete if every planned simulation has a verdict, and damaged if not all of it can be
     read; ``problem`` says why. ``cost`` (in usd), ``tokens``, ``pass_1`` and the number of
     ``verdicts`` are None until a session has ended that counted them. ``unconfirmed`` says which
-    recorded verdicts did not hold when they were last checked.
+    recorded verdicts did not hold when they were last checked, and ``recomputed`` is pass^1 with
+    those that do.
     """
 
     path: Path
@@ -56,6 +57,7 @@ class RunState:
     verdicts: int | None = None
     annotations: Annotations = field(default_factory=Annotations)
     unconfirmed: str | None = None
+    recomputed: Score | None = None
 
     @property
     def name(self) -> str:
@@ -91,6 +93,7 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
     annotations, unreadable = annotations_or_problem(path)
     holder = holder_of(path / LOCK)
     sound = not damaged and not stored.problem
+    doubt = recall_check(path / LOG)
     ended: RunCondition = "complete" if counts.is_complete else "incomplete"
     return RunState(
         path,
@@ -101,7 +104,8 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
         problem="; ".join(filter(None, [stored.problem, damage_in_words(damaged), unreadable]))
         or None,
         annotations=annotations,
-        unconfirmed=recall_check(path / LOG) or None,
+        unconfirmed="; ".join(doubt["reasons"]) or None if doubt else None,
+        recomputed=doubt["recomputed"] if doubt else None,
         **counts._asdict(),
     )
 

@@ -11,18 +11,23 @@ the traces of a report hold several times is written once (``report_line``).
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
+from typing import IO, Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
 
+from maseval import __version__
 from maseval.core.outcome import Score
 from maseval.core.recorded import mapping, number
 from maseval.core.report import Attempt, Report, attempt_of
 from maseval.core.storage import strict_json
+from maseval.core.storage.files import FileState
 from maseval.core.storage.records import seal_problem
 from maseval.core.words import excerpt
+from maseval.data.kept import KeptValues, places_for
 from maseval.runs.chain import (
     BEGINNING,
     BYTE_ORDER_MARK,
@@ -36,14 +41,21 @@ from maseval.runs.chain import (
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.exceptions import RunFolderError, check_regular
 from maseval.runs.report_line import (
+    Loads,
     check_report,
     report_of,
     simulation_of,
     skim_report,
 )
 
+_KEPT = "log.jsonl"
+_INTACT = "intact"
+# A smaller log is read as fast as it is known.
+_WORTH_KNOWING = 1 << 20
 _UNREADABLE = (ValueError, KeyError, TypeError)
 _END_OF_HEAD = b', "shared": '
+_SHARED_ID = re.compile(_END_OF_HEAD + rb'"([^"]{0,64})"')
+_LINES = 1 << 15
 _LONGEST_CONFIG = 64 << 20
 
 
@@ -134,10 +146,15 @@ class LogContents:
                 raise ValueError(f"unknown kind {excerpt(unknown, 40)!r}")
 
 
-def _read_record(line: bytes, *, skim: bool = False) -> dict[str, object]:
-    """Return the record of a line; raises if anything in it is not as it was written."""
+def read_record(line: bytes, *, skim: Loads | None = None) -> dict[str, object]:
+    """Return the record of a line; raises if anything in it is not as it was written.
+
+    With ``skim``, which reads JSON, a report has only why its conversation ended for traces.
+    """
     problem = seal_problem(line)
-    record = skim_report(line) if skim and problem is None else None
+    record: dict[str, object] | None = None
+    if skim is not None and problem is None:
+        record = skim_report(line, skim)
     if record is None:
         record = strict_json.loads_object(line)
     if problem:
@@ -162,8 +179,44 @@ def shared_id(benchmark: object) -> str:
 
 
 def contents_of(path: Path) -> LogContents:
-    """Read the whole log, every record to its last byte."""
-    return _read_all(path, LogReading())
+    """Read the whole log, every record to its last byte.
+
+    Once all of it was found intact, only the heads of its reports are read as long as it is the
+    same file; checksums and links are checked all the same.
+    """
+    state = FileState.now(path)
+    if state.size < _WORTH_KNOWING:
+        return _read_all(path, LogReading())
+    known = kept_about(path)
+    if known.get(_INTACT) == [*state]:
+        return _read_all(path, LogReading(read=_read_known))
+    contents = _read_all(path, LogReading())
+    if not contents.damaged and not contents.torn and FileState.now(path) == state:
+        known.put(_INTACT, state)
+        known.save()
+    return contents
+
+
+def kept_about(log: Path) -> KeptValues:
+    """Return what this machine knows of a log or results file as a whole, in the cache folder.
+
+    It counts for one state of the file, which is part of each value.
+    """
+    return KeptValues([kept_place(log)], __version__)
+
+
+def kept_place(log: Path) -> Path:
+    """Return the file of ``kept_about``."""
+    return places_for(log, _KEPT)[-1]
+
+
+def _read_known(line: bytes) -> dict[str, object]:
+    """Return the head of a report that was read whole before, or all of another record."""
+    with suppress(ValueError):
+        head = _read_head(line)
+        if head.get("kind") == "report":
+            return head
+    return read_record(line)
 
 
 def heads_of(path: Path) -> LogContents:
@@ -190,8 +243,7 @@ class LogReading:
     """A log as it is read, in which a line counts once the next one has named it.
 
     Begins with what is known of the lines up to one that is intact, if anything. ``read`` gives the
-    record of a line, or raises; that of ``skim_record`` has only why its conversation ended for
-    traces.
+    record of a line, or raises.
     """
 
     def __init__(
@@ -200,21 +252,21 @@ class LogReading:
         chain: Chain | None = None,
         on_report: OnReport | None = None,
         *,
-        read: Callable[[bytes], dict[str, object]] = _read_record,
+        read: Callable[[bytes], dict[str, object]] = read_record,
     ) -> None:
         self.settled = contents or LogContents()
         """The contents of those lines that the next one has named."""
         self.chain = chain or Chain()
         self._on_report = on_report
         self._read = read
-        self._waiting: tuple[LogLine, dict[str, Any]] | None = None
+        self._waiting: tuple[LogLine, dict[str, Any], Callable[[], None]] | None = None
         self._last: LogLine | None = None
 
     def take(self, line: LogLine) -> bool:
         """Read one line, and return whether it is intact."""
         try:
             record = self._read(line.text)
-            self.settled.prepare(record, line.offset)
+            settle = self.settled.prepare(record, line.offset)
             named = Link.parse(record[LINK]) if LINK in record else None
         except _UNREADABLE as error:
             self._settle()
@@ -230,7 +282,7 @@ class LogReading:
                 self._note(found.line, found.reason)
             self._settle(None if found is None else found.void)
             intact = not (found and found.void is line)
-            self._waiting = (line, record) if intact else None
+            self._waiting = (line, record, settle) if intact else None
             if self._on_report is not None and record["kind"] == "report":
                 self._on_report(record, line.offset, self.settled.shared)
         self._last = line
@@ -269,14 +321,11 @@ class LogReading:
 
     def _settle(self, void: LogLine | None = None) -> None:
         if self._waiting is not None and self._waiting[0] is not void:
-            self.settled.add(self._waiting[1], self._waiting[0].offset)
+            self._waiting[2]()
         self._waiting = None
 
     def _note(self, line: LogLine, reason: str) -> None:
         self.settled.damaged.append(DamagedRecord(line.row, reason))
-
-
-skim_record = partial(_read_record, skim=True)
 
 
 def end_damage(end: Link, seal: Seal, row: int, *, torn: bool = False) -> DamagedRecord | None:
@@ -366,6 +415,30 @@ def report_in(path: Path, place: ReportPlace, shared: Mapping[str, object]) -> R
     return {**report, "attempts": [*attempts, *report["attempts"]]} if attempts else report
 
 
+class ReportsPart:
+    """The reports at some places of a log, for a reader in another process.
+
+    ``start`` and ``end`` are their positions among all; ``end`` is None for the last ones.
+    """
+
+    def __init__(
+        self,
+        log: Path,
+        places: Sequence[ReportPlace],
+        first: int,
+        last: int,
+        shared: Mapping[str, object],
+    ) -> None:
+        self._log, self._places, self._shared = log, places[first:last], shared
+        self.start, self.end = first, last if last < len(places) else None
+
+    def __str__(self) -> str:
+        return f"{self._log}, from report {self.start:,} on"
+
+    def __iter__(self) -> Iterator[Report]:
+        return (report_in(self._log, place, self._shared) for place in self._places)
+
+
 def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:
     """Return the report that begins at ``offset``, with the shared configuration put back."""
     with path.open("rb") as file:
@@ -378,6 +451,35 @@ def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:
             f"{path}: the report on {simulation_of(record)} names a part of itself that is not "
             f"there ({excerpt(error)}); remove its line, and resume the run to make it again"
         ) from error
+
+
+class ContentKeys:
+    """Hashes of all that ``report_in`` reads for a report, which is much faster than reading it."""
+
+    def __init__(self, path: Path, shared: Mapping[str, object]) -> None:
+        self._path = path
+        self._shared = {name: shared_id(benchmark) for name, benchmark in shared.items()}
+
+    def of(self, place: ReportPlace) -> str:
+        """Return the hash of a report."""
+        digest = hashlib.sha256()
+        with self._path.open("rb", buffering=0) as file:
+            for offset in (place.offset, *place.earlier):
+                line = _line_at(file, offset)
+                name = _SHARED_ID.search(line)
+                shared = self._shared.get(name[1].decode("ascii", "replace")) if name else None
+                digest.update(f"{shared} {len(line)} ".encode("ascii"))
+                digest.update(line)
+        return digest.hexdigest()[:32]
+
+
+def _line_at(file: IO[bytes], offset: int) -> bytes:
+    """Return a line of a file without a buffer, which would be filled anew for every line."""
+    file.seek(offset)
+    line = b""
+    while (more := file.read(_LINES)) and not (end := more.find(b"\n") + 1):
+        line += more
+    return line + more[:end] if more else line
 
 
 def _mapping(value: object) -> Mapping[str, object]:

@@ -1,5 +1,6 @@
 """Recorded runs as readers see them, and what is damaged, missing or waiting in their folders."""
 
+import hashlib
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,6 +35,13 @@ class Recording(Protocol):
     def recorded(self) -> Collection[Simulation]: ...
     def reports(self) -> Iterator[Report]: ...
     def report(self, simulation: Simulation) -> Report: ...
+    def content_key(self, simulation: Simulation) -> str:
+        """Return a text that is another one whenever the report is."""
+
+
+def report_key(report: Report) -> str:
+    """Return the ``content_key`` of a report that is not read from a log."""
+    return hashlib.sha256(strict_json.dumps(report).encode("ascii")).hexdigest()[:32]
 
 
 def rescued_reports(path: Path) -> Iterator[dict[str, Any] | None]:

@@ -9,11 +9,12 @@ syntax proves that the cut is right, and everything else is read whole.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import UnionType
 from typing import Any, cast
 
 from maseval.core.report import Report
+from maseval.core.storage import strict_json
 from maseval.core.words import excerpt
 from maseval.runs.chain import LINK
 from maseval.runs.config import Simulation
@@ -28,6 +29,7 @@ _FIRST = "environment"
 # Sets and tuples of types, as asking for the type is most of the work.
 _SCALARS = frozenset({int, float, bool, type(None)})
 _TEXT = frozenset({str})
+_CONTAINERS = frozenset({dict, list})
 _REPEATED = (str, dict, list)
 
 Step = str | int
@@ -36,9 +38,16 @@ Place = tuple[object, Step]
 
 
 def without_repeats(traces: Mapping[str, object]) -> dict[str, object]:
-    """Return the traces with references for repeated objects; what is given is not changed."""
+    """Return the traces with references for repeated objects; what is given is not changed.
+
+    If they cannot be followed to their end, as they are nested too deeply, they are cut.
+    """
     seen: dict[int, Place] = {}
-    written = {key: _shorten(traces[key], (None, key), seen) for key in _in_reading_order(traces)}
+    try:
+        order = _in_reading_order(traces)
+        written = {key: _shorten(traces[key], (None, key), seen) for key in order}
+    except Exception:  # of whatever the traces consist of
+        return without_repeats(json.loads(strict_json.dumps(dict(traces))))
     return {key: written[key] for key in traces}
 
 
@@ -73,8 +82,11 @@ def _shorten_dict(value: dict[Any, object], place: Place, seen: dict[int, Place]
         return {_LITERAL: value}
     if not _TEXT.issuperset(map(type, value)):  # JSON would spell the path otherwise
         return value
+    # Nearly all are short: a call for each would take longer than all the rest.
     return {
-        step: one if type(one) in _SCALARS else _shorten(one, (place, step), seen)
+        step: one
+        if type(one) in _SCALARS or (isinstance(one, str) and len(one) < _WORTH_IT)
+        else _shorten(one, (place, step), seen)
         for step, one in value.items()
     }
 
@@ -90,19 +102,21 @@ def _path(place: Place) -> list[Step]:
 
 def _restore(value: Any, traces: dict[str, Any]) -> Any:
     if isinstance(value, dict):
-        if value.keys() == {_SAME}:
-            return _at(traces, value[_SAME])
-        if value.keys() == {_LITERAL}:
-            return value[_LITERAL]
-        _restore_each(value, list(value), traces)
+        if len(value) == 1:
+            if _SAME in value:
+                return _at(traces, value[_SAME])
+            if _LITERAL in value:
+                return value[_LITERAL]
+        _restore_each(value, value.items(), traces)
     elif isinstance(value, list):
-        _restore_each(value, range(len(value)), traces)
+        _restore_each(value, enumerate(value), traces)
     return value
 
 
-def _restore_each(container: Any, keys: Iterable[Any], traces: dict[str, Any]) -> None:
-    for key in keys:
-        container[key] = _restore(container[key], traces)
+def _restore_each(container: Any, items: Iterable[tuple[Any, Any]], traces: dict[str, Any]) -> None:
+    for key, one in items:
+        if type(one) in _CONTAINERS:
+            container[key] = _restore(one, traces)
 
 
 def _at(traces: dict[str, Any], path: list[Any]) -> Any:
@@ -119,8 +133,16 @@ _SIMULATION = b', "simulation": '
 _MESSAGES = b', "messages": ['
 
 
-def skim_report(line: bytes) -> dict[str, Any] | None:
-    """Return the record of a report, with only the reason why it ended for traces.
+Loads = Callable[[bytes], Any]
+"""Returns the value of JSON, or raises ``ValueError``."""
+
+
+class SkimmedReport(dict[str, Any]):
+    """The record of a report with only the reason why it ended for traces, and no references."""
+
+
+def skim_report(line: bytes, loads: Loads = json.loads) -> SkimmedReport | None:
+    """Return the record of a report without most of its traces.
 
     The line must be as it was written. Returns None if it has to be read whole.
     """
@@ -131,16 +153,18 @@ def skim_report(line: bytes) -> dict[str, Any] | None:
     try:
         # Each half is an object of its own only if it was cut between two items of the record: in
         # JSON no quote inside of a text looks like these, and braces would not match elsewhere.
-        head = json.loads(line[:begin] + b"}")
-        tail = json.loads(b"{" + line[end + 2 :])
-        ended = _termination_reason(line[begin:end])
+        head = loads(line[:begin] + b"}")
+        tail = loads(b"{" + line[end + 2 :])
+        ended = _termination_reason(line[begin:end], loads)
     except (ValueError, RecursionError):
         return None
-    environment = {"simulation": {"termination_reason": ended}}
-    return {**head, "traces": {"environment": environment}, **tail}
+    found = SkimmedReport(head)
+    found["traces"] = {"environment": {"simulation": {"termination_reason": ended}}}
+    found.update(tail)
+    return found
 
 
-def _termination_reason(traces: bytes) -> object:
+def _termination_reason(traces: bytes, loads: Loads) -> object:
     """Return why the conversation ended; raise ``ValueError`` if the whole must be read for it."""
     place = traces.find(_ENVIRONMENT)
     # All traces that are collected name an environment: one that is named once is theirs.
@@ -151,8 +175,8 @@ def _termination_reason(traces: bytes) -> object:
         return None
     begin = traces.find(_SIMULATION, place)
     end = traces.find(_MESSAGES, begin)
-    json.loads(traces[place:begin] + b"}")  # the simulation is an item of the environment
-    reason = json.loads(traces[begin + len(_SIMULATION) : end] + b"}").get("termination_reason")
+    loads(traces[place:begin] + b"}")  # the simulation is an item of the environment
+    reason = loads(traces[begin + len(_SIMULATION) : end] + b"}").get("termination_reason")
     if not isinstance(reason, str):
         raise ValueError("it says elsewhere why it ended")
     return reason

@@ -21,18 +21,23 @@ logger = logging.getLogger(__name__)
 class RunRecorder(BenchmarkCallback):
     """Writes reports to ``folder``; if that fails, asks the run to stop and keeps them.
 
-    Reports that could not be written are retried with the next one and at the end of the run, and
-    then kept elsewhere (``maseval.core.storage.records``). ``error`` is the first failure that
-    a retry did not resolve.
+    Reports for which the disk has no room are retried with the next one and at the end of the run,
+    and then kept elsewhere (``maseval.core.storage.records``). One that nobody can write down is
+    left out. ``error`` is the first failure that a retry did not resolve.
     """
 
     def __init__(self, folder: RunFolder) -> None:
         self.folder = folder
-        self.error: RunWriteError | None = None
+        self._of_disk: RunWriteError | None = None
+        self._of_report: RunWriteError | None = None
         self._waiting: list[Report] = []
 
-    def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
-        self._waiting.append(report)
+    @property
+    def error(self) -> RunWriteError | None:
+        return self._of_disk or self._of_report
+
+    def store_reports(self, benchmark: Benchmark, reports: Sequence[Report]) -> None:
+        self._waiting += reports
         if not self._write_waiting():
             benchmark.stop()
 
@@ -41,26 +46,47 @@ class RunRecorder(BenchmarkCallback):
             self._rescue()
 
     def _write_waiting(self) -> bool:
-        try:
-            while self._waiting:
-                self.folder.append(self._waiting[0])
-                self._waiting.pop(0)
-        except RunWriteError as error:
-            if self.error is None:
-                logger.error("%s", error)
-            self.error = self.error or error
-            return False
-        self.error = None
+        together = len(self._waiting)
+        while self._waiting:
+            try:
+                self.folder.append_all(self._waiting[:together])
+                del self._waiting[:together]
+            except Exception as error:  # of the disk, or of whatever a report consists of
+                if together > 1:
+                    together = 1  # a full disk may have room for some of them
+                elif isinstance(error, RunWriteError):
+                    if self._of_disk is None:
+                        logger.error("%s", error)
+                    self._of_disk = self._of_disk or error
+                    return False
+                elif isinstance(error, RunFolderError):  # it was closed
+                    raise
+                else:
+                    self._leave_out(self._waiting.pop(0), error)
+        self._of_disk = None
         return True
 
+    def _leave_out(self, report: Report, error: Exception) -> None:
+        name = f"task {report['task_id']}, trial {report['repeat_idx']}"
+        failure = RunWriteError(
+            f"the report on {name} cannot be written ({type(error).__name__}: {error}), and is not "
+            "recorded; look for what the agent or an evaluator put into it. All others are "
+            "recorded; resuming the run runs it again"
+        )
+        logger.error("%s", failure)
+        self._of_report = self._of_report or failure
+
     def _rescue(self) -> None:
-        assert self.error is not None
+        assert self._of_disk is not None
         rescue = Rescue(self.folder.log, self.folder.id)
         for report in self._waiting:
-            rescue.keep(self.folder.whole_record(report), self.error)
+            try:
+                rescue.keep(self.folder.whole_record(report), self._of_disk)
+            except Exception as error:  # as above
+                self._leave_out(report, error)
         rescue.close()
         self._waiting = []
-        self.error.rescued = rescue.paths
+        self._of_disk.rescued = rescue.paths
 
 
 def run_into(

@@ -7,40 +7,101 @@ long as the log is the same file. It is not kept in the folder of the run, becau
 over an edited run could hand over a good result with it.
 """
 
-import hashlib
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple, TypedDict, cast
 
-from maseval import __version__
-from maseval.core.exceptions import MASEvalError
-from maseval.core.recorded import mapping
+from maseval.core.outcome import Outcome, Score, SimulationLine
 from maseval.core.report import Report
-from maseval.core.storage import strict_json
-from maseval.core.storage.files import FileState, write_json
-from maseval.core.words import text_or_none
-from maseval.data.store import cache_dir
+from maseval.core.storage.files import FileState
 from maseval.runs.config import Simulation
 from maseval.runs.config_file import LOG
+from maseval.runs.log import kept_about
+from maseval.runs.recording import Recording
+from maseval.stats.first_failures import summarise_run
 
-VerdictChecker = Callable[[Report], str | None]
-"""Returns how the verdict of a report differs from the recomputed one; None if it holds."""
+
+class SimulationDoubt(NamedTuple):
+    """A reason to doubt a verdict: a label, and the sentence that stands first on its page."""
+
+    label: str
+    text: str
+
+    @property
+    def is_misfit(self) -> bool:
+        """True if the task is not that of the conversation, so that nothing can be judged by it."""
+        return self.label == MISFIT
+
+
+def doubt_in(report: Mapping[str, object]) -> SimulationDoubt | None:
+    """Return what a results file has against one of its simulations, from its report."""
+    found = report.get("doubt")
+    return found if isinstance(found, SimulationDoubt) else None
+
+
+class Misstatement(NamedTuple):
+    """The difference of a recorded verdict from the recomputed one, which is ``passed``."""
+
+    text: str
+    passed: bool | None
+
+    @property
+    def doubt(self) -> SimulationDoubt:
+        """The difference as a reason to doubt the simulation."""
+        return SimulationDoubt(UNCONFIRMED, f"the recorded verdict does not hold: {self.text}")
+
+
+VerdictChecker = Callable[[Report], Misstatement | None]
+"""Compares the verdict of a report with the recomputed one; returns None if it holds."""
+
+_VERDICTS = "verdicts"
 
 UNCONFIRMED = "record: verdict does not hold"
 """The label of a simulation whose recorded verdict is not the recomputed one."""
+
+MISFIT = "record: task does not fit"
+"""The label of a simulation whose task is not that of its conversation."""
+
+
+class RunDoubt(TypedDict):
+    """The reasons to doubt the numbers of a run, with pass^1 as recorded and as recomputed.
+
+    ``remedies`` are other ways to score a results file: each is the query of an address, such as
+    ``remap-tasks``, and what it does.
+    """
+
+    reasons: list[str]
+    recorded: Score | None
+    recomputed: Score | None
+    remedies: list[tuple[str, str]]
+
+
+def doubt_about(recording: Recording) -> RunDoubt | None:
+    """Return why a results file is doubtful; None for one that is not, and for any folder."""
+    return getattr(recording, "doubt", None)
 
 
 @dataclass(frozen=True)
 class VerdictCheck:
     """The verdicts of a run that do not hold, each with its difference, of how many.
 
-    ``obstacle`` says why they could not be recomputed.
+    ``obstacle`` says why they could not be recomputed. Where some differ, ``recorded`` and
+    ``recomputed`` are pass^1 by either.
     """
 
     checked: int = 0
-    differing: Mapping[Simulation, str] = field(default_factory=dict)
+    differing: Mapping[Simulation, Misstatement] = field(default_factory=dict)
     obstacle: str | None = None
+    recorded: Score | None = None
+    recomputed: Score | None = None
+
+    @property
+    def doubt(self) -> RunDoubt | None:
+        """The verdicts that do not hold, as pages show them first; None if all do."""
+        if not self.differing:
+            return None
+        return _doubt([self._say_what_differs()], self.recorded, self.recomputed)
 
     @property
     def note(self) -> str | None:
@@ -53,71 +114,90 @@ class VerdictCheck:
         return self._say("these numbers are of the recomputed ones")
 
     def _say(self, conclusion: str) -> str | None:
-        if not self.differing:
-            return self.obstacle
-        first, words = next(iter(self.differing.items()))
+        return f"{self._say_what_differs()}; {conclusion}" if self.differing else self.obstacle
+
+    def _say_what_differs(self) -> str:
+        first, (words, _) = next(iter(self.differing.items()))
         return (
             f"{len(self.differing)} of {self.checked} recorded verdicts do not hold when they are "
-            f"recomputed (the first: {first}: {words}); {conclusion}"
+            f"recomputed (the first: {first}: {words})"
         )
 
     def to_dict(self) -> dict[str, object]:
         """Return the findings as JSON values."""
-        differing = [{"simulation": str(one), "text": text} for one, text in self.differing.items()]
+        differing = [
+            {"simulation": str(one), "text": each.text} for one, each in self.differing.items()
+        ]
         return {"checked": self.checked, "differing": differing, "obstacle": self.obstacle}
 
 
 class RunCheck:
-    """Checks the reports of the run at ``path`` one after the other."""
+    """Gathers the checks of the reports of a run, one after the other."""
 
-    def __init__(self, path: Path, check: VerdictChecker, obstacle: str | None = None) -> None:
-        self._log = path / LOG
+    def __init__(self, run: Recording, obstacle: str | None = None) -> None:
+        self._run = run
+        self._log = run.path / LOG
         self._state = FileState.now(self._log)
-        self._check = check
-        self._obstacle = obstacle
-        self._checked: dict[Simulation, None] = {}
-        self._differing: dict[Simulation, str] = {}
+        self.obstacle = obstacle
+        self._checked: dict[Simulation, Outcome] = {}
+        self._differing: dict[Simulation, Misstatement] = {}
 
-    def add(self, report: Report) -> str | None:
-        """Check one report, and return what is wrong with its verdict."""
-        if self._obstacle is not None:
-            return None
-        try:
-            found = self._check(report)
-        except MASEvalError as error:
-            self._obstacle = f"rewards as recorded, not recomputed: {error}"
-            return None
-        simulation = Simulation.of(report)
-        self._checked[simulation] = None
+    def add(
+        self, line: SimulationLine, found: Misstatement | None, obstacle: str | None = None
+    ) -> None:
+        """Add how a verdict differs from the recomputed one, or why it cannot be recomputed."""
+        if obstacle is not None:
+            self.obstacle = f"rewards as recorded, not recomputed: {obstacle}"
+            return
+        simulation = Simulation(line.domain, line.task_id, line.trial)
+        self._checked[simulation] = line.to_outcome()
         self._differing.pop(simulation, None)  # it may have been run again
         if found is not None:
             self._differing[simulation] = found
-        return found
 
     def finish(self) -> VerdictCheck:
         """Return what was found, and remember it for the list of runs."""
-        found = VerdictCheck(len(self._checked), dict(self._differing), self._obstacle)
-        if self._obstacle is None and self._state == FileState.now(self._log):
-            remember_check(self._log, self._state, found.note)
+        found = VerdictCheck(
+            len(self._checked), dict(self._differing), self.obstacle, *self._scores()
+        )
+        if self.obstacle is None and self._state == FileState.now(self._log):
+            remember_check(self._log, self._state, found)
         return found
 
+    def _scores(self) -> tuple[Score | None, Score | None]:
+        """Return pass^1 as recorded and as recomputed, if they differ."""
+        if not self._differing:
+            return None, None
+        new = {
+            one: replace(self._checked[one], passed=each.passed, reason=None)
+            for one, each in self._differing.items()
+        }
+        return self._pass_1(self._checked), self._pass_1({**self._checked, **new})
 
-def remember_check(log: Path, state: FileState, note: str | None) -> None:
+    def _pass_1(self, outcomes: Mapping[Simulation, Outcome]) -> Score | None:
+        k = self._run.config.stops_at_failure
+        return summarise_run(outcomes.values(), self._run.planned, k).overall.scores.get(1)
+
+
+def _doubt(reasons: list[str], recorded: Score | None, recomputed: Score | None) -> RunDoubt:
+    return {
+        "reasons": reasons,
+        "recorded": recorded,
+        "recomputed": recomputed,
+        "remedies": [],
+    }
+
+
+def remember_check(log: Path, state: FileState, found: VerdictCheck) -> None:
     """Keep what was found in a log that was in this state; where it cannot be kept, it is not."""
-    with suppress(OSError):
-        write_json(check_place(log), {"maseval": __version__, "log": [*state], "note": note or ""})
+    known = kept_about(log)
+    known.put(_VERDICTS, [state, found.doubt or _doubt([], None, None)])
+    known.save()
 
 
-def recall_check(log: Path) -> str | None:
-    """Return what the last check found: empty if all verdicts hold, None if that is not known."""
-    with suppress(OSError, ValueError):
-        kept = mapping(strict_json.loads(check_place(log).read_bytes()))
-        if (kept.get("maseval"), kept.get("log")) == (__version__, [*FileState.now(log)]):
-            return text_or_none(kept.get("note"))
+def recall_check(log: Path) -> RunDoubt | None:
+    """Return what the last check found: no reasons if all verdicts hold, None if never checked."""
+    match kept_about(log).get(_VERDICTS):
+        case [state, dict(doubt)] if state == [*FileState.now(log)]:
+            return cast("RunDoubt", doubt) if doubt.keys() == RunDoubt.__required_keys__ else None
     return None
-
-
-def check_place(log: Path) -> Path:
-    """Return the file in which the last check of a log is remembered."""
-    name = hashlib.sha256(str(log.absolute()).encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    return cache_dir() / "verdicts" / f"{name}.json"

@@ -26,6 +26,8 @@ from maseval.stats.trials import (
 )
 
 UP_TO = 4
+SURE = 0.05
+"""The largest p-value at which a difference is called sure."""
 
 
 @dataclass(frozen=True)
@@ -120,12 +122,7 @@ def compare(
     trials, one_sided = _shared_tasks(by_name)
     a, b = (trials[name] for name in names)
     most = fewest_trials([*a.values(), *b.values()])
-    if not 1 <= k <= most:
-        raise ConfigurationError(
-            f"pass^{k} cannot be compared: some shared task has only "
-            f"{count_of(most, 'trial')} with a "
-            f"verdict; choose k from 1 to {most}"
-        )
+    _check_k(k, most)
     differences = [
         _difference(group, keys, a, b, measure, each, level)
         for group, keys in _groups(a)
@@ -149,6 +146,15 @@ def compare(
         cautions=cautions + _cautions_about_trials(a, b, names),
         notes=_notes(names),
     )
+
+
+def _check_k(k: int, most: int) -> None:
+    if not 1 <= k <= most:
+        raise ConfigurationError(
+            f"pass^{k} cannot be compared: some shared task has only "
+            f"{count_of(most, 'trial')} with a "
+            f"verdict; choose k from 1 to {most}"
+        )
 
 
 def _groups(tasks: Mapping[TaskKey, Trials]) -> list[tuple[str | None, list[TaskKey]]]:
@@ -220,6 +226,11 @@ class Pair:
     main: Difference
     adjusted: float
 
+    @property
+    def sure(self) -> bool:
+        """True if the difference is not taken for chance, among as many as there are."""
+        return self.adjusted <= SURE
+
 
 @dataclass(frozen=True)
 class ComparisonTable(Result):
@@ -247,9 +258,12 @@ def compare_all(
     trials, one_sided = _shared_tasks(kept)
     common = next(iter(trials.values()))
     kept = {name: [each for each in run if each.key in common] for name, run in kept.items()}
+    _check_k(k, fewest_trials([one for each in trials.values() for one in each.values()]))
+    # The same as the main difference of ``compare``, which has much more to say about two runs.
+    group, keys = _groups(common)[-1]
     mains = {
-        names: compare(kept[names[0]], kept[names[1]], names=names, k=k, up_to=0, level=level).main
-        for names in combinations(kept, 2)
+        (a, b): _difference(group, keys, trials[a], trials[b], "pass^k", k, level)
+        for a, b in combinations(kept, 2)
     }
     adjusted = holm([main.test.p_value for main in mains.values()])
     return ComparisonTable(

@@ -4,7 +4,8 @@ Everything that shows a score (a table, a report, a comparison, a live display) 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, get_args
 
 from maseval.core.exceptions import ConfigurationError
@@ -83,17 +84,25 @@ def estimate(
     """
     check_method(method)
     bounds = None if planned is None else _bounds(tasks, planned, measure, k)
-    counted = [each for each in tasks if each.total]
+    counted = tuple(each for each in tasks if each.total)
     if not counted or k > fewest_trials(counted):
         return Estimate(measure, k, None, bounds=bounds)
-    value = mean_over_tasks(counted, measure, k)
+    found = _of_counted(counted, measure, k, level, method)
+    return found if bounds is None else replace(found, bounds=bounds)
+
+
+# One page shows the same trials in several tables.
+@lru_cache(maxsize=256)
+def _of_counted(
+    tasks: tuple[Trials, ...], measure: Measure, k: int, level: float, method: IntervalMethod
+) -> Estimate:
+    value = mean_over_tasks(tasks, measure, k)
     return Estimate(
         measure,
         k,
         value,
-        interval=_interval(counted, measure, k, level, method),
-        rerun=rerun_interval(counted, measure, k, value, level),
-        bounds=bounds,
+        interval=_interval(tasks, measure, k, level, method),
+        rerun=rerun_interval(tasks, measure, k, value, level),
     )
 
 

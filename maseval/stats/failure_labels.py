@@ -31,6 +31,11 @@ class Label:
         return "\n".join([f"{self.who}: {self.what} (rule: {self.rule})", *evidence])
 
 
+def misfit_label(words: str) -> Label:
+    """Return the label where a task does not fit: nobody failed it, as far as anyone can tell."""
+    return Label("unclear", "task does not fit", "task of another conversation", (words,))
+
+
 class LabelSummary(TypedDict):
     """The failures of a run by their labels."""
 

@@ -18,7 +18,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.stats.estimation import Estimate, estimate
 from maseval.stats.intervals import LEVEL
-from maseval.stats.summary import GroupSummary, Summary
+from maseval.stats.summary import GroupSummary, Ks, Planned, Summary, summarise, with_gaps
 from maseval.stats.trials import Trials, by_task
 
 EQUAL_OUTCOMES_REFUSED = (
@@ -74,6 +74,12 @@ def pass_hat_until_failure(
             )
         tasks.setdefault(each.key, {})[each.trial] = each.passed
     return {j: _first_trials(tasks, j, level) for j in range(1, k + 1)}
+
+
+def summarise_run(outcomes: Iterable[Outcome], planned: Planned, k: int, ks: Ks = None) -> Summary:
+    """Summarise a run with all that was planned, as ``first_trials_only`` does for ``k``."""
+    every = with_gaps(outcomes, planned)
+    return first_trials_only(summarise(every, ks=ks), every, k)
 
 
 def first_trials_only(found: Summary, outcomes: Sequence[Outcome], k: int) -> Summary:

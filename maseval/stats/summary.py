@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import percent
@@ -119,6 +119,7 @@ def summarise(
     level: float = LEVEL,
     method: IntervalMethod = "tasks",
     ks: Ks = None,
+    pass_at: bool = True,
 ) -> Summary:
     """Estimate pass^k and pass@k by group and overall, for k from 1 to 4, 8, 16, 32, ...
 
@@ -129,6 +130,7 @@ def summarise(
         method: ``tasks`` needs no random numbers; ``resampled`` is a bootstrap over tasks, and
             ``nested`` one over tasks and trials within tasks.
         ks: The k to estimate, or ``all`` of them; None means 1 to 4 and the powers of two.
+        pass_at: Whether pass@k is wanted beside pass^k.
     """
     check_method(method)
     run = with_gaps(outcomes, planned)
@@ -137,9 +139,10 @@ def summarise(
     by_name: dict[str, list[Outcome]] = {}
     for outcome in run:
         by_name.setdefault(outcome.group, []).append(outcome)
-    groups = [_group(name, mine, level, method, ks) for name, mine in by_name.items()]
+    how = _How(level, method, ks, tuple(MEASURES) if pass_at else ("pass^k",))
+    groups = [_group(name, mine, how) for name, mine in by_name.items()]
     if len(groups) > 1:
-        groups.append(_overall(run, groups, level, method, ks))
+        groups.append(_overall(run, groups, how))
     return Summary(groups, level, _notes(groups))
 
 
@@ -157,22 +160,21 @@ def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outc
             for gap in range(planned - count)
         ]
     else:
-        gaps = [
-            Outcome(group, task, trial, passed=None, reason=MISSING)
-            for group, task, trial in planned
-            if (group, task, trial) not in there
-        ]
+        gaps = [Outcome(*one, passed=None, reason=MISSING) for one in planned if one not in there]
     return outcomes + gaps
 
 
-def _overall(
-    run: list[Outcome],
-    groups: Sequence[GroupSummary],
-    level: float,
-    method: IntervalMethod,
-    ks: Ks,
-) -> GroupSummary:
-    summary = _group(None, run, level, method, ks)
+class _How(NamedTuple):
+    """The numbers that are wanted of each group."""
+
+    level: float
+    method: IntervalMethod
+    ks: Ks
+    measures: Sequence[Measure]
+
+
+def _overall(run: list[Outcome], groups: Sequence[GroupSummary], how: _How) -> GroupSummary:
+    summary = _group(None, run, how)
     by_name = [{each.name: each.value for each in group.estimates} for group in groups]
     estimates = [
         replace(each, mean_of_groups=_mean_of_all([group.get(each.name) for group in by_name]))
@@ -186,21 +188,15 @@ def _mean_of_all(values: Sequence[float | None]) -> float | None:
     return fmean(known) if len(known) == len(values) else None
 
 
-def _group(
-    group: str | None,
-    mine: list[Outcome],
-    level: float,
-    method: IntervalMethod,
-    ks: Ks,
-) -> GroupSummary:
+def _group(group: str | None, mine: list[Outcome], how: _How) -> GroupSummary:
     tasks = by_task(mine)
     wanted = Counter(outcome.key for outcome in mine)
     missing = Counter(outcome.reason or "excluded" for outcome in mine if outcome.passed is None)
     trials, numbers = [*tasks.values()], [wanted[key] for key in tasks]
     estimates = [
-        estimate(trials, measure, k, planned=numbers, level=level, method=method)
-        for measure in MEASURES
-        for k in _wanted_k(ks, min(numbers))
+        estimate(trials, measure, k, planned=numbers, level=how.level, method=how.method)
+        for measure in how.measures
+        for k in _wanted_k(how.ks, min(numbers))
     ]
     return GroupSummary(
         group=group,

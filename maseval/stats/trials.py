@@ -31,11 +31,13 @@ class Trials(NamedTuple):
 
 def count_trials(results: Iterable[tuple[KeyT, bool | None]]) -> dict[KeyT, Trials]:
     """Count the trials of each task, in the order in which tasks appear; None does not count."""
-    trials: dict[KeyT, Trials] = {}
+    totals: dict[KeyT, int] = {}
+    passes: dict[KeyT, int] = {}
     for task, passed in results:
-        before = trials.get(task, Trials(0, 0))
-        trials[task] = Trials(before.total + (passed is not None), before.passed + bool(passed))
-    return trials
+        totals[task] = totals.get(task, 0) + (passed is not None)
+        if passed:
+            passes[task] = passes.get(task, 0) + 1
+    return {task: Trials(total, passes.get(task, 0)) for task, total in totals.items()}
 
 
 def fewest_trials(tasks: Iterable[Trials]) -> int:
@@ -54,14 +56,13 @@ def outcomes_of(reports: Iterable[Mapping[str, Any]]) -> list[Outcome]:
 def by_task(outcomes: Iterable[Outcome]) -> dict[TaskKey, Trials]:
     """Count the trials of each task; raise ConfigurationError if a trial appears twice."""
     known = list(outcomes)
-    seen: set[tuple[TaskKey, int]] = set()
-    for outcome in known:
-        if (outcome.key, outcome.trial) in seen:
-            raise ConfigurationError(
-                f"trial {outcome.trial} of task {str(outcome.key)!r} appears twice; give each "
-                "trial once, and continue the numbers when you put runs together"
-            )
-        seen.add((outcome.key, outcome.trial))
+    places = [(each.group, each.task, each.trial) for each in known]
+    if len(set(places)) < len(known):
+        ((group, task, trial), _) = Counter(places).most_common(1)[0]
+        raise ConfigurationError(
+            f"trial {trial} of task {str(TaskKey(group, task))!r} appears twice; give each "
+            "trial once, and continue the numbers when you put runs together"
+        )
     return count_trials((outcome.key, outcome.passed) for outcome in known)
 
 

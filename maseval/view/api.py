@@ -8,16 +8,21 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from maseval.core.outcome import RecordedReport
 from maseval.core.storage import strict_json
+from maseval.report.conversation import conversation
+from maseval.runs.live import read_talk
 from maseval.view.exceptions import BadRequestError
-from maseval.view.library import Library
+from maseval.view.library import Library, options_in
 from maseval.view.rows import live_of
+from maseval.view.viewed import ViewedRun
 
-Query = Mapping[str, str]
+Query = QueryParams
 Body = Mapping[str, object]
 
 
@@ -141,24 +146,61 @@ def own_answers(features: Sequence[str], *, edit: bool) -> "Answers":
         {
             "/api/runs": runs,
             "/api/run/index": _index,
+            "/api/run/reading": _reading,
+            "/api/run/results": _results,
+            "/api/run/plots": _plots,
             "/api/run/packet": _packet,
             "/api/run/live": _live,
+            "/api/run/talk": _talk,
         },
     )
 
 
 def _index(library: Library, query: Query) -> object:
     (name,) = required_parts(query, "run")
-    run = library.run_with_labels(name)
-    live = live_of(run)
-    version = max((entry.at for entry in run.entries()), default=0)
+    run = library.run(name)
+    # First, as what comes in meanwhile may be told twice but must not be missed.
+    version = run.last_place
+    live = {**_state(run), "version": version, "relabelled": len(run.relabelled)}
     kind = "run" if library.path_of(name).is_dir() else "results"
-    known = {key: live[key] for key in ("state", "planned", "labelled")}
-    return {**run.index(), "live": {**known, "kind": kind, "version": version}}
+    scoring = options_in(name).marks
+    found = {**run.index(), "live": {**live, "kind": kind, "scoring": "; ".join(scoring)}}
+    library.examine(run)  # last, as that would take the processor from what is waited for
+    return found
+
+
+def _results(library: Library, query: Query) -> object:
+    run = library.run(*required_parts(query, "run"))
+    return {**run.results(), "live": _state(run)}
+
+
+def _reading(library: Library, query: Query) -> object:
+    """Say how far a run was read, while its index is waited for."""
+    return {"reading": library.reading(*required_parts(query, "run"))}
+
+
+def _plots(library: Library, query: Query) -> object:
+    return {"plots": library.run(*required_parts(query, "run")).plots()}
+
+
+def _state(run: ViewedRun) -> dict[str, object]:
+    live = live_of(run)
+    return {key: live[key] for key in ("state", "planned", "labelled", "doubted")}
 
 
 def _live(library: Library, query: Query) -> object:
     return live_of(library.run(*required_parts(query, "run")))
+
+
+def _talk(library: Library, query: Query) -> object:
+    """Return the messages so far of a simulation that is running."""
+    name, domain, task, trial = required_parts(query, "run", "domain", "task", "trial")
+    if not (trial.isascii() and trial.isdecimal()):
+        raise BadRequestError(f"trial is {trial!r}; give a number")
+    messages = read_talk(library.path_of(name), (domain, task, int(trial)))
+    simulation = {"messages": messages}
+    report = {"task_id": task, "traces": {"environment": {"simulation": simulation}}}
+    return {"messages": conversation(RecordedReport(report)), "steps": len(messages)}
 
 
 def _packet(library: Library, query: Query) -> object:

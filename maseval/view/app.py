@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
+from string import Template
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -20,8 +22,11 @@ from maseval.view.api import Answers, Feature, Json, own_answers
 from maseval.view.events import Watcher, event_routes
 from maseval.view.exceptions import NothingThereError, ViewError
 from maseval.view.library import Library
+from maseval.view.reading import RunReader
 from maseval.view.safety import LOCAL_NAMES, Guard
-from maseval.view.viewed import RunReader
+
+# A shorter answer is sent as it is.
+_SMALL = 1000
 
 
 def create_app(
@@ -39,7 +44,7 @@ def create_app(
         root: The folder that is viewed; nothing outside of it can be reached.
         reader: What knows benchmarks: explains failures, and reads results files.
         features: What is added to it.
-        edit: Whether the page may change tags and notes.
+        edit: Whether the page may change what people wrote: tags, notes, remarks.
         token: What a browser must bring along; None where only this machine can connect.
         hosts: The names that a request may call the server by; None for any.
     """
@@ -60,7 +65,9 @@ def create_app(
             *page_routes(),
         ],
         middleware=[
-            Middleware(Guard, hosts=hosts, token=token, writable=["/api/"] if edit else own)
+            Middleware(Guard, hosts=hosts, token=token, writable=["/api/"] if edit else own),
+            # Twice the time for a tenth less is not worth it on one machine.
+            Middleware(GZipMiddleware, minimum_size=_SMALL, compresslevel=4),
         ],
         lifespan=lifespan,
         exception_handlers={MASEvalError: _error_response, HTTPException: _http_error_response},
@@ -77,13 +84,17 @@ def _error_response(request: Request, error: Exception) -> Response:
 
 def _http_error_response(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if error.status_code == 404 and "text/html" in request.headers.get("accept", ""):
+        return Response(page_html(_HEAD), 404, media_type="text/html")
     return Json({"error": error.detail}, status_code=error.status_code, headers=error.headers)
 
 
-_NAME = re.compile(r"[a-z_]+\.(js|css)")
+_NAME = re.compile(r"(view/)?[a-z_]+\.(js|css)")
 _TYPES = {"js": "text/javascript", "css": "text/css"}
-_HOMES = {"": "maseval.report", "view/": "maseval.view"}
 _SHELLS = ("/", "/run/{name:path}", "/compare", "/search", "/play")
+_HEAD = """<link rel="stylesheet" href="/assets/page.css">
+<link rel="stylesheet" href="/assets/view/view.css">
+<script type="module" src="/assets/view/view.js"></script>"""
 
 
 def page_routes() -> list[BaseRoute]:
@@ -95,22 +106,32 @@ def page_routes() -> list[BaseRoute]:
     ]
 
 
+def page_html(head: str, site: bool = False) -> str:
+    """Return the one page that all addresses show; its script looks at the address.
+
+    A page of a ``site`` reads files instead of asking the server.
+    """
+    page = Template(asset_text("view/view.html"))
+    return page.substitute(head=head, site=" data-site" if site else "")
+
+
 def _shell(request: Request) -> Response:
-    return Response(_asset_file("maseval.view", "view.html"), media_type="text/html")
+    return Response(page_html(_HEAD), media_type="text/html")
 
 
 def _asset(request: Request) -> Response:
     name: str = request.path_params["name"]
-    home = "view/" if name.startswith("view/") else ""
-    file = name.removeprefix(home)
-    if not _NAME.fullmatch(file):
-        raise NothingThereError(f"there is no asset {name!r}")
     try:
-        content = _asset_file(_HOMES[home], file)
+        if not _NAME.fullmatch(name):
+            raise FileNotFoundError(name)
+        content = asset_text(name)
     except FileNotFoundError:
         raise NothingThereError(f"there is no asset {name!r}") from None
-    return Response(content, media_type=_TYPES[file.rpartition(".")[2]])
+    return Response(content, media_type=_TYPES[name.rpartition(".")[2]])
 
 
-def _asset_file(package: str, name: str) -> bytes:
-    return files(package).joinpath("assets", name).read_bytes()
+def asset_text(name: str) -> str:
+    """Return a file that pages load: of the viewer below ``view/``, else one of the report's."""
+    package = "maseval.view" if name.startswith("view/") else "maseval.report"
+    file = files(package).joinpath("assets", name.removeprefix("view/"))
+    return file.read_text(encoding="utf-8")

@@ -12,23 +12,22 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
+from typing import cast
 from weakref import WeakKeyDictionary
 
 from maseval.core.exceptions import MASEvalError
-from maseval.core.storage import strict_json
-from maseval.core.storage.files import FileState, write_bytes
+from maseval.core.storage.files import FileState
+from maseval.runs.log import kept_about
 from maseval.view.rows import FileSummary, summary_of
-from maseval.view.saved_files import Labels, cached_path
+from maseval.view.saved_files import Labels
 from maseval.view.viewed import ViewedRun
 
 logger = logging.getLogger(__name__)
 
-# How long labels are gathered before the page hears of them, and how many a run gets at most.
+# How long labels are gathered before the page hears of them.
 _GATHERED = 1.0
-_MOST_LABELS = 20_000
 
 
 class RunExaminer:
@@ -86,10 +85,9 @@ class RunExaminer:
 
 
 def _label(run: ViewedRun) -> None:
-    waiting = run.without_labels()[:_MOST_LABELS]
     found: Labels = {}
     began, took_long = time.monotonic(), False
-    for at in waiting:
+    for at in run.without_labels():
         found[at] = run.labels_of(at)
         spent = time.monotonic() - began
         if spent > _GATHERED:
@@ -97,14 +95,12 @@ def _label(run: ViewedRun) -> None:
             time.sleep(spent)
             found, began, took_long = {}, time.monotonic(), True
     run.learn(found)
-    if waiting:
-        run.summarise_labels()
     if took_long:  # else they are found again sooner than anybody notices
         run.keep_labels()
 
 
-_SUMMARY_FORMAT = 2
-_RESULTS = "results-"
+_SUMMARY_FORMAT = 4
+_SUMMARY = "summary"
 
 SummaryOrProblem = tuple[FileSummary | None, str | None]
 """The numbers of a file, or why there are none."""
@@ -155,15 +151,14 @@ class ResultsFileJudge:
 
 
 def _save_summary(path: Path, seen: FileState, found: FileSummary) -> None:
-    content = {"format": _SUMMARY_FORMAT, "seen": seen, "found": found}
-    with suppress(OSError):
-        write_bytes(cached_path(path, _RESULTS), strict_json.dumps(content).encode("ascii"))
+    known = kept_about(path)
+    known.put(_SUMMARY, [_SUMMARY_FORMAT, seen, found])
+    known.save()
 
 
 def _load_summary(path: Path, seen: FileState) -> FileSummary | None:
-    with suppress(OSError, ValueError, KeyError, AttributeError):
-        content = strict_json.loads_object(cached_path(path, _RESULTS).read_bytes())
-        found: FileSummary = content["found"]
-        if (content["format"], content["seen"]) == (_SUMMARY_FORMAT, [*seen]):
-            return found if found.keys() == FileSummary.__required_keys__ else None
+    match kept_about(path).get(_SUMMARY):
+        case [form, state, dict(found)] if (form, state) == (_SUMMARY_FORMAT, [*seen]):
+            known = found.keys() == FileSummary.__required_keys__
+            return cast("FileSummary", found) if known else None
     return None

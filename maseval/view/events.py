@@ -25,15 +25,21 @@ from maseval.report.index import Entry, row_of
 from maseval.view.api import library_of
 from maseval.view.library import Library
 from maseval.view.rows import Live, RunRow, live_of
+from maseval.view.viewed import ViewedRun
 
 _EVERY = 0.5
 
 
 class RunLook(NamedTuple):
-    """The state and the simulations of one run at one moment."""
+    """The state and the simulations of one run at one moment.
 
+    ``relabelled`` is how many labels were changed so far.
+    """
+
+    run: ViewedRun
+    last: int
+    relabelled: int
     live: Live
-    known: list[Entry]
 
 
 class Look(NamedTuple):
@@ -92,7 +98,7 @@ class Watcher:
         for name in names:
             with suppress(MASEvalError, OSError):  # it may be gone, and come back
                 run = self._library.run_with_labels(name)
-                runs[name] = RunLook(live_of(run), run.entries())
+                runs[name] = RunLook(run, run.last_place, len(run.relabelled), live_of(run))
         return Look(rows, runs)
 
 
@@ -112,9 +118,14 @@ async def _events(request: Request) -> Response:
     if run is not None:
         library_of(request).path_of(run)
     watcher: Watcher = request.app.state.watcher
-    known = request.headers.get("last-event-id") or request.query_params.get("after")
-    news = _NewsOfAll() if run is None else _NewsOfRun(run, known)
+    query = request.query_params
+    known = _number(request.headers.get("last-event-id") or query.get("after"))
+    news = _NewsOfAll() if run is None else _NewsOfRun(run, known, _number(query.get("relabelled")))
     return StreamingResponse(_stream(watcher, run, news), media_type="text/event-stream")
+
+
+def _number(given: str | None) -> int | None:
+    return int(given) if given and given.isascii() and given.isdecimal() else None
 
 
 async def _stream(
@@ -146,28 +157,38 @@ class _NewsOfAll:
 
 
 class _NewsOfRun:
-    """Simulations that were not there before, and the progress of the run."""
+    """Simulations that were not there before, labels that were found, and the run's progress."""
 
-    def __init__(self, run: str, known: str | None) -> None:
-        self._run = run
-        self._after = int(known) if known and known.isascii() and known.isdecimal() else None
+    def __init__(self, run: str, after: int | None, relabelled: int | None) -> None:
+        self._run, self._after, self._told = run, after, relabelled
         self._live: Live | None = None
 
     def of(self, look: Look) -> Iterator[str]:
         found = look.runs.get(self._run)
         if found is None:
             return
-        places = [entry.at for entry in found.known]
-        last = max(places, default=0)
+        last = found.last
         if self._after is None or self._after > last:  # new, or the log was made anew
             self._after = last
         after, self._after = self._after, last
-        fresh = [entry for entry in found.known if entry.at > after]
-        for entry in sorted(fresh, key=lambda each: each.at):
+        for entry in found.run.entries_after(after):
+            if entry.at > last:  # it belongs to the next look
+                break
             yield _event("simulation", _simulation(entry), entry.at)
+        if labels := self._labels(found):
+            yield _event("labels", labels)
         if found.live != self._live:
             self._live = found.live
             yield _event("live", found.live, last)
+
+    def _labels(self, found: RunLook) -> list[tuple[str, str, str, tuple[str, ...]]]:
+        """Return what has other labels than the listener knows: its domain, task, trial, labels."""
+        known = found.relabelled if self._told is None else self._told
+        # A larger number is that of a server before this one.
+        fresh = found.run.relabelled[known if known <= found.relabelled else 0 : found.relabelled]
+        self._told = found.relabelled
+        relabelled = found.run.entries_at(fresh)
+        return [(*each.key, each.trial, each.labels) for each in relabelled]
 
 
 def _simulation(entry: Entry) -> dict[str, object]:
@@ -176,7 +197,7 @@ def _simulation(entry: Entry) -> dict[str, object]:
         "task": entry.key.task,
         "trial": entry.trial,
         "note": entry.note,
-        "row": row_of(entry, -1, entry.trial),  # whoever keeps the index knows its position there
+        "row": row_of(entry),  # whoever keeps the index knows its position there
     }
 
 

@@ -2,22 +2,28 @@
 
 import os
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import parse_qs
 
 from maseval.core.exceptions import MASEvalError
+from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import FileState
 from maseval.runs.annotations import annotations_path
 from maseval.runs.config_file import CONFIG, LOCK, LOG, is_run_folder
 from maseval.runs.listing import run_state
 from maseval.runs.lock import holder_of
-from maseval.runs.verdict_check import check_place, recall_check
+from maseval.runs.log import kept_place
+from maseval.runs.recording import Recording
+from maseval.runs.verdict_check import recall_check
 from maseval.view.background import ResultsFileJudge, RunExaminer
 from maseval.view.exceptions import NothingThereError
 from maseval.view.finding import Finder, name_of, place_of
+from maseval.view.reading import IndexedRun, JudgedFile, RunReader
 from maseval.view.rows import RunRow, changed_at, numbers_of, row_of_file, row_of_folder
-from maseval.view.viewed import IndexedRun, JudgedFile, RunReader, ViewedRun
+from maseval.view.viewed import ViewedRun
 
 _MOST_OPEN = 12
 # A longer log is not read for the list alone, unless its run is running or open anyway.
@@ -31,6 +37,8 @@ class _Opened:
     seen: FileState
     lock: threading.Lock
     run: ViewedRun | None = None
+    file: Recording | None = None
+    """A results file while it is judged."""
 
 
 class _Files(NamedTuple):
@@ -41,6 +49,17 @@ class _Files(NamedTuple):
     annotations: FileState
     check: FileState
     running: bool
+
+
+def options_in(name: str) -> ScoringOptions:
+    """Return how a results file is scored by the end of its name: ``theirs.json?remap-tasks``."""
+    asked = parse_qs(name.partition("?")[2], keep_blank_values=True)
+    return ScoringOptions(
+        as_recorded="as-recorded" in asked,
+        embedded_tasks="embedded-tasks" in asked,
+        remap_tasks="remap-tasks" in asked,
+        data_version=next(iter(asked.get("data-version", ())), None),
+    )
 
 
 class Library:
@@ -68,10 +87,15 @@ class Library:
             return {name_of(self.root, path): path for path in self._finder.find()}
 
     def path_of(self, name: str) -> Path:
-        """Return the path of a run."""
-        path = place_of(self.root, name)
-        if is_run_folder(path) or (path.is_file() and self.reader.is_results(path)):
-            return path
+        """Return the path of a run.
+
+        The name of a results file may end in how it is to be scored: ``theirs.json?remap-tasks``.
+        """
+        for each in (name, name.partition("?")[0]):
+            with suppress(NothingThereError):
+                path = place_of(self.root, each)
+                if is_run_folder(path) or (path.is_file() and self.reader.is_results(path)):
+                    return path
         raise NothingThereError(f"no run is called {name!r}")
 
     def run(self, name: str) -> ViewedRun:
@@ -81,11 +105,32 @@ class Library:
         run.refresh()
         return run
 
+    def reading(self, name: str) -> dict[str, int] | None:
+        """Return how far a run is read, without waiting; None if it is not being opened.
+
+        Of a log these are the bytes ``done`` and ``of`` how many, of a results file the number of
+        simulations ``judged``, and ``of`` how many if it has a plan.
+        """
+        found = self._open.get(name)
+        if found is None:
+            return None
+        if found.run is None:
+            judged, planned = (getattr(found.file, part, 0) for part in ("judged", "expected"))
+            return {"judged": judged, "of": max(judged, planned)} if planned else {"judged": judged}
+        if not isinstance(found.run.source, IndexedRun):
+            return None
+        log = found.run.source.path / LOG
+        return {"done": found.run.source.index.read, "of": FileState.now(log).size}
+
     def run_with_labels(self, name: str) -> ViewedRun:
         """Return a run that somebody has open, and have its failures labelled meanwhile."""
         run = self.run(name)
-        self._examiner.request(run)
+        self.examine(run)
         return run
+
+    def examine(self, run: ViewedRun) -> None:
+        """Have the verdicts of a run checked and its failures labelled in the background."""
+        self._examiner.request(run)
 
     def _open_run(self, path: Path, name: str) -> ViewedRun:
         """Return the run if it is open already; those that were not asked for lately are closed."""
@@ -99,16 +144,21 @@ class Library:
                 del self._open[next(iter(self._open))]
         with found.lock:  # one that takes long to open does not keep others waiting
             if found.run is None:
-                found.run = self._view_run(path)
+                found.run = self._view_run(path, options_in(name), found)
             return found.run
 
-    def _view_run(self, path: Path) -> ViewedRun:
-        reader = self.reader
-        is_run = path.is_dir()
-        source = (
-            IndexedRun(path, reader) if is_run else JudgedFile(reader.open_results(path), reader)
-        )
-        return ViewedRun(source, reader, name_of(self.root, path))
+    def _view_run(
+        self, path: Path, options: ScoringOptions | None = None, opened: _Opened | None = None
+    ) -> ViewedRun:
+        reader, name = self.reader, name_of(self.root, path)
+        if path.is_dir():
+            return ViewedRun(IndexedRun(path, reader), reader, name)
+        usual = ScoringOptions()
+        file = reader.open_results(path, options or usual)
+        if opened is not None:
+            opened.file = file
+        judged = JudgedFile(file, reader)
+        return ViewedRun(judged, reader, name, keeps_labels=options in (None, usual))
 
     def _row(self, path: Path) -> RunRow:
         is_file = path.is_file()
@@ -116,7 +166,7 @@ class Library:
             FileState.now(path if is_file else path / CONFIG),
             FileState.now(path / LOG),
             FileState.now(annotations_path(path)),
-            FileState.now(check_place(path / LOG)),
+            FileState.now(kept_place(path / LOG)),
             not is_file and holder_of(path / LOCK) is not None,
         )
         known = self._rows.get(path)

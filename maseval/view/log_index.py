@@ -5,13 +5,17 @@ The index of a large log is kept on the disk (``saved_files``) for the next star
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
+
+from pydantic_core import from_json
 
 from maseval.core.outcome import RecordedReport, TaskKey, total_cost
 from maseval.core.recorded import Shape
 from maseval.core.storage.files import FileState
 from maseval.report.index import Entry, entry_of
+from maseval.runs import Simulation
 from maseval.runs.chain import Chain, LogLine, Seal, lines_of
 from maseval.runs.log import (
     DamagedRecord,
@@ -19,9 +23,9 @@ from maseval.runs.log import (
     LogReading,
     ReportPlace,
     end_damage,
-    skim_record,
+    read_record,
 )
-from maseval.runs.report_line import with_repeats
+from maseval.runs.report_line import SkimmedReport, simulation_of, with_repeats
 from maseval.view.saved_files import Position, SavedIndex, is_line_of, load_index, save_index
 
 # A smaller log is read in less time than anybody notices.
@@ -32,6 +36,9 @@ TitleOf = Callable[[Shape], str | None]
 
 ValueT = TypeVar("ValueT")
 
+# It reads what the JSON of Python reads, in less time; what it refuses is read whole by the latter.
+_skim_record = partial(read_record, skim=from_json)
+
 
 class LogIndex:
     """The entries of a log, up to where it has been read; not for several threads at once."""
@@ -41,19 +48,24 @@ class LogIndex:
         self._titles: dict[TaskKey, str | None] = {}
         self._same: dict[Any, Any] = {}
         self._seen: FileState | None = None
+        self.added: list[ReportPlace] | None = None
+        """The reports that the last update added; None if it made the index anew."""
+        self.read = 0
+        """The number of bytes that were read so far; another thread may ask for it."""
         self._begin(None)
 
     def _begin(self, saved: SavedIndex | None) -> None:
         self._before: Position | None = None
         self._last = None if saved is None else saved.position.line
         self._intact = saved is not None
+        self._told: dict[Simulation, None] = {}
         self._entries: dict[int, Entry] = {}
         contents = chain = None
         if saved is not None:
             self._entries = {entry.at: entry for entry in saved.entries}
             contents, position = saved.contents, saved.position
             chain = Chain(position.line, missing=position.missing, begun=position.begun)
-        self._reading = LogReading(contents, chain, self._add, read=skim_record)
+        self._reading = LogReading(contents, chain, self._add, read=_skim_record)
         self._saved = 0 if self._last is None else self._last.number
         self.contents: LogContents = self._reading.snapshot()
 
@@ -62,13 +74,16 @@ class LogIndex:
         seen = FileState.now(self._log)
         if seen == self._seen:
             return False
-        if self._seen is None:
-            self._begin(load_index(self._log))
-        elif not self._has_grown(self._seen, seen):
-            self._begin(None)
-        self._seen = seen
+        grown = self._seen is not None and self._has_grown(self._seen, seen)
+        if not grown:
+            self._begin(load_index(self._log) if self._seen is None else None)
+        self._seen, damaged = seen, len(self.contents.damaged)
         self._read_on()
         self.contents = self._reading.snapshot()
+        # A line that does not count any more may have brought an earlier report back.
+        grown = grown and damaged == len(self.contents.damaged)
+        self.added = sorted(self.contents.places[one] for one in self._told) if grown else None
+        self._told.clear()
         self._save()
         return True
 
@@ -93,9 +108,10 @@ class LogIndex:
             self._saved = last.number
 
     def _entries_in(self, contents: LogContents) -> list[Entry]:
-        return [self._entry_at(place) for place in contents.places.values()]
+        known, places = self._entries, contents.places.values()
+        return [self.entry_at(at) if at.earlier else known[at.offset] for at in places]
 
-    def _entry_at(self, place: ReportPlace) -> Entry:
+    def entry_at(self, place: ReportPlace) -> Entry:
         """Return the entry of a report, with the cost of those that it replaces."""
         entry, earlier = self._entries[place.offset], [self._entries[at] for at in place.earlier]
         if not earlier:
@@ -119,17 +135,20 @@ class LogIndex:
             self._before = self._position(self._last, chain) if self._intact else None
             self._intact = self._reading.take(line)
             self._last = line
+            self.read = line.offset + len(line.text)
 
     def _position(self, line: LogLine | None, chain: Chain) -> Position | None:
         return None if line is None else Position(line, chain.missing, chain.begun)
 
     def _add(self, record: dict[str, Any], offset: int, shared: Mapping[str, object]) -> None:
         logged = RecordedReport(record)
-        if logged.task not in self._titles:
-            self._titles[logged.task] = self._title(record)
-        title = self._titles[logged.task]
-        report = RecordedReport({**record, "traces": _environment(logged), "title": title})
-        entry = entry_of(report, offset)
+        key = logged.task
+        self._told[simulation_of(record)] = None
+        if key not in self._titles:
+            self._titles[key] = self._title(record)
+        if not isinstance(record, SkimmedReport):
+            logged = RecordedReport({**record, "traces": _environment(logged)})
+        entry = entry_of(logged, offset, self._titles[key])
         self._entries[offset] = entry._replace(
             key=self._once(entry.key), note=self._once(entry.note), facts=self._once(entry.facts)
         )

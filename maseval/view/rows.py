@@ -8,15 +8,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypedDict
 
-from maseval.core.outcome import Score, total_cost
+from maseval.core.outcome import Score
 from maseval.core.recorded import mapping
-from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.runs import RunState
 from maseval.runs.annotations import annotations_or_problem
 from maseval.runs.config import mark_of
-from maseval.runs.config_file import LOCK
+from maseval.runs.config_file import LOCK, LOG
 from maseval.runs.live import InFlight, read_live
 from maseval.runs.lock import holder_of
+from maseval.runs.verdict_check import RunDoubt, recall_check
 from maseval.view.viewed import ViewedRun
 
 _NAMES = ("function", "model", "model_id", "player")
@@ -55,12 +55,15 @@ class RunRow(Numbers):
     kind: str
     state: str
     models: list[str]
+    agent: str
+    user: str
     domains: list[str]
     started: str
     updated: str
     tags: list[str]
     note: str | None
     problem: str | None
+    doubt: RunDoubt | None
 
 
 def row_of_folder(name: str, state: RunState) -> RunRow:
@@ -70,7 +73,7 @@ def row_of_folder(name: str, state: RunState) -> RunRow:
         "name": name,
         "kind": "run",
         "state": state.state,
-        "pass_1": state.pass_1,
+        "pass_1": state.recomputed or state.pass_1,
         "estimate": mark_of(config),
         "done": state.done,
         "failed": state.failed,
@@ -78,12 +81,15 @@ def row_of_folder(name: str, state: RunState) -> RunRow:
         "cost": state.cost,
         "tokens": state.tokens,
         "models": _models(config),
+        "agent": _side(config, "agent"),
+        "user": _side(config, "user"),
         "domains": _domains(config),
         "started": state.started,
         "updated": state.updated,
         "tags": list(state.annotations.tags),
         "note": state.annotations.note,
-        "problem": state.problem or state.unconfirmed,
+        "problem": state.problem,
+        "doubt": recall_check(state.path / LOG) if state.unconfirmed else None,
     }
 
 
@@ -92,8 +98,11 @@ class FileSummary(TypedDict):
 
     numbers: Numbers
     models: list[str]
+    agent: str
+    user: str
     domains: list[str]
     started: str
+    doubt: RunDoubt | None
 
 
 def row_of_file(name: str, path: Path, judged: FileSummary | None, problem: str | None) -> RunRow:
@@ -106,12 +115,15 @@ def row_of_file(name: str, path: Path, judged: FileSummary | None, problem: str 
         "state": "damaged" if problem else _condition(numbers) if judged else "reading",
         **numbers,
         "models": judged["models"] if judged else [],
+        "agent": judged["agent"] if judged else "",
+        "user": judged["user"] if judged else "",
         "domains": judged["domains"] if judged else [],
         "started": judged["started"] if judged else "",
         "updated": changed_at(path),
         "tags": list(annotations.tags),
         "note": annotations.note,
         "problem": problem or damage,
+        "doubt": judged["doubt"] if judged else None,
     }
 
 
@@ -122,23 +134,25 @@ def summary_of(run: ViewedRun) -> FileSummary:
     return {
         "numbers": numbers_of(run),
         "models": _models(config),
+        "agent": _side(config, "agent"),
+        "user": _side(config, "user"),
         "domains": _domains(config),
         "started": started,
+        "doubt": run.doubt,
     }
 
 
 def numbers_of(run: ViewedRun) -> Numbers:
     """Progress and score by the entries of a run."""
-    known = run.entries()
-    failed = sum(entry.status in NO_VERDICT_STATUSES for entry in known)
+    known = run.tally()
     return {
         "pass_1": run.scores().get(1),
         "estimate": mark_of(run.source.config.values),
-        "done": len(known) - failed,
-        "failed": failed,
+        "done": known.done,
+        "failed": known.failed,
         "planned": len(run.source.planned),
-        "cost": total_cost(entry.cost for entry in known),
-        "tokens": sum(entry.tokens for entry in known),
+        "cost": known.cost,
+        "tokens": known.tokens,
     }
 
 
@@ -152,13 +166,18 @@ def changed_at(path: Path) -> str:
 
 def _models(config: Mapping[str, Any]) -> list[str]:
     """Return the agent and the user: a model's name, or what plays it."""
-    names: list[str] = []
-    for side in ("agent", "user"):
-        given = config.get(side)
-        named = mapping(given)
-        names += [str(named[kind]) for kind in _NAMES if named.get(kind)]
-        names += [given] if isinstance(given, str) else []
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys([*_names(config, "agent"), *_names(config, "user")]))
+
+
+def _side(config: Mapping[str, Any], side: str) -> str:
+    return ", ".join(_names(config, side))
+
+
+def _names(config: Mapping[str, Any], side: str) -> list[str]:
+    given = config.get(side)
+    named = mapping(given)
+    names = [str(named[kind]) for kind in _NAMES if named.get(kind)]
+    return [given] if isinstance(given, str) else names
 
 
 def _domains(config: Mapping[str, Any]) -> list[str]:
@@ -168,7 +187,7 @@ def _domains(config: Mapping[str, Any]) -> list[str]:
 class Live(TypedDict):
     """The progress of a run; rate limits and ``in_flight`` are of this moment, if it is running.
 
-    ``labelled`` is the number of failures whose labels are known.
+    ``labelled`` is the number of simulations whose labels are known.
     """
 
     state: str
@@ -181,7 +200,10 @@ class Live(TypedDict):
     tokens: int
     rate_limits: int | None
     in_flight: list[InFlight]
+    elapsed: float | None
+    left: float | None
     labelled: int
+    doubted: int
 
 
 def live_of(run: ViewedRun) -> Live:
@@ -202,7 +224,10 @@ def live_of(run: ViewedRun) -> Live:
         "tokens": max(tokens, now["tokens"]) if now else tokens,
         "rate_limits": now["rate_limits"] if now else None,
         "in_flight": now["in_flight"] if now else [],
+        "elapsed": now.get("elapsed") if now else None,
+        "left": now.get("left") if now else None,
         "labelled": run.labelled,
+        "doubted": run.doubted,
     }
 
 

@@ -26,10 +26,10 @@ class LoggedReport(NamedTuple):
     end: int
 
 
-def unread(index: SearchFile, library: Library) -> int:
-    """Return how many bytes of all logs and results files are not in the index."""
-    files = files_of(library).items()
-    return sum(max(0, _size(file) - _begin(index, run, file)) for run, file in files)
+def unread(index: SearchFile, library: Library, run: str | None = None) -> int:
+    """Return how many bytes of all logs and results files, or of one, are not in the index."""
+    files = [each for each in files_of(library).items() if run in (None, each[0])]
+    return sum(max(0, _size(file) - _begin(index, name, file)) for name, file in files)
 
 
 def read_on(index: SearchFile, library: Library) -> bool:

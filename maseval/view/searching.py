@@ -17,7 +17,7 @@ from typing import NotRequired, TypedDict
 
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import RecordedReport
-from maseval.data.store import cache_dir
+from maseval.data.cache import cache_dir
 from maseval.runs import Simulation
 from maseval.view.api import Answers, Query, required_parts
 from maseval.view.exceptions import BadRequestError
@@ -42,6 +42,8 @@ SHOWN = 25
 """How many hits a page has."""
 # Long enough for what was added to a log since, too short to be noticed.
 _PATIENCE = 0.5
+# A filter is set once, and what it does not find is hidden; some who wait leave threads for others.
+_PATIENCE_OF_FILTERS = 5.0
 
 
 class SearchHit(TypedDict):
@@ -63,39 +65,44 @@ class Search:
         self.library = library
         root = str(library.root).encode("utf-8", "surrogatepass")
         self.path = cache_dir() / "view" / f"search-{hashlib.sha256(root).hexdigest()[:32]}.sqlite"
-        self._lock = threading.Lock()
-        self._wanted = self._at_work = False
-        self._settled = threading.Event()
+        self._news = threading.Condition()
+        self._asked = self._answered = 0  # numbers of the last request, and of the last one done
+        self._at_work = False
 
-    def catch_up(self) -> None:
-        """Have all logs read, and wait for it a moment."""
-        self._settled.clear()
-        with self._lock:
-            self._wanted = True
+    def catch_up(self, patience: float) -> None:
+        """Have all that is in the logs by now read, and wait for it so many seconds at most."""
+        with self._news:
+            self._asked += 1
+            mine = self._asked
             if not self._at_work:
                 self._at_work = True
                 threading.Thread(target=self._keep_up, daemon=True, name="maseval-search").start()
-        self._settled.wait(_PATIENCE)
+            self._news.wait_for(lambda: self._answered >= mine, patience)
 
     def _keep_up(self) -> None:
-        while self._is_wanted():
+        while (asked := self._next_request()) is not None:
             try:
                 with closing(self.open_index()) as index:
                     while read_on(index, self.library):
                         pass
-                    self._settled.set()
-                    while not self._wanted and label_on(index, self.library):
+                    self._answer(asked)
+                    while self._asked == asked and label_on(index, self.library):
                         time.sleep(0)  # others may be waiting for an answer
             except (sqlite3.Error, OSError, MASEvalError) as error:
                 logger.warning("the search index is not up to date: %s", error)
-                self._settled.set()
+                self._answer(asked)
 
-    def _is_wanted(self) -> bool:
-        """Return whether there is work; if not, the next request begins a thread of its own."""
-        with self._lock:
-            wanted, self._wanted = self._wanted, False
-            self._at_work = wanted
-            return wanted
+    def _answer(self, asked: int) -> None:
+        """Let those go on who asked before the logs were looked at."""
+        with self._news:
+            self._answered = asked
+            self._news.notify_all()
+
+    def _next_request(self) -> int | None:
+        """Return the last request; None if it is done, and the next one begins another thread."""
+        with self._news:
+            self._at_work = self._asked > self._answered
+            return self._asked if self._at_work else None
 
     def open_index(self) -> SearchFile:
         """Open the index for this thread; one that is damaged is made anew."""
@@ -111,7 +118,7 @@ class Search:
         """Return a page of hits with their excerpts, the latest first, and how many there are."""
         chunks, places = chunks_of(words), KINDS[kind]
         with closing(self.open_index()) as index:
-            left = unread(index, self.library)
+            left = unread(index, self.library, run)
             if not chunks:
                 return {"total": 0, "hits": [], "unread": left}
             found = index.matches(chunks, places, run)
@@ -130,7 +137,7 @@ class Search:
         """Return every simulation with a hit, once."""
         chunks = chunks_of(words)
         with closing(self.open_index()) as index:
-            left = unread(index, self.library)
+            left = unread(index, self.library, run)
             found = index.simulations(chunks, KINDS[kind], run) if chunks else []
         hits = [_hit(name, one) for name, one in found]
         return {"total": len(hits), "unread": left, "hits": hits}
@@ -197,8 +204,9 @@ def searches(*, indexed: bool | None = None) -> Answers:
         if use_index:
             with lock:
                 search = known.setdefault(library.root, Search(library))
-            search.catch_up()
-            if query.get("per") == "simulation":
+            each_once = query.get("per") == "simulation"
+            search.catch_up(_PATIENCE_OF_FILTERS if each_once else _PATIENCE)
+            if each_once:
                 found = search.simulations(words, kind, run)
             else:
                 found = search.find(words, kind, run, int(skip))

@@ -1,317 +1,376 @@
 """A run as the page shows it: an index that is read at once, and packets as they are asked for.
 
-The viewer knows no benchmark; a ``RunReader`` does, which adds numbers, titles and explanations.
+Its reports are read by ``reading.py``, where a ``RunReader`` knows the benchmark.
 """
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import NamedTuple
 
 from maseval.core.outcome import RecordedReport, Score, TaskKey
-from maseval.core.recorded import Shape, entries, mapping
-from maseval.core.report import Report
-from maseval.report.index import Entry, Fact, TaskFindings, Trials, by_task, entry_of, index_of
+from maseval.core.recorded import Shape, entries
+from maseval.core.report import NO_VERDICT_STATUSES, TaskExecutionStatus
+from maseval.report.index import (
+    Entry,
+    Trials,
+    by_task,
+    index_of,
+    results_of,
+    shown_policies,
+    shown_remarks,
+)
 from maseval.report.page import Packet, packet_of
+from maseval.report.results import drawing
 from maseval.runs import Simulation
-from maseval.runs.config import RunConfig
-from maseval.runs.config_file import LOG, read_config
-from maseval.runs.exceptions import RunFolderError
-from maseval.runs.log import DamagedRecord, ReportPlace, report_in
-from maseval.runs.recording import Recording, notes_on_folder
-from maseval.runs.verdict_check import UNCONFIRMED, RunCheck, VerdictCheck, VerdictChecker
-from maseval.stats.first_failures import first_trials_only
-from maseval.stats.summary import summarise, with_gaps
+from maseval.runs.config_file import LOG
+from maseval.runs.remarks import remarks_by_simulation
+from maseval.runs.verdict_check import (
+    Misstatement,
+    RunCheck,
+    RunDoubt,
+    SimulationDoubt,
+    VerdictCheck,
+    doubt_about,
+    recall_check,
+)
+from maseval.stats.first_failures import summarise_run
+from maseval.stats.summary import Summary
 from maseval.view.exceptions import NothingThereError
-from maseval.view.log_index import LogIndex
+from maseval.view.reading import Overview, RunReader, RunSource
 from maseval.view.saved_files import load_labels, save_labels
 
+# A drawing of more is larger than everything else on the page.
+_MANY_MARKS = 2000
 # How long verdicts are recomputed before others get the processor.
 _AT_A_TIME = 1.0
 
 
-class Overview(NamedTuple):
-    """The part of a page above the simulations: see ``write_report`` for each field."""
+class RunTally:
+    """The number of simulations without a verdict, and what all of them used."""
 
-    summary: Shape | None = None
-    plots: Sequence[str] = ()
-    findings: TaskFindings | None = None
-    facts: Sequence[Fact] = ()
+    def __init__(self) -> None:
+        self.done = self.failed = self.tokens = 0
+        self._cost, self._unknown = 0.0, False
 
-
-class RunReader:
-    """Knows benchmarks, which the viewer itself does not.
-
-    This one adds nothing to what a run says of itself, and knows no results files.
-    """
-
-    def is_results(self, path: Path) -> bool:
-        """Return whether ``open_results`` can read a file; looks at its start only."""
-        return False
-
-    def open_results(self, path: Path) -> Recording:
-        """Open a results file as a run, its verdicts recomputed."""
-        raise NotImplementedError
-
-    def overview(self, run: Recording, known: Sequence[Entry], labelled: bool = False) -> Overview:
-        """Return the part of a run's page above its simulations.
-
-        Numbers that go by labels can be given once all are ``labelled``.
-        """
-        return Overview()
-
-    def scores(self, run: Recording, known: Sequence[Entry]) -> Mapping[int, Score]:
-        """Return pass^k with its interval, for each k that there are trials for."""
-        every = with_gaps((entry.to_outcome(int(entry.trial)) for entry in known), run.planned)
-        k = run.config.stops_at_failure
-        return first_trials_only(summarise(every), every, k).overall.scores
-
-    def verdict_checker(self, run: Recording) -> VerdictChecker | None:
-        """Return a function that recomputes the verdict of a report; None if there is none."""
-        return None
-
-    def title(self, run: Recording, report: Shape) -> str | None:
-        """Return what the task of a simulation is about."""
-        return None
-
-    def complete_report(self, run: Recording, report: Report) -> Shape:
-        """Add all that is shown of a report: the task's title, and why it failed."""
-        return report
-
-
-class IndexedRun:
-    """A run folder whose log is read once, however long it is and however it grows."""
-
-    def __init__(self, path: Path, reader: RunReader) -> None:
-        self.path = path
-        self._log = path / LOG
-        self._stored = read_config(path)
-        self.index = LogIndex(self._log, partial(reader.title, self))
+    def add(self, entry: Entry) -> None:
+        """Count one more."""
+        failed = entry.status in NO_VERDICT_STATUSES
+        self.failed += failed
+        self.done += not failed
+        self.tokens += entry.tokens
+        self._cost += entry.cost or 0.0
+        self._unknown = self._unknown or entry.cost is None
 
     @property
-    def config(self) -> RunConfig:
-        return self.index.contents.config or self._stored.config
-
-    @property
-    def damaged(self) -> Sequence[DamagedRecord]:
-        return self.index.damaged
-
-    @property
-    def notes(self) -> Sequence[str]:
-        return notes_on_folder(self, self._stored)
-
-    @property
-    def planned(self) -> Mapping[Simulation, None]:
-        return self.config.planned
-
-    @property
-    def recorded(self) -> Mapping[Simulation, object]:
-        return self.index.contents.places
-
-    def reports(self) -> Iterator[Report]:
-        recorded = self.recorded
-        ordered = [one for one in self.planned if one in recorded]
-        return map(self.report, [*ordered, *(recorded.keys() - self.planned.keys())])
-
-    def report(self, simulation: Simulation) -> Report:
-        contents = self.index.contents
-        if simulation not in contents.places:
-            raise NothingThereError(f"the run has no report on {simulation}")
-        return self._read(contents.places[simulation])
-
-    def refresh(self) -> bool:
-        return self.index.update()
-
-    def entries(self) -> list[Entry]:
-        return self.index.entries()
-
-    def settings(self) -> list[Shape]:
-        return [mapping(each) for each in self.index.contents.shared.values()]
-
-    def report_at(self, at: int) -> Report:
-        return self._read(ReportPlace(at, ""))
-
-    def _read(self, place: ReportPlace) -> Report:
-        try:
-            return report_in(self._log, place, self.index.contents.shared)
-        except (OSError, ValueError, KeyError) as error:
-            raise RunFolderError(
-                f"{self._log} has changed while it was read ({error}); load the page again"
-            ) from error
-
-
-class JudgedFile:
-    """A results file as a run: everything in it was judged when it was opened."""
-
-    def __init__(self, recorded: Recording, reader: RunReader) -> None:
-        self.path, self.config, self.damaged = recorded.path, recorded.config, recorded.damaged
-        self.planned, self.recorded = recorded.planned, recorded.recorded
-        self.notes: Sequence[str] = list(getattr(recorded, "notes", ()))
-        self._reports = list(recorded.reports())
-        self._places = {Simulation.of(each): at for at, each in enumerate(self._reports)}
-        keys = [RecordedReport(each).task for each in self._reports]
-        first = dict(zip(reversed(keys), reversed(self._reports), strict=True))
-        titles = {key: reader.title(self, each) for key, each in first.items()}
-        self._entries = [
-            entry_of(RecordedReport({**each, "title": titles[key]}), at)
-            for at, (key, each) in enumerate(zip(keys, self._reports, strict=True))
-        ]
-
-    def reports(self) -> Iterator[Report]:
-        return iter(self._reports)
-
-    def report(self, simulation: Simulation) -> Report:
-        if simulation not in self._places:
-            raise NothingThereError(f"the file has no {simulation}")
-        return self._reports[self._places[simulation]]
-
-    def refresh(self) -> bool:
-        return False  # a file that has changed is opened anew
-
-    def entries(self) -> list[Entry]:
-        return self._entries
-
-    def settings(self) -> list[Shape]:
-        return []
-
-    def report_at(self, at: int) -> Report:
-        return self._reports[at]
-
-
-RunSource = IndexedRun | JudgedFile
-"""A run with an entry for each report, each of which can be read by its place ``at``."""
+    def cost(self) -> float | None:
+        """The costs that are known; None if some are not, and the others are nothing."""
+        return self._cost or (None if self._unknown else 0.0)
 
 
 class ViewedRun:
-    """The index and the packets of a run; may be asked from several threads."""
+    """The index and the packets of a run; may be asked from several threads.
 
-    def __init__(self, source: RunSource, reader: RunReader, title: str) -> None:
+    The labels of a results file that is scored in an unusual way are not kept for the next start.
+    """
+
+    def __init__(
+        self, source: RunSource, reader: RunReader, title: str, *, keeps_labels: bool = True
+    ) -> None:
         self.source, self._reader, self._title = source, reader, title
         self._lock = threading.RLock()
         self._file = source.path / LOG if source.path.is_dir() else source.path
-        self._labels = load_labels(self._file)
+        self._keeps_labels = keeps_labels
+        self._labels = load_labels(self._file) if keeps_labels else {}
         self._checking: RunCheck | None = None
-        self._checked: dict[int, str | None] = {}
+        self._checked: dict[int, Misstatement | None] = {}
         self._check: VerdictCheck | None = None
-        self._known: list[Entry] | None = None
+        self._known: dict[int, Entry] | None = None
+        self._places: list[int] = []
+        self._tally: RunTally | None = None
         self._tasks: Trials | None = None
-        self._overview: Overview | None = None
+        self._unrecorded: dict[TaskKey, list[str]] | None = None
+        self._summarised: tuple[bool, Overview] | None = None
+        self._drawn: Sequence[str] | None = None
+        self._summary: Summary | None = None
         self._scores: Mapping[int, Score] = {}
-        self._scored, self._score_again = 0, 0.0
+        self._score_again = 0.0
         self.version = 0
         """Grows whenever there is something new."""
+        self.relabelled: list[int] = []
+        """The places of reports whose labels have changed since the run was opened, in order."""
 
     def refresh(self) -> bool:
         """Read what is new, and return whether there was anything."""
         with self._lock:
             if not self.source.refresh() and self.version:
                 return False
-            self._known = self._tasks = self._overview = None
+            self._take(self.source.growth() if self.version else None)
+            self._tasks = self._unrecorded = None
+            self._summary = self._summarised = self._drawn = None
             self.version += 1
             return True
 
+    def _take(self, added: Iterable[tuple[Sequence[int], Entry]] | None) -> None:
+        """Add entries to those that are known; all are read anew if that is None."""
+        known, tally = self._known, self._tally
+        if known is None or added is None:
+            self._known = self._tally = None
+            return
+        for replaced, entry in added:
+            known[entry.at] = self._with_labels(entry)
+            self._places.append(entry.at)
+            if tally is not None:
+                tally.add(known[entry.at])
+            for at in replaced:
+                known.pop(at, None)
+                self._tally = tally = None
+
     def entries(self) -> list[Entry]:
         """Return the entry of each simulation."""
+        return [*self._by_place().values()]
+
+    def entries_after(self, place: int) -> list[Entry]:
+        """Return the entries of reports beyond a place, in order."""
+        with self._lock:
+            known = self._by_place()
+            fresh = self._places[bisect_right(self._places, place) :]
+            return [known[at] for at in fresh if at in known]
+
+    def entries_at(self, places: Iterable[int]) -> list[Entry]:
+        """Return the entries of the reports at some places."""
+        known = self._by_place()
+        return [known[at] for at in dict.fromkeys(places) if at in known]
+
+    @property
+    def last_place(self) -> int:
+        """The place of the last report; 0 if there is none."""
+        self._by_place()
+        return self._places[-1] if self._places else 0
+
+    def tally(self) -> "RunTally":
+        """Return what the simulations come to."""
+        with self._lock:
+            if self._tally is None:
+                self._tally = RunTally()
+                for entry in self._by_place().values():
+                    self._tally.add(entry)
+            return self._tally
+
+    def _by_place(self) -> dict[int, Entry]:
         with self._lock:
             if self._known is None:
-                self._known = [self._with_labels(entry) for entry in self.source.entries()]
+                every = self.source.entries()
+                if self._labels or self._checked or self._file.name != LOG:
+                    every = [*map(self._with_labels, every)]
+                self._known = {entry.at: entry for entry in every}
+                self._places = sorted(self._known)
             return self._known
 
     def index(self) -> dict[str, object]:
         """Return the index, which the page reads at once."""
         with self._lock:
-            if self._overview is None:
-                self._overview = self._with_check(
-                    self._reader.overview(self.source, self.entries(), not self.without_labels())
-                )
-            return index_of(
-                self.tasks(), self._title, *self._overview, benchmarks=self.source.settings()
+            summary, findings, facts = self._overview()
+            shared, plots = self.source.settings(), self._plots()
+            found = index_of(
+                self.tasks(),
+                self._title,
+                summary,
+                plots,
+                findings,
+                facts,
+                shared,
+                unrecorded=self.unrecorded(),
             )
+            policies = shown_policies(self._reader.policies(self.source))
+            return {**found, **self.remarks(), **self._marks(), "policies": policies}
+
+    def remarks(self) -> dict[str, object]:
+        """Return the remarks of readers as they are now, as a part of the index."""
+        found, problem = remarks_by_simulation(self.source.path)
+        known = {
+            entry.at: [each.to_dict() for each in found[one]]
+            for entry in (self.entries() if found else ())
+            if (one := Simulation(*entry.key, int(entry.trial))) in found
+        }
+        shown = shown_remarks(self.tasks() if found else {}, known)
+        return {**shown, "reading": problem} if problem else shown
+
+    def results(self) -> dict[str, object]:
+        """Return the part of the index that is about all simulations together."""
+        with self._lock:
+            summary, _, facts = self._overview()
+            parts = summary, self._plots(), facts, self.source.settings()
+            return {**results_of(self.entries(), self._title, *parts), **self._marks()}
+
+    def plots(self) -> list[list[object]]:
+        """Return the drawings of the run, also those with a mark for each simulation."""
+        return [*map(drawing, self._draw(marks=True))]
+
+    def _plots(self) -> Sequence[str]:
+        if self._drawn is None:
+            self._drawn = self._draw(marks=not self._marks())
+        return self._drawn
+
+    def _draw(self, *, marks: bool) -> Sequence[str]:
+        known = self.entries()
+        found = self._summarise() if known else None
+        return self._reader.plots(self.source, known, found, marks=marks) if found else ()
+
+    def _marks(self) -> dict[str, int]:
+        """Return the number of simulations, if these are too many to draw them unasked."""
+        number = len(self._by_place())
+        return {"marks": number} if number > _MANY_MARKS else {}
+
+    def _overview(self) -> Overview:
+        known = self.entries()
+        labelled = self.labelled == len(known)
+        if self._summarised is None or self._summarised[0] != labelled:
+            found = Overview()
+            if known:
+                found = self._reader.overview(self.source, known, self._summarise(), labelled)
+            self._summarised = labelled, self._with_check(found)
+        return self._summarised[1]
 
     def packet(self, domain: str, task: str, trial: str | None = None) -> Packet:
         """The details of a task's simulations, or of one, with explanations of what failed."""
+        found = {
+            e.at: (n, self._complete_report(e.at)) for n, e in self.trials(domain, task, trial)
+        }
+        self.learn({at: _labels_in(report) for at, (_, report) in found.items()})
+        completed = [*found.values()]
+        return packet_of(completed, partial(self._reader.timeline, self.source))
+
+    def trials(
+        self, domain: str, task: str, trial: str | None = None
+    ) -> Sequence[tuple[str, Entry]]:
+        """Return a task's simulations, or the one of that trial; raises if there is none."""
         with self._lock:
             found = self.tasks().get(TaskKey(domain, task), ())
         wanted = [(name, entry) for name, entry in found if trial in (None, name)]
         if not wanted:
             missing = f"task {task!r}" if trial is None else f"trial {trial!r} of task {task!r}"
             raise NothingThereError(f"the run has no {missing} in domain {domain!r}")
-        completed = []
-        for name, entry in wanted:
-            report = self._complete_report(entry.at)
-            if labels := _labels_in(report):
-                self.learn({entry.at: labels})
-            completed.append((name, report))
-        return packet_of(completed)
+        return wanted
 
     def scores(self) -> Mapping[int, Score]:
         """pass^k with its interval; of a large run that goes on, as it was a moment ago."""
         with self._lock:
-            began = time.monotonic()
-            if self._scored != self.version and began >= self._score_again:
-                self._scores = self._reader.scores(self.source, self.entries())
-                self._scored, ended = self.version, time.monotonic()
+            if self._summary is None and time.monotonic() >= self._score_again:
+                self._summarise()
+            return self._scores
+
+    def _summarise(self) -> Summary:
+        """Return the summary of all simulations, made once however often it is asked for."""
+        with self._lock:
+            if self._summary is None:
+                began, run = time.monotonic(), self.source
+                outcomes = [entry.to_outcome(int(entry.trial)) for entry in self.entries()]
+                k = run.config.stops_at_failure
+                self._summary = summarise_run(outcomes, run.planned, k)
+                self._scores, ended = self._summary.overall.scores, time.monotonic()
                 # So that a server spends a tenth of its time on this at most.
                 self._score_again = ended + 9 * (ended - began)
-            return self._scores
+            return self._summary
 
     def tasks(self) -> Trials:
         """Return the simulations of each task, in the order of the page."""
         with self._lock:
             if self._tasks is None:
-                self._tasks = by_task(self.entries())
+                self._tasks = by_task(self.entries(), self.unrecorded())
             return self._tasks
+
+    def unrecorded(self) -> dict[TaskKey, list[str]]:
+        """Return the planned trials without a report, by task.
+
+        Where a task stops at its first failure, the trials after it are not waited for.
+        """
+        if self._unrecorded is not None:
+            return self._unrecorded
+        settled: set[TaskKey] = set()
+        if self.source.config.stops_at_failure:
+            settled = {entry.key for entry in self.entries() if entry.outcome == "fail"}
+        recorded, found = self.source.recorded, dict[TaskKey, list[str]]()
+        for one in self.source.planned:
+            key = TaskKey(one.domain, one.task_id)
+            if one not in recorded and key not in settled:
+                found.setdefault(key, []).append(str(one.trial))
+        self._unrecorded = found
+        return found
 
     def _with_labels(self, entry: Entry) -> Entry:
         labels = self._labels.get(entry.at, ())
-        if self._checked.get(entry.at):
-            labels = (*labels, UNCONFIRMED)
+        if doubt := self._doubt_at(entry.at):
+            labels = (*labels, doubt.label)
+        if (new := self._checked.get(entry.at)) is not None:
+            entry = _with_verdict(entry, new.passed)
         return entry._replace(labels=labels) if labels else entry
 
     def _complete_report(self, at: int) -> Shape:
-        return self._reader.complete_report(self.source, self.source.report_at(at))
+        report, key = self.source.report_at(at), self.source.key_at(at)
+        found = self._reader.complete_report(self.source, report, key)
+        doubt = self._doubt_at(at)
+        return {**found, "doubt": doubt and doubt.text}
+
+    @property
+    def doubt(self) -> RunDoubt | None:
+        """The reason why the numbers are doubtful, if one is known by now."""
+        return doubt_about(self.source) if self._check is None else self._check.doubt
+
+    def _doubt_at(self, at: int) -> SimulationDoubt | None:
+        found = self._checked.get(at)
+        return self.source.doubt_at(at) if found is None else found.doubt
 
     def _with_check(self, overview: Overview) -> Overview:
-        note = None if self._check is None else self._check.note
-        if note is None or overview.summary is None:
+        doubt = self.doubt
+        if doubt is None or overview.summary is None:
             return overview
-        notes = [note, *entries(overview.summary.get("notes"))]
-        return overview._replace(summary={**overview.summary, "notes": notes})
+        reasons = doubt["reasons"]
+        notes = [each for each in entries(overview.summary.get("notes")) if each not in reasons]
+        summary = {**overview.summary, "notes": notes, "doubt": doubt}
+        return overview._replace(summary=summary)
 
     def check_verdicts(self) -> None:
         """Recompute the verdicts that are recorded, and mark those that do not hold.
 
-        What is shown is compared, too: an index that was saved beside the log may be edited.
+        Nothing is computed if all were found to hold while the log was as it is.
         """
         if self._checking is None:
-            check = self._reader.verdict_checker(self.source)
-            if check is None or self._file.name != LOG:
+            known = recall_check(self._file)
+            if known is not None and not known["reasons"]:
                 return
-            self._checking = RunCheck(self.source.path, check)
+            self._checking = self._reader.begin_check(self.source)
+            if self._checking is None:
+                return
         if not self.version:
             self.refresh()
-        began = time.monotonic()
-        for entry in self.entries():
-            if entry.at in self._checked:
-                continue
-            report = self.source.report_at(entry.at)
-            words, shown = self._checking.add(report), RecordedReport(report).kind
-            if words is None and shown != entry.outcome:
-                words = f"the viewer's index has {entry.outcome!r}, the log {shown!r}"
-            self._checked[entry.at] = words
+        began, took_long = time.monotonic(), False
+        for at in [entry.at for entry in self.entries() if entry.at not in self._checked]:
+            report, key = self.source.report_at(at), self.source.key_at(at)
+            self._checked[at] = self._reader.check_verdict(self._checking, self.source, report, key)
             if (spent := time.monotonic() - began) > _AT_A_TIME:
                 time.sleep(spent)  # at most half of the time of one processor
-                began = time.monotonic()
+                began, took_long = time.monotonic(), True
+        if took_long:
+            self._reader.keep_findings(self.source)
+        before = self.doubt
         with self._lock:
             self._check = self._checking.finish()
-            self._known = self._tasks = self._overview = None
+            if self.doubt != before:
+                self._summary = self._summarised = self._unrecorded = self._tally = None
+                self._score_again = 0.0
+                self._relabel(at for at, found in self._checked.items() if found)
+
+    @property
+    def doubted(self) -> int:
+        """The number of simulations whose recorded verdicts were found not to hold."""
+        return 0 if self._check is None else len(self._check.differing)
 
     @property
     def labelled(self) -> int:
-        """The number of reports whose labels are known, with those whose verdicts do not hold."""
-        return len(self._labels) + sum(map(bool, [*self._checked.values()]))
+        """The number of simulations whose labels are known."""
+        return len(self._by_place().keys() & self._labels.keys())
 
     def without_labels(self) -> list[int]:
         """Return the places of reports whose labels are not known, those of failures first."""
@@ -327,18 +386,35 @@ class ViewedRun:
     def learn(self, labels: Mapping[int, tuple[str, ...]]) -> None:
         """Add labels to the index."""
         with self._lock:
-            if labels.items() - self._labels.items():
-                self._labels = {**self._labels, **labels}
-                self._known = self._tasks = None
+            fresh = {at: own for at, own in labels.items() if self._labels.get(at, ()) != own}
+            self._labels = {**self._labels, **labels}
+            self._relabel(fresh)
 
-    def summarise_labels(self) -> None:
-        """Have the numbers that go by labels made anew, now that all labels are known."""
-        with self._lock:
-            self._overview = None
+    def _relabel(self, places: Iterable[int]) -> None:
+        """Have the entries of these reports show the labels that are known by now."""
+        known, changed = self._by_place(), [*places]
+        known.update({at: self._with_labels(known[at]) for at in changed if at in known})
+        self.relabelled += changed
+        if self._tasks is not None:
+            # Which trials there are does not depend on labels, and takes long to find out again.
+            keys = {known[at].key for at in changed if at in known}
+            fresh = {key: [(n, known[e.at]) for n, e in self._tasks[key]] for key in keys}
+            self._tasks = {**self._tasks, **fresh}
 
     def keep_labels(self) -> None:
         """Remember the labels for the next start."""
-        save_labels(self._file, self._labels)
+        if self._keeps_labels:
+            save_labels(self._file, self._labels)
+            self._reader.keep_findings(self.source)
+
+
+def _with_verdict(entry: Entry, passed: bool | None) -> Entry:
+    """Return the entry of a simulation with the recomputed verdict for the recorded one."""
+    if passed is None:
+        status = TaskExecutionStatus.EVALUATION_FAILED.value
+        return entry._replace(outcome="error", status=status, reward=None)
+    status = TaskExecutionStatus.SUCCESS.value
+    return entry._replace(outcome="pass" if passed else "fail", status=status, reward=float(passed))
 
 
 def _labels_in(completed: Shape) -> tuple[str, ...]:

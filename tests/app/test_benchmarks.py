@@ -29,7 +29,7 @@ def test_a_benchmark_that_adds_nothing_is_one_like_every_other(tmp_path, name):
     support = support_for(folder)
 
     assert type(support) is BenchmarkSupport
-    assert support.run_diagnosis(folder, None) is None
+    assert support.findings_version(folder) is None
     assert support.recorded_outcomes(tmp_path / "results.json", ScoringOptions()) is None
     assert support.run_outcomes(folder, ScoringOptions()).planned == 1
     assert support.settings(folder) == folder.config.values

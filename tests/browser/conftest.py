@@ -84,9 +84,9 @@ class Visit:
         return panel
 
 
-def is_from(url, server):
-    """Whether a server sent it; a file sends nothing."""
-    return server.startswith("http:") and url.startswith(server)
+def is_from(url, place):
+    """Whether a server sent it, or it lies in a folder; a file sends nothing."""
+    return (place.startswith("http:") or place.endswith("/")) and url.startswith(place)
 
 
 @pytest.fixture
@@ -156,14 +156,14 @@ def fresh_page(browser):
 
 @pytest.fixture
 def visit(browser):
-    """Opens a report file, or a viewer's address, in a fresh context.
+    """Opens a report file, a site's folder, or a viewer's address, in a fresh context.
 
     What it did must be nothing but show itself: no load from elsewhere, not a word on the console.
     """
     visits, contexts = [], []
 
     def start(place, **options):
-        url = place if isinstance(place, str) else place.as_uri()
+        url = place if isinstance(place, str) else place.as_uri() + "/" * place.is_dir()
         context = browser.new_context(**{"viewport": {"width": 1300, "height": 850}, **options})
         context.set_default_timeout(1000 * PATIENCE)
         contexts.append(context)

@@ -95,7 +95,9 @@ def hostile_reports(text):
 # What would have come alive: anything that runs, loads or lays out by itself.
 ALIVE = """() => [...document.querySelectorAll("*")]
   .flatMap((element) => [...element.attributes].map((attribute) => [element, attribute]))
-  .filter(([element, { name, value }]) => name.startsWith("on") || name === "style"
+  .filter(([element, { name, value }]) => name.startsWith("on")
+    || (name === "style" && !/^(--share: [0-9.e-]+|left: [0-9.]+px; top: [0-9.]+px);$/.test(value))
     || (name === "src" && element.closest("head") === null)
-    || (name === "href" && element.closest("head") === null && !/^(#|\\/(?!\\/))/.test(value)))
+    || (name === "href" && element.closest("head") === null
+      && !/^(#|\\/(?!\\/)|[a-z]+\\.html(\\?|$))/.test(value)))
   .map(([, { name }]) => name)"""

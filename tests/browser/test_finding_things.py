@@ -160,7 +160,7 @@ def test_a_task_with_an_audit_finding_has_a_badge(visit, run):
 
     badge = page.locator(".tag.finding")
     expect(badge).to_have_text("doing nothing passes")
-    expect(badge).to_have_attribute("title", "an idle agent gets the reward")
+    expect(badge).to_have_attribute("data-hint", "an idle agent gets the reward")
 
 
 def saved(page, name):
@@ -273,7 +273,7 @@ def test_all_simulations_of_two_runs_are_in_one_table(visit, tmp_path):
     visited = visit(write_report(finished, tmp_path / "report.html"))
     page = visited.open()
 
-    page.get_by_role("link", name="All simulations of both runs").click()
+    page.get_by_role("link", name="All simulations of these runs").click()
     names = page.locator("table.tasks tbody tr").first.locator("small")
     expect(names).to_have_text(["careful", "hurried"])
     page.locator(".cell.fail").click()

@@ -41,6 +41,9 @@ def test_a_whole_gold_solution_is_played_and_passes(table, tmp_path, flaws):
     page = table.open("/play")
     begin(page)
     expect(page.locator(".play-beside")).to_contain_text("Good standing")
+    given = page.locator(".play-given")
+    expect(given.locator(".markdown .heading").first).to_be_visible()
+    expect(given).not_to_contain_text("## ")
     assert flaws(page) == []
 
     words = page.get_by_label("What you say")

@@ -466,13 +466,14 @@ def test_characters_that_cannot_be_seen_are_made_visible(visit, tmp_path, text, 
 
 
 def test_a_huge_text_is_cut_until_it_is_asked_for(visit, tmp_path):
-    huge = "word " * 15_000
+    huge = "a word" * 12_500
     told = [said("user", huge), said("assistant", None, call("get_order")), answered(huge)]
     visited = visit(write_report([simulated(messages=told)], tmp_path / "report.html"))
     page = visited.open("#retail/0/0")
     panel = visited.wait_for_simulation()
 
     assert len(panel.text_content()) < 20_000
+    panel.get_by_role("button", name="Show all: 75,000 characters").click()
     more = panel.locator(".message.user .more")
     more.click()
     expect(more).to_contain_text("9,000 characters left")

@@ -2,12 +2,17 @@
 
 import os
 import re
+import shutil
+import threading
 
 import pytest
 from playwright.sync_api import expect
 
+from maseval.core.storage.redaction import Secrets
 from maseval.runs import RunFolder
-from maseval.runs.live import publish
+from maseval.runs.live import TalkFiles, publish
+from maseval.view import background, log_index
+from maseval.view.viewed import ViewedRun
 from tests.browser.runs import planned, written_run
 from tests.browser.waiting import eventually
 from tests.report.builders import simulated
@@ -59,7 +64,7 @@ def test_a_running_run_shows_how_far_it_is(visit, serve, growing):
     page = visit(serve(growing.path.parent).url).open("/run/grows")
 
     strip = page.locator(".card.live")
-    expect(strip.locator(".state")).to_have_text("running")
+    expect(strip.locator(".run-state")).to_have_text("running")
     expect(strip.locator("progress")).to_have_attribute("value", "4")
     expect(strip.locator("dd").first).to_contain_text("50.0")
     expect(strip).to_contain_text("$1.00 so far")
@@ -88,12 +93,83 @@ def test_what_each_simulation_in_flight_is_doing_is_shown(visit, serve, growing)
     expect(page.locator(".live .outcome")).to_contain_text("$2.50 so far · 2 rate limits")
 
 
+def test_every_planned_trial_has_a_cell(visit, serve, growing):
+    page = visit(serve(growing.path.parent).url).open("/run/grows")
+    rows = page.locator("table.tasks tbody tr")
+    expect(rows).to_have_count(6)
+    expect(page.locator(".trial-numbers")).to_have_text("01")
+    waiting = page.locator("table.tasks .absent.waiting")
+    expect(waiting).to_have_count(8)
+
+    last = {"role": "user", "text": "Where is it?"}
+    flight = {"domain": "retail", "task": "4", "trial": 1, "step": 1, "last": last}
+    known = {"pid": os.getpid(), "at": "now", "cost": 2.5, "tokens": 20, "rate_limits": 2}
+    publish(growing.path, {**known, "in_flight": [{**flight, "since": "2025-01-01T00:00:00"}]})
+    said = {"role": "user", "content": "Where is it?"}
+    TalkFiles(growing.path, Secrets([])).write({("retail", "4", 1): [said]})
+    page.get_by_role("button", name="retail task 4, trial 1: running").click()
+    expect(page.locator(".flights .message")).to_have_text(re.compile("Where is it"))
+    expect(waiting).to_have_count(7)
+
+    growing.append(REPORTS[9])
+    expect(rows.nth(4).locator("a.cell")).to_have_count(1)
+    page.locator(".chip.fail").click()
+    expect(rows.filter(has_text="5")).to_have_count(0)
+    page.locator(".chip.fail").click()
+
+    growing.close()
+    expect(page.locator("table.tasks .absent.missing")).to_have_count(7)
+    expect(page.locator("table.tasks a.cell")).to_have_count(5)
+
+
+def test_who_follows_a_conversation_keeps_the_place_and_is_led_to_its_result(visit, serve, growing):
+    talks = TalkFiles(growing.path, Secrets([]))
+    flight = {"domain": "retail", "task": "4", "trial": 1, "since": "2025-01-01T00:00:00"}
+    known = {"pid": os.getpid(), "at": "now", "cost": 2.5, "tokens": 20, "rate_limits": 2}
+
+    def say(*words):
+        talks.write({("retail", "4", 1): [{"role": "user", "content": each} for each in words]})
+        now = {**flight, "step": len(words), "last": {"role": "user", "text": words[-1]}}
+        publish(growing.path, {**known, "in_flight": [now]})
+
+    def below():
+        return talk.evaluate("all => all.scrollHeight - all.clientHeight - all.scrollTop")
+
+    page = visit(serve(growing.path.parent).url).open("/run/grows")
+    talk = page.locator(".flights .conversation")
+    messages = talk.locator(".message")
+    long = [f"{number} {'so ' * 500}" for number in range(9)]
+    say(*long[:7])
+    page.get_by_role("button", name="retail task 4, trial 1: running").click()
+    expect(messages).to_have_count(7)
+    eventually(lambda: below() < 2)
+    say(*long[:8])
+    expect(messages).to_have_count(8)
+    eventually(lambda: below() < 2)  # who reads the latest goes on to do so
+
+    talk.evaluate("all => { all.scrollTop = 33; }")
+    say(*long)
+    expect(messages).to_have_count(9)
+    assert talk.evaluate("all => all.scrollTop") == 33
+
+    say("another attempt")
+    expect(messages).to_have_count(1)
+    expect(messages).to_have_text(re.compile("another attempt"))
+
+    growing.append(REPORTS[9])
+    talks.write({})
+    publish(growing.path, {**known, "in_flight": []})
+    expect(messages).to_have_count(1)
+    page.get_by_role("link", name="its result").click()
+    expect(page).to_have_url(re.compile("#retail/4/1$"))
+
+
 def test_the_page_survives_a_restart_of_the_server(visit, serve, growing):
     first = serve(growing.path.parent)
     visited = visit(first.url)
     page = visited.open("/run/grows#retail/0/0")
     visited.wait_for_simulation()
-    expect(page.locator(".live .state")).to_have_text("running")
+    expect(page.locator(".live .run-state")).to_have_text("running")
 
     first.close()
     expect(page.locator(".lost")).to_have_text("Connection lost, retrying …")
@@ -111,11 +187,11 @@ def test_the_page_survives_a_restart_of_the_server(visit, serve, growing):
 def test_an_interrupted_run_says_so_and_is_taken_up_again(visit, serve, growing):
     growing.close()
     page = visit(serve(growing.path.parent).url).open("/run/grows")
-    expect(page.locator(".live .state")).to_have_text("incomplete")
+    expect(page.locator(".live .run-state")).to_have_text("incomplete")
 
     with RunFolder.open(growing.path, planned(REPORTS)) as resumed:
         resumed.append(REPORTS[4])
-        expect(page.locator(".live .state")).to_have_text("running")
+        expect(page.locator(".live .run-state")).to_have_text("running")
         expect(page.locator("table.tasks .cell")).to_have_count(5)
 
 
@@ -145,8 +221,125 @@ def test_labels_appear_in_the_filters_before_a_failure_was_opened(visit, serve, 
     expect(page.locator("#panel")).to_be_hidden()
 
 
+def test_how_far_labelling_has_come_is_said_until_it_is_done(
+    visit, serve, compared, monkeypatch, tmp_path
+):
+    """Nobody takes the first labels for all; and no label has the page read everything again."""
+    found = threading.Semaphore(0)
+    labels_of = ViewedRun.labels_of
+
+    def wait_for_a_word(run, at):
+        # The search reads labels as well, in a thread of its own.
+        if threading.current_thread().name == "maseval-labels":
+            found.acquire()
+        return labels_of(run, at)
+
+    monkeypatch.setattr(ViewedRun, "labels_of", wait_for_a_word)
+    monkeypatch.setattr(background, "_GATHERED", 0.0)
+    # Another test may have labelled the run that all of them share.
+    unlabelled = shutil.ignore_patterns("view-*")
+    shutil.copytree(compared / "hurried", tmp_path / "hurried", ignore=unlabelled)
+    page = visit(serve(tmp_path).url).open("/run/hurried")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    labels = page.locator(".counts", has_text="Labels")
+    expect(labels).to_contain_text("labelling 0 of 24")
+
+    found.release(3)
+    expect(labels).to_contain_text("labelling 3 of 24")
+    expect(labels.locator("tr")).not_to_have_count(0)
+    found.release(21)
+
+    expect(labels).not_to_contain_text("labelling")
+    expect(page.locator(".results")).to_contain_text("clean passes")
+    assert not [address for address in asked if "/api/run/index" in address]
+
+
+def test_the_frame_is_there_while_a_long_log_is_read(visit, serve, tmp_path, monkeypatch):
+    go_on = threading.Event()
+    lines_of = log_index.lines_of
+
+    def stop_half_way(path, after=None):
+        for line in lines_of(path, after):
+            if line.number == 8:
+                go_on.wait()
+            yield line
+
+    monkeypatch.setattr(log_index, "lines_of", stop_half_way)
+    written_run(tmp_path / "long", REPORTS)
+    visited = visit(serve(tmp_path).url)
+    page = visited.page
+    page.goto(f"{visited.url}/run/long")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("long")
+    expect(page.get_by_role("navigation", name="Viewer")).to_be_visible()
+    expect(page.get_by_role("status")).to_have_text("Reading the log: 0 of 0 MB")
+    eventually(lambda: 0 < page.locator("progress").evaluate("(bar) => bar.value") < 1, True)
+    go_on.set()
+
+    expect(page.locator("table.tasks .cell")).to_have_count(12)
+    expect(page.get_by_role("heading", level=1)).to_have_count(1)
+    expect(page.locator(".reading-log")).to_have_count(0)
+
+
 def test_a_run_that_is_not_there_is_said_so(visit, serve, tmp_path):
     visited = visit(serve(tmp_path).url)
     page = visited.open("/run/nothing")
     expect(page.get_by_role("alert")).to_contain_text("no run is called 'nothing'")
     visited.noise.clear()  # the browser says that the answer was a 404
+
+
+def test_the_arrow_keys_stop_at_every_trial_with_a_record_or_without(visit, serve, tmp_path):
+    reports = [simulated("0"), simulated("0", 2), simulated("2", 1), simulated("2", 2)]
+    plan = {"tasks": {"retail": ["0", "1", "2"]}, "trials": 3}
+    with RunFolder.open(tmp_path / "gaps", plan) as folder:
+        for each in reports:
+            folder.append(each)
+    page = visit(serve(tmp_path).url).open("/run/gaps")
+
+    page.locator('.cell[href="#retail/0/0"]').focus()
+    words = "retail task {}, trial {}: {}"
+    for key, *place in (
+        ("ArrowRight", "0", "1", "missing"),
+        ("ArrowDown", "1", "1", "missing"),
+        ("ArrowDown", "2", "1", "passed"),
+        ("ArrowLeft", "2", "0", "missing"),
+        ("ArrowUp", "1", "0", "missing"),
+        ("ArrowUp", "0", "0", "passed"),
+        ("ArrowUp", "0", "0", "passed"),
+    ):
+        page.keyboard.press(key)
+        expect(page.locator("table.tasks :focus")).to_have_attribute(
+            "aria-label", re.compile(words.format(*place))
+        )
+        expect(page.locator('.tasks [tabindex="0"]:is(.cell, .absent)')).to_have_count(1)
+
+
+def test_a_trial_that_is_missing_leaves_its_place_and_columns_are_numbered(visit, serve, tmp_path):
+    reports = [simulated("0"), simulated("0", 2), simulated("1", 1)]
+    written_run(tmp_path / "gaps", reports)
+    page = visit(serve(tmp_path).url).open("/run/gaps")
+
+    expect(page.locator(".trial-numbers span")).to_have_text(["0", "1", "2"])
+    row = page.locator("table.tasks tbody tr").first
+    expect(row.locator(".cells > *")).to_have_count(3)
+    expect(row.locator(".cells > .absent")).to_have_attribute(
+        "aria-label", re.compile("trial 1: missing$")
+    )
+    places = [
+        page.locator(
+            f"table.tasks tbody tr:nth-child({line}) .cells > :nth-child(2)"
+        ).bounding_box()
+        for line in (1, 2)
+    ]
+    assert places[0]["x"] == places[1]["x"]
+
+
+def test_a_link_to_a_simulation_that_is_not_there_says_so(visit, serve, tmp_path):
+    written_run(tmp_path / "run", [simulated("0")])
+    page = visit(serve(tmp_path).url).open("/run/run#retail/42/0")
+
+    expect(page.locator(".absent-notice")).to_contain_text("no simulation retail/42/0")
+    page.locator("table.tasks .cell").first.click()
+    expect(page.locator("#panel")).to_be_visible()
+    expect(page.locator(".absent-notice")).to_be_hidden()

@@ -25,7 +25,7 @@ def test_every_run_stands_there_with_its_numbers(visit, serve, compared):
     page = visit(serve(compared).url).open("/")
 
     row = page.locator('tr[data-run="careful"]')
-    expect(row.locator(".state")).to_have_text("complete")
+    expect(row.locator(".run-state")).to_have_text("complete")
     expect(row.locator(".of-pass1")).to_contain_text(re.compile(r"\d+\.\d.% \d+\.\d . \d+\.\d"))
     expect(row.locator("svg.interval")).to_have_count(1)
     expect(row.locator(".of-domains")).to_contain_text("library")
@@ -64,7 +64,7 @@ def test_two_chosen_runs_are_compared(visit, serve, compared):
     page.get_by_role("link", name="Compare careful with hurried").click()
 
     expect(page.locator("table.compared")).to_be_visible()
-    expect(page).to_have_url(re.compile(r"/compare\?a=careful&b=hurried$"))
+    expect(page).to_have_url(re.compile(r"/compare\?run=careful&run=hurried$"))
 
 
 def test_a_run_that_begins_and_what_becomes_of_it_appear_by_themselves(visit, serve, written):
@@ -75,12 +75,12 @@ def test_a_run_that_begins_and_what_becomes_of_it_appear_by_themselves(visit, se
     with RunFolder.open(written / "third", planned(reports)) as folder:
         folder.append(reports[0])
         row = page.locator('tr[data-run="third"]')
-        expect(row.locator(".state")).to_have_text("running")
+        expect(row.locator(".run-state")).to_have_text("running")
         expect(row.locator(".of-state")).to_contain_text("1/2")
         folder.append(reports[1])
         expect(row.locator(".of-state")).to_contain_text("2/2")
 
-    expect(row.locator(".state")).to_have_text("complete")
+    expect(row.locator(".run-state")).to_have_text("complete")
     expect(page.get_by_label("Compare first")).to_be_focused()
 
 
@@ -122,3 +122,35 @@ def test_two_hundred_runs_are_listed(visit, serve, tmp_path):
 def test_an_empty_folder_says_what_to_do(visit, serve, tmp_path):
     page = visit(serve(tmp_path).url).open("/")
     expect(page.locator(".card")).to_contain_text("maseval demo")
+
+
+def test_columns_without_content_are_left_out_and_sides_are_named(visit, serve, compared):
+    page = visit(serve(compared).url).open("/")
+    expect(page.locator("th.of-models")).to_be_visible()
+    expect(page.locator("th.of-tags")).to_be_hidden()
+    expect(page.locator("th.of-note")).to_be_hidden()
+    row = page.locator('tr[data-run="careful"]')
+    expect(row.locator(".of-models")).to_contain_text("agent noisy")
+
+    edited = visit(serve(compared, edit=True).url).open("/")
+    expect(edited.locator("th.of-tags")).to_be_visible()
+
+
+def test_an_address_without_a_page_says_so_and_leads_back(visit, serve, written):
+    visited = visit(serve(written).url)
+    page = visited.open("/rnus")
+
+    expect(page.get_by_role("alert")).to_contain_text("There is no page here: /rnus")
+    expect(page.get_by_role("link", name="All runs")).to_be_visible()
+    assert "404" in visited.noise.pop()  # the browser's own word on it
+
+
+def test_a_page_whose_server_was_away_can_be_tried_again(visit, serve, written):
+    visited = visit(serve(written).url)
+    visited.page.route("**/api/runs*", lambda route: route.abort(), times=1)
+    page = visited.open("/")
+
+    expect(page.get_by_role("alert")).to_contain_text("The viewer's server does not answer")
+    page.get_by_role("button", name="Try again").click()
+    expect_names(page, "deep/second", "first")
+    assert "ERR_FAILED" in visited.noise.pop()  # the browser's own word on it

@@ -31,7 +31,7 @@ def travelling(visit, serve, played):
         place = "" if message is None else f"/m{message}"
         visited.open(f"/run/gold#{quote(name)}{place}")
         panel = visited.wait_for_simulation()
-        panel.locator(".timeline summary").first.click()
+        panel.locator(".time-travel summary").first.click()
         expect(panel.locator(".travel")).to_be_visible()
         return visited, panel
 

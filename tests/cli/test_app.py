@@ -82,37 +82,6 @@ def test_a_flag_is_shown_as_a_flag(command):
     assert "<bool>" not in shown and "BOOLEAN" not in shown
 
 
-def test_help_loads_neither_the_benchmark_nor_providers():
-    code = (
-        "import sys; from maseval.cli.app import app\n"
-        "try: app(['tau2', 'run', '--help'])\n"
-        "except SystemExit: pass\n"
-        "print([name for name in sys.modules if name.startswith(('maseval.benchmark.tau2.',"
-        "'maseval.benchmark.macs.', 'maseval.interface', 'maseval.report', 'tqdm', 'platformdirs'))"
-        # What an agent is given, and the names of the releases: neither loads anything.
-        " and '.app' not in name and not name.endswith(('.agent_brief', '.tau2.data'))])"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert run.stdout.splitlines()[-1] == "[]"
-
-
-@pytest.mark.parametrize("command", ["", "tau2", "macs"])
-def test_the_help_of_a_group_loads_none_of_its_commands(command):
-    code = (
-        "import sys; from maseval.cli.app import app\n"
-        f"try: app([*{command.split()}, '--help'])\n"
-        "except SystemExit: pass\n"
-        "print([name for name in sys.modules if name.startswith(('maseval.app', 'maseval.runs',"
-        "'maseval.stats', 'maseval.benchmark', 'maseval.core.benchmark', 'maseval.interface',"
-        "'rich.markdown', 'markdown_it', 'rich.traceback', 'rich.syntax', 'pygments', 'httpx',"
-        f"*{() if command else ('importlib.metadata', 'email')}))])"  # Typer's own, in a group
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert run.stdout.splitlines()[-1] == "[]"
-
-
 def test_a_run_with_models_says_so_before_it_loads_their_libraries():
     code = (
         "import sys; from maseval.cli.app import app; from maseval.cli.tau2 import run\n"

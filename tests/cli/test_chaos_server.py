@@ -1,10 +1,12 @@
 """``maseval chaos-server`` as a process."""
 
+import inspect
 import re
 import signal
 
 import pytest
 
+from maseval import commands
 from tests.cli.commandline import ended, maseval, started
 from tests.server.provider import ask, asking
 
@@ -28,6 +30,17 @@ def test_it_serves_says_what_it_spoiled_and_sums_up(tmp_path, number):
     spoiled = sum(status != 200 for status in statuses)
     assert out.count("request ") == spoiled
     assert f"{20 - spoiled} good" in out.splitlines()[-1]
+
+
+def test_no_two_servers_have_the_same_port():
+    ports = [
+        inspect.signature(each).parameters["port"].default
+        for each in (commands.view, commands.replay_server, commands.chaos_server)
+    ]
+    texts = [maseval(name, "--help").stdout for name in ("view", "replay-server", "chaos-server")]
+
+    assert len(set(ports)) == 3
+    assert all(str(port) in text for port, text in zip(ports, texts, strict=True))
 
 
 def test_the_faults_are_listed():

@@ -1,13 +1,18 @@
 """Commands that look at runs, files and tasks."""
 
+import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
+from rich.console import Console
+from rich.text import Text
 
 from maseval.app.results.recording import simulation_in
 from maseval.app.results.results import RunResult
 from maseval.benchmark.booking import BookingBenchmark, load_tasks
+from maseval.cli import show as cli_show
 from maseval.commands import show, tau2
 from maseval.core.callbacks import FileResultLogger
 from tests.cli.commandline import last_json, maseval, require_data
@@ -78,6 +83,25 @@ def test_a_run_is_shown_by_path_name_or_as_the_last(name):
     assert result.exit_code == 0
     assert "pass^3" in result.stdout
     assert result.stdout.count("library │") >= 12
+
+
+@pytest.mark.parametrize("id", ["{}", "{}|a_fault|another_fault", "{} of 日本 in several words"])
+@pytest.mark.parametrize("columns", [120, 60, 50, 46, 40, 24])
+def test_tasks_drawn_as_lines_of_one_row_look_like_rows(noisy, columns, id):
+    view = show(noisy.folder)
+    lines = [line._replace(task_id=id.format(line.task_id)) for line in view.lines]
+    view = replace(view, lines=lines)
+
+    def draw(table):
+        console = Console(file=io.StringIO(), width=columns, force_terminal=True)
+        console.print(table)
+        return console.file.getvalue()
+
+    found = cli_show._task_rows(view, has_domains=True)
+    rows = [[Text.from_markup(cell) for cell in row] for row in found]
+    by_row = draw(cli_show._task_table(rows, has_domains=True))
+    assert len(rows) == 12
+    assert draw(cli_show._trials(view, columns)) == by_row
 
 
 def test_a_conversation_is_shown_with_calls_results_and_verdict(noisy):

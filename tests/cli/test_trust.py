@@ -8,6 +8,7 @@ from maseval.benchmark.tau2.certify import Certificate
 from maseval.commands import show, tau2
 from tests.cli.commandline import last_json, maseval, require_data
 from tests.interface.test_signing import pair
+from tests.report.reading import rows_of
 
 
 @pytest.fixture(scope="module")
@@ -253,11 +254,11 @@ def test_the_report_has_labels_explanations_and_plots(folder):
 
     whole, bare = ((folder / name).read_text() for name in ("whole.html", "bare.html"))
     index = json.loads(whole.split('id="index">')[1].split("</script>")[0])
-    every = [label for row in index["simulations"] for label in row["labels"]]
+    every = [label for row in rows_of(index) for label in row["labels"]]
     labels = [label for label in every if not label.startswith("policy: ")]
     assert len(index["plots"]) == 3
-    assert len(every) - len(labels) == len(index["simulations"])
-    assert len(labels) == sum(row["outcome"] != "pass" for row in index["simulations"]) > 0
+    assert len(every) - len(labels) == len(rows_of(index))
+    assert len(labels) == sum(row["outcome"] != "pass" for row in rows_of(index)) > 0
     assert len(whole) > len(bare)
 
 

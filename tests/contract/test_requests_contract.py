@@ -16,7 +16,7 @@ import pytest
 
 from maseval import ModelAdapter, Report, ScriptedModelAdapter, SeedGenerator
 from maseval.benchmark.tau2 import DefaultAgentTau2Benchmark, load_tasks
-from maseval.benchmark.tau2.data.files import title_of
+from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.data_loader import load_guidelines
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.domain import Domain

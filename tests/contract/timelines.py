@@ -5,7 +5,7 @@ from typing import Any
 
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.domains import Domain, domain_named
-from maseval.benchmark.tau2.domains.base import state_hash
+from maseval.benchmark.tau2.domains.hashing import state_hash
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.explain.snapshot import WorldSnapshot
 from maseval.benchmark.tau2.scoring.case import Case, case_of

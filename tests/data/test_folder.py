@@ -48,7 +48,7 @@ def mirror(file_server):
 
 
 def tag(server):
-    return RepositorySource(server.url, "v1", patience=1)
+    return RepositorySource(server.url, "v1", patience=30)
 
 
 def filled(folder, *sources, **options):

@@ -79,14 +79,14 @@ def test_a_wrong_answer_ends_the_attempt_at_once_and_is_told(file_server, answer
 @pytest.mark.parametrize("code", [429, 500, 503])
 def test_a_busy_server_is_asked_again(file_server, code):
     file_server.answers = {DB_PATH: in_turn(status(code), status(code), content(DB))}
-    source = repository(file_server.url, patience=1)
+    source = repository(file_server.url, patience=30)
     assert fetched(source, FILES[:1]) == {"domains/shop/db.json": DB}
 
 
 def test_a_server_that_stays_busy_is_given_up_after_three_answers(file_server):
     file_server.answers = {DB_PATH: status(500)}
     with pytest.raises(SourceError, match="answered 500"):
-        fetched(repository(file_server.url, patience=1))
+        fetched(repository(file_server.url, patience=30))
     assert len(file_server.asked) == 3
 
 

@@ -12,14 +12,17 @@ from maseval.commands import run as run_any
 from maseval.core.outcome import RecordedReport
 from maseval.frames.columns import TABLES
 from maseval.frames.tables import frame_named
-from maseval.runs import RunFolder, change_note, change_tags
+from maseval.runs import Remark, RunFolder, change_note, change_tags, keep_remark
 from tests.frames.recordings import booking_reports, library_run
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
-    return [library_run(trials=2, output=folder / name).folder for name in ("b", "a")]
+    found = [library_run(trials=2, output=folder / name).folder for name in ("b", "a")]
+    one = next(iter(RunFolder.read(found[0]).recorded))
+    keep_remark(found[0], Remark(one, "too polite", message=2))
+    return found
 
 
 @pytest.fixture(scope="module")

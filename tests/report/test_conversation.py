@@ -114,3 +114,25 @@ def test_a_message_shows_what_its_model_thought():
     shown = [message.get("thought") for message in conversation(simulated(messages=told))]
 
     assert shown == ["They want a refund.", "They want a refund.", None]
+
+
+def test_a_message_says_what_is_recorded_of_its_models_request():
+    told = [said("user", "Hi", second=1), said("assistant", "Hello", second=5)]
+    call = {
+        **{"timestamp": "2025-01-01T10:00:02", "generation_params": {"temperature": 0.5}},
+        **{"message_count": 2, "tools_provided": 3, "duration_seconds": 1.25},
+    }
+    early = {**call, "timestamp": "2025-01-01T09:59:00"}
+    given = simulated(messages=told)
+    models = {"agent_model": {"model_id": "lab/agent-1", "logs": [early, call]}}
+    given["traces"]["models"] = models
+
+    user, agent = conversation(given)
+
+    assert "model" not in user
+    assert agent["model"] == [
+        ("Model", "lab/agent-1"),
+        ("Parameters", '{"temperature": 0.5}'),
+        ("Sent", "2 messages, 3 tools"),
+        ("Took", "1.2 s"),
+    ]

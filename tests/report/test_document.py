@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from maseval.core.exceptions import ConfigurationError
 from maseval.report import write_report
 from tests.report.builders import report, said, simulated
+from tests.report.reading import rows_of
 
 HOSTILE = "</script><script>alert(1)</script><!--\u2028&amp;\ud800\x00"
 
@@ -119,7 +120,7 @@ def test_any_title_stands_in_the_head_as_text(tmp_path_factory, title):
 def test_every_simulation_is_in_the_file(tmp_path):
     finished = [simulated(str(task), trial) for task in range(5) for trial in range(3)]
     document = written(tmp_path, iter(finished))
-    assert len(index_of(document)["simulations"]) == 15
+    assert len(rows_of(index_of(document))) == 15
     assert [len(packet) for packet in packets_of(document)] == [3] * 5
 
 

@@ -6,6 +6,7 @@ from tests.report.builders import report
 
 GIVEN = {
     "summary": "failed at DB",
+    "message": 4,
     "label": {"name": "agent: wrong arguments", "rule": "wrong arguments", "evidence": ["seen"]},
     "fields": [
         {"place": "orders[#W1].status", "expected": '"pending"', "found": "null", "message": 4}
@@ -18,6 +19,7 @@ def test_an_explanation_keeps_its_label_fields_and_words():
     shown = shown_explanation(RecordedReport(report(explanation=GIVEN)))
 
     assert shown["summary"] == "failed at DB"
+    assert shown["message"] == 4
     assert shown["label"]["evidence"] == ["seen"]
     assert shown["fields"][0] == {
         **GIVEN["fields"][0],

@@ -3,16 +3,17 @@ import pytest
 from maseval.core.exceptions import ConfigurationError
 from maseval.report.page import build_page
 from tests.report.builders import broken, report, simulated
+from tests.report.reading import rows_of
 
 
-def rows_of(page):
+def names_of(page):
     tasks = page.index["tasks"]
-    return [(tasks[row["task"]]["id"], row["trial"]) for row in page.index["simulations"]]
+    return [(tasks[row["task"]]["id"], row["trial"]) for row in rows_of(page.index)]
 
 
 def test_tasks_and_trials_stand_in_reading_order_whatever_the_order_of_the_reports():
     page = build_page([report("10", 1), report("9", 0), report("10", 0), report("x2", 0)], "title")
-    assert rows_of(page) == [("9", "0"), ("10", "0"), ("10", "1"), ("x2", "0")]
+    assert names_of(page) == [("9", "0"), ("10", "0"), ("10", "1"), ("x2", "0")]
 
 
 def test_equal_ids_of_two_domains_are_two_tasks():
@@ -23,7 +24,7 @@ def test_equal_ids_of_two_domains_are_two_tasks():
 
 def test_the_same_trial_twice_is_shown_twice():
     page = build_page([report("1", 0), report("1", 0), report("1", 0)], "title")
-    assert [trial for _, trial in rows_of(page)] == ["0", "0-2", "0-3"]
+    assert [trial for _, trial in names_of(page)] == ["0", "0-2", "0-3"]
 
 
 def test_a_packet_holds_the_details_of_its_tasks_trials_in_order():
@@ -55,13 +56,13 @@ def test_a_key_in_settings_or_details_does_not_reach_the_page():
 def test_how_it_ended_falls_back_on_the_status():
     finished = [simulated(), simulated(repeat=1, ended=None), broken("0", 2, domain="retail")]
     page = build_page(finished, "title")
-    ended = [row["ended"] for row in page.index["simulations"]]
+    ended = [row["ended"] for row in rows_of(page.index)]
     assert ended == ["user_stop", "success", "agent_error"]
 
 
 def test_labels_of_a_report_can_be_filtered_by():
     page = build_page([report(labels=["agent: missing write"]), report("t2")], "title")
-    assert [row["labels"] for row in page.index["simulations"]] == [["agent: missing write"], []]
+    assert [row["labels"] for row in rows_of(page.index)] == [("agent: missing write",), ()]
 
 
 def test_without_a_summary_success_is_shown_for_each_domain_and_overall():
@@ -86,7 +87,7 @@ def test_the_summary_that_is_given_is_the_one_shown():
 
 def test_no_reports_make_an_empty_page():
     page = build_page([], "title")
-    assert (page.index["simulations"], list(page.packets())) == ([], [])
+    assert (rows_of(page.index), list(page.packets())) == ([], [])
 
 
 @pytest.mark.parametrize("wrong", ["text", None, {"status": "success"}])
@@ -98,7 +99,7 @@ def test_what_is_no_report_is_named_with_its_place(wrong):
 @pytest.mark.parametrize("missing", sorted(report().keys() - {"task_id"}))
 def test_a_report_may_lack_any_part_but_its_task(missing):
     partial = {key: part for key, part in simulated().items() if key != missing}
-    assert len(build_page([partial], "title").index["simulations"]) == 1
+    assert len(rows_of(build_page([partial], "title").index)) == 1
 
 
 @pytest.mark.parametrize("odd", [None, 3, "text", [], [None], {"x": 1}])

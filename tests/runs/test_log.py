@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maseval.core.storage.records import seal_record
-from maseval.runs import Simulation
+from maseval.runs import Simulation, log
 from maseval.runs.log import contents_of, heads_of, last_record, report_at
 from maseval.runs.report_line import report_record
 from tests.runs.worlds import report
@@ -50,3 +50,31 @@ def test_the_last_record_is_given_only_if_it_is_whole(tmp_path, tail):
 def test_a_log_that_is_not_there_is_empty(tmp_path):
     assert not contents_of(tmp_path / "log.jsonl").places
     assert last_record(tmp_path / "log.jsonl") == {}
+
+
+def test_a_log_that_was_found_intact_is_read_faster_and_gives_the_same(tmp_path, monkeypatch):
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(log, "_WORTH_KNOWING", 0)
+    shared = {"kind": "shared", "id": "x", "benchmark": {"a": 1, "shared": "y"}}
+    records = [report_record(report(name), "x") for name in ("a", "b")]
+    path = written(tmp_path / "log.jsonl", shared, *records)
+    whole = []
+    monkeypatch.setattr(log, "check_report", whole.append)
+
+    first = contents_of(path)
+    assert len(whole) == 2
+    assert contents_of(path) == first
+    assert len(whole) == 2
+
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b'"b"', b'"c"', 1))
+    assert len(contents_of(path).damaged) == 1
+
+
+def test_a_log_with_damage_is_not_remembered_as_intact(tmp_path, monkeypatch):
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(log, "_WORTH_KNOWING", 0)
+    odd = {**report_record(report("a"), None), "traces": 7}  # its checksum is right
+    path = written(tmp_path / "log.jsonl", odd)
+
+    assert len(contents_of(path).damaged) == len(contents_of(path).damaged) == 1

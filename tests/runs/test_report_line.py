@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from pydantic_core import from_json
 
 from maseval.core.outcome import RecordedReport
 from maseval.core.storage.records import seal_record
@@ -44,15 +45,25 @@ REPORTS = {
         agents={"a": {"said": '}, "config": {"x": 1}, "environment": {"simulation": {'}},
         environment=ENVIRONMENT,
     ),
+    "half a character": with_traces(environment=ENVIRONMENT, user={"said": "\ud83d"}),
+    "half a character in a task": {
+        **with_traces(environment=ENVIRONMENT),
+        "task": {"query": "\ude00", "metadata": {}},
+    },
+    "numbers": {
+        **with_traces(environment=ENVIRONMENT),
+        "usage": {"a": [0.1 + 0.2, 5e-324, 1.7976931348623157e308, -0.0, 10**40, 2**63, 1e22]},
+    },
     **{name: hostile_reports(text)[0] for name, text in PAYLOADS.items()},
 }
 
 
+@pytest.mark.parametrize("loads", [json.loads, from_json])
 @pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS)
-def test_what_is_skimmed_is_what_the_whole_line_says(report):
+def test_what_is_skimmed_is_what_the_whole_line_says(report, loads):
     line = line_of(report)
     whole = json.loads(line)
-    found = skim_report(line)
+    found = skim_report(line, loads)
 
     if found is not None:
         assert RecordedReport(found).termination == RecordedReport(whole).termination

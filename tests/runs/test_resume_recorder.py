@@ -4,12 +4,14 @@ import os
 import shutil
 import tempfile
 import threading
+from contextlib import nullcontext
 
 import pytest
 
+from maseval.core.storage import records
 from maseval.core.storage.records import RecordWriter, Rescue
 from maseval.runs import RunFolder, RunRecorder, RunWriteError, Simulation, run_into
-from tests.core.worlds import Shop
+from tests.core.worlds import Shop, Worker
 from tests.runs.worlds import config, desk, report, tasks
 
 
@@ -157,3 +159,159 @@ def test_a_log_that_comes_back_gets_the_reports_that_had_to_wait(tmp_path, caplo
         assert len(run_into(folder, benchmark, tasks("a", "b", "c"))) == 2
 
     assert RunFolder.read(tmp_path / "run").missing() == [Simulation("", "c", 0)]
+
+
+class Nested(Worker):
+    """An agent whose trace nobody can follow to its end."""
+
+    def gather_traces(self):
+        deep = []
+        for _ in range(5_000):
+            deep = [deep]
+        return {**super().gather_traces(), "deep": deep}
+
+
+def test_a_trace_that_cannot_be_written_whole_holds_up_no_report(tmp_path):
+    shop = Shop(setup_agents=lambda *args, **more: ([one := Nested()], {"worker": one}))
+    with RunFolder.open(tmp_path / "run", config("a", "b")) as folder:
+        run_into(folder, shop, tasks("a", "b"))
+
+    for each in (found := list(RunFolder.read(tmp_path / "run").reports())):
+        assert "<nested too deeply>" in str(each["traces"]["agents"]["worker"]["deep"])
+    assert len(found) == 2
+
+
+def test_a_report_that_cannot_be_written_is_named_and_holds_up_no_other(tmp_path, caplog):
+    broken = {**report("b"), "config": 7}
+    with RunFolder.open(tmp_path / "run", config("a", "b", "c", "d")) as folder:
+        recorder, shop = RunRecorder(folder), Shop()
+        recorder.store_reports(shop, [report("a"), broken, report("c")])
+        recorder.store_reports(shop, [report("d")])
+        recorder.on_run_end(shop, [])
+
+    assert RunFolder.read(tmp_path / "run").missing() == [Simulation("", "b", 0)]
+    assert isinstance(recorder.error, RunWriteError)
+    assert "the report on task b, trial 0 cannot be written (TypeError: 'int'" in caplog.text
+    assert "resuming the run runs it again" in str(recorder.error)
+
+
+class TogetherEngine:
+    """An engine with which all repetitions that are under way finish at the same moment."""
+
+    size = 3
+
+    def workers(self, job):
+        self._run, self._started, self._finished = job.run, [], []
+        return self
+
+    def open(self):
+        return nullcontext()
+
+    def submit(self, repetition):
+        self._started.append(repetition)
+
+    def wait(self, timeout):
+        self._finished = [(each, self._run(each)) for each in self._started]
+        self._started = []
+
+    def take(self):
+        return self._finished.pop(0) if self._finished else None
+
+
+class WatchedDisk:
+    """A log of which every state is noted, with what had been reported as finished until then.
+
+    Only some bytes are written at a time, as a disk may do. ``kept`` is what a power failure
+    leaves: all that was there when the disk was last waited for.
+    """
+
+    def __init__(self, log, monkeypatch):
+        self.log, self.told, self.waits, self.kept = log, [], 0, b""
+        self.states: list[tuple[bytes, bytes, list[Simulation]]] = []
+        self._os_write, self._os_fsync = os.write, os.fsync
+        monkeypatch.setattr(records.os, "write", self._write)
+        monkeypatch.setattr(records.os, "fsync", self._fsync)
+
+    def _is_log(self, descriptor):
+        return self.log.exists() and os.path.samestat(os.fstat(descriptor), self.log.stat())
+
+    def _note(self):
+        self.states.append((self.log.read_bytes(), self.kept, list(self.told)))
+
+    def _write(self, descriptor, content):
+        written = self._os_write(descriptor, content[: 1 + len(content) // 3])
+        if self._is_log(descriptor):
+            self._note()
+        return written
+
+    def _fsync(self, descriptor):
+        self._os_fsync(descriptor)
+        if self._is_log(descriptor):
+            self.waits, self.kept = self.waits + 1, self.log.read_bytes()
+            self._note()
+
+    def tell(self, hook, **facts):
+        if hook == "on_task_repeat_end":
+            self.told.append(Simulation.of(facts["report"]))
+            self._note()
+
+
+def test_one_wait_for_the_disk_serves_all_that_finished_meanwhile(tmp_path, monkeypatch):
+    with RunFolder.open(tmp_path / "run", config("a", trials=9)) as folder:
+        disk = WatchedDisk(folder.log, monkeypatch)
+        benchmark = desk()
+        benchmark.callback_handler.register(disk.tell)
+        run_into(folder, benchmark, tasks("a"), engine=TogetherEngine())
+
+    # What the reports share, three times three reports, and the end of the session.
+    assert disk.waits == 1 + 3 + 1
+    assert not RunFolder.read(tmp_path / "run").missing()
+
+
+def test_at_every_moment_the_log_has_what_was_reported_as_finished(tmp_path, monkeypatch):
+    plan = config("a", "b", trials=3)
+    with RunFolder.open(tmp_path / "run", plan) as folder:
+        disk = WatchedDisk(folder.log, monkeypatch)
+        benchmark = desk()
+        benchmark.callback_handler.register(disk.tell)
+        run_into(folder, benchmark, tasks("a", "b"), engine=TogetherEngine())
+    monkeypatch.undo()
+    whole = list(RunFolder.read(tmp_path / "run").reports())
+    states = {
+        (content, tuple(told)) for killed, cut, told in disk.states for content in (killed, cut)
+    }
+
+    for number, (content, told) in enumerate(sorted(states, key=lambda state: len(state[0]))):
+        victim = tmp_path / f"victim{number}"
+        victim.mkdir()
+        shutil.copy(tmp_path / "run" / "config.json", victim)
+        (victim / "log.jsonl").write_bytes(content)
+
+        found = RunFolder.read(victim)
+        assert found.recorded.keys() >= set(told)
+        assert found.damaged == []
+        assert all(report in whole for report in found.reports())
+    assert any(0 < len(told) < 6 for _, told in states)
+
+
+def test_of_a_group_that_does_not_fit_the_disk_what_fits_is_written(tmp_path, monkeypatch):
+    write, room = RecordWriter._write, 2
+
+    def write_or_refuse(self, lines):
+        nonlocal room
+        reports = lines.count(b'"kind": "report"') if self.path.name == "log.jsonl" else 0
+        if reports > room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        room -= reports
+        write(self, lines)
+
+    monkeypatch.setattr(RecordWriter, "_write", write_or_refuse)
+    with (
+        RunFolder.open(tmp_path / "run", config("a", trials=3)) as folder,
+        pytest.raises(RunWriteError, match="No space left") as caught,
+    ):
+        run_into(folder, desk(), tasks("a"), engine=TogetherEngine())
+
+    [rescued] = caught.value.rescued
+    assert len(RunFolder.read(tmp_path / "run").recorded) == 2
+    assert rescued.read_text().count("\n") == 1

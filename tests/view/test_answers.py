@@ -43,6 +43,16 @@ def test_a_function_gets_the_object_that_was_sent(tmp_path):
     assert answer.json() == {"set": 3}
 
 
+def test_a_long_answer_is_compressed_and_a_short_one_is_not(tmp_path):
+    client = viewer(tmp_path, features=[WEIGHTS])
+
+    long, short = (client.get("/api/weight", params={"of": "a" * n}) for n in (5000, 5))
+
+    assert (long.headers["content-encoding"], long.json()) == ("gzip", {"heard": "a" * 5000})
+    assert int(long.headers["content-length"]) < 200
+    assert "content-encoding" not in short.headers
+
+
 @pytest.mark.parametrize("body", ["", "[1]", "{", "\x00"])
 def test_a_body_that_is_no_json_object_is_refused(tmp_path, body):
     headers = {**OURS, "content-type": "application/json"}

@@ -2,6 +2,8 @@ import pytest
 
 pytest.importorskip("starlette")
 
+from maseval.view.reading import RunReader
+from tests.report.reading import rows_of
 from tests.runs.worlds import finished_run
 from tests.view.builders import viewer
 
@@ -29,7 +31,7 @@ def test_a_run_has_the_index_and_the_packets_of_its_report(tmp_path):
     packet = client.get("/api/run/packet", params={"run": "one", "domain": "", "task": "b"}).json()
 
     assert [task["id"] for task in index["tasks"]] == ["a", "b"]
-    assert len(index["simulations"]) == 4
+    assert len(rows_of(index)) == 4
     assert len(packet["trials"]) == 2
 
 
@@ -54,6 +56,17 @@ def test_every_address_is_the_same_page(tmp_path, address):
     assert '<script type="module" src="/assets/view/view.js">' in answer.text
 
 
+def test_an_address_without_a_page_is_a_page_for_people_and_a_sentence_for_programs(tmp_path):
+    client = viewer(tmp_path)
+
+    shown = client.get("/rnus", headers={"accept": "text/html,*/*"})
+    told = client.get("/rnus")
+
+    assert (shown.status_code, told.status_code) == (404, 404)
+    assert shown.headers["content-type"] == "text/html; charset=utf-8"
+    assert told.json()["error"]
+
+
 @pytest.mark.parametrize("name", ["page.css", "dom.js", "page.js", "view/view.js", "view/view.css"])
 def test_the_modules_of_report_and_viewer_are_served_as_they_are(tmp_path, name):
     assert viewer(tmp_path).get(f"/assets/{name}").status_code == 200
@@ -65,3 +78,23 @@ def test_what_is_not_there_is_an_error_in_words(tmp_path, address):
 
     assert 400 <= answer.status_code < 500
     assert answer.json()["error"]
+
+
+class Noting(RunReader):
+    """Asks how far a log was read, whenever it is asked for the title of a task in it."""
+
+    def title(self, run, report):
+        self.seen.append(self.client.get("/api/run/reading", params={"run": "one"}).json())
+
+
+def test_how_far_a_log_was_read_can_be_asked_while_it_is_read(tmp_path):
+    log = finished_run(tmp_path / "one", "a", "b", "c") / "log.jsonl"
+    reader = Noting()
+    reader.client, reader.seen = viewer(tmp_path, reader=reader), []
+    closed = reader.client.get("/api/run/reading", params={"run": "one"}).json()
+
+    reader.client.get("/api/run/index", params={"run": "one"})
+
+    done = [each["reading"]["done"] for each in reader.seen]
+    assert closed == {"reading": None}
+    assert 0 < done[0] < done[1] < done[2] < log.stat().st_size == reader.seen[0]["reading"]["of"]

@@ -51,3 +51,35 @@ def test_no_name_is_given_twice_over_all_modules():
 def test_no_module_writes_markup_or_styles(name):
     forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function"
     assert not re.search(forbidden, ALL[name])
+
+
+SHEETS = {home: files(package).joinpath("assets") for home, package in HOMES.items()}
+
+
+def selectors(home):
+    """The selectors of a stylesheet as lists of compounds, without their states and attributes."""
+    sheet = SHEETS[home].joinpath("view.css" if home else "page.css").read_text(encoding="utf-8")
+    plain = re.sub(r"/\*.*?\*/|@media[^{]*\{", "", sheet, flags=re.S)
+    for several in re.findall(r"([^{}]+)\{[^{}]*\}", plain):
+        for one in re.split(r",(?![^(]*\))", several):
+            yield re.sub(r":[\w-]+(\([^)]*\))?|\[[^\]]*\]|[>+~]", "", one).split()
+
+
+def classes(compound):
+    return re.findall(r"\.([\w-]+)", compound)
+
+
+def components(home):
+    """The classes that are styled wherever they stand: such a name is one component's own."""
+    alone = (found[0] for found in selectors(home) if len(found) == 1)
+    return {each.removeprefix(".") for each in alone if re.fullmatch(r"\.[\w-]+", each)}
+
+
+def test_no_component_is_styled_in_two_stylesheets():
+    assert not components("") & components("view/")
+
+
+def test_no_class_that_modifies_a_component_is_a_component_itself():
+    compounds = [each for home in HOMES for found in selectors(home) for each in found]
+    modifiers = {name for each in compounds for name in classes(each)[1:]}
+    assert not modifiers & (components("") | components("view/"))

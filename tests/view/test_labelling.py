@@ -1,16 +1,21 @@
 """Labels of failures are there before any failure was opened."""
 
-import hashlib
+import json
 
 import pytest
 
 pytest.importorskip("starlette")
 
+from maseval.core.outcome import RecordedReport
 from maseval.runs import RunFolder
+from maseval.runs.log import kept_place
+from maseval.runs.verdict_check import RunCheck
 from maseval.view import background as labelling
-from maseval.view import log_index
-from maseval.view.saved_files import INDEX_FILE, LABELS_FILE, load_labels, save_labels
-from maseval.view.viewed import RunReader
+from maseval.view import create_app
+from maseval.view.events import Watcher, _NewsOfRun
+from maseval.view.reading import RunReader
+from maseval.view.saved_files import load_labels, save_labels
+from tests.report.reading import rows_of
 from tests.runs.worlds import config, report
 from tests.view.builders import finish_background_work, viewer
 
@@ -25,7 +30,7 @@ class Labelling(RunReader):
     def __init__(self):
         self.asked = []
 
-    def complete_report(self, run, report):
+    def complete_report(self, run, report, key=None):
         self.asked.append(report["task_id"])
         return {**report, "labels": ["agent: wrong arguments"]}
 
@@ -47,7 +52,7 @@ def labels_once_known(client, number):
     finish_background_work("maseval-labels")
     found = client.get("/api/run/index", params={"run": "run"}).json()
     assert found["live"]["labelled"] == number
-    return [row["labels"] for row in found["simulations"]]
+    return [row["labels"] for row in rows_of(found)]
 
 
 def test_all_simulations_of_an_opened_run_get_their_labels(run):
@@ -60,10 +65,46 @@ def test_all_simulations_of_an_opened_run_get_their_labels(run):
     assert client.get("/api/run/live", params={"run": "run"}).json()["labelled"] == 3
 
 
-def test_labels_that_took_long_are_kept_beside_the_log(run, monkeypatch):
+def news(look, **known):
+    """The events that a listener gets at a look."""
+    listened = _NewsOfRun("run", after=None, relabelled=known.get("relabelled"))
+    found = [event.partition("data: ")[::2] for event in listened.of(look)]
+    return {name.split("event: ")[1].strip(): json.loads(data) for name, data in found}
+
+
+def test_labels_are_told_as_they_are_found_without_the_rest_of_the_index(run):
+    library = create_app(run.parent, reader=RunReader()).state.library
+    watcher, viewed = Watcher(library), library.run("run")
+    failed, *_, passed = viewed.without_labels()
+    viewed.learn({failed: ("user: gave up",), passed: ()})
+    opened = len(viewed.relabelled)
+    viewed.learn({failed: ("agent: missing write",)})
+    labelled, look = viewed.labelled, watcher._look({"run"}, listed=False)
+
+    told = news(look, relabelled=opened)
+
+    assert told["labels"] == [["", "b", "0", ["agent: missing write"]]]
+    assert told["live"]["labelled"] >= labelled == 2  # the rest is found in the background
+    assert "labels" not in news(look, relabelled=2)
+    assert news(look, relabelled=7)["labels"] == told["labels"]  # that of an earlier server
+
+
+def test_results_can_be_asked_for_without_a_row_for_each_simulation(run):
+    client = viewer(run.parent)
+    index = client.get("/api/run/index", params={"run": "run"}).json()
+
+    results = client.get("/api/run/results", params={"run": "run"}).json()
+
+    assert results["live"]["planned"] == 3
+    assert {**index, **results, "live": None} == {**index, "live": None}
+    assert not results.keys() & {"tasks", "simulations"}
+
+
+def test_labels_that_took_long_are_kept_and_not_beside_the_log(run, monkeypatch):
+    before = sorted(run.iterdir())
     monkeypatch.setattr(labelling, "_GATHERED", 0.0)
     labels_once_known(viewer(run.parent, reader=Labelling()), 3)
-    assert (run / LABELS_FILE).exists()
+    assert sorted(run.iterdir()) == before
 
     reader = Labelling()
     labels_once_known(viewer(run.parent, reader=reader), 3)
@@ -74,16 +115,18 @@ def test_labels_that_took_long_are_kept_beside_the_log(run, monkeypatch):
 def test_labels_that_were_found_at_once_leave_nothing_behind(run):
     labels_once_known(viewer(run.parent, reader=Labelling()), 3)
 
-    assert not (run / LABELS_FILE).exists()
+    assert load_labels(run / "log.jsonl") == {}
 
 
-@pytest.mark.parametrize("damage", [b"", b"[]", b'{"format": [0, "x"]}', b'{"seen": [1, 2]}'])
+@pytest.mark.parametrize("damage", [b"", b"[]", b'[3, [1], [[7, ["a"]]]]'])
 def test_labels_that_do_not_fit_are_found_again(run, damage):
     log = run / "log.jsonl"
     save_labels(log, {7: ("a", "b"), 9: ()})
     assert load_labels(log) == {7: ("a", "b"), 9: ()}
 
-    (run / LABELS_FILE).write_bytes(damage)
+    file = kept_place(log)
+    version, seal, *_ = file.read_bytes().replace(b"\n", b" ").split(b" ")
+    file.write_bytes(version + b"\n" + seal + b" labels " + damage)
 
     assert load_labels(log) == {}
 
@@ -108,25 +151,12 @@ class Checking(RunReader):
     def __init__(self):
         self.asked = []
 
-    def verdict_checker(self, run):
-        return lambda report: self.asked.append(report["task_id"])
+    def begin_check(self, run):
+        return RunCheck(run)
 
-
-def test_an_index_that_shows_other_outcomes_than_the_log_is_noticed(run, monkeypatch):
-    """The index that is kept beside a log can be edited, and its checksum made right."""
-    monkeypatch.setattr(log_index, "WORTH_SAVING", 0)
-    viewer(run.parent).get("/api/run/index", params={"run": "run"})
-    saved = run / INDEX_FILE
-    body = saved.read_bytes().partition(b"\n")[2].replace(b'"fail"', b'"pass"')
-    saved.write_bytes(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
-    client = viewer(run.parent, reader=Checking())
-
-    client.get("/api/run/index", params={"run": "run"})
-    finish_background_work("maseval-labels")
-    found = client.get("/api/run/index", params={"run": "run"}).json()["simulations"]
-
-    assert [row["outcome"] for row in found].count("fail") < 2
-    assert [row["labels"] for row in found].count(["record: verdict does not hold"]) > 0
+    def check_verdict(self, checking, run, report, key):
+        checking.add(RecordedReport(report).line, None)
+        self.asked.append(report["task_id"])
 
 
 def test_a_verdict_that_was_checked_is_not_checked_again(run):
@@ -137,3 +167,18 @@ def test_a_verdict_that_was_checked_is_not_checked_again(run):
         finish_background_work("maseval-labels")
 
     assert sorted(reader.asked) == ["a", "b", "c"]
+
+
+def test_verdicts_that_held_are_not_checked_again_after_a_restart_while_the_log_is_the_same(run):
+    for expected in (3, 0):
+        reader = Checking()
+        viewer(run.parent, reader=reader).get("/api/run/index", params={"run": "run"})
+        finish_background_work("maseval-labels")
+        assert len(reader.asked) == expected
+
+    with (run / "log.jsonl").open("ab") as log:
+        log.write(b"\n")
+    viewer(run.parent, reader=reader).get("/api/run/index", params={"run": "run"})
+    finish_background_work("maseval-labels")
+
+    assert len(reader.asked) == 3

@@ -6,10 +6,14 @@ import pytest
 
 pytest.importorskip("starlette")
 
+from maseval.core.storage.redaction import Secrets
 from maseval.runs import RunFolder
-from maseval.runs.live import LIVE, publish
+from maseval.runs.config import FIRST_FAILURE
+from maseval.runs.live import LIVE, TalkFiles, publish
 from maseval.view import create_app
+from maseval.view.rows import live_of
 from maseval.view.serving import ViewServer
+from tests.report.reading import rows_of
 from tests.runs.worlds import config, finished_run, report
 from tests.view.builders import viewer
 
@@ -35,6 +39,7 @@ def events(server, wanted, after=None, **query):
     headers = {} if after is None else {"last-event-id": str(after)}
     address = server.address("/api/events")
     with httpx.stream("GET", address, params=query, headers=headers, timeout=60) as answer:
+        assert "content-encoding" not in answer.headers  # an event is sent when it happens
         name = None
         for line in answer.iter_lines():
             key, _, value = line.partition(": ")
@@ -78,6 +83,29 @@ def test_what_a_dead_run_left_behind_is_not_shown(tmp_path, running, ended):
 
     assert (running.path / LIVE).exists()
     assert found["in_flight"] == []
+
+
+def test_the_index_has_every_planned_trial_that_has_no_record(tmp_path, running):
+    index = viewer(tmp_path).get("/api/run/index", params={"run": "run"}).json()
+
+    plan = {each["id"]: each.get("unrecorded") for each in index["tasks"]}
+    assert plan == {"a": ["1"], "b": ["0", "1"]}
+    assert [row["task"] for row in rows_of(index)] == [0]
+
+    for each in (report("a", 1), report("b", 0), report("b", 1)):
+        running.append(each)
+    index = viewer(tmp_path).get("/api/run/index", params={"run": "run"}).json()
+    assert not any("unrecorded" in each for each in index["tasks"])
+
+
+def test_a_task_that_stops_at_its_first_failure_waits_for_no_more_trials(tmp_path):
+    until = {"question": FIRST_FAILURE, "k": 2}
+    with RunFolder.open(tmp_path / "run", config("a", "b", trials=2, until=until)) as folder:
+        folder.append(report("a", eval=[{"reward": 0.0}]))
+        index = viewer(tmp_path).get("/api/run/index", params={"run": "run"}).json()
+
+    plan = {each["id"]: each.get("unrecorded") for each in index["tasks"]}
+    assert plan == {"a": None, "b": ["0", "1"]}
 
 
 def test_a_finished_simulation_is_reported_to_whoever_looks_at_its_run(served, running):
@@ -135,3 +163,40 @@ def test_events_of_a_run_that_is_not_there_are_refused(served):
     answer = httpx.get(served.address("/api/events"), params={"run": "none"})
 
     assert answer.status_code == 404
+
+
+def test_the_messages_so_far_of_a_running_simulation_can_be_read(tmp_path, running):
+    said = [{"role": "user", "content": "Where is it?"}]
+    TalkFiles(running.path, Secrets([])).write({("", "b", 1): said})
+    client = viewer(tmp_path)
+
+    def talk(**changes):
+        place = {"run": "run", "domain": "", "task": "b", "trial": "1", **changes}
+        return client.get("/api/run/talk", params=place)
+
+    found = talk().json()
+    (message,) = found["messages"]
+    assert found["steps"] == 1
+    assert (message["who"], message["text"]) == ("user", "Where is it?")
+    assert talk(trial="0").json()["messages"] == []
+    assert talk(trial="x").status_code == 400
+    running.close()
+    assert talk().json()["messages"] == []
+
+
+def test_a_run_that_grew_while_it_was_open_is_as_one_that_is_opened_anew(tmp_path, running):
+    library = create_app(tmp_path).state.library
+    running.append(report("b", status="environment_error", eval=None))
+    opened = library.run("run")
+    before = opened.last_place, live_of(opened)["failed"]
+    running.append(report("a", 1))
+    running.append(report("b"))
+
+    grown, anew = library.run("run"), create_app(tmp_path).state.library.run("run")
+
+    assert grown is opened and before[1] == 1
+    assert live_of(grown) == live_of(anew)
+    assert sorted(grown.entries()) == sorted(anew.entries())
+    assert grown.entries_after(before[0]) == anew.entries_after(before[0])
+    assert [each.key.task for each in grown.entries_after(before[0])] == ["a", "b"]
+    assert grown.last_place == anew.last_place

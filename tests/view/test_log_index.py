@@ -1,4 +1,3 @@
-import json
 import os
 
 import pytest
@@ -6,9 +5,9 @@ import pytest
 pytest.importorskip("starlette")
 
 from maseval.runs import RunFolder
+from maseval.runs.log import kept_place
 from maseval.view import log_index
 from maseval.view.log_index import LogIndex
-from maseval.view.saved_files import INDEX_FILE
 from tests.runs.worlds import config, finished_run, report
 
 pytestmark = pytest.mark.needs(library="starlette")
@@ -57,6 +56,35 @@ def test_a_log_that_grows_is_read_from_where_it_ended(tmp_path, monkeypatch):
     assert len(read) == 1
 
 
+def test_a_log_that_grows_tells_what_came_and_what_that_replaces(tmp_path):
+    with RunFolder.open(tmp_path / "run", config("a", "b")) as folder:
+        folder.append(report("a", status="environment_error", eval=None))
+        index = index_of(folder.path)
+        [failed] = index.entries()
+        assert index.added is None  # all of it is new
+        folder.append(report("b"))
+        folder.append(report("a"))
+
+        index.update()
+
+    told = [(index.entry_at(place).key.task, place.earlier) for place in index.added]
+    assert told == [("b", ()), ("a", (failed.at,))]
+
+
+def test_damage_that_is_found_as_a_log_grows_makes_its_index_anew(tmp_path):
+    path = finished_run(tmp_path / "run", *"abc")
+    log = path / "log.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(lines[:3]))
+    index = index_of(path)
+    with log.open("ab") as file:
+        file.write(lines[3].replace(b'"kind"', b'"KIND"') + lines[4])
+
+    index.update()
+
+    assert index.contents.damaged and index.added is None
+
+
 def test_after_a_restart_only_the_last_line_is_read_again(tmp_path, monkeypatch):
     path = finished_run(tmp_path / "run", *"abcdef")
     first = index_of(path)
@@ -64,7 +92,6 @@ def test_after_a_restart_only_the_last_line_is_read_again(tmp_path, monkeypatch)
 
     again = index_of(path)
 
-    assert (path / INDEX_FILE).exists()
     assert len(read) == 1
     assert again.entries() == first.entries()
     assert again.contents == first.contents
@@ -74,7 +101,7 @@ def test_after_a_restart_only_the_last_line_is_read_again(tmp_path, monkeypatch)
 def test_an_index_that_does_not_fit_is_made_again(tmp_path, damage):
     path = finished_run(tmp_path / "run", *"abc")
     expected = index_of(path).entries()
-    file = path / INDEX_FILE
+    file = kept_place(path / "log.jsonl")
     text = file.read_bytes()
     if damage == "deleted":
         file.unlink()
@@ -85,7 +112,7 @@ def test_an_index_that_does_not_fit_is_made_again(tmp_path, damage):
     elif damage == "of another log":
         other = finished_run(tmp_path / "other", *"xyz")
         index_of(other)
-        file.write_bytes((other / INDEX_FILE).read_bytes())
+        file.write_bytes(kept_place(other / "log.jsonl").read_bytes())
     else:
         file.write_bytes(b"[]")
 
@@ -134,17 +161,30 @@ def test_a_torn_last_line_counts_once_it_is_whole(tmp_path):
     assert names(index) == [("a", "0"), ("b", "0"), ("c", "0")]
 
 
-def test_where_the_folder_is_read_only_the_index_is_kept_in_the_cache(tmp_path, monkeypatch):
+def test_the_index_is_kept_in_the_cache_of_this_machine_alone(tmp_path):
+    """Whoever hands over a run could hand over an index in which more has passed."""
     path = finished_run(tmp_path / "run", *"abc")
-    (path / INDEX_FILE).mkdir()  # nothing can take this name, whoever runs the tests
+    before = sorted(path.iterdir())
 
     index_of(path)
-    (kept,) = (tmp_path / "cache" / "view").iterdir()
-    read = without_reading(monkeypatch)
-    index_of(path)
 
-    assert json.loads(kept.read_bytes().partition(b"\n")[2])["format"] == 2
-    assert len(read) == 1
+    assert sorted(path.iterdir()) == before
+    assert kept_place(path / "log.jsonl").is_relative_to(tmp_path / "cache")
+
+
+def test_where_no_index_can_be_kept_it_is_made_each_time(tmp_path):
+    path = finished_run(tmp_path / "run", *"abc")
+    kept_place(path / "log.jsonl").mkdir(parents=True)  # nothing can take this name
+
+    assert index_of(path).entries() == index_of(path).entries()
+    assert names(index_of(path)) == [("a", "0"), ("b", "0"), ("c", "0")]
+
+
+def test_a_log_without_a_simulation_has_an_empty_index(tmp_path):
+    for trials in (1, 2):
+        with RunFolder.open(tmp_path / "run", config("a", trials=trials)) as folder:
+            pass
+    assert names(index_of(folder.path)) == names(index_of(folder.path)) == []
 
 
 def test_of_two_reports_on_one_simulation_the_last_one_counts(tmp_path):

@@ -6,6 +6,7 @@ pytest.importorskip("starlette")
 
 from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.benchmark.tau2.app.running.play_page import PlayHost
+from maseval.commands import tau2
 from maseval.runs import RunFolder, run_state
 from tests.view.builders import ADDRESS, viewer
 from tests.waiting import wait_until
@@ -197,3 +198,44 @@ def test_only_our_own_page_plays_and_only_by_post(client):
     assert client.get("/api/play/start").status_code == 405
     assert client.get("/api/play/state", params={"play": "guessed"}).status_code == 404
     assert client.post("/api/run/tags", json={}, headers=OURS).status_code == 403
+
+
+def test_only_what_is_here_is_offered_each_domain_in_a_release_that_has_it(
+    client, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "nothing"))
+
+    offered = client.get("/api/play/choices").json()
+
+    assert "library" in offered["domains"]
+    assert {"retail", "banking_knowledge"} <= set(offered["missing"])
+    assert not set(offered["domains"]) & set(offered["missing"])
+    assert PlayHost()._version("banking_knowledge") == "1.0.1"
+    assert PlayHost(PlayOptions(data_version="1.0.1"))._version("retail") == "1.0.1"
+
+
+@pytest.mark.parametrize(("side", "other"), [("agent", "scripted"), ("user", "gold")])
+def test_a_person_takes_over_a_recorded_conversation(tmp_path, client, side, other):
+    recorded = tau2.run(domain="library", task_id=[TASK], agent="noop", output=tmp_path / "noop")
+    [report] = RunFolder.read(recorded.folder).reports()
+    past = report["traces"]["environment"]["simulation"]["messages"][:2]
+    player = Player(client)
+
+    state = player.begin(side=side, other=other, run="noop", trial=0, at=1)
+
+    said = [each["text"] for each in state["messages"]]
+    assert said[: len(past)] == [each["content"] for each in past]
+    player.send("give-up" if side == "agent" else "stop", text="bye")
+    wait_until(lambda: player.look(0)["over"], "the end")
+    origin = RunFolder.read(tmp_path / player.state["run"]).config.values["origin"]
+    assert (origin["run"], origin["trial"], origin["at"]) == ("noop", 0, 1)
+
+
+def test_what_cannot_be_taken_over_is_refused_and_leaves_no_folder(tmp_path, client):
+    tau2.run(domain="library", task_id=[TASK], agent="noop", output=tmp_path / "noop")
+
+    for wrong in ({"at": 999}, {"at": "1"}, {"trial": 7}, {"run": "../noop"}):
+        wish = {**WISH, "run": "noop", "trial": 0, "at": 1, **wrong}
+        answer = Player(client).send("start", **wish)
+        assert answer.status_code in (400, 404, 422) and answer.json()["error"]
+    assert [each.name for each in tmp_path.iterdir()] == ["noop"]

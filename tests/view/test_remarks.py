@@ -1,4 +1,4 @@
-"""Tags and notes, changed by the page."""
+"""Tags, notes and remarks, changed by the page."""
 
 import pytest
 
@@ -6,6 +6,7 @@ pytest.importorskip("starlette")
 
 from maseval.app.viewing.features import remarks
 from maseval.runs import change_note, change_tags, read_annotations
+from tests.report.reading import rows_of
 from tests.runs.worlds import finished_run
 from tests.view.builders import ADDRESS, viewer
 
@@ -21,7 +22,7 @@ def root(tmp_path):
 
 
 def sent(root, path, edit=True, **body):
-    client = viewer(root, features=[remarks()], edit=edit)
+    client = viewer(root, features=[remarks(edit=edit)], edit=edit)
     return client.post(f"/api/run/{path}", json=body, headers=OURS)
 
 
@@ -46,10 +47,46 @@ def test_what_others_changed_meanwhile_is_kept(root):
     assert read_annotations(root / "one").note == "theirs"
 
 
+def about(task="a", **more):
+    return {"run": "one", "domain": "", "task": task, "trial": "0", **more}
+
+
+def test_remarks_and_opinions_are_kept_and_shown_to_every_page(root):
+    client = viewer(root, features=[remarks(edit=True)], edit=True)
+    [row] = rows_of(client.get("/api/run/index?run=one").json())
+    first = sent(root, "remark", **about(text="<b>here</b>", message=1)).json()
+    opinion = about(opinion="disagree", outcome=row["outcome"], text="it helped")
+
+    found = sent(root, "remark", **opinion).json()
+
+    assert first["reading"] is None
+    assert found["reading"] == "Readers disagree with 1 of 1 verdict they have read"
+    assert client.get("/api/run/remarks?run=one").json() == {**found, "edit": True}
+    index = client.get("/api/run/index?run=one").json()
+    assert [index["remarks"], index["reading"]] == [found["remarks"], found["reading"]]
+    assert [(each["text"], each["message"], each["trial"]) for each in found["remarks"]] == [
+        ("<b>here</b>", 1, "0"),
+        ("it helped", None, "0"),
+    ]
+    rival = sent(root, "remark", **{**opinion, "opinion": "agree"})
+    assert rival.status_code == 422 and "somebody else" in rival.json()["error"]
+    mine = {key: found["remarks"][1][key] for key in ("id", "written")}
+    changed = sent(root, "remark", **{**opinion, **mine, "opinion": "agree"}).json()
+    assert changed["reading"] == "Readers disagree with 0 of 1 verdict they have read"
+
+
+def test_a_verdict_that_is_no_longer_there_takes_no_opinion(root):
+    refused = sent(root, "remark", **about(opinion="agree", outcome="error"))
+
+    assert refused.status_code == 400 and "changed meanwhile" in refused.json()["error"]
+    assert not (root / "one" / "remarks.json").exists()
+
+
 def test_without_edit_nothing_is_changed(root):
     assert sent(root, "tags", edit=False, run="one", tags=["a"]).status_code == 403
     assert sent(root, "note", edit=False, run="one", text="a").status_code == 403
-    assert not (root / "one" / "annotations.json").exists()
+    assert sent(root, "remark", edit=False, **about(text="a")).status_code == 403
+    assert not {"annotations.json", "remarks.json"} & {each.name for each in root.rglob("*")}
 
 
 @pytest.mark.parametrize(
@@ -64,10 +101,16 @@ def test_without_edit_nothing_is_changed(root):
         ("note", {"run": "one", "text": "\x1b[2J"}, 422),
         ("note", {"run": "one", "text": "x" * 30_000}, 422),
         ("note", {"text": "x"}, 400),
+        ("remark", about("none", text="x"), 404),
+        ("remark", about(text=3), 400),
+        ("remark", about(text="x", message="1"), 400),
+        ("remark", about(text="x", message=True), 400),
+        ("remark", about(opinion="perhaps", text=""), 400),
+        ("remark", about(text="\u202e"), 422),
     ],
 )
 def test_bad_requests_are_refused_and_change_nothing(root, path, body, status):
     answer = sent(root, path, **body)
 
     assert answer.status_code == status and answer.json()["error"]
-    assert not (root / "one" / "annotations.json").exists()
+    assert not {"annotations.json", "remarks.json"} & {each.name for each in root.rglob("*")}

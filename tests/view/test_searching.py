@@ -1,5 +1,7 @@
 """Search over all conversations: with an index, without one, and while a run goes on."""
 
+import threading
+
 import pytest
 
 pytest.importorskip("starlette")
@@ -7,10 +9,12 @@ pytest.importorskip("starlette")
 from maseval.runs import RunFolder
 from maseval.view import searching
 from maseval.view.search_file import SearchFile, chunks_of, excerpt_of
+from maseval.view.search_reading import read_on
 from maseval.view.searching import Search, searches
 from tests.browser.runs import planned, written_run
 from tests.report.builders import answered, call, said, simulated
 from tests.view.builders import finish_background_work, viewer
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.needs(library="starlette")
 
@@ -26,7 +30,7 @@ PARROT = [
 class Labelling:
     """A reader that labels what failed."""
 
-    def complete_report(self, run, report):
+    def complete_report(self, run, report, key=None):
         return {**report, "labels": ["agent: wrong arguments"]}
 
 
@@ -34,6 +38,7 @@ class Labelling:
 def patient(monkeypatch):
     """However slow the machine is, an answer has everything that was there when it was asked."""
     monkeypatch.setattr(searching, "_PATIENCE", 600)
+    monkeypatch.setattr(searching, "_PATIENCE_OF_FILTERS", 600)
 
 
 @pytest.fixture
@@ -186,14 +191,14 @@ def test_a_torn_line_is_waited_for_and_a_broken_one_passed_over(folder):
 
 def test_labels_are_found_once_they_are_known(folder, monkeypatch):
     from maseval.view.library import Library
-    from maseval.view.viewed import RunReader
+    from maseval.view.reading import RunReader
 
     class Reader(Labelling, RunReader):
-        def complete_report(self, run, report):
+        def complete_report(self, run, report, key=None):
             return Labelling.complete_report(self, run, report)
 
     search = Search(Library(folder, Reader()))
-    search.catch_up()
+    search.catch_up(600)
     finish_background_work("maseval-search")
 
     (hit,) = search.find("wrong arguments", "label", None)["hits"]
@@ -237,3 +242,40 @@ def test_a_results_file_is_searched_too(tmp_path, monkeypatch):
 
     (hit,) = found["hits"]
     assert hit["run"] == "theirs.json" and "everything I can do" in hit["excerpt"]
+
+
+def test_a_question_waits_for_what_was_written_before_it(folder, monkeypatch):
+    """Also if the thread that reads has just found nothing new for somebody else."""
+    search = Search(viewer(folder).app.state.library)
+    hits = []
+
+    def ask():
+        search.catch_up(600)
+        hits.append(search.simulations("walrus", "any", "three"))
+
+    second = threading.Thread(target=ask)
+
+    def read_and_be_late(index, library):
+        found = read_on(index, library)
+        if not found and second.ident is None:
+            walrus = simulated("0", messages=[said("user", "A walrus!")])
+            written_run(folder / "three", [walrus])
+            second.start()
+            wait_until(lambda: search._asked == 2)
+        return found
+
+    monkeypatch.setattr(searching, "read_on", read_and_be_late)
+    search.catch_up(600)
+    second.join()
+    finish_background_work("maseval-search")
+
+    assert [(each["total"], each["unread"]) for each in hits] == [(1, 0)]
+
+
+def test_what_is_unread_of_other_runs_is_not_said_of_one(folder):
+    search = Search(viewer(folder).app.state.library)
+    sizes = [(folder / name / "log.jsonl").stat().st_size for name in ("one", "two")]
+
+    found = [search.find("parrot", "any", run)["unread"] for run in ("one", "two", None)]
+
+    assert found == [*sizes, sum(sizes)]

@@ -1,12 +1,13 @@
 """``maseval compare``: runs side by side, on the tasks that they share.
 
-The comparison is one object for the terminal, for JSON and for the HTML report; ``page`` gives it
-the form that the report shows.
+The comparison is one object for the terminal, for JSON and for the page; ``page`` gives it the form
+that the page shows.
 """
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from maseval.app.benchmarks import OnScored
@@ -22,6 +23,7 @@ from maseval.app.comparing.compared_runs import (
     settled_runs,
     simulation_of,
 )
+from maseval.app.comparing.tools import ToolUse, tool_use
 from maseval.app.comparing.why import FailureReasons, ReasonRow, failure_reasons, side_by_side
 from maseval.app.results.clean import LABELS, Metric
 from maseval.app.results.finding import open_run_or_file
@@ -30,9 +32,11 @@ from maseval.app.results.recording import human_sides
 from maseval.app.results.sound import SOUND_FAIL
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_percent, in_points, percent
-from maseval.core.outcome import words_on_cache
+from maseval.core.outcome import TaskKey, words_on_cache
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
+from maseval.report.comparison import compared_keys
+from maseval.runs import RunFolder, Simulation
 from maseval.runs.config import subset_of
 from maseval.stats import (
     Comparison,
@@ -45,6 +49,7 @@ from maseval.stats import (
     summarise,
 )
 from maseval.stats import compare as compare_two
+from maseval.stats.comparison import SURE
 from maseval.stats.intervals import LEVEL
 
 _MEASURES: Mapping[Metric, str] = {
@@ -61,10 +66,11 @@ class RunComparison:
     ``notes`` say what is wrong with the records. ``texts`` says, if so, that models read different
     texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
     ``incomplete`` those of them that lack verdicts, ``drawn`` the plots' files. The runs have so
-    many ``tasks`` together, comparable or not. ``why`` has the reasons of each run's failures, if
-    they were asked for. With the ``metric`` ``clean`` a pass counts only if no rule of the policy
-    was found broken, and with ``sound`` unsound tasks are left out, and sound verdicts count;
-    ``official`` then has the headline of the passes as the benchmark counts them.
+    many ``tasks`` together, comparable or not. ``why`` has the reasons of each run's failures and
+    ``tools`` the calls of its tools, if they were asked for. With the ``metric`` ``clean`` a pass
+    counts only if no rule of the policy was found broken, and with ``sound`` unsound tasks are left
+    out, and sound verdicts count; ``official`` then has the headline of the passes as the benchmark
+    counts them, and ``official_passes`` has these.
     """
 
     runs: Mapping[str, ComparedRun]
@@ -78,15 +84,17 @@ class RunComparison:
     incomplete: Sequence[str] = ()
     tasks: int = 0
     why: Mapping[str, FailureReasons] = field(default_factory=dict)
+    tools: Mapping[str, ToolUse] = field(default_factory=dict)
     metric: Metric = "pass"
     official: str | None = None
+    official_passes: Mapping[str, Collection[Simulation]] = field(default_factory=dict)
 
     @property
-    def headline(self) -> str | None:
-        """A sentence on which of two runs is better, by how much, and whether that is sure."""
+    def headline(self) -> str:
+        """A sentence on which run is better, by how much, and whether that is sure."""
+        measure = self.label(self.table.pairs[0].main.name)
         if self.two is None:
-            return None
-        measure = self.label(self.two.main.name)
+            return headline_of_many(self.table, measure)
         words = headline(self.two.main, *self.two.names, measure)
         if any(FIXED_SIZE in note for note in self.notes):
             words += ", by a test for runs of a fixed size; see the note"
@@ -124,8 +132,9 @@ class RunComparison:
             "paths": {name: str(run.path) for name, run in self.runs.items()},
             "runs": {name: summary.to_dict() for name, summary in self.summaries.items()},
             **({} if self.official is None else {"official": self.official}),
-            **({} if self.headline is None else {"headline": self.headline}),
+            "headline": self.headline,
             "why": {name: each._asdict() for name, each in self.why.items()},
+            "tools": {name: each._asdict() for name, each in self.tools.items()},
             "cautions": list(self.cautions),
             "dropped": list(self.dropped),
             "notes": [*self.notes, *(self.two or self.table).notes],
@@ -158,15 +167,42 @@ def compare(
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; name two or more")
     sources = [open_run_or_file(run) for run in runs]
-    named = list(zip(names_of(sources), sources, strict=True))
-    settled = settled_runs(named)
     scoring = options or ScoringOptions()
-    whole = {name: load_run(name, source, scoring, k, on_progress) for name, source in named}
+    found = compare_sources(
+        dict(zip(names_of(sources), sources, strict=True)),
+        k=k,
+        metric=metric,
+        options=scoring,
+        level=level,
+        load=lambda name, source: load_run(name, source, scoring, k, on_progress),
+    )
+    drawn = []
+    named = summaries_for_plot(found.runs, found.table)
+    if plot is not None:
+        drawn.append(write_plot(pass_curves(named), plot))
+    if plot_cost is not None:
+        drawn.append(write_plot(cost_and_score(named, k), plot_cost))
+    found = replace(found, drawn=drawn)
+    return look_into(found, scoring) if explain else found
+
+
+def compare_sources(
+    sources: Mapping[str, RunFolder | Path],
+    load: Callable[[str, RunFolder | Path], ComparedRun],
+    *,
+    options: ScoringOptions,
+    k: int = 1,
+    metric: Metric = "pass",
+    level: float = LEVEL,
+) -> RunComparison:
+    """Compare runs by their names, each as ``load`` reads its outcomes; nothing is explained."""
+    settled = settled_runs([*sources.items()])
+    whole = {name: load(name, source) for name, source in sources.items()}
     judged, incomplete = whole, _missing_verdicts(whole)
     official, counts = None, list[str]()
     if metric != "pass":
         official = _official_headline(keep_equal_tasks(whole)[0], k)
-        whole, counts = (keep_clean if metric == "clean" else keep_sound)(whole, scoring)
+        whole, counts = (keep_clean if metric == "clean" else keep_sound)(whole, options)
     loaded, other_tasks = keep_equal_tasks(whole)
     table = compare_all(
         {name: run.outcomes for name, run in loaded.items()},
@@ -186,11 +222,6 @@ def compare(
             **({"up_to": 0} if settled else {}),
             level=level,
         )
-    drawn = []
-    if plot is not None:
-        drawn.append(write_plot(pass_curves(summaries_for_plot(loaded, table)), plot))
-    if plot_cost is not None:
-        drawn.append(write_plot(cost_and_score(summaries_for_plot(loaded, table), k), plot_cost))
     cautions = [
         *counts,
         *_estimates(loaded),
@@ -199,21 +230,22 @@ def compare(
         *incomplete,
         *(two or table).cautions,
     ]
-    notes = [f"{name}: {note}" for name, run in loaded.items() for note in run.notes]
     return RunComparison(
         loaded,
         table,
         two,
         cautions,
-        drawn,
-        _different_texts(loaded),
-        notes,
-        other_tasks,
-        incomplete,
-        len({each.key for run in whole.values() for each in run.outcomes}),
-        _reasons(loaded, table, scoring, judged, metric) if explain else {},
-        metric,
-        official,
+        texts=_different_texts(loaded),
+        notes=[f"{name}: {note}" for name, run in loaded.items() for note in run.notes],
+        other_tasks=other_tasks,
+        incomplete=incomplete,
+        tasks=len({each.key for run in whole.values() for each in run.outcomes}),
+        metric=metric,
+        official=official,
+        official_passes={
+            name: {simulation_of(each) for each in run.outcomes if each.passed}
+            for name, run in judged.items()
+        },
     )
 
 
@@ -236,31 +268,41 @@ def _official_headline(runs: Mapping[str, ComparedRun], k: int) -> str:
     return f"By {name}, the official number, {headline(found.main, *found.names, name)}"
 
 
-def _reasons(
-    runs: Mapping[str, ComparedRun],
-    table: ComparisonTable,
-    scoring: ScoringOptions,
-    official: Mapping[str, ComparedRun],
-    metric: Metric,
-) -> dict[str, FailureReasons]:
-    """Explain the failures of each run in the tasks that are compared."""
-    groups = {each.group for summary in table.runs.values() for each in summary.groups}
-    judged = [
-        {each.key for each in run.outcomes if each.passed is not None} for run in runs.values()
-    ]
-    shared = {key for key in set.intersection(*judged) if key.group in groups}
-    return {
-        name: failure_reasons(
-            open_compared(run, scoring),
-            [each for each in run.outcomes if each.key in shared],
-            {simulation_of(each) for each in official[name].outcomes if each.passed},
-            SOUND_FAIL if metric == "sound" else LABELS[False],
-        )
-        for name, run in runs.items()
-    }
+Insight = tuple[FailureReasons, ToolUse | None]
+"""Why simulations of a run failed, and which tools were used; None if its file does not say."""
 
 
-def headline(main: Difference, first: str, second: str, measure: str, level: float = 0.05) -> str:
+def look_into(
+    found: RunComparison,
+    options: ScoringOptions,
+    remember: Callable[
+        [str, Collection[TaskKey], Callable[[], Insight]], Insight
+    ] = lambda name, tasks, look: look(),
+) -> RunComparison:
+    """Add why simulations failed in the tasks that are compared, and which tools were used there.
+
+    ``remember`` may answer for a run, of these tasks, in place of looking.
+    """
+    shared = compared_keys({n: run.outcomes for n, run in found.runs.items()}, found.table)
+    reason = SOUND_FAIL if found.metric == "sound" else LABELS[False]
+
+    def look(run: ComparedRun) -> Insight:
+        recording = open_compared(run, options)
+        counted = [each for each in run.outcomes if each.key in shared]
+        why = failure_reasons(recording, counted, found.official_passes[run.name], reason)
+        if recording is None:
+            return why, None
+        return why, tool_use(recording, {simulation_of(each) for each in counted})
+
+    seen = {n: remember(n, shared, partial(look, run)) for n, run in found.runs.items()}
+    return replace(
+        found,
+        why={name: why for name, (why, _) in seen.items()},
+        tools={name: tools for name, (_, tools) in seen.items() if tools is not None},
+    )
+
+
+def headline(main: Difference, first: str, second: str, measure: str, level: float = SURE) -> str:
     """Say in words which run is better, by how much, and whether that may be chance."""
     if not main.difference:
         return f"{second} and {first} are equally good: {measure} {percent(main.first)}"
@@ -274,6 +316,38 @@ def headline(main: Difference, first: str, second: str, measure: str, level: flo
     sure = "sure" if main.test.p_value <= level else "this may be chance"
     which = "better" if main.difference > 0 else "worse"
     return f"{second} is {size} points {which} than {first}{reach}: {sure}"
+
+
+def headline_of_many(table: ComparisonTable, measure: str) -> str:
+    """Say in words which of several runs leads, and against which others that is sure."""
+    scores = {
+        name: score
+        for pair in table.pairs
+        for name, score in zip(pair.names, (pair.main.first, pair.main.second), strict=True)
+    }
+    top = max(scores.values())
+    leaders = [name for name, score in scores.items() if score == top]
+    own = [each for each in table.pairs if leaders[0] in each.names]
+    beaten = {name for each in own if each.sure for name in each.names}
+    others = [name for name in scores if name not in leaders]
+    sure = [name for name in others if name in beaten]
+    rest = [name for name in others if name not in beaten]
+    words = (
+        f"{_some(leaders)} {'leads' if len(leaders) == 1 else 'lead'} by {measure}, {percent(top)}"
+    )
+    parts = []
+    if sure:
+        parts.append(f"sure against {'every other run' if not rest else _some(sure)}")
+    if rest:
+        parts.append(f"against {_some(rest) if sure else 'every other run'} this may be chance")
+    return f"{words}: {'; '.join(parts)}" if parts else f"{words}, and no run differs from another"
+
+
+def _some(names: Sequence[str], most: int = 3) -> str:
+    """Return a few names, and how many more there are."""
+    if len(names) > most + 1:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _estimates(runs: Mapping[str, ComparedRun]) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from maseval.app.benchmarks import OnScored, read_results, support_for
 from maseval.app.results.clean import clean_outcome, count_clean
+from maseval.app.results.examined import examine_run
 from maseval.app.results.finding import open_recording, open_run_or_file
 from maseval.app.results.sound import scores_beside, sound_outcomes
 from maseval.core.exceptions import ConfigurationError, ResultFileError
@@ -132,7 +133,7 @@ def keep_clean(
     kept, counts = {}, ["a pass counts if no rule of the policy was found broken: clean pass^k"]
     for name, run in runs.items():
         recording = open_compared(run, options)
-        found = None if recording is None else support_for(recording).compliance(recording)
+        found = None if recording is None else examine_run(recording, ("policy",)).compliance
         if found is None:
             raise ConfigurationError(
                 f"the policy of {run.path} is not known as rules, so that no pass of it is known "
@@ -153,7 +154,7 @@ def keep_sound(
     kept, counts = {}, ["unsound tasks are left out, and sound verdicts count"]
     for name, run in runs.items():
         recording = open_compared(run, options)
-        checks = None if recording is None else support_for(recording).sound_checks(recording)
+        checks = None if recording is None else examine_run(recording, ("sound",)).sound
         if checks is None:
             raise ConfigurationError(
                 f"which tasks of {run.path} are sound is not known; leave out --metric sound"

@@ -1,87 +1,112 @@
-"""A comparison of runs in the form that the HTML report shows."""
+"""Compared runs in the form that the page shows: one JSON document for all of its places."""
+
+from collections.abc import Mapping
 
 from maseval.app.comparing.compare import RunComparison, summaries_for_plot
-from maseval.core.figures import in_points, p_is
-from maseval.report.results import ComparedTask, ComparedTrial, compared_tasks
-from maseval.stats import Comparison, Difference, cost_and_score, difference_plot, pass_curves
+from maseval.core.figures import percent
+from maseval.core.outcome import TaskKey
+from maseval.report.comparison import ComparedDocument, compared_document, difference_cells
+from maseval.report.results import drawing
+from maseval.stats import Comparison, cost_and_score, difference_plot, pass_curves
 
 
-def for_report(found: RunComparison) -> dict[str, object]:
-    """Return both runs and their differences as rows, and how sure these are as notes."""
-    rows: list[dict[str, object]] = [
-        {
-            "name": name,
-            "tasks": summary.overall.tasks,
-            "simulations": summary.overall.planned,
-            "verdicts": summary.overall.done,
-            **{each.name: each.in_brief() for each in summary.overall.estimates if each.k <= 4},
-        }
-        for name, summary in found.summaries.items()
-    ]
-    totals = [each.verdicts for each in found.why.values()]
-    notes = [f"Left out: {line}" for line in found.dropped]
-    if found.two is not None:
-        rows += _difference_rows(found.two)
-        notes = [*_verdict_notes(found.two), *notes]
+def document_of(
+    found: RunComparison, notes: Mapping[TaskKey, str] | None = None
+) -> ComparedDocument:
+    """Return the document; ``notes`` say what tasks are about.
+
+    What was not looked into, which is the reasons of failures and the use of tools, is None.
+    """
+    outcomes = {name: run.outcomes for name, run in found.runs.items()}
     return {
-        "rows": rows,
-        "notes": notes,
-        "cautions": [*filter(None, [found.texts]), *found.notes, *found.cautions],
+        **compared_document(outcomes, found.table, notes),
         "headline": found.headline,
-        "why": [
-            [
-                row.words(title),
-                *(f"{n} of {total}" for n, total in zip(row.counts, totals, strict=True)),
-            ]
-            for title, several in found.reasons.items()
-            for row in several
+        "cautions": [
+            *filter(None, [found.official, found.texts]),
+            *found.notes,
+            *found.cautions,
+        ],
+        "left_out": list(found.dropped),
+        "differences": [] if found.two is None else _differences(found.two),
+        "notes": [*(found.table.notes if found.two is None else _notes(found.two)), *_costs(found)],
+        "plots": [drawing(plot) for plot in comparison_plots(found)],
+        **looked_into(found),
+    }
+
+
+def looked_into(found: RunComparison) -> dict[str, object]:
+    """Return the reasons of failures and the use of tools, as far as they are known."""
+    return {
+        "reasons": _reasons(found) if found.why else None,
+        "tools": _tools(found) if found.tools else None,
+    }
+
+
+def _reasons(found: RunComparison) -> dict[str, object]:
+    return {
+        "failed": [each.failed for each in found.why.values()],
+        "verdicts": [each.verdicts for each in found.why.values()],
+        "rows": [
+            {"name": row.words(title), "counts": list(row.counts)}
+            for title, rows in found.reasons.items()
+            for row in rows
+        ],
+        "unexplained": [
+            f"{name}: {each.unexplained}" for name, each in found.why.items() if each.unexplained
         ],
     }
 
 
-def tasks_for_report(found: RunComparison) -> list[ComparedTask]:
-    """Return the tasks of two compared runs with their trials, the largest changes first."""
-    first, second = (
-        [
-            (each.key, ComparedTrial(trial=str(each.trial), passed=each.passed))
-            for each in sorted(run.outcomes, key=lambda outcome: outcome.trial)
-        ]
-        for run in found.runs.values()
-    )
-    return compared_tasks(first, second)
+def _tools(found: RunComparison) -> list[dict[str, object]]:
+    """Return each tool with its calls and errors in each run, the most used first."""
+    known = [found.tools.get(name) for name in found.runs]
+    names = dict.fromkeys(name for each in known if each for name in each.calls)
+    rows: list[dict[str, object]] = [
+        {
+            "name": name,
+            "calls": [None if each is None else each.calls.get(name, 0) for each in known],
+            "errors": [None if each is None else each.errors.get(name, 0) for each in known],
+        }
+        for name in sorted(
+            names, key=lambda n: (-sum(each.calls.get(n, 0) for each in known if each), n)
+        )
+    ]
+    return rows
 
 
-def _difference_rows(two: Comparison) -> list[dict[str, object]]:
-    rows: dict[str, dict[str, object]] = {}
-    for each in two.differences:
-        name = f"difference, {each.group or 'all'}"
-        row = rows.setdefault(name, {"name": name, "tasks": each.tasks})
-        row[each.name] = _difference_text(each)
-    return list(rows.values())
-
-
-def _difference_text(each: Difference) -> str:
-    span = each.interval
-    reach = f" ({in_points(span.low)} to {in_points(span.high)})" if span else ""
-    return f"{in_points(each.difference)}{reach}, {p_is(each.test.p_value)}"
-
-
-def _verdict_notes(two: Comparison) -> list[str]:
-    first, second = two.names
-    main = two.main
+def _differences(two: Comparison) -> list[dict[str, object]]:
+    """Return every pass^k of two runs, by domain; the p-values are of one test each."""
     return [
-        f"{main.name}: {second} minus {first} is {_difference_text(main)}, in percentage points; "
-        f"{main.test.discordant} of {main.tasks} tasks differ. {main.test.method}.",
-        two.plan.advice,
+        {
+            "group": each.group or "all",
+            "tasks": each.tasks,
+            "first": percent(each.first),
+            "second": percent(each.second),
+            **difference_cells(each),
+        }
+        for each in two.differences
+        if each.measure == "pass^k"
     ]
 
 
+def _notes(two: Comparison) -> list[str]:
+    test = two.main.test
+    method = f"{two.main.name}: {test.method}; {test.discordant} of {two.main.tasks} tasks differ"
+    return [method, two.plan.advice, *two.notes]
+
+
+def _costs(found: RunComparison) -> list[str]:
+    """Say of which runs no cost is known, so that none is taken for a run that cost nothing."""
+    without = [n for n, each in found.summaries.items() if each.overall.mean_cost is None]
+    return [f"what a simulation cost is not known of {', '.join(without)}"] if without else []
+
+
 def comparison_plots(found: RunComparison) -> list[str]:
-    """Draw pass^k of both, the differences, and cost against score where costs are known."""
+    """Draw pass^k of all, the differences of two, and cost against score where costs are known."""
     named = summaries_for_plot(found.runs, found.table)
     drawn = [pass_curves(named)]
     if found.two is not None:
         drawn.append(difference_plot(found.two))
-    if all(summary.overall.mean_cost for summary in found.summaries.values()):
+    if any(summary.overall.mean_cost for summary in found.summaries.values()):
         drawn.append(cost_and_score(named))
     return drawn

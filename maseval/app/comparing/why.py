@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from maseval.app.benchmarks import support_for
-from maseval.app.results.recomputed import recompute_verdicts
+from maseval.app.results.examined import REASONS, ExaminedRun, recompute_verdicts
 from maseval.app.results.recording import line_of
 from maseval.core.outcome import Outcome, RecordedReport
 from maseval.report.checks import shown_verdicts
@@ -54,8 +53,8 @@ def failure_reasons(
     if recording is None:
         obstacle = "its file has outcomes alone, which cannot be explained"
         return FailureReasons(len(failed), len(judged), labels, checks, obstacle)
-    support = support_for(recording)
-    unexplained = support.explanation_obstacle(recording)
+    run = ExaminedRun(recording)
+    unexplained = run.support.explanation_obstacle(recording)
     for each in failed:
         one = Simulation(each.group, each.task, each.trial)
         if one not in recording.recorded:  # a trial after a task's first failure, which settled it
@@ -66,10 +65,11 @@ def failure_reasons(
         report = recording.report(one)
         if line_of(report).passed:  # an edited record: its reports are not those of the outcomes
             recording, _ = recompute_verdicts(recording)
-            report = recording.report(one)
-        found = None if unexplained else support.diagnosis(report)
+            report, run = recording.report(one), ExaminedRun(recording)
+        found = None if unexplained else run.examine(one, REASONS[:1], report).diagnosis
         labels.update([] if found is None else [found.name])
         checks.update(_unmet_checks(RecordedReport(report)))
+    run.save()
     return FailureReasons(len(failed), len(judged), labels, checks, unexplained)
 
 

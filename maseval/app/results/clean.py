@@ -229,13 +229,22 @@ def run_compliance(
     planned = trials_of_all(planned)
     lines = [line for line in lines if Simulation(*line[:3]) in planned]
     passes = {Simulation(*line[:3]) for line in lines if line.passed}
-    clean = [_judge(line, found, untold=True) for line in lines]
-    surely = [_judge(line, found, untold=False) for line in lines]
     official = [line.to_outcome() for line in lines]
-    groups = zip(
-        *(summarise(each, planned=planned).groups for each in (official, clean, surely)),
-        strict=True,
+    checks = [found.get(Simulation(*line[:3])) for line in lines]
+    clean, surely = (
+        [
+            clean_outcome(each, check.clean if check else None, untold=untold)
+            for each, check in zip(official, checks, strict=True)
+        ]
+        for untold in (True, False)
     )
+    # Most passes are clean, and what is the same is counted once.
+    counts = [tuple(each.passed for each in every) for every in (official, clean, surely)]
+    counted = {
+        verdicts: summarise(every, planned=planned, pass_at=False).groups
+        for verdicts, every in dict(zip(counts, (official, clean, surely), strict=True)).items()
+    }
+    groups = zip(*map(counted.__getitem__, counts), strict=True)
     scores = []
     for all_of, clean_of, surely_of in groups:
         mine = [one for one in passes if all_of.group in (None, one.domain)]
@@ -263,7 +272,7 @@ def scores_by_label(
         for label in labels
         if label in known
     }
-    passes = [Simulation(*line[:3]) for line, _ in lines if line.passed]
+    passes = [Simulation(*line[:3]) for line, _ in lines if line.passed] if found else []
     if not passes or not all(one in found for one in passes):
         return ()
     return run_compliance([line for line, _ in lines], planned, found).scores
@@ -281,13 +290,6 @@ def clean_outcome(outcome: Outcome, clean: bool | None, *, untold: bool = True) 
         untold if clean is None else clean,
         outcome.cost,
     )
-
-
-def _judge(
-    line: SimulationLine, found: Mapping[Simulation, PolicyCheck], *, untold: bool
-) -> Outcome:
-    check = found.get(Simulation(*line[:3]))
-    return clean_outcome(line.to_outcome(), check.clean if check else None, untold=untold)
 
 
 def _count_rules(

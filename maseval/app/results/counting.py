@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from maseval.core.figures import percent
 from maseval.core.words import count_of
+from maseval.stats.trials import shown_k
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class ConventionScore:
         }
 
     def __str__(self) -> str:
-        shares = ", ".join(f"pass^{k} {percent(value)}" for k, value in self.pass_hat.items())
+        few = {k: self.pass_hat[k] for k in shown_k(max(self.pass_hat, default=0))}
+        shares = ", ".join(f"pass^{k} {percent(value)}" for k, value in few.items())
         counted = f"{count_of(self.simulations, 'simulation')} of {count_of(self.tasks, 'task')}"
         return f"{self.name} ({self.meaning}): {shares or 'no pass^k'}, {counted}"
 

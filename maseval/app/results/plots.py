@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
-from maseval.app.benchmarks import OnProgress, support_for
+from maseval.app.benchmarks import OnProgress
+from maseval.app.results.examined import REASONS, examine_run
 from maseval.app.results.finding import open_recording
-from maseval.app.results.recomputed import recompute_verdicts
 from maseval.app.results.recording import beside, lines_of, notes_on
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import SimulationLine
@@ -17,11 +18,11 @@ from maseval.interface.cairosvg import picture_of
 from maseval.report.results import well_formed
 from maseval.runs.config import mark_of
 from maseval.runs.recording import Recording
-from maseval.stats import Outcome, label_bars, pass_curves, summarise, trial_map
+from maseval.stats import label_bars, pass_curves, trial_map
 from maseval.stats.failure_labels import LabelSummary
-from maseval.stats.first_failures import first_trials_only
+from maseval.stats.first_failures import summarise_run
 from maseval.stats.plots.svg import in_plain_colours
-from maseval.stats.summary import MISSING
+from maseval.stats.summary import Summary, with_gaps
 
 
 class PlotFiles(list[Path]):
@@ -47,9 +48,10 @@ def plots(
     failed. ``form`` is svg, png or pdf; the last two need the extra ``plots``. ``scoring``
     says how a results file is scored, as the fields of ``ScoringOptions``.
     """
-    folder, check = recompute_verdicts(open_recording(run, ScoringOptions(**scoring)))
-    found = support_for(folder).run_diagnosis(folder, on_progress) if explain else None
-    drawn = drawings(folder, None if found is None else found.labels)
+    opened = open_recording(run, ScoringOptions(**scoring))
+    found = examine_run(opened, REASONS[:1] if explain else (), on_progress)
+    folder, check, reasons = found.folder, found.check, found.diagnosis
+    drawn = drawings(folder, None if reasons is None else reasons.labels, found.lines)
     target = beside(folder, "plots") if output is None else Path(output)
     files = (write_plot(svg, target / f"{name}.{form}") for name, svg in drawn.items())
     note = None if check is None else check.note_on_recomputed
@@ -60,44 +62,33 @@ def drawings(
     folder: Recording,
     labels: LabelSummary | None = None,
     lines: Sequence[SimulationLine] | None = None,
+    *,
+    marks: bool = True,
+    found: Summary | None = None,
 ) -> dict[str, str]:
-    """Draw the plots of a run, by name; ``lines`` saves reading the run once more."""
+    """Draw the plots of a run, by name; ``lines`` and ``found`` save reading the run once more.
+
+    Without ``marks``, those that have a mark for each simulation are left out.
+    """
     outcomes = [each.to_outcome() for each in (lines_of(folder) if lines is None else lines)]
-    if not outcomes:
-        raise NotRunError(f"{folder.path} has no finished simulation yet; nothing to draw")
-    every = [*outcomes, *_missing(folder, outcomes)]
-    mark = f", {found}" if (found := mark_of(folder.config.values)) else ""
-    k = folder.config.stops_at_failure
-    drawn = {
-        "pass_curves": pass_curves(
-            {
-                f"{name}{mark}": first_trials_only(summarise(each), each, k)
-                for name, each in _groups(every).items()
-            }
-        ),
-        "trial_map": trial_map(every),
-    }
+    if found is None:
+        if not outcomes:
+            raise NotRunError(f"{folder.path} has no finished simulation yet; nothing to draw")
+        found = summarise_run(outcomes, folder.planned, folder.config.stops_at_failure)
+    mark = f", {chosen}" if (chosen := mark_of(folder.config.values)) else ""
+    drawn = {"pass_curves": pass_curves({f"{n}{mark}": s for n, s in _by_group(found).items()})}
+    if marks:
+        drawn["trial_map"] = trial_map(with_gaps(outcomes, folder.planned))
     if labels is not None:
         drawn["failure_labels"] = label_bars(labels["by_what"])
     return drawn
 
 
-def _groups(outcomes: Sequence[Outcome]) -> Mapping[str, list[Outcome]]:
-    """Group by domain, and all together if there are several."""
-    names = dict.fromkeys(outcome.group for outcome in outcomes)
-    groups = {name: [each for each in outcomes if each.group == name] for name in names}
-    if len(groups) == 1:
-        return {name or "all": each for name, each in groups.items()}
-    return {**groups, "all": list(outcomes)}
-
-
-def _missing(folder: Recording, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    there = {(each.group, each.task, each.trial) for each in outcomes}
-    return [
-        Outcome(*one, passed=None, reason=MISSING)
-        for one in folder.planned
-        if tuple(one) not in there
-    ]
+def _by_group(found: Summary) -> Mapping[str, Summary]:
+    """Return the summary of each domain, and that of all together if there are several."""
+    *domains, last = found.groups
+    groups = {**{each.group or "": each for each in domains}, last.group or "all": last}
+    return {name: replace(found, groups=[each]) for name, each in groups.items()}
 
 
 def write_plot(drawing: str, path: str | os.PathLike[str]) -> Path:

@@ -4,12 +4,10 @@ Whatever shows numbers of a run takes it from here, so that an edited log has th
 wherever it is read.
 """
 
-from maseval.app.benchmarks import check_verdicts, support_for
 from maseval.app.results.recording import ReadOnce
 from maseval.core.report import Report, TaskExecutionStatus
-from maseval.core.scoring_options import ScoringOptions
-from maseval.runs import RunFolder, Simulation
-from maseval.runs.recording import Recording
+from maseval.runs import Simulation
+from maseval.runs.recording import Recording, report_key
 from maseval.runs.verdict_check import VerdictCheck
 
 
@@ -18,17 +16,19 @@ class RecomputedRun(ReadOnce):
 
     def __init__(self, recording: Recording, check: VerdictCheck) -> None:
         super().__init__(recording)
-        found = support_for(recording).run_outcomes(
-            RunFolder.read(recording.path), ScoringOptions()
-        )
-        passed = {Simulation(*each.key, each.trial): each.passed for each in found.outcomes}
+        self._differing = check.differing
         for at, report in enumerate(self._reports):
             one = Simulation.of(report)
             if one in check.differing:
-                self._reports[at] = _with_verdict(report, passed.get(one), check.differing[one])
+                self._reports[at] = _with_verdict(report, *check.differing[one])
+
+    def content_key(self, simulation: Simulation) -> str:
+        if simulation in self._differing:
+            return report_key(self.report(simulation))
+        return super().content_key(simulation)
 
 
-def _with_verdict(report: Report, passed: bool | None, words: str) -> Report:
+def _with_verdict(report: Report, words: str, passed: bool | None) -> Report:
     """Return a report with the recomputed verdict in place of the recorded one."""
     new = report.copy()
     note = f"recomputed, as the recorded verdict does not hold: {words}"
@@ -38,11 +38,3 @@ def _with_verdict(report: Report, passed: bool | None, words: str) -> Report:
     ).value
     new["eval"] = [] if passed is None else [{"passed": passed, "reward": +passed, "note": note}]
     return new
-
-
-def recompute_verdicts(recording: Recording) -> tuple[Recording, VerdictCheck | None]:
-    """Return a run with the verdicts that hold, and the check of those that are recorded."""
-    check = check_verdicts(recording)
-    if check is None or not check.differing:
-        return recording, check
-    return RecomputedRun(recording, check), check

@@ -9,6 +9,7 @@ from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.runs import Simulation
 from maseval.runs.recording import Recording
+from maseval.runs.verdict_check import doubt_about
 
 
 def lines_of(folder: Recording) -> list[SimulationLine]:
@@ -34,13 +35,19 @@ class ReadOnce:
         self.damaged = recording.damaged
         self.planned, self.recorded = recording.planned, recording.recorded
         self._reports = list(recording.reports())
+        self._places = {Simulation.of(each): at for at, each in enumerate(self._reports)}
+        self._recording = recording
         self.notes = notes_on(recording)
+        self.doubt = doubt_about(recording)
 
     def reports(self) -> Iterator[Report]:
         return iter(self._reports)
 
     def report(self, simulation: Simulation) -> Report:
-        return next(each for each in self._reports if Simulation.of(each) == simulation)
+        return self._reports[self._places[simulation]]
+
+    def content_key(self, simulation: Simulation) -> str:
+        return self._recording.content_key(simulation)
 
 
 def beside(recording: Recording, name: str) -> Path:

@@ -1,43 +1,46 @@
-"""``maseval report``: a run, or two of them, as one HTML file."""
+"""``maseval report``: a run, or several compared, as one HTML file."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack, cast
 
 from maseval.app.benchmarks import (
     OnProgress,
-    RunDiagnosis,
     complete_report,
     support_for,
 )
 from maseval.app.comparing.compare import compare
-from maseval.app.comparing.page import comparison_plots, for_report, tasks_for_report
-from maseval.app.results.clean import RunCompliance, clean_note, clean_rows
+from maseval.app.comparing.page import document_of
+from maseval.app.results.clean import clean_note, clean_rows
+from maseval.app.results.examined import REASONS, RunFindings, examine_run
 from maseval.app.results.finding import holds_reports, open_recording, warn_of_damage
 from maseval.app.results.plots import drawings
-from maseval.app.results.recomputed import recompute_verdicts
 from maseval.app.results.recording import (
     ReadOnce,
     beside,
     facts_of,
-    lines_of,
     name_of,
     notes_on,
     simulation_in,
 )
 from maseval.app.results.results import run_summary
-from maseval.app.results.sound import SoundCheck, notes_beside, rows_beside, scores_beside
-from maseval.app.results.user_faults import UserCheck, played_users, user_scores, users_note
+from maseval.app.results.sound import notes_beside, rows_beside, scores_beside
+from maseval.app.results.user_faults import played_users, user_scores, users_note
 from maseval.core.callbacks import read_reports
+from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.exceptions import NotRunError
 from maseval.core.outcome import RecordedReport, TaskKey
 from maseval.core.recorded import entries
+from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
+from maseval.core.words import count_of, text_or_none
 from maseval.report import write_report
+from maseval.report.page import TimelineOf
 from maseval.runs import Simulation
 from maseval.runs.recording import Recording
-from maseval.runs.verdict_check import UNCONFIRMED, VerdictCheck
+from maseval.runs.remarks import remarks_by_simulation
+from maseval.runs.verdict_check import doubt_about, doubt_in
 
 
 def report(
@@ -47,7 +50,7 @@ def report(
     title: str | None = None,
     explain: bool = True,
     audit: bool = True,
-    against: str | os.PathLike[str] | None = None,
+    against: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     on_progress: OnProgress | None = None,
     **scoring: Unpack[ScoringKeywords],
 ) -> Path:
@@ -59,63 +62,82 @@ def report(
         title: What the page is called.
         explain: Label and explain every failed simulation, if the benchmark can do that.
         audit: Mark the tasks in which an audit of the benchmark finds something.
-        against: A second run, to be compared with the first: its trials stand below.
+        against: A second run, or several, to be compared with the first.
         on_progress: Called with how many simulations have been explained.
         scoring: How a results file is scored, as the fields of ``ScoringOptions``.
     """
-    if against is None and holds_reports(run):
+    others = [against] if isinstance(against, str | os.PathLike) else [*(against or ())]
+    if not others and holds_reports(run):
         return _report_of_file(Path(run), output, title)
-    names = [run] if against is None else [run, against]
-    options = ScoringOptions(**scoring)
-    recordings = [open_recording(each, options) for each in names]
-    for each in recordings:
-        warn_of_damage(each)
-    opened = [ReadOnce(each) for each in recordings]
-    sources = [_diagnose(each, explain, on_progress) for each in opened]
-    if against is None:
-        summary, plots = _summarise(sources[0])
-        tasks = None
-    else:
-        found = compare(names, options=options, explain=explain)
-        summary, plots = for_report(found), comparison_plots(found)
-        tasks = tasks_for_report(found)
-        sources = [each._replace(name=n) for each, n in zip(sources, found.runs, strict=True)]
-    audited = opened if audit else ()
-    return write_report(
-        (each for one in sources for each in _page_reports(one)),
-        output or beside(opened[0], "report.html" if against is None else "comparison.html"),
-        title=title or " and ".join(map(name_of, opened)),
-        summary=summary,
-        plots=plots,
-        findings={k: v for each in audited for k, v in support_for(each).findings(each).items()},
-        facts=_facts(sources),
-        compared=tasks,
+    # What is read of a run stays in memory until its page is written: there is no garbage to find.
+    with rare_garbage_collection():
+        names = [run, *others]
+        options = ScoringOptions(**scoring)
+        recordings = [open_recording(each, options) for each in names]
+        for each in recordings:
+            warn_of_damage(each)
+        opened = [ReadOnce(each) for each in recordings]
+        sources = [_diagnose(each, explain, on_progress) for each in opened]
+        summary, plots, compared = None, list[str](), None
+        if others:
+            found = compare(names, options=options, explain=explain)
+            compared = document_of(found)
+            sources = [each._replace(name=n) for each, n in zip(sources, found.runs, strict=True)]
+        else:
+            summary, plots = _summarise(sources[0])
+        audited = opened if audit else ()
+        return write_report(
+            (each for one in sources for each in _page_reports(one)),
+            output or beside(opened[0], "comparison.html" if others else "report.html"),
+            title=title or _title(opened),
+            summary=summary,
+            plots=plots,
+            findings={
+                k: v for each in audited for k, v in support_for(each).findings(each).items()
+            },
+            facts=_facts(sources),
+            compared=compared,
+            timeline=_timelines(sources),
+            policies=_policies(opened),
+        )
+
+
+def _policies(opened: Sequence[Recording]) -> Mapping[str, Iterable[str]]:
+    """Return the policies of all runs, of each domain every one once."""
+    found: dict[str, dict[str, None]] = {}
+    for each in opened:
+        for domain, texts in support_for(each).policies(each).items():
+            found.setdefault(domain, {}).update(dict.fromkeys(texts))
+    return found
+
+
+def _timelines(sources: Sequence["_Source"]) -> TimelineOf:
+    """Return what finds the timeline of a simulation, in the run that its report names."""
+    found = {one.name: one.found.timelines for one in sources}
+    return lambda shown: found[text_or_none(shown.get("run"))].get(
+        Simulation.of(cast(Report, shown))
     )
+
+
+def _title(opened: Sequence[Recording]) -> str:
+    names = list(map(name_of, opened))
+    return " and ".join(names) if len(names) < 4 else count_of(len(names), "run")
 
 
 def _facts(sources: Sequence["_Source"]) -> Iterator[tuple[str, str]]:
     """Yield the facts of each run, with its name if there are several."""
     for one in sources:
         whose = "" if one.name is None else f" of {one.name}"
-        yield from ((name + whose, value) for name, value in facts_of(one.folder.config.values))
+        yield from (
+            (name + whose, value) for name, value in facts_of(one.found.folder.config.values)
+        )
 
 
 class _Source(NamedTuple):
-    """A run, the diagnosis of its failures if there is one, and its name if there are two.
+    """A run with all that was found out about it, and its name if there are several."""
 
-    ``check`` compares its recorded verdicts with recomputed ones, ``compliance`` says which
-    simulations kept the policy, ``sound`` has the sound verdicts, and ``users`` the faults of the
-    simulated users.
-    """
-
-    folder: Recording
-    found: RunDiagnosis | None
-    unexplained: str | None
+    found: RunFindings
     name: str | None = None
-    check: VerdictCheck | None = None
-    compliance: RunCompliance | None = None
-    sound: Mapping[Simulation, SoundCheck] | None = None
-    users: Mapping[Simulation, UserCheck] | None = None
 
 
 def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) -> _Source:
@@ -123,66 +145,67 @@ def _diagnose(folder: Recording, explain: bool, on_progress: OnProgress | None) 
         raise NotRunError(
             f"{folder.path} has no finished simulation yet; there is nothing to report"
         )
-    folder, check = recompute_verdicts(folder)
-    support = support_for(folder)
-    unexplained = support.explanation_obstacle(folder) if explain else None
-    found = compliance = sound = users = None
-    if explain and not unexplained:
-        found = support.run_diagnosis(folder, on_progress)
-        compliance = support.compliance(folder)
-        sound = support.sound_checks(folder)
-        users = support.user_checks(folder, found)
-    return _Source(folder, found, unexplained, None, check, compliance, sound, users)
+    reasons = REASONS if explain else ()
+    return _Source(examine_run(folder, reasons, on_progress, timelines=True))
 
 
 def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
-    folder, found = source.folder, source.found
-    lines = lines_of(folder)
+    found = source.found
+    folder, lines = found.folder, found.lines
     conventions = support_for(folder).conventions(folder, lines)
     summary = run_summary(lines, folder.planned, conventions, folder.config).for_report()
-    note = None if source.check is None else source.check.note_on_recomputed
-    summary["notes"] = [*filter(None, [note]), *notes_on(folder), *summary["notes"]]
-    summary["notes"] += [f"Note: {source.unexplained}"] if source.unexplained else []
+    check, (_, unreadable) = found.check, remarks_by_simulation(folder.path)
+    doubt = doubt_about(folder) if check is None else check.doubt
+    obstacle = None if check is None else check.obstacle
+    notes = [*filter(None, [obstacle, unreadable]), *notes_on(folder), *summary["notes"]]
+    summary["notes"] = [each for each in notes if not doubt or each not in doubt["reasons"]]
+    summary["notes"] += [f"Note: {found.unexplained}"] if found.unexplained else []
+    summary["doubt"] = doubt
     beside = scores_beside(
         [line.to_outcome() for line in lines],
         folder.planned,
-        user_faults=None if found is None else found.user_faults,
-        checks=source.sound,
+        user_faults=None if found.diagnosis is None else found.diagnosis.user_faults,
+        checks=found.sound,
     )
     summary["rows"] += rows_beside(beside)
     summary["notes"] += notes_beside(beside)
-    if source.compliance is not None:
-        scores = source.compliance.scores
+    if found.compliance is not None:
+        scores = found.compliance.scores
         summary["rows"] += clean_rows(
             scores, len({one[:2] for one in folder.planned}), len(folder.planned)
         )
         summary["notes"].append(clean_note(scores))
-    if source.users:
+    if found.users:
         passes = [simulation_in(line) for line in lines if line.passed]
-        note = users_note(user_scores(played_users(source.users, passes)))
+        note = users_note(user_scores(played_users(found.users, passes)))
         summary["notes"] += filter(None, [note])
-    labels = None if found is None else found.labels
+    labels = None if found.diagnosis is None else found.diagnosis.labels
     return summary, list(drawings(folder, labels, lines).values())
 
 
 def _page_reports(source: _Source) -> Iterator[Mapping[str, object]]:
     """Yield the reports, each with its task's title and the diagnosis that the page shows."""
-    support = support_for(source.folder)
+    found = source.found
+    support = support_for(found.folder)
     titles: dict[TaskKey, str | None] = {}
-    for each in source.folder.reports():
+    remarks, _ = remarks_by_simulation(found.folder.path)
+    for each in found.folder.reports():
         key = RecordedReport(each).task
         if key not in titles:
             titles[key] = support.task_title(each)
         one = Simulation.of(each)
-        diagnosis = source.found.found.get(one) if source.found else None
-        policy = source.compliance.found.get(one) if source.compliance else None
-        sound = source.sound.get(one) if source.sound else None
-        user = source.users.get(one) if source.users else None
-        shown = complete_report(each, titles[key], diagnosis, policy, sound, user)
+        diagnosis = found.diagnosis.found.get(one) if found.diagnosis else None
+        policy = found.compliance.found.get(one) if found.compliance else None
+        sound = found.sound.get(one) if found.sound else None
+        shown = complete_report(each, titles[key], diagnosis, policy, sound, found.users.get(one))
+        if one in remarks:
+            shown["remarks"] = [remark.to_dict() for remark in remarks[one]]
         if source.name is not None:
             shown["run"] = source.name
-        if source.check and one in source.check.differing:
-            shown["labels"] = [*entries(shown.get("labels")), UNCONFIRMED]
+        differing = found.check.differing.get(one) if found.check else None
+        if doubt := differing.doubt if differing else doubt_in(each):
+            shown["doubt"] = doubt.text
+            shown["labels"] = [*entries(shown.get("labels")), doubt.label]
         yield shown
 
 

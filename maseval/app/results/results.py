@@ -15,9 +15,9 @@ from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.task import ChosenSubset
 from maseval.runs import Simulation
 from maseval.runs.config import RunConfig
-from maseval.stats import Estimate, GroupSummary, summarise
-from maseval.stats.first_failures import ONLY_FIRST, first_trials_only
-from maseval.stats.summary import Ks, with_gaps
+from maseval.stats import Estimate, GroupSummary
+from maseval.stats.first_failures import ONLY_FIRST, summarise_run
+from maseval.stats.summary import Ks, Summary
 
 INTERRUPTED = "interrupted"
 """Why a run stopped early, if a signal ended it."""
@@ -193,18 +193,18 @@ def run_summary(
     conventions: Sequence[ConventionScore] = (),
     config: RunConfig | None = None,
     ks: Ks = None,
+    found: Summary | None = None,
 ) -> RunSummary:
     """Return the numbers of a run, as far as it has come.
 
     Everything that shows a number of a run takes it from here. Its ``config`` says if the tasks
-    were chosen, and if they stop at their first failure.
+    were chosen, and if they stop at their first failure. ``found`` saves summarising it again.
     """
     planned = list(planned)
-    outcomes = [line.to_outcome() for line in lines]
     subset, stopped = (config.subset, config.stopped) if config else (None, None)
     k = config.stops_at_failure if config else 0
-    every = with_gaps(outcomes, planned)
-    found = first_trials_only(summarise(every, ks=ks), every, k)
+    if found is None:
+        found = summarise_run([line.to_outcome() for line in lines], planned, k, ks)
     names = dict.fromkeys(one.domain for one in planned)
     order = {domain: place for place, domain in enumerate(names)}
     domains = sorted(found.domains, key=lambda each: order.get(each.group or "", len(order)))

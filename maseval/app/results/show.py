@@ -5,8 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Unpack
 
-from maseval.app.benchmarks import Diagnosis, OnProgress, begin_check, support_for
+from maseval.app.benchmarks import Diagnosis, OnProgress, support_for
 from maseval.app.results.clean import PolicyCheck, RunCompliance
+from maseval.app.results.examined import (
+    LINE,
+    REASONS,
+    VERDICT,
+    ExaminedRun,
+    examine_run,
+)
 from maseval.app.results.finding import (
     UnknownSimulationError,
     open_recording,
@@ -14,8 +21,7 @@ from maseval.app.results.finding import (
     trials_named,
     warn_of_damage,
 )
-from maseval.app.results.recomputed import RecomputedRun
-from maseval.app.results.recording import line_of, lines_of, notes_on, simulation_in
+from maseval.app.results.recording import line_of, notes_on, simulation_in
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.sound import ScoreBeside, SoundCheck, scores_beside, scores_in_json
 from maseval.app.results.task_names import TaskName
@@ -27,11 +33,12 @@ from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.redaction import redact
 from maseval.report.checks import shown_verdicts, state_changes
 from maseval.report.conversation import conversation
-from maseval.runs import Annotations, Simulation
+from maseval.runs import Annotations, Remark, Simulation
 from maseval.runs.annotations import annotations_or_problem
 from maseval.runs.live import WorkerHistory
 from maseval.runs.recording import Recording
-from maseval.runs.verdict_check import VerdictCheck
+from maseval.runs.remarks import remarks_by_simulation
+from maseval.runs.verdict_check import VerdictCheck, doubt_in
 from maseval.stats.failure_labels import LabelSummary
 from maseval.stats.summary import Ks
 
@@ -63,6 +70,7 @@ class RunView:
     sound: Mapping[Simulation, SoundCheck] = field(default_factory=dict)
     beside: Sequence[ScoreBeside] = ()
     users: Sequence[UserScore] = ()
+    reading: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the numbers, and a row for each chosen simulation, as JSON without secrets."""
@@ -74,6 +82,7 @@ class RunView:
                 "notes": notes_on(self.folder),
                 "verdicts": None if self.check is None else self.check.to_dict(),
                 "labels": self.labels,
+                "reading": self.reading,
                 "clean": [each.to_dict() for each in scores],
                 **scores_in_json(self.beside),
                 "simulations": [
@@ -96,7 +105,8 @@ class SimulationView:
     are all recorded trials of the same task. ``diagnosis`` says who failed, and why, and ``policy``
     which of its rules were broken; ``sound`` is the sound verdict, and ``title`` what the task is
     about. ``misstatement`` says how the recorded verdict differs from the recomputed one, if it
-    does.
+    does, and ``doubt`` why the verdict is not to be believed: for that reason, or because the task
+    is not that of the conversation.
     """
 
     line: SimulationLine
@@ -110,9 +120,11 @@ class SimulationView:
     diagnosis: Diagnosis | None = None
     unexplained: str | None = None
     misstatement: str | None = None
+    doubt: str | None = None
     policy: PolicyCheck | None = None
     sound: SoundCheck | None = None
     user: UserCheck | None = None
+    remarks: Sequence[Remark] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return all that is shown of it as JSON without secrets."""
@@ -122,9 +134,11 @@ class SimulationView:
                 "title": self.title,
                 "label": None if self.diagnosis is None else self.diagnosis.name,
                 "misstatement": self.misstatement,
+                "doubt": self.doubt,
                 "policy": None if self.policy is None else self.policy.to_dict(),
                 "sound": _sound_form(self.sound),
                 "user": None if self.user is None else self.user.to_dict(),
+                "remarks": [each.to_dict() for each in self.remarks],
                 "verdicts": self.verdicts,
                 "changes": self.changes,
                 "messages": self.messages,
@@ -194,10 +208,10 @@ class _Wanted(NamedTuple):
 
 
 def _first_wanted(folder: Recording, trials: Sequence[Simulation], wanted: _Wanted) -> Simulation:
+    run, parts = ExaminedRun(folder), (*LINE, *(REASONS[:1] if wanted.label else ()))
     for each in trials:
-        report = folder.report(each)
-        found = support_for(folder).diagnosis(report) if wanted.label else None
-        if wanted.includes(line_of(report), found.name if found else ""):
+        line, found = (examined := run.examine(each, parts)).line, examined.diagnosis
+        if line is not None and wanted.includes(line, found.name if found else ""):
             return each
     task = TaskName(trials[0].domain, trials[0].task_id)
     raise UnknownSimulationError(f"none of the {len(trials)} trials of {task} matches")
@@ -206,82 +220,83 @@ def _first_wanted(folder: Recording, trials: Sequence[Simulation], wanted: _Want
 def _run_view(
     folder: Recording, wanted: _Wanted, explain: bool, on_progress: OnProgress | None, ks: Ks
 ) -> RunView:
-    (lines, check), support = _read_lines(folder), support_for(folder)
-    if check is not None and check.differing:
-        folder = RecomputedRun(folder, check)
-        lines = lines_of(folder)
     if wanted.domain is not None and wanted.domain not in {one.domain for one in folder.planned}:
         domains = ", ".join(dict.fromkeys(one.domain for one in folder.planned))
         raise UnknownSimulationError(
             f"{folder.path} has no domain {wanted.domain!r}; it has {domains}"
         )
-    unexplained = support.explanation_obstacle(folder) if explain else None
-    found = compliance = sound = None
-    users: dict[Simulation, UserCheck] = {}
-    if explain and lines and unexplained is None:
-        found = support.run_diagnosis(folder, on_progress)
-        compliance = support.compliance(folder)
-        sound = support.sound_checks(folder)
-        users = support.user_checks(folder, found)
-    named = {} if found is None else {one: each.name for one, each in found.found.items() if each}
+    found = examine_run(folder, REASONS if explain else (), on_progress)
+    folder, lines, reasons = found.folder, found.lines, found.diagnosis
+    label_of = {one: each.name for one, each in reasons.found.items() if each} if reasons else {}
+    conventions = support_for(folder).conventions(folder, lines)
     return RunView(
         folder,
-        run_summary(lines, folder.planned, support.conventions(folder, lines), folder.config, ks),
+        run_summary(lines, folder.planned, conventions, folder.config, ks),
         lines,
-        [line for line in lines if wanted.includes(line, named.get(simulation_in(line), ""))],
-        None if found is None else found.labels,
-        named,
-        unexplained,
+        [line for line in lines if wanted.includes(line, label_of.get(simulation_in(line), ""))],
+        None if reasons is None else reasons.labels,
+        label_of,
+        found.unexplained,
         *annotations_or_problem(folder.path),
         WorkerHistory.of(folder.path),
-        check,
-        compliance,
-        sound or {},
+        found.check,
+        found.compliance,
+        found.sound or {},
         scores_beside(
             [line.to_outcome() for line in lines],
             folder.planned,
-            user_faults=None if found is None else found.user_faults,
-            checks=sound,
+            user_faults=None if reasons is None else reasons.user_faults,
+            checks=found.sound,
         ),
-        user_scores(played_users(users, [simulation_in(line) for line in lines if line.passed])),
+        user_scores(
+            played_users(found.users, [simulation_in(line) for line in lines if line.passed])
+        ),
+        _reading(folder, lines),
     )
 
 
-def _read_lines(folder: Recording) -> tuple[list[SimulationLine], VerdictCheck | None]:
-    """Return a line for each simulation, and the check of their verdicts."""
-    checking = begin_check(folder)
-    if checking is None:
-        return lines_of(folder), None
-    lines = []
-    for report in folder.reports():
-        lines.append(line_of(report))
-        checking.add(report)
-    return lines, checking.finish()
+def _reading(folder: Recording, lines: Sequence[SimulationLine]) -> str | None:
+    """Say how many verdicts readers disagree with, or why their remarks cannot be read."""
+    remarks, problem = remarks_by_simulation(folder.path)
+    if not remarks:
+        return problem
+    from maseval.report.index import reading_note  # all of a page, for a sentence
+
+    own = ((line.outcome, remarks.get(simulation_in(line), ())) for line in lines)
+    return reading_note((now, each.to_dict()) for now, some in own for each in some)
 
 
 def _simulation_view(
     folder: Recording, chosen: Simulation, recorded: Sequence[Simulation], explain: bool
 ) -> SimulationView:
-    report, support = folder.report(chosen), support_for(folder)
+    report, run = folder.report(chosen), ExaminedRun(folder)
     parsed = RecordedReport(report)
     messages = conversation(parsed)
-    unexplained = support.explanation_obstacle(folder) if explain else None
-    checking = begin_check(folder)
-    told = explain and unexplained is None
-    diagnosis = support.diagnosis(report) if told else None
+    unexplained = run.obstacle("explanation_obstacle") if explain else None
+    checking = run.begin_check()
+    checked = checking is not None and checking.obstacle is None
+    verdict = run.examine(chosen, VERDICT, report).verdict if checked else None
+    reasons = REASONS if explain and unexplained is None else ()
+    # The reasons are those of the verdict as it is recorded, which the page shows as well.
+    found = run.examine(chosen, reasons, report)
+    lines = [line for one in recorded if (line := run.examine(one, LINE).line) is not None]
+    run.save()
+    doubt = doubt_in(report) if verdict is None else verdict.doubt
     return SimulationView(
         line=line_of(report),
-        trials=[line_of(folder.report(one)) for one in recorded],
+        trials=lines,
         task=report["task"],
         messages=messages,
         verdicts=shown_verdicts(parsed, messages),
         changes=state_changes(parsed),
         error=report["error"],
-        title=support.task_title(report),
-        diagnosis=diagnosis,
-        policy=support.policy_check(report) if told else None,
-        sound=support.sound_check(report) if told else None,
-        user=support.user_check(report, diagnosis) if told else None,
+        title=run.support.task_title(report),
+        diagnosis=found.diagnosis,
+        policy=found.policy,
+        sound=found.sound,
+        user=found.model_user,
         unexplained=unexplained,
-        misstatement=None if checking is None else checking.add(report),
+        misstatement=None if verdict is None else verdict.text,
+        doubt=None if doubt is None else doubt.text,
+        remarks=remarks_by_simulation(folder.path)[0].get(chosen, ()),
     )

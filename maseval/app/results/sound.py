@@ -133,11 +133,11 @@ def scores_beside(
     """
     if planned is not None:
         planned = trials_of_all(planned)
-        outcomes = [each for each in outcomes if _simulation(each) in planned]
+        outcomes = [e for e in outcomes if (e.group, e.task, e.trial) in planned]
     if not outcomes:
         return []
     found = []
-    groups = summarise(outcomes, planned=planned).groups
+    groups = summarise(outcomes, planned=planned, pass_at=False).groups
     for group in groups:
         official = {
             e.k: e for e in group.estimates if e.measure == "pass^k" and e.value is not None
@@ -147,7 +147,7 @@ def scores_beside(
         name, tasks = group.group or "all", len({each.key for each in judged})
         found.append(ScoreBeside(name, "official", tasks, len(judged), official))
         if user_faults is not None:
-            kept = [each for each in judged if _simulation(each) not in user_faults]
+            kept = [e for e in judged if (e.group, e.task, e.trial) not in user_faults]
             found.append(_score(name, "without user faults", judged, kept, official))
         if checks is not None:
             kept = sound_outcomes(judged, checks)
@@ -172,7 +172,10 @@ def sound_outcomes(
     """Return the outcomes of sound tasks, with their sound verdicts."""
     unsound = {one[:2] for one, check in checks.items() if check.left_out}
     kept = [each for each in outcomes if (each.group, each.task) not in unsound]
-    return [_with_verdict(each, checks.get(_simulation(each))) for each in kept]
+    return [
+        _with_verdict(each, checks.get(Simulation(each.group, each.task, each.trial)))
+        for each in kept
+    ]
 
 
 def rows_beside(scores: Sequence[ScoreBeside]) -> list[dict[str, Any]]:
@@ -222,7 +225,7 @@ def _score(
     ks: Iterable[int],
 ) -> ScoreBeside:
     """Count what is ``kept`` of all with a verdict; a task with fewer than k trials has no say."""
-    verdicts = {_simulation(each): each.passed for each in judged}
+    verdicts = {(each.group, each.task, each.trial): each.passed for each in judged}
     trials = [*by_task(kept).values()]
     pass_hat = {}
     for k in ks:
@@ -237,7 +240,7 @@ def _score(
         pass_hat,
         len({each.key for each in judged}) - len(trials),
         len(judged) - len(kept),
-        sum(each.passed != verdicts[_simulation(each)] for each in kept),
+        sum(each.passed != verdicts[each.group, each.task, each.trial] for each in kept),
     )
 
 
@@ -245,7 +248,3 @@ def _with_verdict(outcome: Outcome, check: SoundCheck | None) -> Outcome:
     if check is None or not check.differs or outcome.passed is None:
         return outcome
     return replace(outcome, passed=check.passed)
-
-
-def _simulation(outcome: Outcome) -> Simulation:
-    return Simulation(outcome.group, outcome.task, outcome.trial)

@@ -24,6 +24,7 @@ NO_FAULT = f"{LABEL}no fault found"
 NOT_READ = f"{LABEL}not read"
 UNKNOWN_MODEL = "not recorded"
 _LONGEST_QUOTE = 160
+SCRIPTED = "a script played the user"
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,11 @@ class UserCheck:
     findings: tuple[UserFinding, ...] = ()
     obstacle: str | None = None
     model: str | None = None
+
+    @property
+    def is_scripted(self) -> bool:
+        """True if a script played the user, which has no faults to look for."""
+        return self.obstacle == SCRIPTED
 
     @property
     def kinds(self) -> list[str]:

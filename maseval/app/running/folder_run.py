@@ -7,9 +7,10 @@ the run elsewhere if the options say so. The folder is closed before the last of
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 
 from maseval.app.benchmarks import support_by_name
@@ -21,12 +22,14 @@ from maseval.app.running.run_options import FolderRunOptions
 from maseval.app.running.run_watch import Budget, RunWatch
 from maseval.app.viewing.view import view_beside
 from maseval.core.benchmark import Benchmark
+from maseval.core.engine.engines import ForkingEngine
 from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
 from maseval.core.task.queues import AgentData
 from maseval.runs import RunFolder, Simulation, default_root, run_into
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import is_run_folder
+from maseval.runs.exceptions import writing
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,8 @@ class FolderRun(ABC):
     def missing(self) -> list[Simulation]:
         """Return the simulations that are still to be run, or to be evaluated again."""
         planned = RunConfig.of(self.config).planned
-        if not is_run_folder(self.path) or self.options.fork:
+        named = self.options.output is not None
+        if not named or not is_run_folder(self.path) or self.options.fork:
             return list(planned)
         folder = RunFolder.read(self.path)
         if folder.config.stopped is not None:
@@ -90,7 +94,12 @@ class FolderRun(ABC):
             from maseval.app.running.tracking import Tracking  # loads telemetry
 
             tracking = Tracking(names, content=options.otel_content)
-        with RunFolder.open(self.path, {**self.config, **notes}, fork=options.fork) as folder:
+        every = list(parts)
+        # Before the folder is open and anybody watches: forks have neither its lock nor threads.
+        early = (
+            engine.forked_for(len(every)) if isinstance(engine, ForkingEngine) else nullcontext()
+        )
+        with early, self._open({**self.config, **notes}) as folder:
             on_folder(folder.path)
             # All are in the folder; in memory only somebody's own callbacks could want them.
             benchmark.keep_reports = self.has_listeners(benchmark)
@@ -110,7 +119,6 @@ class FolderRun(ABC):
                 time_limit=time_limit,
             )
             benchmark.add_callback(watch)
-            every = list(parts)
 
             def run_parts(among: Collection[Simulation] | None, retry: bool) -> bool:
                 for tasks in every:
@@ -134,6 +142,18 @@ class FolderRun(ABC):
                     run_rounds(folder, until, run_parts, retry_failed=options.retry_failed)
             result = watch.result()
         return replace(result, notes=tracking.finish() if tracking else [])
+
+    def _open(self, config: Mapping[str, object]) -> RunFolder:
+        if self.options.output is not None:
+            return RunFolder.open(self.path, config, fork=self.options.fork)
+        RunConfig.of(config)  # raises before a folder is made
+        path = new_folder(self.path)
+        try:
+            return RunFolder.open(path, config)
+        except BaseException:
+            with suppress(OSError):  # something is in it
+                path.rmdir()
+            raise
 
     @contextmanager
     def _page(self, folder: Path) -> Iterator[None]:
@@ -163,11 +183,26 @@ def prices_of(options: FolderRunOptions) -> Prices:
 
 
 def path_of(options: FolderRunOptions, *title: str) -> Path:
-    """Return the folder that the options name, or a new one named after what is run."""
+    """Return the folder that the options name, or one named after the time and what is run.
+
+    Two runs of one second would have the same; ``new_folder`` makes the one that is used.
+    """
     if options.output is not None:
         return Path(options.output)
     moment = datetime.now().strftime("%Y%m%d-%H%M%S")
     return default_root() / "-".join([moment, *title])
+
+
+def new_folder(path: Path) -> Path:
+    """Make a folder that did not exist before: ``path``, else ``path-2``, ``path-3``, ..."""
+    with writing(path, "cannot be written to"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for number in count(1):
+            free = path if number == 1 else path.with_name(f"{path.name}-{number}")
+            with suppress(FileExistsError):
+                free.mkdir()
+                break
+    return free
 
 
 def as_file_name(text: str) -> str:

@@ -3,12 +3,10 @@
 import json
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -197,6 +195,8 @@ def _list_price(model_id: str, base_url: str | None) -> ModelPrice | None:
         whole = model_id if "/" in model_id else f"openai/{model_id}"
         price = ModelPrice(listed.source, listed, whole)
     elif extras.is_installed("litellm") and base_url is None:
+        from importlib.metadata import version
+
         from maseval.interface.usage import LiteLLMCostCalculator
 
         source = f"litellm {version('litellm')}"
@@ -206,6 +206,8 @@ def _list_price(model_id: str, base_url: str | None) -> ModelPrice | None:
 
 
 def _content(path: Path) -> dict[str, Any]:
+    import tomllib
+
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from maseval.app.results.recording import simulation_in
 from maseval.core.call_policy import waiting
@@ -22,9 +22,11 @@ from maseval.core.storage.redaction import Secrets
 from maseval.core.throttle import complaints
 from maseval.core.tracing import now
 from maseval.runs import Simulation
-from maseval.runs.live import InFlight, LiveRun, publish, withdraw
+from maseval.runs.live import InFlight, LiveRun, TalkFiles, publish, withdraw
 from maseval.stats.estimation import Estimate, estimate
 from maseval.stats.trials import count_trials
+
+T = TypeVar("T")
 
 _EVERY = 0.5
 _LONGEST = 500
@@ -33,6 +35,9 @@ _REST = 50
 
 LastSaid = Callable[[str, int], Said | None]
 """The last message in a trial of a task that is running; None before there is one."""
+
+MessagesSoFar = Callable[[str, int], Sequence[Mapping[str, object]]]
+"""The messages so far in a trial of a task that is running; none if they are not known."""
 
 Turn = Callable[[Simulation], tuple[str, float] | None]
 """For whom a running simulation waits, and for how many seconds; None before it has begun."""
@@ -185,6 +190,13 @@ class RunProgress:
         looked = (self._look_at(one, moment - since) for one, since in running.items())
         return sorted(looked, key=lambda each: -each.seconds)
 
+    def times(self) -> tuple[float, float | None]:
+        """Return how many seconds the session has taken, and how many the rest will take."""
+        moment = time.monotonic()
+        with self._lock:
+            recorded = len(self.lines)
+        return moment - self._began, self._seconds_left(moment, recorded)
+
     def _seconds_left(self, moment: float, recorded: int) -> float | None:
         if not self.ran:
             return None
@@ -215,11 +227,15 @@ Display = Callable[[RunProgress], AbstractContextManager[object]]
 
 @contextmanager
 def publish_progress(
-    folder: Path, progress: RunProgress, last: LastSaid, secrets: Secrets
+    folder: Path,
+    progress: RunProgress,
+    last: LastSaid,
+    secrets: Secrets,
+    messages: MessagesSoFar = lambda task, trial: (),
 ) -> Iterator[None]:
     """While the context is open, write into the folder what is going on."""
     ended = threading.Event()
-    view = _LiveView(folder, progress, last, secrets)
+    view = _LiveView(folder, progress, last, secrets, messages)
     thread = threading.Thread(target=view.keep_up, args=(ended,), daemon=True, name="maseval-live")
     thread.start()
     try:
@@ -231,37 +247,55 @@ def publish_progress(
 
 class _LiveView:
     def __init__(
-        self, folder: Path, progress: RunProgress, last: LastSaid, secrets: Secrets
+        self,
+        folder: Path,
+        progress: RunProgress,
+        last: LastSaid,
+        secrets: Secrets,
+        messages: MessagesSoFar,
     ) -> None:
         self._folder, self._progress = folder, progress
-        self._last, self._secrets = last, secrets
+        self._last, self._secrets, self._messages = last, secrets, messages
         self._complaints = complaints.count
 
     def keep_up(self, ended: threading.Event) -> None:
         if ended.wait(_EVERY):
             return
         pause = 0.0
+        talks = TalkFiles(self._folder, self._secrets)
         try:
             while not ended.wait(pause):
                 began = time.thread_time()
-                publish(self._folder, self._now())
+                running = self._progress.running()
+                talks.write({one: self._ask(self._messages, one) or () for one, *_ in running})
+                publish(self._folder, self._now(running))
                 pause = max(_EVERY, _REST * (time.thread_time() - began))
         finally:
             withdraw(self._folder)
+            talks.close()
 
-    def _now(self) -> LiveRun:
+    def _ask(self, question: Callable[[str, int], T | None], one: Simulation) -> T | None:
+        try:
+            return question(one.task_id, one.trial)
+        except Exception:  # a benchmark's own, read while its agents write
+            return None
+
+    def _now(self, running: Sequence[RunningSimulation]) -> LiveRun:
+        elapsed, left = self._progress.times()
         return {
             "pid": os.getpid(),
             "at": now(),
             "cost": self._progress.cost or 0.0,
             "tokens": self._progress.tokens,
             "rate_limits": complaints.count - self._complaints,
-            "in_flight": [self._in_flight(each) for each in self._progress.running()],
+            "in_flight": [self._in_flight(each) for each in running],
+            "elapsed": elapsed,
+            "left": left,
         }
 
     def _in_flight(self, running: RunningSimulation) -> InFlight:
         one = running.simulation
-        said = self._last(one.task_id, one.trial)
+        said = self._ask(self._last, one)
         began = datetime.now() - timedelta(seconds=running.seconds)
         return {
             "domain": one.domain,

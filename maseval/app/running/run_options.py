@@ -7,23 +7,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
+from maseval.app.running.engine_options import (
+    RAY_ADDRESS,
+    WORKER_PROCESSES,
+    check_engine_options,
+    chosen_engine,
+)
 from maseval.app.running.options import ExtraArguments, Flag
 from maseval.app.running.progress import Display
 from maseval.app.running.questions import check_question
 from maseval.core.answer_cache import AnswerCache, answer_cache
 from maseval.core.benchmark import Benchmark
 from maseval.core.call_policy import CallPolicy
-from maseval.core.engine.engines import DEFAULT, AnyEngine, Engine, engine_of
+from maseval.core.engine.engines import DEFAULT, PROCESSES, AnyEngine, Engine, ThreadEngine
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.task.queues import TasksToRun
-from maseval.data.store import cache_dir
+from maseval.data.cache import cache_dir
 
 OnView = Callable[[str], object]
 """Called with the address of the page that shows a run."""
 
-RAY_ADDRESS = "For --engine ray: local (the default), auto or ray://HOST:PORT"
-PROCESSES = "Worker processes, for --engine ray (default: one for each core)"
 # With a limit in seconds, the number of attempts is none.
 _UNLIMITED = 1_000_000
 TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution", "Output"
@@ -102,20 +106,21 @@ class FolderRunOptions(OutputOptions):
         Flag("Simulations at once", EXECUTION, short="-j", alias="max_concurrency"),
     ] = 4
     engine: Annotated[
-        str | Engine,
+        str | Engine | None,
         Flag(
-            "Where simulations run: threads of this process, or ray (processes, clusters)",
+            "Where simulations run: threads of this process, processes (all cores), or ray "
+            "(clusters) (default: threads; processes for many simulations of scripted agents)",
             EXECUTION,
             typed=str,
         ),
-    ] = DEFAULT
+    ] = None
     ray_address: Annotated[
         str | None,
         Flag(RAY_ADDRESS, EXECUTION),
     ] = None
     processes: Annotated[
         int | None,
-        Flag(PROCESSES, EXECUTION),
+        Flag(WORKER_PROCESSES, EXECUTION),
     ] = None
     budget: Annotated[
         str | None, Flag("Start no more simulations once 5usd or '2M tokens' are spent", EXECUTION)
@@ -212,12 +217,19 @@ class FolderRunOptions(OutputOptions):
             from maseval.app.viewing import check_viewer  # help must be quick
 
             check_viewer()
-        check_engine_options(self.engine, self.ray_address, self.processes)
+        check_engine_options(self._engine, self.ray_address, self.processes)
+
+    @property
+    def _engine(self) -> AnyEngine:
+        # Whoever asks for processes need not name their engine; one is as good as threads.
+        return self.engine or (DEFAULT if self.processes is None else PROCESSES)
 
     @cached_property
     def chosen_engine(self) -> Engine:
         """Return the engine that the options ask for; raise if it cannot be had."""
-        return chosen_engine(self.engine, self.ray_address, self.processes)
+        if self.engine is None and self.processes == 1:
+            return ThreadEngine()
+        return chosen_engine(self._engine, self.ray_address, self.processes)
 
     @property
     def call_policy(self) -> CallPolicy | None:
@@ -243,32 +255,13 @@ class FolderRunOptions(OutputOptions):
     @property
     def runs_elsewhere(self) -> bool:
         """True if simulations take place in other processes."""
-        return self.engine != DEFAULT
+        return not isinstance(self.chosen_engine, ThreadEngine)
 
 
 def check_timeout(seconds: float | None) -> None:
     """Raise if ``seconds`` is not a limit."""
     if seconds is not None and seconds <= 0:
         raise ConfigurationError(f"timeout is {seconds:g}; give seconds, or None for no limit")
-
-
-RAY = "ray"
-
-
-def chosen_engine(engine: AnyEngine, ray_address: str | None, processes: int | None) -> Engine:
-    """Return the engine; raise if there is none of that name, or it cannot be had."""
-    check_engine_options(engine, ray_address, processes)
-    given = {"address": ray_address, "processes": processes}
-    return engine_of(engine, **{name: value for name, value in given.items() if value is not None})
-
-
-def check_engine_options(engine: AnyEngine, ray_address: str | None, processes: int | None) -> None:
-    """Raise if an option is given that is for another engine."""
-    for name, value in (("ray_address", ray_address), ("processes", processes)):
-        if value is not None and engine != RAY:
-            raise ConfigurationError(
-                f"{name} is {value!r}, but engine is {engine!r}; it is for engine {RAY!r}"
-            )
 
 
 MADE = "Benchmark"

@@ -166,7 +166,11 @@ class RunWatch(BenchmarkCallback):
         show = display or (lambda progress: nullcontext())
         held = self.engine if isinstance(self.engine, AbstractContextManager) else nullcontext()
         live = publish_progress(
-            self.folder.path, self.progress, self.benchmark.last_said, self.secrets
+            self.folder.path,
+            self.progress,
+            self.benchmark.last_said,
+            self.secrets,
+            self.benchmark.messages_so_far,
         )
         interruptible = end_signals(self._interrupt)
         with interruptible, show(self.progress), live, held:

@@ -60,7 +60,7 @@ def _script_name(path: str | os.PathLike[str]) -> str:
     return name
 
 
-CHAOS_PORT = 8766
+CHAOS_PORT = 8767
 
 
 def chaos_server(

@@ -5,7 +5,8 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from maseval.app.benchmarks import BenchmarkSupport, check_verdicts, support_for
+from maseval.app.benchmarks import BenchmarkSupport, support_for
+from maseval.app.results.examined import check_verdicts
 from maseval.app.results.finding import run_path, warn_of_damage
 from maseval.app.results.report import report
 from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from maseval.app.results.examined import recompute_verdicts
 from maseval.app.results.finding import open_recording, warn_of_damage
-from maseval.app.results.recomputed import recompute_verdicts
 from maseval.app.results.recording import beside, line_of, name_of
 from maseval.app.results.report import report as write_page
 from maseval.app.results.results import run_summary

@@ -1,4 +1,4 @@
-"""The features that the commands add to the viewer: comparison, timeline, and tags and notes."""
+"""The features that the commands add to the viewer: timeline and remarks."""
 
 import os
 import shlex
@@ -7,34 +7,28 @@ from functools import lru_cache
 from pathlib import Path
 
 from maseval.app.benchmarks import WorldTimeline, support_for
-from maseval.app.comparing.compare import compare
-from maseval.app.comparing.page import comparison_plots, for_report, tasks_for_report
 from maseval.app.results.finding import open_recording
+from maseval.app.results.recording import ORIGIN
+from maseval.core.recorded import mapping
 from maseval.core.report import Report
-from maseval.report.results import drawing, summary_table
+from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import (
     Annotations,
+    Remark,
     RunFolder,
+    RunFolderError,
     Simulation,
     change_note,
     change_tags,
+    keep_remark,
     read_annotations,
+    run_state,
 )
+from maseval.runs.config_file import read_config
 from maseval.runs.recording import Recording
 from maseval.view.api import Answers, Body, Query, required_parts
 from maseval.view.exceptions import BadRequestError, NothingThereError
-from maseval.view.library import Library
-
-
-def comparisons() -> Answers:
-    """Return the feature that compares two runs."""
-    return Answers("compare", {"/api/compare": _comparison})
-
-
-def _comparison(library: Library, query: Query) -> Mapping[str, object]:
-    a, b = required_parts(query, "a", "b")
-    paths = library.path_of(a), library.path_of(b)
-    return {"a": a, "b": b, **_compare_paths(*paths, *map(_change_stamp, paths))}
+from maseval.view.library import Library, options_in
 
 
 def _change_stamp(path: Path) -> int:
@@ -43,26 +37,14 @@ def _change_stamp(path: Path) -> int:
     return max((each.stat().st_mtime_ns for each in files if each.is_file()), default=0)
 
 
-# The verdicts of both runs are recomputed, which nobody wants to wait for twice.
-@lru_cache(maxsize=8)
-def _compare_paths(a: Path, b: Path, *stamps: int) -> Mapping[str, object]:
-    found = compare([a, b])
-    return {
-        "names": list(found.runs),
-        "results": summary_table(for_report(found)),
-        "plots": [drawing(plot) for plot in comparison_plots(found)],
-        "tasks": tasks_for_report(found),
-    }
-
-
 def timelines() -> Answers:
     """Return the feature of time travel: the world after each message, and its records."""
     return Answers("timeline", {"/api/run/timeline": _timeline, "/api/run/records": _records})
 
 
 def _timeline(library: Library, query: Query) -> Mapping[str, object]:
-    path, stamp, simulation = _place(library, query)
-    found = _find_timeline(path, stamp, simulation)
+    path, *_, simulation = place = _place(library, query)
+    found = _find_timeline(*place)
     if found is None:
         return {"timeline": None}
     return {"timeline": found.to_dict(), "branch": _branch_command(path, simulation)}
@@ -77,11 +59,11 @@ def _records(library: Library, query: Query) -> Mapping[str, object]:
     return found.search_form(words, message)
 
 
-def _place(library: Library, query: Query) -> tuple[Path, int, Simulation]:
-    """Return the path of a run, when it last changed, and the simulation that is asked for."""
+def _place(library: Library, query: Query) -> tuple[Path, int, ScoringOptions, Simulation]:
+    """Return a run, when it last changed, how it is scored, and the simulation asked for."""
     run, domain, task = required_parts(query, "run", "domain", "task")
-    path = library.path_of(run)
-    return path, _change_stamp(path), Simulation(domain, task, _number(query, "trial"))
+    path, simulation = library.path_of(run), Simulation(domain, task, _number(query, "trial"))
+    return path, _change_stamp(path), options_in(run), simulation
 
 
 def _number(query: Query, name: str) -> int:
@@ -93,15 +75,17 @@ def _number(query: Query, name: str) -> int:
 
 # A timeline is asked for once, and then for every word that is searched in it.
 @lru_cache(maxsize=16)
-def _find_timeline(path: Path, stamp: int, simulation: Simulation) -> WorldTimeline | None:
-    run = RunFolder.read(path) if path.is_dir() else _open_results(path, stamp)
+def _find_timeline(
+    path: Path, stamp: int, options: ScoringOptions, simulation: Simulation
+) -> WorldTimeline | None:
+    run = _open_run(path, stamp, options)
     return support_for(run).timeline(_report(run, simulation))
 
 
-# The verdicts of a results file are recomputed when it is read.
+# A log is read as a whole, and the verdicts of a results file are recomputed.
 @lru_cache(maxsize=2)
-def _open_results(path: Path, stamp: int) -> Recording:
-    return open_recording(path)
+def _open_run(path: Path, stamp: int, options: ScoringOptions) -> Recording:
+    return RunFolder.read(path) if path.is_dir() else open_recording(path, options)
 
 
 def _report(run: Recording, simulation: Simulation) -> Report:
@@ -118,9 +102,88 @@ def _branch_command(path: Path, simulation: Simulation) -> str:
     return shlex.join(["maseval", "tau2", "branch", run, task, str(simulation.trial)])
 
 
-def remarks() -> Answers:
-    """Return the feature that changes tags and notes, if the viewer was started with ``--edit``."""
-    return Answers("remarks", sent={"/api/run/tags": _tags, "/api/run/note": _note})
+def branches(*, play: bool = False) -> Answers:
+    """Return the feature that leads from a branch to its origin, and back.
+
+    With ``play`` the page can offer that its reader takes over a conversation.
+    """
+
+    def find(library: Library, query: Query) -> Mapping[str, object]:
+        return {**_branches(library, query), "play": play}
+
+    return Answers("branches", {"/api/run/branches": find})
+
+
+def _branches(library: Library, query: Query) -> Mapping[str, object]:
+    """Return the simulation that a run continues, and the runs that continue one of its own.
+
+    A branch names the folder of its origin; of several with that name, the nearest is meant.
+    """
+    (name,) = required_parts(query, "run")
+    path, places = library.path_of(name), library.places()
+    mine = _origin_of(path)
+    origin = None
+    if mine is not None:
+        named = [each for each, place in places.items() if place.name == mine["run"]]
+        near = min(named, key=lambda each: len(os.path.relpath(places[each], path)), default=None)
+        origin = {**mine, "run": near, "name": mine["run"]}
+    found = []
+    for each, place in places.items():
+        theirs = None if place == path or not place.is_dir() else _origin_of(place)
+        if theirs is not None and theirs["run"] == path.name:
+            state = run_state(place)
+            value, verdicts = mapping(state.pass_1).get("value"), state.verdicts or 0
+            passed = round(value * verdicts) if isinstance(value, float) else None
+            found.append({**theirs, "run": each, "passed": passed, "verdicts": verdicts})
+    return {"origin": origin, "branches": found}
+
+
+def _origin_of(path: Path) -> dict[str, object] | None:
+    """Return the origin in the configuration of a run, with the domain and id of its task."""
+    if not path.is_dir():
+        return None
+    try:
+        config = read_config(path).config
+    except (RunFolderError, OSError):
+        return None
+    origin, one = mapping(config.values, ORIGIN), next(iter(config.planned), None)
+    if not origin or one is None:
+        return None
+    named = {each: origin.get(each) for each in ("run", "trial", "at")}
+    return {**named, "domain": one.domain, "task": one.task_id}
+
+
+def remarks(*, edit: bool = False) -> Answers:
+    """Return the feature of what people wrote: tags and notes of runs, remarks on simulations.
+
+    It changes them if the viewer was started with ``--edit``.
+    """
+
+    def read(library: Library, query: Query) -> Mapping[str, object]:
+        return {**library.run(*required_parts(query, "run")).remarks(), "edit": edit}
+
+    return Answers(
+        "remarks",
+        {"/api/run/remarks": read},
+        sent={"/api/run/tags": _tags, "/api/run/note": _note, "/api/run/remark": _remark},
+    )
+
+
+def _remark(library: Library, body: Body) -> Mapping[str, object]:
+    """Add, replace or remove a remark; answers with all that there are now."""
+    name, *place = (_text(body, each) for each in ("run", "domain", "task", "trial"))
+    run = library.run(name)
+    [(_, entry)] = run.trials(*place)
+    try:
+        one = Simulation(*entry.key, int(entry.trial))
+        new = {"id": "", "written": "", "text": ""}
+        remark = Remark.from_dict({**new, **body, **one._asdict()})
+    except ValueError as error:
+        raise BadRequestError(str(error)) from None
+    if remark.opinion and remark.outcome != entry.outcome:
+        raise BadRequestError("the verdict has changed meanwhile; load the page again")
+    keep_remark(library.path_of(name), remark)
+    return run.remarks()
 
 
 def _tags(library: Library, body: Body) -> Mapping[str, object]:

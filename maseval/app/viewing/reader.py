@@ -3,9 +3,17 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
+from weakref import WeakKeyDictionary
 
-from maseval.app.benchmarks import all_support, complete_report, support_for
+from maseval.app.benchmarks import (
+    BenchmarkSupport,
+    TimelineForms,
+    all_support,
+    complete_report,
+    support_for,
+)
 from maseval.app.results.clean import clean_note, clean_rows, scores_by_label
+from maseval.app.results.examined import CALLS, REASONS, VERDICT, ExaminedRun, examine_run
 from maseval.app.results.plots import drawings
 from maseval.app.results.recording import facts_of, notes_on
 from maseval.app.results.results import run_summary
@@ -29,35 +37,38 @@ from maseval.core.recorded import Shape
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import text_or_none
-from maseval.report.index import Entry, TaskFindings
+from maseval.report.index import Entry
 from maseval.runs import Simulation
-from maseval.runs.recording import Recording
-from maseval.runs.verdict_check import VerdictChecker
-from maseval.view.viewed import Overview, RunReader
+from maseval.runs.config_file import LOG
+from maseval.runs.recording import Recording, report_key
+from maseval.runs.verdict_check import Misstatement, RunCheck
+from maseval.stats.summary import Summary
+from maseval.view.reading import Overview, RunReader
 
 
 class BenchmarkReader(RunReader):
     """Asks the benchmark of each run."""
 
     def __init__(self) -> None:
-        self._findings: dict[object, TaskFindings] = {}
+        self._examined: WeakKeyDictionary[Recording, ExaminedRun] = WeakKeyDictionary()
+        self._supports: WeakKeyDictionary[Recording, BenchmarkSupport] = WeakKeyDictionary()
+        self._timelines = TimelineForms()
 
     def is_results(self, path: Path) -> bool:
         return any(each.holds_results(path) for each in all_support())
 
-    def open_results(self, path: Path) -> Recording:
+    def open_results(self, path: Path, options: ScoringOptions) -> Recording:
         for each in all_support():
-            if each.holds_results(path) and (found := each.recording(path, ScoringOptions())):
+            if each.holds_results(path) and (found := each.recording(path, options)):
                 return found
         raise ConfigurationError(f"{path} is not a results file")
 
-    def overview(self, run: Recording, known: Sequence[Entry], labelled: bool = False) -> Overview:
-        if not known:
-            return Overview()
+    def overview(
+        self, run: Recording, known: Sequence[Entry], found: Summary, labelled: bool = False
+    ) -> Overview:
         support, lines = support_for(run), list(map(_line, known))
-        summary = run_summary(
-            lines, run.planned, support.conventions(run, lines), run.config
-        ).for_report()
+        conventions = support.conventions(run, lines)
+        summary = run_summary(lines, run.planned, conventions, run.config, found=found).for_report()
         unexplained = support.explanation_obstacle(run)
         summary["notes"] = [
             *notes_on(run),
@@ -67,7 +78,8 @@ class BenchmarkReader(RunReader):
         beside = _scores_beside(run, known) if labelled and not unexplained else ()
         summary["rows"] += rows_beside(beside)
         summary["notes"] += notes_beside(beside)
-        if clean := scores_by_label([(_line(each), each.labels) for each in known], run.planned):
+        labels = (each.labels for each in known)
+        if clean := scores_by_label([*zip(lines, labels, strict=True)], run.planned):
             tasks = len({one[:2] for one in run.planned})
             summary["rows"] += clean_rows(clean, tasks, len(run.planned))
             summary["notes"].append(clean_note(clean))
@@ -75,24 +87,66 @@ class BenchmarkReader(RunReader):
             summary["notes"].append(note)
         return Overview(
             summary,
-            list(drawings(run, None, lines).values()),
             support.findings(run),
             facts_of(run.config.values),
         )
 
-    def verdict_checker(self, run: Recording) -> VerdictChecker | None:
-        support = support_for(run)
-        return None if support.verdict_obstacle(run) else support.verdict_checker(run)
+    def plots(
+        self, run: Recording, known: Sequence[Entry], found: Summary, *, marks: bool
+    ) -> Sequence[str]:
+        # A log has simulations in the order in which they ended.
+        place = {one: number for number, one in enumerate(run.planned)}
+        lines = list(map(_line, known)) if marks else []
+        lines.sort(key=lambda line: place.get(Simulation(*line[:3]), len(place)))
+        return list(drawings(run, None, lines, marks=marks, found=found).values())
+
+    def begin_check(self, run: Recording) -> RunCheck | None:
+        checking = self._examine(run).begin_check()
+        return None if checking is None or checking.obstacle else checking
+
+    def check_verdict(
+        self, checking: RunCheck, run: Recording, report: Report, key: str
+    ) -> Misstatement | None:
+        found = self._examine(run).examine(Simulation.of(report), VERDICT, report, key)
+        if found.line is not None and not checking.obstacle:
+            checking.add(found.line, found.verdict, found.obstacle)
+        return found.verdict
 
     def title(self, run: Recording, report: Shape) -> str | None:
-        return support_for(run).task_title(cast(Report, report))
+        support = self._supports.get(run)
+        if support is None:  # to find it again for each task takes longer than the titles
+            support = self._supports[run] = support_for(run)
+        return support.task_title(cast(Report, report))
 
-    def complete_report(self, run: Recording, report: Report) -> Shape:
-        support, diagnosis, policy, sound, user = support_for(run), None, None, None, None
-        if not support.explanation_obstacle(run):
-            diagnosis, policy = support.diagnosis(report), support.policy_check(report)
-            sound, user = support.sound_check(report), support.user_check(report, diagnosis)
-        return complete_report(report, support.task_title(report), diagnosis, policy, sound, user)
+    def policies(self, run: Recording) -> Mapping[str, Sequence[str]]:
+        return support_for(run).policies(run)
+
+    def timeline(self, run: Recording, report: Shape) -> Shape | None:
+        return self._timelines.of(support_for(run), cast(Report, report))
+
+    def complete_report(self, run: Recording, report: Report, key: str | None = None) -> Shape:
+        examined = self._examine(run)
+        support = examined.support
+        parts = () if support.explanation_obstacle(run) else REASONS
+        found = examined.examine(Simulation.of(report), parts, report, key or report_key(report))
+        title = support.task_title(report)
+        return complete_report(
+            report, title, found.diagnosis, found.policy, found.sound, found.model_user
+        )
+
+    def _examine(self, run: Recording) -> ExaminedRun:
+        found = self._examined.get(run)
+        if found is None:
+            found = self._examined[run] = ExaminedRun(run)
+        return found
+
+    def examine(self, run: Recording) -> None:
+        if (run.path / LOG).is_file() and support_for(run).findings_version(run) is not None:
+            examine_run(run, (*REASONS, *CALLS))
+
+    def keep_findings(self, run: Recording) -> None:
+        if run in self._examined:
+            self._examined[run].save()
 
 
 def _scores_beside(run: Recording, known: Sequence[Entry]) -> Sequence[ScoreBeside]:

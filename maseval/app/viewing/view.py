@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
-from maseval.app.benchmarks import all_support
+from maseval.app.benchmarks import OnProgress, all_support
 from maseval.app.results.finding import UnknownRunError, run_path
 from maseval.app.viewing import check_viewer
 from maseval.core.exceptions import ConfigurationError
@@ -45,7 +45,7 @@ def view(
         folder: A folder of runs, or a run or results file to begin with; by default ``runs``.
         host: Where to listen. Other machines need the token in the address.
         port: The port; 0 is any that is free.
-        edit: Whether the page may change tags and notes.
+        edit: Whether the page may change tags, notes and remarks.
         play: Options of a benchmark that can be played in the page: ``tau2.PlayOptions()``.
     """
     check_viewer()
@@ -61,13 +61,42 @@ def view(
     app = create_app(
         root,
         reader=BenchmarkReader(),
-        features=features(play),
+        features=features(play, edit=edit),
         edit=edit,
         token=token,
         hosts=LOCAL_NAMES if token is None else None,
     )
     server = ViewServer(app, host=host, port=port, token=token)
     return Viewer(server, server.address(first if play is None else "/play"), root)
+
+
+def export_site(
+    target: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    on_progress: OnProgress | None = None,
+) -> Any:
+    """Write the viewer of a folder as a site of files, which needs no server and no network.
+
+    Return a ``maseval.view.site.Site``, which says where it is and how large.
+
+    Args:
+        target: The folder to write: a new one, an empty one, or such a site, which is renewed.
+        folder: A folder of runs, or one run or results file; by default ``runs``.
+        on_progress: Called with how many simulations are written, and of how many.
+    """
+    check_viewer()
+    from maseval.app.viewing.reader import BenchmarkReader
+    from maseval.view.api import own_answers
+    from maseval.view.library import Library
+    from maseval.view.site import write_site
+
+    root, first = _begin(folder)
+    offered = [own_answers([], edit=False), *features()]
+    asked = {path: answer for each in offered for path, answer in each.asked.items()}
+    names = None if first == "/" else [unquote(first.removeprefix("/run/"))]
+    library = Library(root, BenchmarkReader())
+    return write_site(target, library, asked, names, on_progress or (lambda done, total: None))
 
 
 @contextmanager
@@ -84,13 +113,21 @@ def view_beside(run: Path) -> Iterator[str]:
         yield viewer.address
 
 
-def features(play: object | None = None) -> Sequence[Any]:
+def features(play: object | None = None, *, edit: bool = False) -> Sequence[Any]:
     """Return what the commands add to the viewer, each a ``maseval.view.Feature``."""
-    from maseval.app.viewing.features import comparisons, remarks, timelines
+    from maseval.app.viewing.comparisons import comparisons
+    from maseval.app.viewing.features import branches, remarks, timelines
     from maseval.view.searching import searches
 
     offered = [part for each in all_support() for part in each.viewer_features(play)]
-    return [comparisons(), remarks(), timelines(), searches(), *offered]
+    return [
+        comparisons(),
+        remarks(edit=edit),
+        branches(play=play is not None),
+        timelines(),
+        searches(),
+        *offered,
+    ]
 
 
 def _begin(folder: str | os.PathLike[str] | None) -> tuple[Path, str]:

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator, record_questions
 from maseval.benchmark.tau2.conversation.participants import Participant, TextAgent, TextUser
-from maseval.benchmark.tau2.data.files import title_of
+from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.data_loader import (
     data_fingerprint,
     load_guidelines,

@@ -15,7 +15,8 @@ from typing import Any
 
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, state_hash
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
+from maseval.benchmark.tau2.domains.hashing import state_hash
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.domains.releases import release_of
 from maseval.benchmark.tau2.formats.message import (

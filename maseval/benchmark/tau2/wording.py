@@ -11,12 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from maseval.benchmark.tau2.data.files import (
-    DEFAULT_VERSION,
-    Tau2DataError,
-    known_version,
-    title_of,
-)
+from maseval.benchmark.tau2.data import known_version, title_of
+from maseval.benchmark.tau2.data.files import DEFAULT_VERSION, Tau2DataError
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.releases import AnyVersion, release_named
 from maseval.benchmark.tau2.formats.message import Tau2Message, to_chat, with_thought

@@ -18,7 +18,7 @@ from maseval.cli.options import AsJson, Split, TasksVersion
 from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.tau2.app.results.audit import Audit, Remark
+    from maseval.benchmark.tau2.app.results.audit import Audit, AuditFinding
 
 EXAMPLES = examples(
     ("maseval tau2 audit", "airline, retail and telecom: where to read numbers with care"),
@@ -87,7 +87,7 @@ def audit(
     console.print(_sum(found, severity or "warning"), highlight=False)
 
 
-def _print_experiment(remark: "Remark", console: Console) -> None:
+def _print_experiment(remark: "AuditFinding", console: Console) -> None:
     """Print a finding with what was tried: the gold's call, the one instead, and what happened."""
     where = remark.domain if remark.task_id is None else f"{remark.domain}/{remark.task_id}"
     colour = _COLOURS[remark.severity]
@@ -103,7 +103,7 @@ def _print_experiment(remark: "Remark", console: Console) -> None:
     console.print()
 
 
-def _print_kind(remarks: "Sequence[Remark]", console: Console) -> None:
+def _print_kind(remarks: "Sequence[AuditFinding]", console: Console) -> None:
     kind, colour = remarks[0].kind, _COLOURS[remarks[0].severity]
     console.print(f"[bold {colour}]{inert(kind)}[/]: {inert(remarks[0].meaning)}", highlight=False)
     for remark in remarks:

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from maseval import commands
 from maseval.app.results.counting import conventions_in_words
-from maseval.app.running.run_options import PROCESSES, RAY_ADDRESS
+from maseval.app.running.engine_options import RAY_ADDRESS, WORKER_PROCESSES
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED
 from maseval.cli.completion import quietly
@@ -28,7 +28,7 @@ from maseval.cli.options import (
     with_scoring_options,
 )
 from maseval.cli.results import estimate, print_scores_beside
-from maseval.core.engine.engines import DEFAULT
+from maseval.core.engine.engines import PROCESSES
 from maseval.core.figures import in_percent, percent
 from maseval.core.scoring_options import ScoringKeywords
 
@@ -51,7 +51,7 @@ EXAMPLES = examples(
     ("maseval tau2 score theirs.json --under 0.2.0,1.0.1", "what another release would say"),
     ("maseval tau2 score theirs.json --sound", "also over sound tasks, and without user faults"),
     ("maseval tau2 score runs/* --json", "for scripts"),
-    ("maseval tau2 score runs/* --engine ray", "on all cores; --ray-address: on a cluster"),
+    ("maseval tau2 score runs/* --engine ray --ray-address auto", "on a cluster"),
 )
 
 _SHOWN = 12
@@ -97,10 +97,13 @@ def score(
     ] = None,
     engine: Annotated[
         str,
-        typer.Option(help="Where to judge: threads (this process), or ray (processes, clusters)."),
-    ] = DEFAULT,
+        typer.Option(
+            help="Where to judge: processes (all cores, for large files), threads (this process "
+            "alone), or ray (clusters)."
+        ),
+    ] = PROCESSES,
     ray_address: Annotated[str | None, typer.Option(help=f"{RAY_ADDRESS}.")] = None,
-    processes: Annotated[int | None, typer.Option(help=f"{PROCESSES}.")] = None,
+    processes: Annotated[int | None, typer.Option(help=f"{WORKER_PROCESSES}.")] = None,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -110,7 +113,7 @@ def score(
     """
     if under is not None:
         chosen = scoring.get("as_recorded") or scoring.get("data_version")
-        if chosen or fail_on_disagreement or sound or engine != DEFAULT:
+        if chosen or fail_on_disagreement or sound or engine != PROCESSES:
             raise typer.BadParameter(
                 "--under names the releases and recomputes every verdict in this process; leave "
                 "out --data-version, --as-recorded, --fail-on-disagreement, --sound and --engine"

@@ -10,8 +10,7 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION
-from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS
-from maseval.benchmark.tau2.data.files import title_of
+from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS, title_of
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED
 from maseval.cli.completion import quietly

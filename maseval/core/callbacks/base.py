@@ -73,6 +73,13 @@ class BenchmarkCallback(TraceableMixin, ABC):
         The type is left open, so that an observer may also call it a plain ``dict``.
         """
 
+    def store_reports(self, benchmark: Benchmark, reports: Sequence[Any]) -> None:
+        """Repetitions have finished, and nobody has heard of it yet.
+
+        For observers that keep reports where they are not lost: one call has all reports there are,
+        so that a disk is waited for once. ``on_task_repeat_end`` follows for each of them.
+        """
+
     def on_worker_event(self, benchmark: Benchmark, event: Any) -> None:
         """A worker process was started, died or was refused; ``event`` is a ``WorkerEvent``."""
 

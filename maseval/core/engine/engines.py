@@ -12,14 +12,25 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    runtime_checkable,
+)
 
-from maseval.core.engine.process import switch_interval
+from maseval.core.engine.process import spread_waiting_threads, switch_interval
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.lazy import find_entry_points
 from maseval.core.tracing import now
+
+if TYPE_CHECKING:  # takes long to load
+    from importlib.metadata import EntryPoint
 
 RunRepetition = Callable[[Repetition], RepetitionResult]
 Finished = tuple[Repetition, RepetitionResult]
@@ -102,7 +113,9 @@ class CallingThread:
 
 # A thread that waits for the interpreter asks for it again after each switch interval. With a
 # thousand of them, Python's 5 ms would leave the machine little time for anything else.
-_INTERVAL_PER_THREAD = 0.0001
+_INTERVAL_PER_THREAD, _LONGEST_INTERVAL = 0.0003, 1.0
+# Threads with which it is seen how the system keeps those that wait.
+_MANY = 500
 
 # The longest that Ctrl-C may go unnoticed while nothing finishes.
 _WAKE_SECONDS = 1.0
@@ -112,8 +125,10 @@ class Threads:
     """Runs up to ``size`` repetitions at once.
 
     The threads are daemons: one that hangs forever blocks neither the run nor the exit of the
-    process. Where the system gives no more threads, half of those that there are run repetitions:
-    agents, tools and servers need some too. What was to run in the refused one waits for another.
+    process. All that are needed are started before the first works: to start one takes two turns of
+    the interpreter, which come late when hundreds want it. Where the system gives no more threads,
+    half of those that there are run repetitions: agents, tools and servers need some too. What was
+    to run in the refused one waits for another.
     """
 
     def __init__(self, run: RunRepetition, size: int, note: NoteEvent = lambda event: None) -> None:
@@ -125,12 +140,16 @@ class Threads:
         self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._threads = 0
         self._busy = 0
+        self._held: deque[Repetition] = deque()
+        self._beginning = threading.Lock()
         self._waiting: set[Repetition] = set()
         self._surplus: deque[None] = deque()
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        with switch_interval(min(self.size * _INTERVAL_PER_THREAD, 0.1)):
+        if self.size >= _MANY:
+            spread_waiting_threads()
+        with switch_interval(min(self.size * _INTERVAL_PER_THREAD, _LONGEST_INTERVAL)):
             try:
                 yield
             finally:
@@ -138,11 +157,21 @@ class Threads:
 
     def submit(self, repetition: Repetition) -> None:
         self._busy += 1
-        if self._threads < min(self._busy, self.size):
-            self._start_thread()
         if self._busy > self._threads:
-            self._waiting.add(repetition)
-        self._work.put(repetition)
+            self._held.append(repetition)
+        else:
+            self._work.put(repetition)
+
+    def begin(self, expected: int = 0) -> None:
+        """Begin what was submitted, with as many threads as it takes or as are ``expected``."""
+        with self._beginning:
+            while self._threads < min(max(self._busy, expected), self.size):
+                self._start_thread()
+            free = self._threads - (self._busy - len(self._held))
+            for number in range(len(self._held)):
+                if number >= free:
+                    self._waiting.add(self._held[0])
+                self._work.put(self._held.popleft())
 
     def _start_thread(self) -> None:
         try:
@@ -185,6 +214,7 @@ class Threads:
         self._work.put(None)  # for the next thread
 
     def wait(self, timeout: float | None) -> None:
+        self.begin()
         # A signal that arrives just before the thread blocks is handled only when it wakes up.
         limit = _WAKE_SECONDS if timeout is None else min(timeout, _WAKE_SECONDS)
         with suppress(queue.Empty):
@@ -201,7 +231,8 @@ class Threads:
         return None
 
     def give_up(self, repetition: Repetition) -> RepetitionResult | None:
-        if repetition in self._waiting or not repetition.context.is_expired:
+        has_begun = repetition not in self._waiting and repetition not in self._held
+        if not has_begun or not repetition.context.is_expired:
             return None
         outcome = repetition.given_up()
         self._busy -= 1
@@ -210,7 +241,11 @@ class Threads:
 
 
 GROUP = "maseval.engines"
-DEFAULT = "threads"
+DEFAULT, PROCESSES = "threads", "processes"
+_OURS = {
+    DEFAULT: f"{__name__}:ThreadEngine",
+    PROCESSES: "maseval.core.engine.processes:ProcessEngine",
+}
 
 
 @dataclass(frozen=True)
@@ -252,6 +287,14 @@ class SeveralNodes(Protocol):
         """The number of repetitions of the current or last run that each machine finished."""
 
 
+@runtime_checkable
+class ForkingEngine(Protocol):
+    """An engine whose processes begin with all that this one has in memory, if started in time."""
+
+    def forked_for(self, runs: int) -> AbstractContextManager[None]:
+        """Fork the processes of so many runs now: once there are threads, they start anew."""
+
+
 class ThreadEngine:
     """Threads of this process; one repetition at a time needs none."""
 
@@ -289,9 +332,11 @@ def _make_engine(name: str, **options: object) -> object:
     return make(**options)
 
 
-def _known_engines() -> dict[str, EntryPoint]:
-    here = EntryPoint(DEFAULT, f"{__name__}:{ThreadEngine.__name__}", GROUP)
-    return {**{found.name: found for found in find_entry_points(GROUP)}, DEFAULT: here}
+def _known_engines() -> "dict[str, EntryPoint]":
+    from importlib.metadata import EntryPoint
+
+    found = {each.name: each for each in find_entry_points(GROUP)}
+    return found | {name: EntryPoint(name, place, GROUP) for name, place in _OURS.items()}
 
 
 ValueT = TypeVar("ValueT")

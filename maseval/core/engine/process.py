@@ -81,6 +81,27 @@ def switch_interval(seconds: float) -> AbstractContextManager[None]:
     return _switching.request(seconds)
 
 
+# Of prctl, since Linux 6.16.
+_FUTEX_HASH, _SET_SLOTS = 78, 1
+_SLOTS = 4096
+
+
+def spread_waiting_threads() -> None:
+    """Let Linux keep waiting threads in many lists.
+
+    It has 16 for a process on two cores, and goes through a whole list to wake one thread up. With
+    thousands that wait for the interpreter this took up to half of all processor time, by chance:
+    if the lock that each of them takes and leaves has its place in the list where they wait.
+    """
+    # Earlier kernels refuse it, and have one large table for all processes.
+    with suppress(ImportError, AttributeError, OSError):
+        if sys.platform == "linux":
+            import ctypes  # not every Python has it, and few runs need it
+
+            unused = ctypes.c_ulong(0)
+            ctypes.CDLL(None).prctl(_FUTEX_HASH, _SET_SLOTS, ctypes.c_ulong(_SLOTS), unused, unused)
+
+
 def rare_garbage_collection() -> AbstractContextManager[None]:
     """Collect garbage less often; a process that collects never, or even less, keeps to that."""
     return _collecting.request(_RARE)

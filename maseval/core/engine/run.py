@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Protocol
 
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
@@ -35,6 +36,8 @@ from maseval.core.tracing import JsonObject
 logger = logging.getLogger("maseval.core.benchmark")
 
 _REFUSALS = (ConfigurationError, OutputExistsError)
+# Their workers get no other work until they are stored: a wait for the disk is worth a few reports.
+_STORED_AT_ONCE = 32
 
 
 class RunOwner(Protocol):
@@ -144,15 +147,16 @@ class RunInProgress:
                 timeout = self._seconds_to_next_deadline()
                 with interrupts.let_through():
                     self._workers.wait(timeout)
-                for repetition, outcome in self._take_ended():
-                    if not self._try_again(repetition, outcome):
-                        self._report(repetition, outcome.report)
+                ended = self._take_ended()
+                while group := list(islice(ended, _STORED_AT_ONCE)):
+                    final = [each for each in group if not self._try_again(*each)]
+                    self._report_all(final)
+                    for _, outcome in final:
                         self._check_failure(outcome)
-                    if more and len(self._running) < self._workers.size:
+                    while more and len(self._running) < self._workers.size:
                         more = self._start_next()
         except BaseException:
-            for repetition, outcome in self._take_finished():
-                self._report(repetition, outcome.report)
+            self._report_all(list(self._take_finished()))
             for repetition in self._running:
                 repetition.abandon()
             raise
@@ -212,6 +216,13 @@ class RunInProgress:
         if again is not None:
             self._submit(again)
         return again is not None
+
+    def _report_all(self, finished: Sequence[Finished]) -> None:
+        """Report repetitions once all of them are in safety."""
+        if finished:
+            self._announce("store_reports", reports=[outcome.report for _, outcome in finished])
+        for repetition, outcome in finished:
+            self._report(repetition, outcome.report)
 
     def _report(self, repetition: Repetition, report: Report) -> None:
         self._finished += 1
@@ -313,7 +324,7 @@ class Announcer:
     A queue that learns from reports is called as a callback too.
 
     A callback's ``on_event``, and each function of the benchmark's ``callback_handler``, receives
-    the hook's name and its arguments by keyword.
+    the hook's name and its arguments by keyword. ``store_reports`` is no event yet.
     """
 
     def __init__(self, owner: RunOwner) -> None:
@@ -335,12 +346,13 @@ class Announcer:
     def _calls(
         self, hook: str, facts: dict[str, object]
     ) -> Iterator[tuple[str, Callable[[], object]]]:
+        is_event = hook.startswith("on_")
         for callback in self._callbacks:
             name = type(callback).__name__
             if method := getattr(callback, hook, None):
                 yield f"{name}.{hook}", partial(method, self._owner, *facts.values())
-            if on_event := getattr(callback, "on_event", None):
+            if is_event and (on_event := getattr(callback, "on_event", None)):
                 yield f"{name}.on_event", partial(on_event, hook, **facts)
-        for function in tuple(self._owner.callback_handler.callbacks):
+        for function in tuple(self._owner.callback_handler.callbacks) if is_event else ():
             name = getattr(function, "__qualname__", repr(function))
             yield name, partial(function, hook, **facts)

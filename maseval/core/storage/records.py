@@ -1,10 +1,10 @@
 """Append-only files of JSON lines that survive being killed.
 
-Each record is one line, written in one go and flushed to disk. Whatever ends the process, the
-file holds every finished record and at most one torn last line, which readers report and skip and
-``mend`` moves aside before more is written. A sealed line begins with a checksum of all that
-follows: JSON alone does not notice a digit that was changed. A record that cannot be written where
-it belongs goes to a ``Rescue``, because it was paid for.
+Each record is one line. One or several are written in one go and flushed to disk together. Whatever
+ends the process, the file holds every finished record and at most one torn last line, which readers
+report and skip and ``mend`` moves aside before more is written. A sealed line begins with a
+checksum of all that follows: JSON alone does not notice a digit that was changed. A record that
+cannot be written where it belongs goes to a ``Rescue``, because it was paid for.
 """
 
 import errno
@@ -16,7 +16,7 @@ import stat
 import tempfile
 import warnings
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -74,12 +74,16 @@ class RecordWriter:
 
     def append_line(self, text: bytes) -> int:
         """``append`` for a record that is JSON already, in one line."""
-        line = text + b"\n"
+        return self.append_lines([text])
+
+    def append_lines(self, texts: Sequence[bytes]) -> int:
+        """``append_line`` for several records, for which the disk is waited for once."""
+        lines = b"".join(text + b"\n" for text in texts)
         try:
             self._check_in_place()
             self._cut_torn_line()
             self._torn_at = start = self._size()
-            self._write(line)
+            self._write(lines)
             self._torn_at = None
         except OSError as error:
             with suppress(OSError):
@@ -88,11 +92,11 @@ class RecordWriter:
                 error.errno, f"could not add a record ({error.strerror})", str(self.path)
             ) from error
         except BaseException:
-            # Ctrl-C after the last byte, perhaps in the flush: the record is complete and stays.
-            if self._torn_at is not None and self._size() == self._torn_at + len(line):
+            # Ctrl-C after the last byte, perhaps in the flush: what is complete stays.
+            if self._torn_at is not None and self._size() == self._torn_at + len(lines):
                 self._torn_at = None
             raise
-        self.count += 1
+        self.count += len(texts)
         return start
 
     def close(self) -> None:
@@ -115,8 +119,8 @@ class RecordWriter:
     def _size(self) -> int:
         return os.fstat(self._descriptor).st_size
 
-    def _write(self, line: bytes) -> None:
-        rest = memoryview(line)
+    def _write(self, lines: bytes) -> None:
+        rest = memoryview(lines)
         while rest:
             rest = rest[os.write(self._descriptor, rest) :]
         if self._sync:

@@ -28,7 +28,7 @@ def dumps(value: object, *, indent: int | None = None) -> str:
         return json.dumps(
             value, default=_text, allow_nan=False, check_circular=False, indent=indent
         )
-    except (TypeError, ValueError, RecursionError):
+    except Exception:  # also of a foreign class, or as another thread changes what is written
         return json.dumps(_plain(value, frozenset()), indent=indent)
 
 
@@ -103,9 +103,12 @@ def _container(
     if len(ancestors) == _MAX_DEPTH:
         return "<nested too deeply>"
     inside = ancestors | {id(value)}
-    if isinstance(value, dict):
-        return {_key(key): _plain(item, inside) for key, item in value.items()}
-    return [_plain(item, inside) for item in value]
+    try:
+        if isinstance(value, dict):
+            return {_key(key): _plain(item, inside) for key, item in list(value.items())}
+        return [_plain(item, inside) for item in value]
+    except Exception as error:  # as above
+        return _unshowable(value, error)
 
 
 def _key(key: object) -> object:
@@ -132,4 +135,8 @@ def _text(value: object) -> str:
     try:
         return str(value)
     except Exception as error:
-        return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
+        return _unshowable(value, error)
+
+
+def _unshowable(value: object, error: Exception) -> str:
+    return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"

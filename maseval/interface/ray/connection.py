@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from maseval.core.engine.parcel import pack_by_value
 from maseval.core.engine.process import signal_handlers
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.interface.extras import load
@@ -37,7 +38,9 @@ def load_ray() -> ModuleType:
     """Import Ray; raise if it is not installed."""
     # Ray would ask, once per machine, whether it may send home what it is used for.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    return load("ray", extra="ray")
+    ray = load("ray", extra="ray")
+    pack_by_value(ray.cloudpickle)
+    return ray
 
 
 def check_address(address: str) -> None:

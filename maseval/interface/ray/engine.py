@@ -5,11 +5,22 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from maseval.core.engine.engines import Job, MappedBatch
+from maseval.core.engine.parcel import pack, pack_for_worker, unpack
+from maseval.core.engine.remote_workers import Limits, RemoteWorkers
+from maseval.core.engine.worker_setup import (
+    CodeFacts,
+    ModuleSource,
+    check_code,
+    install,
+    own_modules,
+)
 from maseval.core.exceptions import ConfigurationError, WorkerDiedError
+from maseval.interface.ray.carrier import ray_carrier
 from maseval.interface.ray.connection import (
     LOCAL,
     RayConnectionError,
@@ -17,15 +28,6 @@ from maseval.interface.ray.connection import (
     connect_ray,
     load_ray,
 )
-from maseval.interface.ray.parcel import pack, pack_for_worker, unpack
-from maseval.interface.ray.worker_setup import (
-    CodeFacts,
-    ModuleSource,
-    check_code,
-    install,
-    own_modules,
-)
-from maseval.interface.ray.workers import Limits, RayWorkers
 
 logger = logging.getLogger(__name__)
 
@@ -156,12 +158,13 @@ class RayEngine:
         self._limits = most_deaths, start_seconds, variables
         self._connection: ExitStack | None = None
         self._entered = 0
-        self._workers: RayWorkers | None = None
+        self._workers: RemoteWorkers | None = None
 
-    def workers(self, job: Job) -> RayWorkers:
+    def workers(self, job: Job) -> RemoteWorkers:
         """Return the workers of one run."""
         limits = Limits(self.processes, *self._limits)
-        self._workers = RayWorkers(job, self.address, limits, self._connection)
+        way = partial(ray_carrier, self.address, self.processes, self._connection)
+        self._workers = RemoteWorkers(job, limits, way)
         return self._workers
 
     def mapped(

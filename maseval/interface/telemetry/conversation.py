@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from maseval.core.outcome import RecordedMessage, RecordedReport, RecordedTrace
+from maseval.core.outcome import RecordedReport
+from maseval.core.recorded_trace import RecordedMessage, RecordedTrace
 from maseval.interface.telemetry.span import began_and_ended, lasting, moment, spread
 
 USER = "user"

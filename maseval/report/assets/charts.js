@@ -1,7 +1,7 @@
 // Drawings: values within their intervals, counts as bars, and the plots that come with the data. Bars
 // filter by what they count, squares open their simulation.
 
-import { named, OUTCOMES, tally } from "./data.js";
+import { labelling, named, OUTCOMES, tally } from "./data.js";
 import { h, svg } from "./dom.js";
 import { count, visible } from "./text.js";
 import { choose, go } from "./view.js";
@@ -24,7 +24,7 @@ export function intervalBar({ value, low, high }) {
   );
 }
 
-function countsOf(title, filter, found, classOf = () => "") {
+function countsOf(title, filter, found, classOf = () => "", note = "") {
   const most = Math.max(...found.values(), 1);
   const rows = [...found].map(([name, number]) => {
     const bar = svg(
@@ -35,7 +35,7 @@ function countsOf(title, filter, found, classOf = () => "") {
     const pick = h("button", { type: "button", class: "pick", title: "Show these only", click: () => choose(filter, name) }, OUTCOMES[name]?.word ?? name);
     return h("tr", { class: "choice", click: ({ target }) => target !== pick && choose(filter, name) }, h("th", { scope: "row" }, pick), h("td", {}, bar), h("td", { class: "number" }, count.format(number)));
   });
-  return h("section", { class: "counts" }, h("h3", {}, title), h("table", {}, h("tbody", {}, rows)));
+  return h("section", { class: "counts" }, h("h3", {}, title, note && h("small", {}, ` ${note}`)), h("table", {}, h("tbody", {}, rows)));
 }
 
 export function distributions() {
@@ -45,7 +45,7 @@ export function distributions() {
     { class: "distributions" },
     countsOf("Outcome", "outcome", tally((simulation) => simulation.outcome), (name) => name),
     countsOf("Termination", "ended", tally((simulation) => simulation.ended)),
-    labels.size > 0 && countsOf("Labels", "label", labels),
+    (labels.size > 0 || labelling()) && countsOf("Labels", "label", labels, undefined, labelling()),
   );
 }
 

@@ -1,182 +1,280 @@
-// Two runs: their numbers and what differs between them, the tasks that flipped first, and two
-// conversations side by side, aligned up to their first difference. The page of the viewer and that
-// of a file are this one; each has a source of its own:
-// `{ read(): Promise, detail(side, task, trial): Promise, link(side, task, trial, message) }`, where
-// `side` is "a" or "b" and `link` is the address of a simulation, or of a message, in its own page.
+// Compared runs: their numbers, which differences are sure, why simulations failed, which tools were
+// used, and every task by every run, whose cells open simulations. The page of the viewer, of a file
+// and of a site are this one; each has a source of its own:
+// `{ read(say): Promise, reasons(say): Promise, detail(run, task, trial): Promise,
+//    link(run, task, trial, message), page(run), compare(runs) }`, where `run` is the number of a run
+// in the document, and `link`, `page` and `compare` are the addresses of a simulation or message, of a
+// run, and of a comparison. `reasons`, `page` and `compare` may be missing; `say` gets how far it is.
 
-import { drawn } from "./charts.js";
-import { drawMessage } from "./conversation.js";
-import { hashOf, simulationName } from "./data.js";
-import { add, folded, h, scrollable } from "./dom.js";
-import { choice } from "./filters.js";
 import { inBlocks } from "./blocks.js";
+import { drawn } from "./charts.js";
+import { add, folded, h, nameParts, scrollable } from "./dom.js";
+import { choice } from "./filters.js";
 import { resultsTable, runFacts } from "./overview.js";
-import { badges, drawSections } from "./simulation.js";
-import { counted, inPoints } from "./text.js";
+import { addressOfTrials, comparedName, passShare, showTrials, toDifference, trialsIn, trialsInAddress, trialsToOpen } from "./pair.js";
+import { badges } from "./simulation.js";
+import { count, counted, inPoints } from "./text.js";
 import { themeButton } from "./theme.js";
+
+const FEW_RUNS = 4;
 
 let comparedFrom;
 let compared;
 let byName = new Map();
+// The tasks that the filters leave, in the order of the table; and the trials that are open.
+let listedTasks = [];
+let openTrials = {};
 
-const TRIAL_MARKS = new Map([[true, ["pass", "✓", "passed"]], [false, ["fail", "✗", "failed"]], [null, ["error", "!", "not counted"]]]);
-
-function runName(side) {
-  return compared.names[side === "a" ? 0 : 1];
-}
-
-function taskName({ domain, id }) {
-  return simulationName(domain, id, "");
-}
-
-/** A trial of each run to begin with: where the task flipped, one that passed and one that failed. */
-function firstPair({ a, b, change }) {
-  const first = (list, passed) => (list.find((each) => each.passed === passed) ?? list[0])?.trial;
-  return change < 0 ? [first(a, true), first(b, false)] : [first(a, false), first(b, true)];
-}
-
-function pairAddress(task, [one, other]) {
-  return `${hashOf(taskName(task))}?${new URLSearchParams({ a: one, b: other })}`;
-}
-
-function trialLinks(task, side) {
-  const [one, other] = firstPair(task);
-  return task[side].map(({ trial, passed }) => {
-    const [kind, mark, word] = TRIAL_MARKS.get(passed);
-    const pair = side === "a" ? [trial, other] : [one, trial];
-    return h("a", { class: `cell ${kind}`, href: pairAddress(task, pair), "aria-label": `${taskName(task)} in ${runName(side)}, trial ${trial}: ${word}` }, mark);
-  });
-}
-
-function comparedRow(task) {
-  const change = task.change ? inPoints(task.change, 0) : "";
-  return h(
-    "tr",
-    {},
-    h("th", { scope: "row" }, h("a", { href: pairAddress(task, firstPair(task)), class: "id" }, taskName(task)), badges(task)),
-    h("td", { "data-name": compared.names[0] }, h("div", { class: "cells" }, trialLinks(task, "a"))),
-    h("td", { "data-name": compared.names[1] }, h("div", { class: "cells" }, trialLinks(task, "b"))),
-    h("td", { class: task.change < 0 ? "number worse" : "number better", "data-name": "change" }, change),
-  );
-}
-
-function comparedTasks() {
-  const flipped = compared.tasks.filter(({ change }) => change !== 0);
-  const head = ["Task", ...compared.names, "Change"].map((name) => h("th", { scope: "col" }, name));
-  const table = h("table", { class: "compared" }, h("thead", {}, h("tr", {}, head)));
-  const blocks = inBlocks(table, (line) => (line.row ??= comparedRow(line.task)), ({ task }) => task.a.length + task.b.length);
-  const lines = compared.tasks.map((task) => ({ task }));
-  const show = (which) => blocks.show(which === "flipped" ? lines.filter(({ task }) => task.change !== 0) : lines);
-  const { field } = choice("Show", ["all tasks", "flipped"], show);
-  show("all tasks");
-  const title = h("div", { class: "title-line" }, h("h2", { id: "tasks" }, "Tasks"), h("span", { class: "status" }, `${counted(flipped.length, "task")} of ${compared.tasks.length} changed; the largest changes first, in percentage points`));
-  return h("section", { class: "card", "aria-labelledby": "tasks" }, title, h("div", { class: "filters" }, field), h("div", { class: "scroll" }, table));
+function card(title, ...inside) {
+  const id = title.toLowerCase().replace(/\W+/g, "-");
+  return h("section", { class: "card", "aria-labelledby": id }, h("h2", { id }, title), inside);
 }
 
 function noteList(notes = []) {
   return notes.length > 0 && h("ul", { class: "notes" }, notes.map((note) => h("li", {}, note)));
 }
 
-/** Why simulations failed in both runs: labels, and checks that were not met. */
-function reasonsOf(why = []) {
-  if (!why.length) return null;
-  const head = ["", ...compared.names].map((name) => h("th", { scope: "col" }, name));
-  const row = ([name, ...counts]) => h("tr", {}, h("th", { scope: "row" }, name), counts.map((number, at) => h("td", { class: "number", "data-name": compared.names[at] }, number)));
-  const table = h("table", { class: "results" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, why.map(row)));
-  return h("section", { class: "card", "aria-labelledby": "why" }, h("h2", { id: "why" }, "Why simulations failed"), scrollable("Why simulations failed", table));
+function isMany() {
+  return compared.names.length > FEW_RUNS;
 }
 
-/** What two messages must have in common to be the same. */
-function gist({ who, text, calls = [] }) {
-  return JSON.stringify([who, text, calls.map(({ name, arguments: given, result }) => [name, given, result?.text])]);
+/** The name of a run; of many, with its number, as names may begin alike and are cut where they are long. */
+function numberedName(run) {
+  return isMany() ? `${run + 1} ${compared.names[run]}` : compared.names[run];
 }
 
-function sameMessages(one, other) {
-  const length = Math.min(one.length, other.length);
-  for (let at = 0; at < length; at += 1) if (gist(one[at]) !== gist(other[at])) return at;
-  return length;
+/** What says of a cell whose it is, where there are no columns. */
+function ofRun(run) {
+  return { "data-name": isMany() ? run + 1 : compared.names[run] };
 }
 
-function differenceLine(same, sides) {
-  if (sides.every((messages) => messages.length === same)) return h("p", { class: "difference", id: "difference", tabindex: "-1" }, "The two conversations are the same.");
-  return h("h3", { class: "difference", id: "difference", tabindex: "-1" }, `First difference, after ${counted(same, "equal message")}`);
+/** The name of a run, which leads to its page, and away from this one. */
+function runLink(run) {
+  const name = compared.names[run];
+  const page = comparedFrom.page?.(run);
+  const others = compared.names.map((_, at) => at).filter((at) => at !== run);
+  const without = others.length > 1 && comparedFrom.compare?.(others);
+  return [isMany() && h("small", {}, `${run + 1} `), page ? h("a", { href: page }, nameParts(name)) : nameParts(name), without && h("a", { class: "leave", href: without, title: `Compare without ${name}`, "aria-label": `Compare without ${name}` }, " ✕")];
 }
 
-/** Two conversations, a row for each pair of equal messages; what comes after stands in columns. */
-function aligned(sides, links) {
-  const [one, other] = sides;
-  const same = sameMessages(one, other);
-  const draw = (messages, link) => h("ol", { class: "conversation" }, messages.map((said) => drawMessage(said, link)));
-  const equal = () => h("div", { class: "pair equal" }, sides.map((messages, side) => draw(messages.slice(0, same), links[side])));
-  const inside = h(
-    "div",
-    { class: "aligned" },
-    same > 0 && folded(`${counted(same, "message")} the same`, equal, same <= 12),
-    differenceLine(same, sides),
-    h("div", { class: "pair" }, sides.map((messages, side) => draw(messages.slice(same), links[side]))),
+function runHeads(first) {
+  const { names } = compared;
+  const heads = names.map((name, run) => h("th", { scope: "col", title: name }, h("span", {}, numberedName(run))));
+  return h("thead", {}, h("tr", {}, h("th", { scope: "col" }, first), heads));
+}
+
+/** A table with a column for each run; the names of many stand upright. */
+function byRun(first, kind, rows) {
+  const size = isMany() ? "by-run upright" : "by-run";
+  return h("table", { class: `${size} ${kind}` }, runHeads(first), rows && h("tbody", {}, rows));
+}
+
+function resultsCard() {
+  const { results, headline, cautions, notes, left_out: leftOut, differences } = compared;
+  return card(
+    "Results",
+    noteList(cautions),
+    headline && h("p", { class: "headline" }, headline),
+    resultsTable(results, ({ name }) => runLink(compared.names.indexOf(name))),
+    differences.length > 0 && differencesOfTwo(differences),
+    noteList(notes),
+    leftOut.length > 0 && folded(`Left out: ${count.format(leftOut.length)}`, () => noteList(leftOut)),
   );
-  // The same numbers stand on both sides, and an id stands once in a page.
-  inside.querySelectorAll(".message").forEach((each) => each.removeAttribute("id"));
-  inside.querySelectorAll(".pair:not(.equal) .message:first-child").forEach((each) => each.classList.add("differs"));
-  return inside;
 }
 
-function sideHead(side, task, trial, pair) {
-  const [kind, mark, word] = TRIAL_MARKS.get(task[side].find((each) => each.trial === trial)?.passed ?? null);
-  const pick = (chosen) => (location.hash = pairAddress(task, side === "a" ? [chosen, pair[1]] : [pair[0], chosen]).slice(1));
-  const { select, field } = choice("Trial", task[side].map((each) => each.trial), pick);
-  select.value = trial;
-  const whole = comparedFrom.link(side, task, trial);
-  return h("div", { class: "side-head" }, h("h3", {}, runName(side)), h("p", { class: "outcome" }, h("span", { class: `chip ${kind}` }, h("b", {}, mark), ` ${word}`), field, h("a", { href: whole }, "Open in its run")));
+function differencesOfTwo(differences) {
+  const heads = ["", "tasks", ...compared.names, "difference", "p"].map((name) => h("th", { scope: "col" }, name));
+  const row = ({ group, measure, tasks, first, second, points, interval, p }) =>
+    h("tr", {}, h("th", { scope: "row" }, `${group} ${measure}`), [tasks, first, second, `${points} ${interval}`, p].map((value, at) => h("td", { class: "number", "data-name": ["tasks", ...compared.names, "difference", "p"][at] }, value)));
+  return scrollable("Differences", h("table", { class: "results" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, differences.map(row))));
 }
 
-function verdictsOf(detail) {
-  const { messages, wish, task, usage, record, ...judged } = detail;
-  return h("div", {}, drawSections(judged));
+/** What a pair of runs is found to differ by, in one line. */
+function pairWords({ first, second, points, interval, p, adjusted, sure }) {
+  return `${compared.names[second]} − ${compared.names[first]}: ${points} ${interval} percentage points, p = ${p}, corrected ${adjusted}: ${sure ? "sure" : "this may be chance"}`;
 }
 
-async function showPair(panel, task, pair) {
-  const sides = ["a", "b"];
-  const heads = sides.map((side, at) => sideHead(side, task, pair[at], pair));
-  const close = () => (location.hash = "");
-  const bar = h("nav", { class: "panel-bar", "aria-label": "Comparison" }, h("a", { class: "button", href: "#difference", click: (event) => (event.preventDefault(), toDifference()) }, "First difference"), h("span", { class: "spread" }), h("button", { type: "button", "aria-label": "Close (Esc)", title: "Close (Esc)", click: close }, "✕"));
-  const inside = h("div", { class: "inside" }, h("h2", { tabindex: "-1" }, h("span", { class: "id" }, taskName(task)), badges(task)), h("div", { class: "pair" }, heads));
-  panel.replaceChildren(bar, inside);
-  panel.hidden = false;
-  panel.scrollTop = 0;
-  try {
-    const details = await Promise.all(sides.map((side, at) => comparedFrom.detail(side, task, pair[at])));
-    const links = sides.map((side, at) => (message) => comparedFrom.link(side, task, pair[at], message));
-    add(inside, [folded("Verdicts", () => h("div", { class: "pair" }, details.map(verdictsOf))), aligned(details.map(({ messages = [] }) => messages), links)]);
-    inside.querySelector("h2").focus({ preventScroll: true });
-  } catch (error) {
-    add(inside, [h("p", { class: "error", role: "alert" }, error.message)]);
+/** Every run against every other, the best first: which differences are sure. */
+function sureCard() {
+  const { names, pairs: found } = compared;
+  if (names.length < 3) return null;
+  const scores = names.map(() => 0);
+  for (const { first, second, difference } of found) {
+    scores[first] -= difference;
+    scores[second] += difference;
   }
-  if (inside.isConnected) panel.dataset.ready = taskName(task); // else another was opened meanwhile
+  const ranked = names.map((_, run) => run).sort((a, b) => scores[b] - scores[a]);
+  const pairOf = new Map(found.map((pair) => [`${pair.first} ${pair.second}`, pair]));
+  const cell = (run, other) => {
+    if (run === other) return h("td", { class: "same" });
+    const pair = pairOf.get(`${Math.min(run, other)} ${Math.max(run, other)}`);
+    const difference = run === pair.second ? pair.difference : -pair.difference;
+    const words = pairWords(pair);
+    const kind = !pair.sure ? "unsure" : difference < 0 ? "worse" : "better";
+    const address = comparedFrom.compare?.([other, run]);
+    const inside = address ? h("a", { href: address, "aria-label": words }, inPoints(difference)) : h("span", { "aria-label": words }, inPoints(difference));
+    return h("td", { class: `number ${kind}`, title: words, ...ofRun(other) }, inside);
+  };
+  const heads = ranked.map((run) => h("th", { scope: "col", title: names[run] }, h("span", {}, numberedName(run))));
+  const rows = ranked.map((run) => h("tr", {}, h("th", { scope: "row" }, numberedName(run)), ranked.map((other) => cell(run, other))));
+  const size = isMany() ? "by-run upright sure" : "by-run sure";
+  const list = () => scrollable("Pairs", h("table", {}, h("thead", {}, h("tr", {}, ["runs", "difference", "p", "p, corrected", ""].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, found.map(({ first, second, points, interval, p, adjusted, sure }) => h("tr", {}, h("th", { scope: "row" }, `${names[second]} − ${names[first]}`), [`${points} ${interval}`, p, adjusted, sure ? "sure" : ""].map((value) => h("td", { class: "number" }, value)))))));
+  return card(
+    "Which differences are sure",
+    h("p", { class: "totals" }, `${found[0].measure} of the run in the row minus that of the run in the column, in percentage points; grey: this may be chance`),
+    scrollable("Differences", h("table", { class: size }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, ""), heads)), h("tbody", {}, rows))),
+    folded(`All ${counted(found.length, "pair")} with intervals and p-values`, list),
+  );
 }
 
-function toDifference() {
-  const line = document.getElementById("difference");
-  line?.scrollIntoView({ block: "center" });
-  line?.focus({ preventScroll: true });
+/** A count, shaded by its share of the largest. */
+function shaded(value, share, run, inside) {
+  const cell = h("td", { class: "number heat", ...ofRun(run) }, value == null ? "–" : count.format(value), inside);
+  cell.style.setProperty("--share", share || 0);
+  return cell;
 }
 
-/** Opens the pair that the address names. */
-function followPair() {
+/** Why simulations failed in each run: labels, and checks that were not met. */
+function reasonsCard({ failed, verdicts, rows, unexplained }) {
+  const most = Math.max(...rows.flatMap(({ counts }) => counts.map((number, run) => number / verdicts[run] || 0)), 0);
+  const total = h("tr", { class: "total" }, h("th", { scope: "row" }, "failed"), failed.map((number, run) => h("td", { class: "number", ...ofRun(run) }, `${count.format(number)} of ${count.format(verdicts[run])}`)));
+  const lines = rows.map(({ name, counts }) => h("tr", {}, h("th", { scope: "row" }, name), counts.map((number, run) => shaded(number, number / verdicts[run] / most, run))));
+  return card("Why simulations failed", scrollable("Why simulations failed", byRun("", "reasons", [total, lines])), noteList(unexplained));
+}
+
+/** The calls of each tool in each run, and how many were answered with an error. */
+function toolsCard(tools) {
+  const { names } = compared;
+  const sum = (part, run) => (tools[0][part][run] == null ? null : tools.reduce((all, tool) => all + tool[part][run], 0));
+  const all = { name: "all tools", calls: names.map((_, run) => sum("calls", run)), errors: names.map((_, run) => sum("errors", run)) };
+  const line = ({ name, calls, errors }, kind) => h("tr", { class: kind }, h("th", { scope: "row", class: "id" }, name), calls.map((number, run) => shaded(number, errors[run] / number, run, errors[run] > 0 && h("small", { class: "fail" }, ` ${count.format(errors[run])} failed`))));
+  return card("Tools", h("p", { class: "totals" }, "Calls, and how many were answered with an error; the darker, the larger their share"), scrollable("Tools", byRun("", "tools", [line(all, "total"), tools.map((tool) => line(tool))])));
+}
+
+/** What takes longer to find: drawn when it is there. */
+function lookedInto({ reasons, tools }) {
+  return [reasons?.rows.length > 0 && reasonsCard(reasons), tools?.length > 0 && toolsCard(tools)];
+}
+
+async function addReasons(place) {
+  if (!comparedFrom.reasons || compared.reasons) return add(place, [lookedInto(compared)]);
+  const status = h("output", { class: "status" }, "Failures are explained …");
+  add(place, [card("Why simulations failed", status)]);
+  try {
+    const found = await comparedFrom.reasons((words) => (status.textContent = words));
+    place.replaceChildren();
+    return add(place, [lookedInto(found)]);
+  } catch (error) {
+    return void (status.textContent = `The failures could not be explained: ${error.message}`);
+  }
+}
+
+function trialLink(task, each) {
+  const { names } = compared;
+  const others = names.length === 2 ? trialsToOpen(task) : [];
+  const trials = names.length === 2 ? [0, 1].map((run) => (run === each.run ? each : others[run])) : [each];
+  return h("a", { class: `cell ${each.kind}`, href: addressOfTrials(names, task, trials), "aria-label": `${comparedName(task)} in ${names[each.run]}, trial ${each.trial}: ${each.word}` }, each.mark);
+}
+
+function comparedRow(task) {
+  const { names } = compared;
+  const size = isMany() ? "cells compact" : "cells";
+  const cells = names.map((_, run) => h("td", ofRun(run), h("div", { class: size }, trialsIn(task, run).map((each) => trialLink(task, each)))));
+  const change = passShare(task, 1) - passShare(task, 0);
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, h("a", { href: addressOfTrials(names, task, trialsToOpen(task)), class: "id" }, comparedName(task)), badges(task), task.note && h("span", { class: "note", title: task.note }, task.note)),
+    cells,
+    names.length === 2 && h("td", { class: change < 0 ? "number worse" : "number better", "data-name": "change" }, change ? inPoints(change, 0) : ""),
+  );
+}
+
+function runsDiffer(task) {
+  const shares = task.cells.map((_, run) => passShare(task, run));
+  return shares.some((share) => share !== shares[0]);
+}
+
+function tasksCard() {
+  const { names, tasks } = compared;
+  const table = byRun("Task", "compared");
+  if (names.length === 2) table.tHead.rows[0].append(h("th", { scope: "col" }, "Change"));
+  const blocks = inBlocks(table, (line) => (line.row ??= comparedRow(line.task)), ({ task }) => task.cells.reduce((sum, [letters]) => sum + letters.length, 0));
+  const lines = tasks.map((task) => ({ task, text: `${comparedName(task)}\n${task.note}`.toLowerCase() }));
+  const asked = { which: "all tasks", domain: "", words: "" };
+  const status = h("output", { class: "status" });
+  const show = () => {
+    const words = asked.words.toLowerCase().split(/\s+/);
+    const wanted = lines.filter(({ task, text }) => (asked.which === "all tasks" || runsDiffer(task)) && (!asked.domain || task.domain === asked.domain) && words.every((word) => text.includes(word)));
+    listedTasks = wanted.map(({ task }) => task);
+    blocks.show(wanted);
+    status.textContent = `${count.format(wanted.length)} of ${counted(tasks.length, "task")}, those first that differ most`;
+  };
+  const pick = (name) => (value) => {
+    asked[name] = value;
+    show();
+  };
+  const domains = [...new Set(tasks.map(({ domain }) => domain))];
+  const field = h("input", { type: "search", id: "search", placeholder: "Task id or text ( / )", "aria-label": "Task id or text", input: () => pick("words")(field.value.trim()) });
+  show();
+  addEventListener("beforeprint", () => blocks.whole());
+  const title = h("div", { class: "title-line" }, h("h2", { id: "tasks" }, "Tasks by runs"), status);
+  return h("section", { class: "card", "aria-labelledby": "tasks" }, title, h("div", { class: "filters", role: "search" }, field, choice("Show", ["all tasks", "only where runs differ"], pick("which")).field, domains.length > 1 && choice("Domain", domains, pick("domain"), "all").field), h("div", { class: "scroll" }, table));
+}
+
+/** The next or previous task that the filters leave, with the same runs side by side. */
+function step(by) {
+  const here = listedTasks.indexOf(openTrials.task);
+  const next = listedTasks[here < 0 && by < 0 ? listedTasks.length - 1 : here + by];
+  if (next) location.hash = addressOfTrials(compared.names, next, trialsToOpen(next, openTrials.trials?.map(({ run }) => run)));
+}
+
+function panelButtons() {
+  const button = (label, title, click) => h("button", { type: "button", "aria-label": title, title, click }, label);
+  return h(
+    "nav",
+    { class: "panel-bar", "aria-label": "Comparison" },
+    button("↑", "Previous task (k)", () => step(-1)),
+    button("↓", "Next task (j)", () => step(1)),
+    openTrials.trials.length > 1 && h("a", { class: "button", href: "#difference", click: (event) => (event.preventDefault(), toDifference()) }, "First difference"),
+    h("span", { class: "spread" }),
+    button("✕", "Close (Esc)", closeTrials),
+  );
+}
+
+function closeTrials() {
+  const { task } = openTrials;
+  location.hash = "";
+  if (!task) return;
+  const links = [...document.querySelectorAll("table.compared th a")];
+  links.find((each) => each.textContent === comparedName(task))?.focus();
+}
+
+/** Opens what the address names. */
+async function followTrials() {
   const panel = document.getElementById("panel");
-  const [name, query] = decodeURIComponent(location.hash.slice(1)).split(/\?(?=[^?]*$)/);
-  const task = byName.get(name);
+  const { task, trials } = (openTrials = trialsInAddress(compared.names, byName));
   delete panel.dataset.ready;
   panel.hidden = !task;
-  panel.classList.toggle("two", Boolean(task));
+  panel.classList.toggle("two", trials?.length > 1);
   if (!task) return panel.replaceChildren();
-  const asked = new URLSearchParams(query);
-  const [one, other] = firstPair(task);
-  return showPair(panel, task, [asked.get("a") ?? one, asked.get("b") ?? other]);
+  const inside = h("div", { class: "inside" });
+  panel.replaceChildren(panelButtons(), inside);
+  panel.scrollTop = 0;
+  await showTrials(inside, compared.names, comparedFrom, task, trials);
+  if (!inside.isConnected) return undefined; // another was opened meanwhile
+  inside.querySelector("#difference")?.scrollIntoView({ block: "nearest" });
+  inside.querySelector("h2").focus({ preventScroll: true });
+  panel.dataset.ready = comparedName(task);
 }
 
-function leftOpen({ key, target }) {
-  if (key === "Escape" && !target.closest("select") && location.hash) location.hash = "";
+const COMPARE_KEYS = { j: () => step(1), k: () => step(-1), "/": () => document.getElementById("search").focus(), Escape: () => openTrials.task && closeTrials() };
+
+function keyInComparison(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(COMPARE_KEYS, event.key)) return;
+  if (event.target.closest?.("input, select, textarea")) return event.key === "Escape" && event.target.blur();
+  event.preventDefault();
+  COMPARE_KEYS[event.key]();
 }
 
 /** Shows the comparison of a source; `above` stands on top of the page. */
@@ -185,22 +283,26 @@ export async function comparePage(container, source, title, above) {
   const status = h("output", { class: "status" }, "Comparing …");
   add(container, [above, h("header", { class: "top" }, h("div", {}, h("h1", {}, title), status), h("div", { class: "beside" }, themeButton()))]);
   try {
-    compared = await source.read();
+    compared = await source.read((words) => (status.textContent = words));
   } catch (error) {
-    return void (status.textContent = error.message);
+    return void (status.textContent = `The runs could not be compared: ${error.message}`);
   }
   status.replaceChildren();
   add(status, [compared.note]);
-  byName = new Map(compared.tasks.map((task) => [taskName(task), task]));
-  const { facts = [], results, plots } = compared;
+  byName = new Map(compared.tasks.map((task) => [comparedName(task), task]));
+  const { facts = [], plots } = compared;
+  const later = h("div", { class: "looked-into" });
   add(container, [
+    resultsCard(),
+    sureCard(),
+    plots.length > 0 && card("Plots", scrollable("Drawings", h("div", { class: "plots" }, plots.map(drawn)))),
+    tasksCard(),
+    later,
     facts.length > 0 && h("section", { class: "card about", "aria-label": "Runs" }, runFacts(facts)),
-    h("section", { class: "card", "aria-labelledby": "results" }, h("h2", { id: "results" }, "Results"), noteList(results.cautions), results.headline && h("p", {}, h("b", {}, results.headline)), resultsTable(results), noteList(results.notes)),
-    reasonsOf(results.why),
-    comparedTasks(),
-    plots.length > 0 && h("section", { class: "card", "aria-labelledby": "plots" }, h("h2", { id: "plots" }, "Plots"), h("div", { class: "plots" }, plots.map(drawn))),
+    h("footer", {}, [["j", "k"].map((key) => [h("kbd", {}, key), " "]), "next and previous task · ", h("kbd", {}, "/"), " search · ", h("kbd", {}, "Esc"), " close"]),
   ]);
-  addEventListener("hashchange", followPair);
-  addEventListener("keydown", leftOpen);
-  await followPair();
+  addEventListener("hashchange", followTrials);
+  addEventListener("keydown", keyInComparison);
+  await followTrials();
+  addReasons(later);
 }

@@ -1,18 +1,57 @@
-// What was said and done, message by message, with each tool's answer beside its call.
+// What was said and done, message by message: each tool's answer and what it changed in the databases
+// beside its call, and a mark where the verdict was decided.
 
-import { code, folded, h, prose } from "./dom.js";
+import { code, folded, h, pairs, prose } from "./dom.js";
+import { markdown, rawSwitch } from "./markdown.js";
+import { term } from "./terms.js";
 import { counted, duration, money } from "./text.js";
 
-const SPEAKERS = { assistant: "Agent", user: "User", tool: "Tool", system: "System" };
+const SPEAKERS = { __proto__: null, assistant: "Agent", user: "User", tool: "Tool", system: "System" };
+const MOST_CHANGES = 8;
+const LONGEST_VALUE = 90;
+const LONG_TALK = 1400;
+const LONG_TALK_LINES = 22;
 
 function speaker(message) {
   const who = SPEAKERS[message.who] ?? message.who;
   return message.speaker ? `${who} (${message.speaker})` : who;
 }
 
-function toolCall(call) {
+function valueOf(value) {
+  if (value === undefined) return h("i", {}, "(none)");
+  const text = JSON.stringify(value);
+  if (text.length <= LONGEST_VALUE) return h("code", {}, text);
+  return h("code", { tabindex: "0", "data-hint": text.slice(0, 2000) }, `${text.slice(0, LONGEST_VALUE)}…`);
+}
+
+/** The fields that a call changed; those that are wrong at the end are marked. */
+function changedFields(changed, wrong) {
+  const line = ({ side, place, was, is }) =>
+    h(
+      "li",
+      { class: wrong.has(place) ? "wrong" : "" },
+      h("span", { class: "id" }, place),
+      side === "customer" && h("small", {}, " customer's"),
+      ": ",
+      valueOf(was),
+      " → ",
+      valueOf(is),
+      wrong.has(place) && [" ", term("wrong", "The reference solution ends with another value here.", { class: "tag bad" })],
+    );
+  const first = changed.slice(0, MOST_CHANGES).map(line);
+  const rest = changed.slice(MOST_CHANGES);
+  return h(
+    "div",
+    { class: "changes" },
+    h("small", {}, `Changed ${counted(changed.length, "field")}`),
+    h("ul", {}, first),
+    rest.length > 0 && folded(`${rest.length} more`, () => h("ul", {}, rest.map(line))),
+  );
+}
+
+function toolCall(call, changed, wrong) {
   const marks = [
-    call.writes && h("span", { class: "tag write", title: "A tool that writes to the database" }, "write"),
+    call.writes && term("write", undefined, { class: "tag write" }),
     call.result?.failed && h("span", { class: "tag bad" }, "error"),
     !call.result && h("span", { class: "tag" }, "no result"),
     call.result?.took > 0 && h("small", { title: "How long the tool took" }, duration(call.result.took)),
@@ -23,6 +62,7 @@ function toolCall(call) {
     h("div", { class: "call-head" }, h("code", { class: "tool" }, call.name), marks),
     call.arguments !== "{}" && h("div", { class: "given" }, code(call.arguments)),
     call.result && h("div", { class: "answer" }, call.result.text ? code(call.result.text) : h("i", {}, "(empty)")),
+    changed?.length > 0 && changedFields(changed, wrong),
   );
 }
 
@@ -38,18 +78,53 @@ function aside({ index, seconds, took, tokens, cost }, link) {
   return h("small", {}, place, known.filter(Boolean).map((part) => [" · ", part]));
 }
 
-/** One message; `link` gives the address of a message by its number. */
-export function drawMessage(said, link) {
-  const words = said.text && (said.who === "system" || said.who === "tool" ? code(said.text) : prose(said.text));
+/** What somebody said; what is long is cut until the reader asks for all of it. */
+function spokenText(text) {
+  const long = text.length > LONG_TALK || text.split("\n", LONG_TALK_LINES + 1).length > LONG_TALK_LINES;
+  if (!long) return markdown(text);
+  const block = h("div", { class: "long cut" }, markdown(text));
+  const more = h("button", { type: "button", class: "unfold", "aria-expanded": "false" }, `Show all: ${counted(text.length, "character")}`);
+  more.addEventListener("click", () => {
+    const cut = block.classList.toggle("cut");
+    more.setAttribute("aria-expanded", String(!cut));
+    more.textContent = cut ? `Show all: ${counted(text.length, "character")}` : "Show less";
+  });
+  return h("div", {}, block, more);
+}
+
+function words({ who, text }) {
+  if (!text) return null;
+  return who === "tool" ? code(text) : spokenText(text);
+}
+
+/** What is recorded of the request that the message answers. */
+function modelCall({ model }) {
+  return model && folded(["Model call", h("small", {}, model[0][1])], () => pairs(model, (value) => code(value)));
+}
+
+/**
+ * One message; `link` gives the address of a message by its number. `moment` is the world after it,
+ * `wrong` the fields that are wrong in the end, `lost` why the verdict was decided here, and
+ * `travel` shows the databases after it.
+ */
+export function drawMessage(said, link, { moment, wrong = new Set(), lost, travel } = {}) {
   return h(
     "li",
-    { class: `message ${SPEAKERS[said.who] ? said.who : "other"}`, id: `message-${said.index}`, "data-message": String(said.index), tabindex: "-1" },
-    h("div", { class: "message-head" }, h("strong", {}, speaker(said)), aside(said, link)),
+    { class: `message ${SPEAKERS[said.who] ? said.who : "other"} ${lost ? "lost-here" : ""}`, id: `message-${said.index}`, "data-message": String(said.index), tabindex: "-1" },
+    lost && h("p", { class: "lost-mark" }, lost),
+    h(
+      "div",
+      { class: "message-head" },
+      h("strong", {}, speaker(said)),
+      aside(said, link),
+      moment && travel && h("button", { type: "button", class: "travel-to", "data-hint": "The databases after this message", "aria-label": `The databases after message ${said.index}`, click: () => travel(said.index) }, "state"),
+    ),
     said.thought && folded(["Reasoning", h("small", {}, counted(said.thought.length, "character"))], () => prose(said.thought)),
-    words,
-    (said.calls ?? []).map(toolCall),
+    words(said),
+    (said.calls ?? []).map((call, place) => toolCall(call, moment?.calls[place]?.changed, wrong)),
     said.failed && h("span", { class: "tag bad" }, "error"),
     !said.text && !said.calls && h("i", {}, "(empty message)"),
+    modelCall(said),
   );
 }
 
@@ -67,7 +142,12 @@ export function toMessage(number) {
   return h("button", { type: "button", class: "jump", click: jump }, `message ${number}`);
 }
 
-export function conversationSection({ messages, answer }, link) {
-  if (messages) return h("ol", { class: "conversation" }, messages.map((said) => drawMessage(said, link)));
-  return answer && [h("h4", {}, "Final answer"), prose(answer)];
+/** The conversation; `lost` has the number of the message that decided, and why. */
+export function conversationSection({ messages, answer, timeline, explanation }, link, { lost, travel } = {}) {
+  if (!messages) return answer && [h("h4", {}, "Final answer"), markdown(answer)];
+  const moments = new Map((timeline?.messages ?? []).map((moment) => [moment.index, moment]));
+  const wrong = new Set((explanation?.fields ?? []).map(({ place }) => place));
+  const decided = lost && messages.findLast(({ index }) => index <= lost.message);
+  const draw = (said) => drawMessage(said, link, { moment: moments.get(said.index), wrong, lost: said === decided && lost.words, travel });
+  return [h("div", { class: "talk-tools" }, rawSwitch()), h("ol", { class: "conversation" }, messages.map(draw))];
 }

@@ -1,8 +1,10 @@
 // The run that is shown: its tasks and simulations, and the details of each as they are asked for.
 
-import { visible } from "./text.js";
+import { count, visible } from "./text.js";
 
+// Texts from outside are looked up in such tables: without a prototype they find nothing else.
 export const OUTCOMES = {
+  __proto__: null,
   pass: { mark: "✓", word: "passed" },
   fail: { mark: "✗", word: "failed" },
   error: { mark: "!", word: "error" },
@@ -26,33 +28,83 @@ export async function load(from) {
   await reload();
 }
 
+/** A row for each simulation, from the columns of an index: see `report/columns.py`. */
+export function rowsOf({ length, columns }) {
+  const readers = Object.entries(columns).map(([name, { values, places, each }]) => [name, (at) => (each ? each[at] : values[places ? places[at] : 0])]);
+  return Array.from({ length }, (_, at) => Object.fromEntries(readers.map(([name, read]) => [name, read(at)])));
+}
+
 /** Reads the index anew. A simulation that is known stays the same object, as others hold on to it. */
 export async function reload() {
   const known = named;
   index = await source.index();
   kept = new Map();
-  simulations = index.simulations.map((row) => Object.assign(known.get(nameOf(row)) ?? row, row));
+  simulations = rowsOf(index.simulations).map((row) => Object.assign(known.get(nameOf(row)) ?? row, row));
   named = new Map(simulations.map((simulation) => [nameOf(simulation), simulation]));
   trialsOf = index.tasks.map(() => []);
   for (const simulation of simulations) trialsOf[simulation.task].push(simulation);
 }
 
-/** Adds a simulation that just finished, or what is new of a known one; says which task it is of. */
-export function take(task, row) {
+const naming = new Intl.Collator("en", { numeric: true });
+
+/** The place of a task, which is added in the order of names if it is new. */
+function placeOf(task) {
   const place = index.tasks.findIndex(({ domain, id }) => domain === task.domain && id === task.id);
-  const mine = { ...row, task: place < 0 ? index.tasks.push(task) - 1 : place };
-  if (place < 0) trialsOf.push([]);
+  if (place >= 0) {
+    index.tasks[place].note ||= task.note; // a task that was only planned had none yet
+    return place;
+  }
+  const later = ({ domain, id }) => (naming.compare(domain, task.domain) || naming.compare(id, task.id)) > 0;
+  const next = index.tasks.findIndex(later);
+  const fresh = next < 0 ? index.tasks.length : next;
+  index.tasks.splice(fresh, 0, task);
+  trialsOf.splice(fresh, 0, []);
+  for (const simulation of simulations) if (simulation.task >= fresh) simulation.task += 1;
+  return fresh;
+}
+
+/** Adds a simulation that just finished, or what is new of a known one. */
+export function take(task, trial, row) {
+  const mine = { ...row, trial, task: placeOf(task) };
   const known = named.get(nameOf(mine));
   kept.delete(mine.task);
   kept.delete(known);
-  if (known) Object.assign(known, mine);
-  else {
-    named.set(nameOf(mine), mine);
-    simulations.push(mine);
-    trialsOf[mine.task].push(mine);
-    trialsOf[mine.task].sort((a, b) => parseFloat(a.trial) - parseFloat(b.trial));
+  if (known) return Object.assign(known, mine);
+  named.set(nameOf(mine), mine);
+  simulations.push(mine);
+  trialsOf[mine.task].push(mine);
+  trialsOf[mine.task].sort((a, b) => parseFloat(a.trial) - parseFloat(b.trial));
+  return mine;
+}
+
+/** Reads the results anew, which are made from all simulations; what is known of each of them stays. */
+export async function reloadResults() {
+  const { live, ...found } = await source.results();
+  Object.assign(index, found);
+  Object.assign(index.live, live);
+}
+
+/** All plots of the run, also those of which the index has none as they are large. */
+export function readPlots() {
+  return source.plots();
+}
+
+/** Gives simulations the labels that were found; says which tasks they are of. */
+export function relabel(found) {
+  const tasks = new Set();
+  for (const [domain, id, trial, labels] of found) {
+    const simulation = named.get(simulationName(domain, id, trial));
+    if (!simulation) continue;
+    simulation.labels = labels;
+    tasks.add(simulation.task);
   }
-  return mine.task;
+  return tasks;
+}
+
+/** How far labelling has come, as long as it goes on: until then no number of labels is final. */
+export function labelling() {
+  const labelled = index.live?.labelled;
+  return labelled < simulations.length ? `labelling ${count.format(labelled)} of ${count.format(simulations.length)}` : "";
 }
 
 export function taskOf(simulation) {

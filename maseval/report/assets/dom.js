@@ -87,3 +87,9 @@ export function scrollable(name, table) {
 export function pairs(list, show = (value) => value) {
   return h("dl", { class: "pairs" }, list.map(([name, value]) => [h("dt", {}, name), h("dd", {}, show(value))]));
 }
+
+/** A long name, whose parts stay whole where a line has room for them. */
+export function nameParts(name) {
+  const parts = name.split(/(?<=[/_])/);
+  return parts.length > 1 ? parts.map((part) => h("span", { class: "name-part" }, part)) : name;
+}

@@ -2,7 +2,9 @@
 
 import { index, OUTCOMES, tally, taskOf } from "./data.js";
 import { h } from "./dom.js";
+import { remarkKinds } from "./remarks.js";
 import { searchConversations } from "./search.js";
+import { meaningOf, term } from "./terms.js";
 import { count, counted } from "./text.js";
 import { filters, setFilter, toggleOutcome } from "./view.js";
 
@@ -12,17 +14,25 @@ let searched = "";
 // What shows a filter's value, by its name.
 const controls = new Map();
 
+function matchesTask({ domain, id, note }) {
+  const { words } = filters;
+  return (!filters.domain || domain === filters.domain) && (!words || `${id}\n${note}`.toLowerCase().includes(words.toLowerCase()));
+}
+
+/** Whether the filters leave a task of which nothing is known but its plan. */
+export function matchesPlan(task) {
+  return matchesTask(task) && !filters.ended && !filters.label && !filters.remarks && !filters.outcomes.size && !saying;
+}
+
 /** Whether the filters leave a simulation. */
 export function matches(simulation) {
-  const { domain, id, note } = taskOf(simulation);
-  const { words } = filters;
   return (
-    (!filters.domain || domain === filters.domain) &&
+    matchesTask(taskOf(simulation)) &&
     (!filters.ended || simulation.ended === filters.ended) &&
     (!filters.label || simulation.labels.includes(filters.label)) &&
+    (!filters.remarks || remarkKinds(simulation).includes(filters.remarks)) &&
     (!filters.outcomes.size || filters.outcomes.has(simulation.outcome)) &&
-    (!saying || saying.has(simulation)) &&
-    (!words || `${id}\n${note}`.toLowerCase().includes(words.toLowerCase()))
+    (!saying || saying.has(simulation))
   );
 }
 
@@ -51,7 +61,7 @@ export function choice(label, values, changed, all) {
   // An option's value is compared with data, so it must be the data and not its visible form.
   options.forEach((option, position) => (option.value = values[position]));
   const select = h("select", { change: () => changed(select.value) }, all && h("option", { value: "" }, all), options);
-  return { select, field: h("label", {}, h("span", {}, label), select) };
+  return { select, field: h("label", {}, term(label), select) };
 }
 
 function filterBy(name, label, values) {
@@ -65,7 +75,7 @@ function outcomeButtons() {
   const buttons = Object.entries(OUTCOMES)
     .filter(([outcome]) => found.has(outcome))
     .map(([outcome, { mark, word }]) => {
-      const pressed = { type: "button", class: `chip ${outcome}`, "aria-pressed": "false", click: () => toggleOutcome(outcome) };
+      const pressed = { type: "button", class: `chip ${outcome}`, "aria-pressed": "false", "data-hint": meaningOf(word), click: () => toggleOutcome(outcome) };
       const button = h("button", pressed, h("b", {}, mark), ` ${word} `, h("small", {}, count.format(found.get(outcome))));
       controls.set(`outcome ${outcome}`, () => button.setAttribute("aria-pressed", String(filters.outcomes.has(outcome))));
       return button;
@@ -100,6 +110,7 @@ export function filterBar(...beside) {
     domains.length > 1 && filterBy("domain", "Domain", domains),
     filterBy("ended", "Termination", [...tally((simulation) => simulation.ended).keys()]),
     labels.length > 0 && filterBy("label", "Label", labels),
+    index.remarks?.length > 0 && filterBy("remarks", "Remarks", [...tally(remarkKinds).keys()]),
     beside,
   );
 }

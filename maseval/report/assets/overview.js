@@ -1,8 +1,10 @@
 // The run, its results and its plots: the part of the page above the table of tasks.
 
 import { distributions, drawn, intervalBar } from "./charts.js";
-import { index, simulations } from "./data.js";
+import { index, readPlots, simulations } from "./data.js";
 import { add, folded, h, pairs, scrollable } from "./dom.js";
+import { readersNote } from "./remarks.js";
+import { term } from "./terms.js";
 import { between, count, counted, duration, money, percent, shortfall } from "./text.js";
 
 function measure(found) {
@@ -20,13 +22,14 @@ function measure(found) {
 
 const MANY_MEASURES = 6;
 
-export function resultsTable({ counts, measures, rows }) {
-  const head = ["", ...counts, ...measures].map((name) => h("th", { scope: "col" }, name));
+/** A row for each of `rows`; `drawName` draws its name. */
+export function resultsTable({ counts, measures, rows }, drawName = ({ name }) => name ?? "") {
+  const head = ["", ...counts, ...measures].map((name) => h("th", { scope: "col" }, name && term(name)));
   const body = rows.map((row) =>
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, row.name ?? ""),
+      h("th", { scope: "row" }, drawName(row)),
       row.counts.map((number, at) => h("td", { class: "number", "data-name": counts[at] }, number == null ? "–" : count.format(number))),
       row.measures.map((found, at) => h("td", { class: typeof found === "string" ? "measure words" : "measure", "data-name": measures[at] }, measure(found))),
     ),
@@ -59,9 +62,31 @@ function results() {
   return [
     h("h2", { id: "results" }, "Results"),
     resultsTable(index.results),
-    h("ul", { class: "notes" }, [...(index.results.cautions ?? []), ...index.results.notes].map((note) => h("li", {}, note))),
+    h("ul", { class: "notes" }, [...(index.results.cautions ?? []), ...index.results.notes].map((words) => h("li", {}, words)), readersNote()),
     distributions(),
   ];
+}
+
+/** pass^1 as it is recomputed and as it is recorded: one alone would mislead. */
+export function bothRates({ recorded, recomputed }) {
+  if (recorded?.value == null && recomputed?.value == null) return null;
+  const rate = (found) => h("b", {}, found?.value == null ? "–" : percent(found.value));
+  return ["pass^1 recomputed ", rate(recomputed), " · recorded ", h("s", {}, rate(recorded))];
+}
+
+/** Other ways to score a results file; a server offers them, a file names the options. */
+function remediesOf({ remedies }) {
+  if (!index.live) return null;
+  const link = (query, words) => h("a", { class: "button", href: `${location.pathname}${query && `?${query}`}` }, words);
+  const offered = remedies.map(([query, words]) => link(query, `Show it scored with --${query.replace("=", " ")}, which ${words}`));
+  const back = index.live.scoring && link("", "Show it scored as usual");
+  return (offered.length > 0 || back) && h("p", { class: "remedies" }, offered, back);
+}
+
+/** Why the numbers are doubtful: stands before them. */
+function doubtInside(doubt) {
+  const rates = bothRates(doubt);
+  return [h("h2", {}, "⚠ Doubtful: this record does not hold as it is"), rates && h("p", { class: "rates" }, rates), h("ul", {}, doubt.reasons.map((each) => h("li", {}, each))), remediesOf(doubt)];
 }
 
 /** Draws a part anew, unless somebody is in the middle of it. */
@@ -74,22 +99,30 @@ function renew(part, inside) {
 /** The parts in their order, with something `below` the title; `update` shows what is new. */
 export function drawOverview(button, below) {
   const total = h("p", { class: "totals" }, totals());
+  const doubt = h("section", { "aria-label": "Doubt", class: "doubt" }, index.results.doubt && doubtInside(index.results.doubt));
   const facts = h("section", { "aria-label": "Run", class: "card about" }, runFacts(index.facts));
   const card = h("section", { "aria-labelledby": "results", class: "card about" }, results());
   const plots = h("div", { class: "plots" }, index.plots.map(drawn));
-  const drawings = h("section", { "aria-labelledby": "plots", class: "card about" }, h("h2", { id: "plots" }, "Plots"), plots);
+  const draw = async () => plots.replaceChildren(...(await readPlots()).map(drawn));
+  const ask = h("button", { type: "button", click: () => draw().then(() => ask.remove(), (error) => (ask.textContent = error.message)) }, `Draw the trials of each task (${counted(index.marks ?? 0, "mark")})`);
+  if (index.marks) plots.append(ask);
+  const drawings = h("section", { "aria-labelledby": "plots", class: "card about" }, h("h2", { id: "plots" }, "Plots"), scrollable("Drawings", plots));
   const show = () => {
+    doubt.hidden = !index.results.doubt;
     facts.hidden = index.facts.length === 0;
     drawings.hidden = index.plots.length === 0;
   };
   const update = () => {
     total.textContent = totals();
+    doubt.replaceChildren();
+    if (index.results.doubt) add(doubt, doubtInside(index.results.doubt));
     renew(facts, runFacts(index.facts));
     renew(card, results());
-    plots.replaceChildren(...index.plots.map(drawn));
+    // What somebody asked for stays as it was drawn.
+    if (!index.marks) plots.replaceChildren(...index.plots.map(drawn));
     show();
   };
   show();
   const header = h("header", { class: "top" }, h("div", {}, h("h1", {}, index.title), total), button);
-  return { parts: [header, below, facts, card, drawings], update };
+  return { parts: [header, doubt, below, card, drawings, facts], update };
 }

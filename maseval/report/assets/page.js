@@ -4,15 +4,21 @@ import { showMessage } from "./conversation.js";
 import { detailOf, linkTo, load, nameOf, OUTCOMES, simulations } from "./data.js";
 import { add, h } from "./dom.js";
 import { drawOverview } from "./overview.js";
-import { banner, drawSections, wishLine } from "./simulation.js";
+import { drawRemarks, refreshRemarks } from "./remarks.js";
+import { banner, drawSimulation } from "./simulation.js";
 import { cellOf, drawTasks, everything, makeReachable, moveInTable, shown } from "./table.js";
+import { watchHints } from "./terms.js";
 import { themeButton } from "./theme.js";
-import { filtersChanged, go, hasQuery, readFilters, reading, readReading, writeAddress } from "./view.js";
+import { visible } from "./text.js";
+import { absentName, filtersChanged, go, hasQuery, readFilters, reading, readReading, writeAddress } from "./view.js";
 
 const overview = document.getElementById("overview");
 const panel = document.getElementById("panel");
-// What is shown of a simulation beside its record: each makes a section, now or later, or nothing.
-let moreSections = [];
+const absentNotice = h("p", { class: "absent-notice", role: "alert" });
+// Makes the parts that time travel has beside, from a simulation and what says which message it is at.
+let travelExtras;
+// Adds to a simulation that is drawn what is known elsewhere.
+let markMore;
 
 function neighbour(step) {
   const list = shown();
@@ -72,10 +78,10 @@ function panelBar() {
 async function sectionsOf(simulation) {
   try {
     const detail = await detailOf(simulation);
-    const more = await Promise.all(moreSections.map((make) => make(simulation)));
-    return [wishLine(detail), more, drawSections(detail, (message) => linkTo(simulation, message))];
+    const extras = travelExtras && ((messageNow) => travelExtras(simulation, messageNow));
+    return drawSimulation(simulation, detail, (message) => linkTo(simulation, message), extras);
   } catch (error) {
-    return h("p", { class: "error" }, error.message);
+    return h("p", { class: "error" }, `This simulation could not be shown: ${error.message}`);
   }
 }
 
@@ -85,9 +91,12 @@ async function show(...list) {
   panel.replaceChildren(panelBar(), list.length > 1 ? h("div", { class: "columns" }, columns) : columns[0]);
   panel.hidden = false;
   panel.scrollTop = 0;
-  const sections = await Promise.all(list.map(sectionsOf));
+  const [sections] = await Promise.all([Promise.all(list.map(sectionsOf)), refreshRemarks()]);
   if (reading.one !== list[0] || reading.other !== list[1]) return; // another was opened meanwhile
-  columns.forEach((column, position) => add(column, [sections[position]]));
+  columns.forEach((column, position) => {
+    drawRemarks(add(column, [sections[position]]), list[position]);
+    markMore?.(column, list[position]);
+  });
   // An id stands once in a page: the first column keeps its own.
   for (const each of columns[1]?.querySelectorAll("[id]") ?? []) each.id = `beside-${each.id}`;
   columns[0].querySelector("h2").focus({ preventScroll: true });
@@ -108,6 +117,7 @@ function follow() {
   const before = panel.dataset.ready && { ...reading };
   readReading();
   const { one, other, message } = reading;
+  absentNotice.textContent = absentName() && `There is no simulation ${visible(absentName())} in this run; the table below has those that are there.`;
   if (one && before && before.one === one && before.other === other) {
     // Only the message is another.
     if (message != null) showMessage(panel.querySelector(".inside"), message);
@@ -144,7 +154,7 @@ function pressed(event) {
   const typing = event.target.closest?.("input, select, textarea");
   if (typing && event.key === "Escape") return typing.blur();
   if (typing) return;
-  const cell = event.target.closest?.(".cell");
+  const cell = event.target.closest?.(".tasks :is(.cell, .absent)");
   if (cell && event.key.startsWith("Arrow")) {
     event.preventDefault();
     const next = moveInTable(event.key, cell);
@@ -163,15 +173,17 @@ function keyHelp() {
 }
 
 /**
- * Shows the run of a source. `above` stands on top of the page, `below` under its title, and each of
- * `sections` adds one to a simulation. `update` shows what has come in since, of some tasks or of all.
+ * Shows the run of a source. `above` stands on top of the page, `below` under its title, and `travel`
+ * makes parts beside the time travel; `mark` adds to a simulation that is drawn, and `followTalk` shows a conversation that is running. `update` shows what has come in since, of some tasks or of all.
  */
-export async function start(source, { above, below, sections = [] } = {}) {
-  moreSections = sections;
+export async function start(source, { above, below, travel, mark: more, followTalk } = {}) {
+  travelExtras = travel;
+  markMore = more;
+  watchHints();
   await load(source);
-  const tasks = drawTasks();
+  const tasks = drawTasks(followTalk);
   const top = drawOverview(themeButton(), below);
-  add(overview, [above, top.parts, tasks.section, keyHelp()]);
+  add(overview, [above, absentNotice, top.parts, tasks.section, keyHelp()]);
   readFilters();
   addEventListener("hashchange", addressChanged);
   addEventListener("keydown", pressed);

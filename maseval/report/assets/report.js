@@ -1,5 +1,5 @@
-// The report: the page, fed by the data that its file brings along. A file of two runs shows their
-// comparison, and with `?all` every simulation of both in one table.
+// The report: the page, fed by the data that its file brings along. A file of several runs shows their
+// comparison, and with `?all` every simulation of all in one table.
 
 import { comparePage } from "./compare.js";
 import { hashOf, simulationName } from "./data.js";
@@ -9,19 +9,19 @@ import { embedded } from "./source.js";
 
 const ALL = "?all";
 
-/** The two runs of the index, as the comparison's page reads them. */
-function embeddedComparison(from, { compared, runs, facts, results, plots, tasks }) {
+/** The runs of the index, as the comparison's page reads them. */
+function embeddedComparison(from, { compared, facts, tasks }) {
   const places = new Map(tasks.map((task, place) => [simulationName(task.domain, task.id, ""), place]));
   const placeOf = ({ domain, id }) => places.get(simulationName(domain, id, ""));
-  const nameIn = (side, trial) => `${runs[side === "a" ? 0 : 1]}.${trial}`;
-  const withFindings = compared.map((task) => ({ ...task, findings: tasks[placeOf(task)]?.findings }));
+  const nameIn = (run, trial) => `${compared.names[run]}.${trial}`;
+  const whole = compared.tasks.map((task) => ({ ...tasks[placeOf(task)], ...task, note: task.note || tasks[placeOf(task)]?.note || "" }));
   return {
-    read: async () => ({ names: runs, facts, results, plots, tasks: withFindings, note: h("a", { href: ALL }, "All simulations of both runs") }),
-    detail: async (side, task, trial) => {
+    read: async () => ({ ...compared, facts, tasks: whole, note: h("a", { href: ALL }, "All simulations of these runs") }),
+    detail: async (run, task, trial) => {
       const { common, names, trials } = await from.packet(placeOf(task));
-      return { ...common, ...trials[names.indexOf(nameIn(side, trial))] };
+      return { ...common, ...trials[names.indexOf(nameIn(run, trial))] };
     },
-    link: (side, { domain, id }, trial, message) => ALL + hashOf(simulationName(domain, id, nameIn(side, trial)), message),
+    link: (run, { domain, id }, trial, message) => ALL + hashOf(simulationName(domain, id, nameIn(run, trial)), message),
   };
 }
 

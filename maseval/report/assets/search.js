@@ -23,7 +23,7 @@ export async function searchConversations(words, progress, wanted = () => true) 
   if (names) return new Set(names.map((name) => named.get(name)));
   const found = new Set();
   for (let task = 0; task < trialsOf.length && wanted(); task += 1) {
-    const details = await detailsOf(task);
+    const details = trialsOf[task].length ? await detailsOf(task) : new Map();
     for (const simulation of trialsOf[task]) if (says(details.get(simulation.trial), words)) found.add(simulation);
     progress(task + 1, trialsOf.length);
   }

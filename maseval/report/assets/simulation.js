@@ -1,19 +1,32 @@
-// One simulation, drawn when it is opened.
+// One simulation, drawn when it is opened: the verdict in a line, the conversation, and below it all
+// that the verdict rests on.
 
 import { conversationSection } from "./conversation.js";
-import { OUTCOMES, taskOf } from "./data.js";
+import { index, taskOf } from "./data.js";
 import { code, folded, h, pairs, prose, scrollable } from "./dom.js";
+import { markdown } from "./markdown.js";
+import { meaningOf, term } from "./terms.js";
 import { count, duration, isJSON, money } from "./text.js";
-import { errorSection, explanationSection, stateSection, verdict } from "./verdict.js";
+import { timelineSection } from "./timeline.js";
+import { decision, errorSection, explanationSection, stateSection, verdict, verdictLine } from "./verdict.js";
 import { choose } from "./view.js";
 
 /** What is wrong with the task itself: its errata, and the findings of an audit. */
 export function badges({ findings = [] }) {
-  return findings.map(({ name, text }) => h("span", { class: "tag finding", title: text }, name));
+  return findings.map(({ name, text }) => term(name, text, { class: "tag finding" }));
 }
 
 function taskSection({ task }) {
-  return task && task.map(([name, words]) => folded(name, () => (isJSON(words) ? code(words) : prose(words))));
+  return task && task.map(([name, words]) => folded(name, () => (isJSON(words) ? code(words) : markdown(words))));
+}
+
+/** The policy with the recorded fingerprint, or the usual one, with why it may not be the agent's. */
+function policySection({ policies, policy }) {
+  if (!policies?.length) return null;
+  const given = policies.find(({ sha256 }) => sha256 === policy);
+  const { text } = given ?? policies[0];
+  const why = policy ? ["⚠ ", h("b", {}, "Not the text that the agent was given: "), `the fingerprint of that one is ${policy.slice(0, 12)}….`] : "The record does not say which policy the agent was given.";
+  return [!given && h("p", { class: policy ? "doubt" : "note", role: "note" }, why), folded(given ? "The policy that the agent was given" : "The policy of the domain, as its release has it", () => markdown(text))];
 }
 
 const HEADS = ["", "input tokens", "cached input tokens", "output tokens", "cost"];
@@ -31,22 +44,46 @@ function usageSection({ usage }) {
 // Each makes one section from the details, or nothing. To show something more, add it here and
 // its part to the details.
 const SECTIONS = [
+  ["Conversation", conversationSection],
   ["Error", errorSection],
   ["Verdict", ({ verdicts }) => verdicts?.map(verdict)],
   ["Explanation", explanationSection],
+  ["Time travel", timelineSection],
   ["State", stateSection],
+  ["Policy", policySection],
   ["Task", taskSection],
-  ["Conversation", conversationSection],
   ["Usage", usageSection],
   ["Record", ({ record }) => record && pairs(record)],
 ];
 
-/** `link` gives the address of a message by its number. */
-export function drawSections(detail, link) {
+/** `link` gives the address of a message by its number; `more` is what sections need to know beside. */
+export function drawSections(detail, link, more) {
   return SECTIONS.map(([title, draw]) => {
-    const inside = draw(detail, link);
-    return inside && h("section", { class: `part ${title.toLowerCase()}` }, h("h3", {}, title), inside);
+    const inside = draw(detail, link, more);
+    return inside && h("section", { class: `part ${title.toLowerCase().replace(" ", "-")}` }, h("h3", {}, term(title)), inside);
   });
+}
+
+/** That the task does not fit the conversation, or that the recorded verdict does not hold. */
+function doubtLine({ doubt }) {
+  return doubt && h("p", { class: "doubt", role: "note" }, h("b", {}, "⚠ Doubtful: "), doubt);
+}
+
+/** Ways to the sections below a conversation, which may be long. */
+function contents(sections) {
+  const to = (section) => section.scrollIntoView({ block: "start" });
+  const links = sections.filter(Boolean).slice(1).map((section) => h("button", { type: "button", class: "jump", click: () => to(section) }, section.querySelector("h3").textContent));
+  return links.length > 0 && h("nav", { class: "contents", "aria-label": "Sections" }, links);
+}
+
+/** All that is known of a simulation; `extras` are parts that its time travel has beside. */
+export function drawSimulation(simulation, detail, link, extras) {
+  const { domain } = taskOf(simulation);
+  const known = { ...detail, policies: Object.hasOwn(index.policies ?? {}, domain) && index.policies[domain] };
+  const travel = { to: undefined };
+  const more = { lost: decision(simulation, detail), simulation, extras, travel: (message) => travel.to?.(message), onTravel: (to) => (travel.to = to) };
+  const sections = drawSections(known, link, more);
+  return [doubtLine(detail), verdictLine(simulation, detail), tagLine(simulation), contents(sections), wishLine(detail), sections];
 }
 
 /** What the customer wants, in the words of the task. */
@@ -54,19 +91,14 @@ export function wishLine({ wish }) {
   return wish && h("div", { class: "wish" }, h("h3", {}, "Customer's request"), prose(wish));
 }
 
+/** Its labels, which filter, and what is wrong with its task. */
+function tagLine(simulation) {
+  const label = (name) => h("button", { type: "button", class: "tag", "data-hint": `${meaningOf(name) ?? ""} Click to show these only.`.trim(), click: () => choose("label", name) }, name);
+  return h("p", { class: "tags" }, simulation.labels.map(label), badges(taskOf(simulation)));
+}
+
 export function banner(simulation) {
   const { domain, id } = taskOf(simulation);
-  const { mark, word } = OUTCOMES[simulation.outcome];
-  const facts = [simulation.ended, simulation.seconds != null && duration(simulation.seconds), simulation.cost && money(simulation.cost)];
-  return [
-    h("h2", { tabindex: "-1" }, domain && h("span", { class: "domain" }, domain), h("span", { class: "id" }, id), h("span", { class: "trial" }, `trial ${simulation.trial}`)),
-    h(
-      "p",
-      { class: "outcome" },
-      h("span", { class: `chip ${simulation.outcome}` }, h("b", {}, mark), ` ${word}`),
-      facts.filter(Boolean).join(" · "),
-      simulation.labels.map((label) => h("button", { type: "button", class: "tag", title: "Show these only", click: () => choose("label", label) }, label)),
-      badges(taskOf(simulation)),
-    ),
-  ];
+  const facts = [simulation.ended && term(simulation.ended), simulation.seconds != null && duration(simulation.seconds), simulation.cost && money(simulation.cost)];
+  return h("h2", { tabindex: "-1" }, domain && h("span", { class: "domain" }, domain), h("span", { class: "id" }, id), h("span", { class: "trial" }, `trial ${simulation.trial}`), h("small", {}, facts.filter(Boolean).map((fact, at) => [at > 0 && " · ", fact])));
 }

@@ -4,10 +4,16 @@
 // One whose packets hold nothing but the trial asked for says so with `byTrial`; one that can search
 // has `search(words)`. What a source throws is shown to the reader.
 
-async function unpack(text) {
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).json();
+/** A value that was written as JSON, gzip and base64. */
+export async function unpack(text) {
+  if (!("DecompressionStream" in window)) throw new Error("This browser is too old to unpack the conversation.");
+  try {
+    const bytes = Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return await new Response(stream).json();
+  } catch (error) {
+    throw new Error(`This part of the file is damaged: ${error}`);
+  }
 }
 
 /** The data that this file brings along. */
@@ -15,13 +21,6 @@ export function embedded() {
   const packets = document.getElementsByClassName("packet");
   return {
     index: async () => JSON.parse(document.getElementById("index").textContent),
-    packet: async (task) => {
-      if (!("DecompressionStream" in window)) throw new Error("This browser is too old to unpack the conversation.");
-      try {
-        return await unpack(packets[task].textContent);
-      } catch (error) {
-        throw new Error(`This part of the file is damaged: ${error}`);
-      }
-    },
+    packet: (task) => unpack(packets[task].textContent),
   };
 }

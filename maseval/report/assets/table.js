@@ -1,11 +1,12 @@
 // The table of tasks by trials. A row is made when it is first looked at; filtering leaves rows out.
 
 import { inBlocks } from "./blocks.js";
-import { index, linkTo, OUTCOMES, simulations, taskOf, trialsOf } from "./data.js";
+import { index, linkTo, named, OUTCOMES, simulationName, simulations, taskOf, trialsOf } from "./data.js";
 import { h } from "./dom.js";
 import { downloads } from "./download.js";
-import { choice, filterBar, matches, search, showFilters } from "./filters.js";
+import { choice, filterBar, matches, matchesPlan, search, showFilters } from "./filters.js";
 import { badges } from "./simulation.js";
+import { term } from "./terms.js";
 import { count, counted, visible } from "./text.js";
 import { onFilters, writeAddress } from "./view.js";
 
@@ -16,6 +17,7 @@ let listed = [];
 let table;
 let blocks;
 let order = "by task";
+let numbered;
 
 /** The cell of a simulation, if the filters leave its task. */
 export function cellOf(simulation) {
@@ -49,14 +51,70 @@ function drawCell(simulation) {
 
 const MANY_TRIALS = 12;
 
-/** The cells of a task, a line for each run; many trials are drawn small. */
-function drawCells(trials) {
+// The trials of each run, in order: every task has a place for each of them, so that columns align.
+let columns = [];
+
+function findColumns() {
   const runs = index.runs.length ? index.runs : [""];
-  return runs.map((run, number) => {
-    const mine = trials.filter((simulation) => (simulation.run ?? 0) === number);
-    const size = mine.length > MANY_TRIALS ? "cells compact" : "cells";
-    return h("div", { class: "run-cells" }, run && h("small", {}, run), h("div", { class: size }, mine.map(drawCell)));
+  const found = runs.map(() => new Set());
+  for (const { run = 0, trial } of simulations) found[run]?.add(trial);
+  for (const { unrecorded = [] } of index.tasks) for (const trial of unrecorded) found[0].add(trial);
+  columns = found.map((trials) => [...trials].sort((a, b) => a.localeCompare(b, "en", { numeric: true })));
+}
+
+// A trial without a record: running, still to come, or missing.
+const ABSENT = { running: "▸", waiting: "", missing: "" };
+// The trials that are running, by name, whether the run goes on, and what shows a running conversation.
+let runningNow = new Set();
+let goesOn = false;
+let followTalk;
+const absentCells = new Map();
+
+function absentCell(name, { domain, id }, trial) {
+  const kind = runningNow.has(name) ? "running" : goesOn ? "waiting" : "missing";
+  const words = `${domain} task ${id}, trial ${trial}: ${kind}`.trim();
+  const attributes = { class: `absent ${kind}`, "aria-label": words, title: words, tabindex: "-1" };
+  if (kind !== "running" || !followTalk) return h("span", { ...attributes, role: "img" }, ABSENT[kind]);
+  return h("button", { ...attributes, type: "button", click: () => followTalk(name) }, ABSENT[kind]);
+}
+
+function drawAbsent(task, trial) {
+  const name = simulationName(task.domain, task.id, trial);
+  const cell = absentCell(name, task, trial);
+  absentCells.set(name, { cell, task, trial });
+  return cell;
+}
+
+/** Shows which trials of the plan are running now, and whether the others are still to come. */
+export function showPlan({ state, in_flight: now = [] }) {
+  runningNow = new Set(now.map(({ domain, task, trial }) => simulationName(domain ?? "", task, String(trial))));
+  goesOn = state === "running";
+  for (const [name, { cell, task, trial }] of absentCells) {
+    if (named.has(name)) absentCells.delete(name); // it has a record now
+    const fresh = absentCell(name, task, trial);
+    if (named.has(name) || fresh.className === cell.className) continue;
+    const focused = cell === document.activeElement;
+    fresh.tabIndex = cell.tabIndex;
+    cell.replaceWith(fresh);
+    if (focused) fresh.focus({ preventScroll: true });
+    absentCells.set(name, { cell: fresh, task, trial });
+  }
+}
+
+/** The cells of a task, a line for each run; many trials are drawn small, missing ones as missing. */
+function drawCells(place, trials) {
+  return columns.map((names, number) => {
+    const run = index.runs[number];
+    const mine = new Map(trials.filter((simulation) => (simulation.run ?? 0) === number).map((simulation) => [simulation.trial, simulation]));
+    const size = names.length > MANY_TRIALS ? "cells compact" : "cells";
+    return h("div", { class: "run-cells" }, run && h("small", {}, run), h("div", { class: size }, names.map((name) => (mine.has(name) ? drawCell(mine.get(name)) : drawAbsent(index.tasks[place], name)))));
   });
+}
+
+/** The numbers of the trials above their columns, where there is room for them. */
+function trialNumbers() {
+  const [names] = columns;
+  return columns.length === 1 && names.length <= MANY_TRIALS && h("div", { class: "cells trial-numbers", "aria-hidden": "true" }, names.map((name) => h("span", {}, name)));
 }
 
 function drawRow({ task: place, trials }) {
@@ -67,8 +125,8 @@ function drawRow({ task: place, trials }) {
     {},
     h("td", { class: "domain" }, task.domain),
     h("th", { scope: "row", class: "task" }, h("div", {}, h("span", { class: "id" }, task.id), badges(task), task.note && h("span", { class: "note", title: task.note }, task.note))),
-    h("td", {}, drawCells(trials)),
-    h("td", { class: "number" }, `${passed}/${trials.length}`),
+    h("td", {}, drawCells(place, trials)),
+    h("td", { class: "number" }, trials.length ? `${passed}/${trials.length}` : "–"),
   );
 }
 
@@ -77,8 +135,9 @@ function rowOf(line) {
   return line.row;
 }
 
-function passedShare({ trials }) {
-  return trials.filter(({ outcome }) => outcome === "pass").length / trials.length;
+/** The share of trials that passed; a task that has none yet comes last. */
+function passedShare({ trials }, none) {
+  return trials.length ? trials.filter(({ outcome }) => outcome === "pass").length / trials.length : none;
 }
 
 /** The simulations that the filters leave, in the order of the table. */
@@ -93,43 +152,43 @@ export function everything() {
 
 function applyFilters(status) {
   let found = 0;
-  listed = lines.filter(({ row, trials }) => {
+  listed = lines.filter(({ row, task, trials }) => {
     const matching = new Set(trials.filter(matches));
     if (row) for (const simulation of trials) cells.get(simulation).classList.toggle("dim", !matching.has(simulation));
     found += matching.size;
-    return matching.size > 0;
+    return trials.length ? matching.size > 0 : matchesPlan(index.tasks[task]);
   });
   blocks.show(listed);
   writeAddress();
   table.setAttribute("aria-rowcount", listed.length + 1);
   status.textContent = `${count.format(found)} of ${counted(simulations.length, "simulation")}`;
-  makeReachable(listed.length && cells.get(listed[0].trials.find(matches)));
+  makeReachable(cells.get(listed.find(({ trials }) => trials.some(matches))?.trials.find(matches)));
 }
 
 /** Lets the Tab key stop at this cell and no other. */
 export function makeReachable(cell) {
-  for (const other of document.querySelectorAll('.cell[tabindex="0"]')) other.tabIndex = -1;
+  for (const other of document.querySelectorAll('.tasks :is(.cell, .absent)[tabindex="0"]')) other.tabIndex = -1;
   if (cell) cell.tabIndex = 0;
 }
 
-/** The cell that an arrow key leads to. */
+/** The place in the table that an arrow key leads to, with a record or without. */
 export function moveInTable(key, cell) {
   const row = cell.closest("tr");
-  const column = [...row.querySelectorAll(".cell")].indexOf(cell);
+  const placesIn = (line) => [...line.querySelectorAll(".cell, .absent")];
+  const column = placesIn(row).indexOf(cell);
   const near = { ArrowLeft: column - 1, ArrowRight: column + 1 }[key];
-  if (near != null) return row.querySelectorAll(".cell")[near];
+  if (near != null) return placesIn(row)[near];
   const next = listed[listed.findIndex((line) => line.row === row) + (key === "ArrowUp" ? -1 : 1)];
   if (!next) return undefined;
   blocks.reveal(next);
-  const there = next.row.querySelectorAll(".cell");
-  return there[Math.min(column, there.length - 1)];
+  return placesIn(next.row)[column]; // every task has a place for each trial
 }
 
 function orders() {
   return {
     "by task": () => 0,
-    "fewest passed": (a, b) => passedShare(a) - passedShare(b),
-    "most passed": (a, b) => passedShare(b) - passedShare(a),
+    "fewest passed": (a, b) => passedShare(a, 2) - passedShare(b, 2),
+    "most passed": (a, b) => passedShare(b, -1) - passedShare(a, -1),
   };
 }
 
@@ -159,13 +218,20 @@ function hint({ target }) {
 /** Draws the rows of these tasks anew, or of all; what has the focus keeps it. */
 function redraw(tasks) {
   const focused = simulations.find((simulation) => cells.get(simulation) === document.activeElement);
+  const awaited = [...absentCells].find(([, { cell }]) => cell === document.activeElement)?.[0];
   const current = simulations.find((simulation) => cells.get(simulation)?.hasAttribute("aria-current"));
+  const before = columns.flat().length;
+  findColumns();
+  // Another trial moves those of every task.
+  if (columns.flat().length !== before) tasks = undefined;
   const known = tasks && new Map(lines.map((line) => [line.task, line]));
+  numbered?.replaceChildren(...[term("Trials"), trialNumbers()].filter(Boolean));
   lines = trialsOf.map((trials, task) => (tasks?.has(task) ? undefined : known?.get(task)) ?? { task, trials });
   sortLines();
   return () => {
     cellOf(current)?.setAttribute("aria-current", "true");
-    cellOf(focused)?.focus({ preventScroll: true });
+    const place = cellOf(focused ?? named.get(awaited)) ?? absentCells.get(awaited)?.cell;
+    place?.focus({ preventScroll: true });
   };
 }
 
@@ -173,12 +239,16 @@ function severalDomains() {
   return index.tasks.some(({ domain }) => domain !== index.tasks[0].domain);
 }
 
-/** The table with its filters. `start` applies them, `update` shows what is new of some tasks. */
-export function drawTasks() {
+/** The table with its filters; `follow` shows a running conversation by its name. `start` applies them, `update` shows what is new of some tasks. */
+export function drawTasks(follow) {
+  followTalk = follow;
+  goesOn = index.live?.state === "running";
   const status = h("output", { class: "status" });
-  const head = h("tr", {}, ["Domain", "Task", "Trials", "Passed"].map((name) => h("th", { scope: "col" }, name)));
+  const heads = ["Domain", "Task", "Trials", "Passed"].map((name) => h("th", { scope: "col" }, name));
+  numbered = heads[2];
+  const head = h("tr", {}, heads);
   table = h("table", { class: "tasks", mouseover: hint }, h("thead", {}, head));
-  blocks = inBlocks(table, rowOf, ({ trials }) => trials.length);
+  blocks = inBlocks(table, rowOf, () => columns.flat().length || 1);
   redraw();
   const title = h("div", { class: "title-line" }, h("h2", { id: "tasks" }, "Tasks by trials"), status, downloads(shown));
   const drawBar = () => filterBar(orderChoice(() => applyFilters(status)));

@@ -100,7 +100,7 @@ export function counted(number, noun) {
 // The forms of numbers are those of `core/figures.py`: halves are rounded up, 31.25 is 31.3.
 
 /** A number with so many digits; twelve of them bring back a half that a product has lost. */
-function rounded(number, digits) {
+export function rounded(number, digits) {
   const size = Number((Math.abs(number) * 10 ** digits).toPrecision(12));
   const found = Math.floor(size + 0.5) / 10 ** digits;
   return `${number < 0 && found ? "-" : ""}${found.toFixed(digits)}`;

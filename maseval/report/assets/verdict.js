@@ -2,8 +2,69 @@
 // the conversation changed.
 
 import { toMessage } from "./conversation.js";
+import { OUTCOMES } from "./data.js";
 import { code, folded, h, pairs, prose, scrollable } from "./dom.js";
+import { meaningOf, term } from "./terms.js";
 import { counted } from "./text.js";
+
+const LONGEST_REASON = 240;
+
+function shortened(text) {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length <= LONGEST_REASON ? line : `${line.slice(0, LONGEST_REASON)}…`;
+}
+
+/** Where the verdict was decided, and in a few words why; nothing for what passed or has no messages. */
+export function decision({ outcome }, { error, explanation, messages }) {
+  if (!messages?.length || outcome === "pass") return undefined;
+  if (error) return { message: messages.at(-1).index, words: ["! Broke off here: ", error.type] };
+  if (!explanation) return undefined;
+  const name = explanation.label?.name ?? explanation.summary ?? "failed";
+  if (explanation.message != null) return { message: explanation.message, words: ["✗ Lost here: ", name] };
+  // What is missing could have come until the end.
+  return { message: messages.at(-1).index, words: ["✗ Ended without it: ", name] };
+}
+
+/** The reason for a verdict without the number of the message that decided, which stands before it. */
+function reasonWords({ label, summary, message }) {
+  const lines = label?.evidence ?? [];
+  const first = Math.max(0, lines.findIndex((line) => line.includes(`message ${message}`)));
+  const words = lines.slice(first, first + 2).join("; ").replace(new RegExp(`^message ${message}(, | *: *)`), "");
+  // The arguments of a call stand in the conversation.
+  return shortened((words || summary || "").replace(/(\w)\([^()]{40,2000}(?:\)|$)/g, "$1(…)"));
+}
+
+function unmetChecks(verdicts = []) {
+  const unmet = verdicts.flatMap(({ checks = [] }) => checks).filter(({ counts, met }) => counts && !met);
+  return shortened(unmet.map(({ name }) => name).join("; "));
+}
+
+function rewardWords(verdicts = []) {
+  const [judged] = verdicts.filter(({ basis }) => basis);
+  if (!judged) return null;
+  const product = judged.basis.map(([kind, found], at) => [at > 0 && " × ", term(kind), `\u00a0${found ?? "–"}`]);
+  return ["Reward ", h("b", {}, judged.reward ?? "–"), product.length > 0 && [" = ", product]];
+}
+
+/** The verdict in a line, with a link to the message that decided. */
+export function verdictLine(simulation, detail) {
+  const { mark, word } = OUTCOMES[simulation.outcome];
+  const { error, explanation, verdicts } = detail;
+  const decided = decision(simulation, detail);
+  const label = explanation?.label;
+  const reason = () => {
+    if (error) return [h("b", {}, error.type), ": ", shortened(error.message)];
+    if (simulation.outcome === "pass") return rewardWords(verdicts);
+    if (!explanation) return unmetChecks(verdicts);
+    return [label && [term(label.name, label.meaning ?? meaningOf(label.name), { class: "blame" }), ": "], reasonWords(explanation)];
+  };
+  return h(
+    "p",
+    { class: `verdict-line ${simulation.outcome}` },
+    term(`${mark} ${word}`, meaningOf(word), { class: `chip ${simulation.outcome}` }),
+    h("span", { class: "reason" }, decided && [toMessage(decided.message), " "], reason()),
+  );
+}
 
 function errorBlock(error) {
   return h(
@@ -23,6 +84,7 @@ export function errorSection({ error, attempts = [] }) {
 }
 
 const KINDS = {
+  __proto__: null,
   DB: "End state",
   ENV_ASSERTION: "Assertions on the state",
   ACTION: "Reference actions",
@@ -51,9 +113,9 @@ function checkGroup(kind, list) {
   const counts = list[0].counts;
   const title = [
     h("span", { class: met === list.length ? "mark met" : counts ? "mark unmet" : "mark" }, met === list.length ? "✓" : "✗"),
-    h("b", {}, KINDS[kind] ?? kind),
+    h("b", { "data-hint": meaningOf(kind) }, KINDS[kind] ?? kind),
     h("small", {}, `${met} of ${list.length} met`),
-    h("small", { class: counts ? "tag strong" : "tag" }, counts ? "scored" : "not scored"),
+    h("small", { class: counts ? "tag strong" : "tag", "data-hint": meaningOf(counts ? "scored" : "not scored") }, counts ? "scored" : "not scored"),
   ];
   return folded(title, () => h("ul", { class: "checks" }, list.map(check)), counts && met < list.length);
 }
@@ -61,9 +123,8 @@ function checkGroup(kind, list) {
 export function verdict({ returned, reward, basis, checks, notes }) {
   if (returned) return pairs(returned, (value) => code(value));
   const groups = Map.groupBy ? Map.groupBy(checks, ({ kind }) => kind) : grouped(checks);
-  const product = basis.map(([kind, found]) => `${kind}\u00a0${found ?? "–"}`).join(" × ");
   return [
-    h("p", {}, "Reward ", h("b", {}, reward ?? "–"), product && [" = ", product]),
+    basis && h("p", { class: "reward" }, rewardWords([{ basis, reward }])),
     notes.map((note) => h("p", { class: "note" }, note)),
     [...groups].map(([kind, list]) => checkGroup(kind, list)),
   ];

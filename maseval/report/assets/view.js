@@ -5,9 +5,9 @@
 
 import { linkTo, named, nameOf, OUTCOMES } from "./data.js";
 
-const PLAIN_FILTERS = ["words", "text", "domain", "ended", "label"];
+const PLAIN_FILTERS = ["words", "text", "domain", "ended", "label", "remarks"];
 
-export const filters = { words: "", text: "", domain: "", ended: "", label: "", outcomes: new Set() };
+export const filters = { words: "", text: "", domain: "", ended: "", label: "", remarks: "", outcomes: new Set() };
 /** The simulation that is open, the one beside it, and the number of the message to look at. */
 export const reading = { one: undefined, other: undefined, message: undefined };
 
@@ -62,6 +62,11 @@ export function readFilters() {
 /** Whether the address says anything but what is open. */
 export function hasQuery() {
   return address().query.size > 0;
+}
+
+/** The name in the address that nothing here has; empty if there is none. */
+export function absentName() {
+  return reading.one ? "" : address().name;
 }
 
 /** Opens what the address names. */

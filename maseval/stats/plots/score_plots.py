@@ -1,6 +1,6 @@
 """Plots of scores: pass^k against k, cost against score, and the difference of two runs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_points, money, percent
@@ -19,6 +19,9 @@ _UP = Scale((0.0, 1.0), (_BOTTOM, _TOP))
 # Names stand to the right of curves; a cost has its name beside the point.
 _CURVES_RIGHT, _COSTS_RIGHT = 484, 640
 _CURVES_APART, _COSTS_APART = 16, 12
+
+# More runs than these have a number, by which they are found where a name has no room.
+_FEW_RUNS = 4
 
 _ROWS_LEFT, _ROWS_RIGHT, _ROWS_TOP, _ROW = 190, 520, 76, 26
 
@@ -97,17 +100,31 @@ def _curve(name: str, points: list[Estimate], number: int, across: Scale) -> lis
 
 
 def _curve_names(curves: Mapping[str, list[Estimate]], across: Scale) -> list[str]:
-    """Draw each name beside the end of its line, so that no legend has to be searched."""
+    """Draw each name beside the end of its line, so that no legend has to be searched.
+
+    Where there are too many for two lines each, the numbers are left to the marks.
+    """
     ends = [points[-1] for points in curves.values()]
-    places = svg.spread_apart([_height(end) for end in ends], 32, _TOP + 8, _BOTTOM - 14)
+    low, high = _TOP + 8, _BOTTOM - 14
+    has_room = len(ends) <= (high - low) / 32 + 1
+    places = svg.spread_apart([_height(end) for end in ends], 32 if has_room else 15, low, high)
     x, parts = _CURVES_RIGHT + 16, []
     for number, (name, end, y) in enumerate(zip(curves, ends, places, strict=True)):
         parts += [
             svg.line(across(end.k) + 7, _height(end), x - 4, y, "grid"),
-            svg.text(x, y, svg.shorten(name, 22), svg.series(number), bold=True),
-            svg.text(x, y + 14, _format_estimate(end), size=11),
+            svg.text(x, y, _name(name, number, len(curves), 22), svg.series(number), bold=True),
         ]
+        if has_room:
+            parts.append(svg.text(x, y + 14, _format_estimate(end), size=11))
     return parts
+
+
+def _name(name: str, number: int, runs: int, length: int) -> str:
+    """Return a name that is cut if it is long; many get a number, and keep both ends."""
+    if runs <= _FEW_RUNS:
+        return svg.shorten(name, length)
+    words, half = f"{number + 1} {name}", length // 2
+    return words if len(words) <= length else f"{words[:half]}…{words[half + 1 - length :]}"
 
 
 def _band_meaning(curves: Mapping[str, list[Estimate]]) -> str:
@@ -131,14 +148,16 @@ def cost_and_score(runs: Mapping[str, Summary], k: int = 1) -> str:
             f"no run has both costs and a pass^{k}; give runs whose models have prices"
         )
     dearest = max(cost for cost, _ in points.values())
-    across = Scale((0.0, dearest * 1.25 or 1.0), (_LEFT, _COSTS_RIGHT))
-    parts = [*svg.percent_axis(_UP, _LEFT, _COSTS_RIGHT), *_cost_axis(across)]
+    many = len(points) > _FEW_RUNS
+    right = _CURVES_RIGHT if many else _COSTS_RIGHT
+    across = Scale((0.0, dearest * 1.25 or 1.0), (_LEFT, right))
+    parts = [*svg.percent_axis(_UP, _LEFT, right), *_cost_axis(across)]
     # Runs that cost about the same stand side by side, or their bars would hide one another.
     wanted = [across(cost) for cost, _ in points.values()]
-    places = svg.spread_apart(wanted, _COSTS_APART, _LEFT + 6, _COSTS_RIGHT - 6)
+    places = svg.spread_apart(wanted, _COSTS_APART, _LEFT + 6, right - 6)
     for number, (name, (cost, estimate)) in enumerate(points.items()):
         parts += _score_bar(f"{name}: {money(cost)}", places[number], estimate, number)
-    parts += _cost_names(points, across)
+    parts += _cost_numbers(points, places) if many else _cost_names(points, across)
     without = [name for name in runs if name not in points]
     if without:
         parts.append(svg.text(24, _FOOTNOTE, f"Without costs: {', '.join(without)}", size=11))
@@ -160,7 +179,7 @@ def _cost_axis(across: Scale) -> list[str]:
         svg.text(across(value), _BOTTOM + 20, money(value), anchor="middle")
         for value in svg.ticks(*across.values)
     ]
-    middle = (_LEFT + _COSTS_RIGHT) / 2
+    middle = sum(across.places) / 2
     return [*labels, svg.text(middle, _BOTTOM + 38, "mean cost of a simulation", anchor="middle")]
 
 
@@ -188,6 +207,22 @@ def _cost_names(points: Mapping[str, tuple[float, Estimate]], across: Scale) -> 
         place, anchor = (x - 10, "end") if left else (x + 10, "start")
         words = svg.shorten(name, 30)
         parts.append(svg.text(place, y, words, svg.series(number), anchor=anchor, bold=True))
+    return parts
+
+
+def _cost_numbers(
+    points: Mapping[str, tuple[float, Estimate]], places: Sequence[float]
+) -> list[str]:
+    """Draw a number above each point, and the names that belong to them in a list beside."""
+    rows = svg.spread_apart([_TOP + 8] * len(points), 16, _TOP + 8, _BOTTOM)
+    parts = []
+    for number, ((name, (_, found)), x, y) in enumerate(
+        zip(points.items(), places, rows, strict=True)
+    ):
+        kind, top = svg.series(number), _UP(found.high) - 6
+        parts.append(svg.text(x, top, str(number + 1), kind, anchor="middle", size=9, bold=True))
+        words = _name(name, number, len(points), 22)
+        parts.append(svg.text(_CURVES_RIGHT + 16, y, words, kind, bold=True))
     return parts
 
 

@@ -156,7 +156,11 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def spread_apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Return places close to those wanted, with a gap between them, in the order given."""
+    """Return places close to those wanted, with a gap between them, in the order given.
+
+    The gap is smaller if there is no room for it.
+    """
+    gap = min(gap, (high - low) / max(1, len(wanted) - 1))
     order = sorted(range(len(wanted)), key=wanted.__getitem__)
     places = [0.0] * len(wanted)
     floor_at = low

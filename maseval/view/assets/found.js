@@ -6,16 +6,12 @@ import { choice } from "../filters.js";
 import { count, counted, duration } from "../text.js";
 import { themeButton } from "../theme.js";
 import { topBar } from "./frame.js";
-import { ask, pathTo } from "./server.js";
+import { ask, pageAddress, pathTo } from "./server.js";
+import { chunks } from "./stored_search.js";
 
 const HIT_KINDS = ["any", "text", "tool", "argument", "label", "error"];
 
 const ASK_AGAIN = 2000;
-
-/** The words and phrases in quotes that were searched for. */
-function chunks(words) {
-  return [...words.matchAll(/"([^"]*)"|(\S+)/g)].map(([, phrase, word]) => (phrase ?? word).toLowerCase()).filter(Boolean);
-}
 
 /** The excerpt with what was searched for marked in it. */
 function marked(excerpt, words) {
@@ -53,7 +49,7 @@ function summaryOf({ took_ms, total, more, unread }) {
 export async function searchPage(container) {
   const query = new URLSearchParams(location.search);
   const asked = { q: query.get("q") ?? "", kind: query.get("kind") ?? "any", ...(query.has("run") && { run: query.get("run") }) };
-  const { select, field } = choice("In", HIT_KINDS, (kind) => (location.href = `/search?${new URLSearchParams({ ...asked, kind })}`));
+  const { select, field } = choice("In", HIT_KINDS, (kind) => (location.href = pageAddress("search", { ...asked, kind })));
   select.value = asked.kind;
   const status = h("output", { class: "status" }, asked.q ? "Searching …" : "Enter what to look for above.");
   const list = h("ol", { class: "hits" });
@@ -74,7 +70,7 @@ export async function searchPage(container) {
   more.addEventListener("click", () => ask("/api/search", { ...asked, skip: list.children.length }).then(show, refused));
   const find = async () => {
     try {
-      const found = await ask("/api/search", asked);
+      const found = await ask("/api/search", asked, (done, all) => (status.textContent = `Searched ${done} of ${counted(all, "run")} …`));
       status.textContent = summaryOf(found);
       list.replaceChildren();
       show(found);

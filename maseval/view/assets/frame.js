@@ -1,6 +1,7 @@
 // What every page of the viewer has in common: the way to the others, and the search.
 
 import { h } from "../dom.js";
+import { openedPage, pageAddress } from "./server.js";
 
 /** The bar on top; `more` are further links. */
 export function topBar(...more) {
@@ -8,13 +9,12 @@ export function topBar(...more) {
   field.value = new URLSearchParams(location.search).get("q") ?? "";
   const find = (event) => {
     event.preventDefault();
-    location.href = `/search?${new URLSearchParams({ q: field.value })}`;
+    location.href = pageAddress("search", { q: field.value });
   };
-  const here = (path) => (location.pathname === path ? "page" : undefined);
   return h(
     "nav",
     { class: "top-bar", "aria-label": "Viewer" },
-    h("a", { href: "/", "aria-current": here("/") }, "All runs"),
+    h("a", { href: pageAddress(), "aria-current": openedPage().page ? undefined : "page" }, "All runs"),
     more,
     h("form", { role: "search", submit: find }, field, h("button", { type: "submit" }, "Search")),
   );
@@ -34,5 +34,5 @@ export function minute(moment) {
 }
 
 export function stateChip(state) {
-  return h("span", { class: `state ${state}` }, state);
+  return h("span", { class: `run-state ${state}` }, state);
 }

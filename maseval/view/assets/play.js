@@ -3,13 +3,14 @@
 
 import { conversationSection, drawMessage } from "../conversation.js";
 import { OUTCOMES, hashOf, simulationName } from "../data.js";
-import { add, folded, h, prose } from "../dom.js";
+import { add, folded, h } from "../dom.js";
 import { choice } from "../filters.js";
+import { markdown } from "../markdown.js";
 import { drawSections } from "../simulation.js";
 import { themeButton } from "../theme.js";
 import { topBar } from "./frame.js";
 import { toolForm } from "./play_forms.js";
-import { ask, pathTo, tell } from "./server.js";
+import { ask, pageAddress, pathTo, tell } from "./server.js";
 
 const KEPT_KEY = "maseval-play";
 const PAUSE_AFTER_LOSS = 1500;
@@ -24,7 +25,7 @@ function titled(text, ...more) {
 
 function pageOf(container, ...parts) {
   container.replaceChildren();
-  add(container, [topBar(h("a", { href: "/play", "aria-current": "page" }, "Play")), parts]);
+  add(container, [topBar(h("a", { href: pageAddress("play"), "aria-current": "page" }, "Play")), parts]);
 }
 
 // Before: what to play.
@@ -35,6 +36,10 @@ async function showChoices(container, words) {
   const problem = h("p", { class: "problem", role: "alert" });
   const others = h("div", {});
   const tasks = h("div", {});
+  // A recorded conversation that is taken over from one of its messages.
+  const given = Object.fromEntries(new URLSearchParams(location.search));
+  const recorded = given.run && { run: given.run, domain: given.domain, task: given.task, trial: Number(given.trial), at: Number(given.at) };
+  Object.assign(wish, recorded);
 
   function listOthers() {
     const { select, field } = choice(wish.side === "agent" ? "Customer" : "Agent", offered.others[wish.side], (value) => (wish.other = value));
@@ -73,9 +78,11 @@ async function showChoices(container, words) {
     container,
     titled("Play", h("p", { class: "totals" }, "Play one side of a customer service task yourself. The tools and the databases are real, the verdict is that of every run, and the result is a run marked as human.")),
     words && h("p", { class: "card", role: "status" }, words),
-    h("form", { class: "card play-choices", submit }, domain.field, tasks, side.field, others, problem, h("div", {}, h("button", { type: "submit" }, "Begin"))),
+    recorded && h("p", { class: "card" }, `You take over ${recorded.domain}, task ${recorded.task}, trial ${recorded.trial} of `, h("a", { href: pathTo(recorded.run) + hashOf(simulationName(recorded.domain, recorded.task, given.trial), recorded.at) }, recorded.run), `, after message ${recorded.at}. Up to there everything is as recorded.`),
+    offered.missing.length > 0 && !recorded && h("p", { class: "status" }, `Not fetched yet: ${offered.missing.join(", ")}. `, h("code", {}, "maseval tau2 data fetch"), " fetches them."),
+    h("form", { class: "card play-choices", submit }, recorded ? [] : [domain.field, tasks], side.field, others, problem, h("div", {}, h("button", { type: "submit" }, "Begin"))),
   );
-  await reported(listTasks);
+  if (!recorded) await reported(listTasks);
 }
 
 // During: what is said and done.
@@ -157,10 +164,10 @@ function gameParts(key, { briefing, domain, task, other }) {
   const tools = briefing.tools.map((tool) => toolForm(tool, (name, written) => tell("/api/play/call", { play: key, name, arguments: written })));
   const agent = briefing.side === "agent";
   const title = agent ? "Policy: what you must obey" : "Your instructions";
-  const given = folded(title, () => reachable(title, "play-given", prose(briefing.text)), true);
+  const given = folded(title, () => reachable(title, "play-given", markdown(briefing.text)), true);
   const beside = h("aside", { class: "card play-beside", "aria-label": "What you have" }, given, tools.length > 0 && h("h2", {}, "Tools"), tools);
   const talk = h("section", { class: "card", "aria-label": "Play" }, reachable("Conversation", "play-talk", list), status, write.form, leaving(key));
-  const head = titled(`${domain}, task ${task}`, h("p", { class: "totals" }, GUIDES[briefing.side]), h("p", { class: "totals" }, `The other side: ${other}.`));
+  const head = [titled(`${domain}, task ${task}`), h("div", { class: "totals" }, h("p", {}, GUIDES[briefing.side]), h("p", {}, `The other side: ${other}.`))];
   return { head, talk, beside, status, tools, write, show: conversationOf(list), waiting: agent ? "The customer is answering …" : "The agent is answering …" };
 }
 

@@ -1,14 +1,19 @@
 // One run: the report's page, fed by the server. What finishes while somebody reads appears in its
 // place; what is open, has the focus or is scrolled to stays as it is.
 
-import { index, reload, take } from "../data.js";
+import { index, labelling, relabel, reload, reloadResults, take } from "../data.js";
+import { add, h } from "../dom.js";
 import { start } from "../page.js";
-import { visible } from "../text.js";
+import { useRemarks } from "../remarks.js";
+import { showPlan } from "../table.js";
+import { count, visible } from "../text.js";
+import { branchLinks } from "./branches.js";
 import { listen, lostNotice } from "./events.js";
+import { STORED } from "./files.js";
 import { topBar } from "./frame.js";
 import { liveStrip } from "./live.js";
-import { ask, served } from "./server.js";
-import { timelineSection } from "./timeline.js";
+import { recordsBeside } from "./records.js";
+import { ask, served, tell } from "./server.js";
 
 const BATCH = 200;
 // The results are computed by the server from all simulations, so they are not asked for each time.
@@ -17,41 +22,93 @@ const LABELS_AFTER = 1000;
 
 /** Calls `act` some time after it was asked to, once for however many wishes. */
 function gathered(act, pause) {
-  let waiting;
+  let busy = false;
+  let wished = false;
+  const run = async () => {
+    wished = false;
+    await act().catch(() => {}); // a lost connection is said so elsewhere
+    busy = false;
+    if (wished) wish();
+  };
+  const wish = () => {
+    wished = true;
+    if (busy) return;
+    busy = true;
+    setTimeout(run, pause);
+  };
+  return wish;
+}
+
+const LOOK_EVERY = 300;
+const MEGABYTE = 1e6;
+
+/** What is shown until the index is there: the frame, and how far reading has come. */
+function readingFrame(run) {
+  const status = h("p", { role: "status" });
+  const bar = h("progress", { max: 1, "aria-label": "Read so far", hidden: true });
+  const parts = [topBar(), h("header", { class: "top" }, h("h1", {}, run)), h("div", { class: "reading-log" }, status, bar)];
+  const look = async () => {
+    const { reading } = await ask("/api/run/reading", { run });
+    bar.hidden = false;
+    const { judged, done = judged, of } = reading ?? {};
+    const share = (unit) => `${count.format(Math.round(done / unit))} of ${count.format(Math.round(of / unit))}`;
+    if (of) bar.value = done / of;
+    if (judged) status.textContent = `Recomputing verdicts: ${of ? share(1) : count.format(judged)} simulations`;
+    else status.textContent = of && judged == null ? `Reading the log: ${share(MEGABYTE)} MB` : "Reading the run …";
+  };
+  const timer = setInterval(() => look().catch(() => {}), LOOK_EVERY);
+  add(document.getElementById("overview"), parts);
   return () => {
-    waiting ??= setTimeout(async () => {
-      await act().catch(() => {}); // a lost connection is said so elsewhere
-      waiting = undefined;
-    }, pause);
+    clearInterval(timer);
+    for (const part of parts) part.remove();
   };
 }
 
 export async function runPage(run) {
   const source = served(run);
-  const { strip, show } = liveStrip();
+  const read = source.index;
+  const end = readingFrame(run);
+  source.index = () => read().finally(end);
+  const { strip, show, follow: followTalk } = liveStrip(run);
   let page;
-  let state;
+  let latest;
   let fresh = [];
+  let relabelled = new Set();
 
   const readAll = async () => {
     await reload();
     page.update();
   };
-  const readResults = gathered(readAll, RESULTS_EVERY);
-  const readLabels = gathered(readAll, LABELS_AFTER);
+  const readResults = gathered(async () => {
+    await reloadResults();
+    page.update(new Set());
+  }, RESULTS_EVERY);
+  const drawLabels = gathered(async () => {
+    const tasks = relabelled;
+    relabelled = new Set();
+    if (!labelling()) await reloadResults(); // some numbers go by labels
+    page.update(tasks);
+  }, LABELS_AFTER);
   const draw = gathered(async () => {
-    const tasks = new Set(fresh.map(({ row, domain, task, note = "" }) => take({ domain, id: task, note }, row)));
+    const before = index.tasks.length;
+    const taken = fresh.map(({ row, domain, task, trial, note = "" }) => take({ domain, id: task, note }, trial, row));
     fresh = [];
     const first = index.results.rows.every(({ counts }) => counts.every((number) => !number));
-    if (first) return readAll();
-    page.update(tasks);
+    if (first) await reloadResults();
+    // Another task moves those behind it.
+    page.update(index.tasks.length > before ? undefined : new Set(taken.map(({ task }) => task)));
+    if (latest) show(latest); // what was followed may lead there now
     readResults();
   }, BATCH);
   const live = (found) => {
     show(found);
-    if (state === "running" && found.state !== "running") readAll();
-    if (found.labelled !== index.live?.labelled) readLabels();
-    state = found.state;
+    showPlan(found);
+    if (latest?.state === "running" && found.state !== "running") readAll().catch(() => {});
+    latest = found;
+    if (found.doubted !== index.live.doubted) readAll().catch(() => {}); // the verdicts are others now
+    if (found.labelled === index.live.labelled) return;
+    index.live.labelled = found.labelled;
+    drawLabels();
   };
   const again = async () => {
     live(await ask("/api/run/live", { run }));
@@ -59,6 +116,10 @@ export async function runPage(run) {
   };
   const handlers = {
     live,
+    labels: (found) => {
+      for (const task of relabel(found)) relabelled.add(task);
+      drawLabels();
+    },
     simulation: (found) => {
       fresh.push(found);
       draw();
@@ -66,8 +127,11 @@ export async function runPage(run) {
   };
   const notice = lostNotice();
   document.title = `${visible(run)} · maseval`;
-  page = await start(source, { above: [topBar(), notice], below: strip, sections: [(simulation) => timelineSection(simulation, source)] });
+  if (!STORED) useRemarks({ read: () => ask("/api/run/remarks", { run }), keep: (remark) => tell("/api/run/remark", { ...remark, run }) });
+  const links = STORED ? {} : branchLinks(run);
+  page = await start(source, { above: [topBar(), notice], below: [strip, links.strip], mark: links.mark, followTalk, travel: STORED ? undefined : (simulation, messageNow) => [...recordsBeside(run, simulation, messageNow), links.takeOver(simulation, messageNow)] });
   // What finished since the index was read comes with the first events.
-  listen({ run, after: index.live?.version ?? 0 }, handlers, () => again().catch(() => {}), notice);
+  const { version: after, relabelled: told } = index.live;
+  listen({ run, after, relabelled: told }, handlers, () => again().catch(() => {}), notice);
   live(await ask("/api/run/live", { run }));
 }

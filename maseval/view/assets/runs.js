@@ -1,27 +1,28 @@
 // All runs of the folder: their state and numbers, what people wrote about them, and the choice of
-// two to compare. How the list is sorted and filtered stands in the address.
+// those to compare. How the list is sorted and filtered stands in the address.
 
 import { inBlocks } from "../blocks.js";
 import { intervalBar } from "../charts.js";
-import { add, h } from "../dom.js";
+import { add, h, nameParts } from "../dom.js";
 import { choice } from "../filters.js";
 import { between, count, counted, money, percent, shortfall } from "../text.js";
 import { themeButton } from "../theme.js";
 import { listen, lostNotice } from "./events.js";
 import { minute, stateChip, topBar } from "./frame.js";
-import { noteCell, tagsCell } from "./remarks.js";
-import { ask, pathTo } from "./server.js";
+import { noteCell, tagsCell } from "./annotations.js";
+import { ask, pageAddress, pathTo, pathToComparison } from "./server.js";
 
 const STATES = ["running", "reading", "complete", "incomplete", "damaged"];
+const DOUBTFUL = "doubtful";
 
 // What a column is called, what it is sorted by, and what it shows.
 const RUN_COLUMNS = [
-  ["Run", ({ name }) => name.toLowerCase(), ({ name, problem }) => [h("a", { href: pathTo(name) }, name), problem && h("small", { class: "problem" }, problem)]],
+  ["Run", ({ name }) => name.toLowerCase(), ({ name, problem }) => [h("a", { href: pathTo(name) }, nameParts(name)), problem && h("small", { class: "problem" }, problem)]],
   ["State", ({ state }) => STATES.indexOf(state), runProgress],
-  ["pass^1", ({ pass_1 }) => pass_1?.value ?? -1, ({ pass_1, estimate }) => [passRate(pass_1), pass_1 && estimate && h("div", {}, h("small", { class: "estimate" }, estimate))]],
+  ["pass^1", ({ pass_1 }) => pass_1?.value ?? -1, ({ pass_1, estimate, doubt }) => [passRate(pass_1), doubt && recordedRate(doubt), pass_1 && estimate && h("div", {}, h("small", { class: "estimate" }, estimate))]],
   ["Cost", ({ cost }) => cost ?? -1, ({ cost }) => money(cost)],
   ["Tokens", ({ tokens }) => tokens ?? -1, ({ tokens }) => (tokens ? count.format(tokens) : "–")],
-  ["Models", ({ models }) => models.join(), ({ models }) => stacked(models)],
+  ["Models", ({ models }) => models.join(), participants],
   ["Domains", ({ domains }) => domains.join(), ({ domains }) => stacked(domains)],
   ["Date", ({ started, updated }) => started || updated || "", ({ started, updated }) => minute(started || updated)],
   ["Tags", ({ tags }) => tags.join(), (run) => tagsCell(run, remarks)],
@@ -34,10 +35,29 @@ const wanted = { q: "", state: "", domain: "", model: "", tag: "", sort: "Date",
 let chosen = [];
 let parts;
 
-function runProgress({ state, done, failed, planned }) {
+/** The rate as it is recorded, where it does not hold. */
+function recordedRate({ recorded }) {
+  return recorded?.value != null && h("div", {}, h("small", {}, "recomputed; recorded ", h("s", {}, percent(recorded.value))));
+}
+
+function runProgress({ state, done, failed, planned, doubt }) {
   const missing = state === "running" ? 0 : planned - done - failed;
   const lacking = [failed > 0 && counted(failed, "error"), missing > 0 && `${count.format(missing)} missing`].filter(Boolean);
-  return [stateChip(state), h("small", {}, ` ${count.format(done)}/${count.format(planned)}`), lacking.length > 0 && h("small", { class: "problem" }, ` ${lacking.join(", ")}`)];
+  return [doubt && h("span", { class: "doubt-mark", title: doubt.reasons.join("\n") }, "⚠ doubtful"), stateChip(state), h("small", {}, ` ${count.format(done)}/${count.format(planned)}`), lacking.length > 0 && h("small", { class: "problem" }, ` ${lacking.join(", ")}`)];
+}
+
+/** Who took part, on which side. */
+function participants({ agent, user }) {
+  const line = (side, name) => name && h("div", {}, h("small", {}, `${side} `), nameParts(name));
+  return agent || user ? [line("agent", agent), line("user", user)] : "–";
+}
+
+// Columns that only some folders have anything for.
+const OPTIONAL = { Cost: ({ cost }) => cost, Tokens: ({ tokens }) => tokens, Tags: ({ tags }) => remarks.edit || tags.length, Note: ({ note }) => remarks.edit || note };
+
+function hideEmptyColumns() {
+  const every = [...known.values()].map(({ run }) => run);
+  for (const [name, has] of Object.entries(OPTIONAL)) parts.table.classList.toggle(`without-${name.toLowerCase()}`, !every.some(has));
 }
 
 function stacked(list) {
@@ -51,7 +71,7 @@ function passRate(found) {
 
 function missing(found) {
   const words = shortfall(found);
-  return words && h("div", {}, h("small", {}, words));
+  return words && h("div", { class: "shortfall" }, h("small", {}, words));
 }
 
 function readAddress() {
@@ -68,13 +88,13 @@ function addressOfList() {
     query.set("sort", wanted.sort);
     if (wanted.down) query.set("down", "");
   }
-  return query.size ? `/?${query}` : "/";
+  return pageAddress("", query);
 }
 
-function isWanted({ name, state, domains, models, tags, note }) {
+function isWanted({ name, state, domains, models, tags, note, doubt }) {
   const text = [name, ...models, ...domains, ...tags, note ?? ""].join("\n").toLowerCase();
   return (
-    (!wanted.state || state === wanted.state) &&
+    (!wanted.state || (wanted.state === DOUBTFUL ? doubt : state === wanted.state)) &&
     (!wanted.domain || domains.includes(wanted.domain)) &&
     (!wanted.model || models.includes(wanted.model)) &&
     (!wanted.tag || tags.includes(wanted.tag)) &&
@@ -88,9 +108,9 @@ function inOrder(list) {
   return list.sort((a, b) => (wanted.down ? -1 : 1) * compared(a, b) || (a.name < b.name ? -1 : 1));
 }
 
-/** Chooses a run for the comparison, or takes it back; of three the first is let go. */
+/** Chooses a run for the comparison, or takes it back. */
 function toggleRun(name) {
-  chosen = chosen.includes(name) ? chosen.filter((each) => each !== name) : [...chosen, name].slice(-2);
+  chosen = chosen.includes(name) ? chosen.filter((each) => each !== name) : [...chosen, name];
   showList();
 }
 
@@ -100,8 +120,12 @@ function choiceOf(name) {
   return h("td", { class: "choose" }, box);
 }
 
+function classOfColumn(name) {
+  return `of-${name.toLowerCase().replace(/\W/g, "")}`;
+}
+
 function drawRun(run) {
-  const cells = RUN_COLUMNS.map(([name, , show], at) => h(at ? "td" : "th", at ? { "data-name": name, class: `of-${name.toLowerCase().replace(/\W/g, "")}` } : { scope: "row" }, show(run)));
+  const cells = RUN_COLUMNS.map(([name, , show], at) => h(at ? "td" : "th", at ? { "data-name": name, class: classOfColumn(name) } : { scope: "row" }, show(run)));
   return h("tr", { "data-run": run.name }, choiceOf(run.name), cells);
 }
 
@@ -120,15 +144,14 @@ function headCell([name]) {
     [wanted.sort, wanted.down] = [name, wanted.sort === name ? !wanted.down : !["Run", "State"].includes(name)];
     showList();
   };
-  const cell = h("th", { scope: "col" }, h("button", { type: "button", class: "pick", click: sort }, name));
+  const cell = h("th", { scope: "col", class: classOfColumn(name) }, h("button", { type: "button", class: "pick", click: sort }, name));
   cell.update = () => cell.setAttribute("aria-sort", wanted.sort !== name ? "none" : wanted.down ? "descending" : "ascending");
   return cell;
 }
 
 function showCompare() {
-  const [a, b] = chosen;
-  const link = `/compare?${new URLSearchParams({ a, b })}`;
-  parts.compare.replaceChildren(chosen.length === 2 ? h("a", { class: "button", href: link }, `Compare ${a} with ${b}`) : h("small", {}, "Choose two runs to compare them."));
+  const words = chosen.length > 2 ? `Compare ${counted(chosen.length, "run")}` : `Compare ${chosen.join(" with ")}`;
+  parts.compare.replaceChildren(chosen.length > 1 ? h("a", { class: "button", href: pathToComparison(chosen) }, words) : h("small", {}, "Choose two or more runs to compare them."));
 }
 
 function showList() {
@@ -136,6 +159,7 @@ function showList() {
   for (const { run, row } of known.values()) if (row) row.querySelector(".choose input").checked = chosen.includes(run.name);
   parts.blocks.show(found.map(({ name }) => known.get(name)));
   parts.heads.forEach((cell) => cell.update());
+  hideEmptyColumns();
   parts.status.textContent = `${count.format(found.length)} of ${counted(known.size, "run")}`;
   history.replaceState(null, "", addressOfList());
   showCompare();
@@ -177,7 +201,7 @@ function listFilters() {
     "div",
     { class: "filters", role: "search", "aria-label": "Runs" },
     field,
-    filterOf("state", "State", STATES.filter((state) => every((run) => run.state).includes(state))),
+    filterOf("state", "State", [...STATES, DOUBTFUL].filter((state) => every((run) => [run.state, run.doubt && DOUBTFUL]).includes(state))),
     filterOf("domain", "Domain", every(({ domains }) => domains)),
     filterOf("model", "Model", every(({ models }) => models)),
     filterOf("tag", "Tag", every(({ tags }) => tags)),
@@ -196,11 +220,11 @@ function drawList({ root, play, runs }, notice) {
   const heads = RUN_COLUMNS.map(headCell);
   const head = h("tr", {}, h("td", {}), heads);
   const table = h("table", { class: "runs" }, h("thead", {}, head));
-  parts = { heads, blocks: inBlocks(table, runRow), status: h("output", { class: "status" }), compare: h("div", { class: "compare-choice" }) };
+  parts = { table, heads, blocks: inBlocks(table, runRow), status: h("output", { class: "status" }), compare: h("div", { class: "compare-choice" }) };
   for (const run of runs) known.set(run.name, { run });
   const empty = runs.length === 0 && h("p", { class: "totals" }, "No run is in this folder yet. ", h("code", {}, "maseval demo"), " makes one.");
   return [
-    topBar(play && h("a", { href: "/play" }, "Play")),
+    topBar(play && h("a", { href: pageAddress("play") }, "Play")),
     notice,
     h("header", { class: "top" }, h("div", {}, h("h1", { id: "all" }, "Runs"), h("p", { class: "totals" }, root)), h("div", { class: "beside" }, themeButton())),
     h("section", { class: "card", "aria-labelledby": "all" }, listFilters(), parts.status, empty, h("div", { class: "scroll" }, table)),

@@ -1,6 +1,9 @@
-// What the server is asked and told. Its errors are sentences, which are shown to the reader.
+// What the server is asked and told, and the addresses of its pages. Its errors are sentences, which are
+// shown to the reader. In a site, which has no server, files answer, and the pages are files too.
 
 import { hashOf, simulationName } from "../data.js";
+import { STORED } from "./files.js";
+import { storedAnswer } from "./stored.js";
 
 async function answerOf(response) {
   const answer = await response.json().catch(() => ({}));
@@ -12,7 +15,9 @@ function lost() {
   throw new Error("The viewer's server does not answer. Is `maseval view` still running?");
 }
 
-export async function ask(path, query = {}) {
+/** `progress` hears how far a site's files are read, of how many. */
+export async function ask(path, query = {}, progress = undefined) {
+  if (STORED) return storedAnswer(path, query, progress);
   return answerOf(await fetch(`${path}?${new URLSearchParams(query)}`).catch(lost));
 }
 
@@ -21,20 +26,56 @@ export async function tell(path, body) {
   return answerOf(await fetch(path, request).catch(lost));
 }
 
-export function pathTo(run) {
-  return `/run/${encodeURIComponent(run).replaceAll("%2F", "/")}`;
+/** The address of a page: "compare", "search" or "play"; without a name, of the list of all runs. */
+export function pageAddress(page = "", query = {}) {
+  const asked = new URLSearchParams(query);
+  return `${STORED ? `${page || "index"}.html` : `/${page}`}${asked.size ? `?${asked}` : ""}`;
 }
 
-/** A source of the page of two runs. */
-export function comparedRuns(a, b) {
-  const names = { a, b };
+export function pathTo(run) {
+  return STORED ? pageAddress("run", { run }) : `/run/${encodeURIComponent(run).replaceAll("%2F", "/")}`;
+}
+
+/** The page of this address, and the run if it is of one. */
+export function openedPage() {
+  const path = STORED ? location.pathname.split("/").at(-1).replace(/\.html$/, "") : location.pathname.slice(1);
+  if (STORED && path === "run") return { page: "run", run: new URLSearchParams(location.search).get("run") ?? "" };
+  if (path.startsWith("run/")) return { page: "run", run: decodeURIComponent(path.slice("run/".length)) };
+  return { page: path === "index" ? "" : path };
+}
+
+/** The address of the page that compares these runs. */
+export function pathToComparison(runs) {
+  return pageAddress("compare", runs.map((run) => ["run", run]));
+}
+
+/** Asks until it is there; `say` gets how far it is meanwhile. */
+async function askPatiently(path, query, say) {
+  for (;;) {
+    const found = await ask(path, query);
+    if (found.waiting == null) return found;
+    say(found.waiting);
+  }
+}
+
+/** A source of the page of compared runs. */
+export function comparedRuns(asked) {
+  const runs = asked.map((name) => ["run", name]);
+  let names = asked;
   return {
-    read: () => ask("/api/compare", names),
-    detail: async (side, { domain, id }, trial) => {
-      const packet = await ask("/api/run/packet", { run: names[side], domain, task: id, trial });
+    read: async (say) => {
+      const found = await askPatiently("/api/compare", runs, say);
+      ({ names } = found);
+      return found;
+    },
+    reasons: (say) => askPatiently("/api/compare/reasons", runs, say),
+    detail: async (run, { domain, id }, trial) => {
+      const packet = await ask("/api/run/packet", { run: names[run], domain, task: id, trial });
       return { ...packet.common, ...packet.trials[packet.names.indexOf(trial)] };
     },
-    link: (side, { domain, id }, trial, message) => pathTo(names[side]) + hashOf(simulationName(domain, id, trial), message),
+    link: (run, { domain, id }, trial, message) => pathTo(names[run]) + hashOf(simulationName(domain, id, trial), message),
+    page: (run) => pathTo(names[run]),
+    compare: (chosen) => pathToComparison(chosen.map((run) => names[run])),
   };
 }
 
@@ -43,18 +84,20 @@ export function served(run) {
   let indexed = false;
   return {
     run,
-    byTrial: true,
+    byTrial: !STORED, // a file has all trials of a task
     index: async () => {
       const found = await ask("/api/run/index", { run });
-      indexed = found.live.kind === "run";
+      indexed = STORED || found.live.kind === "run";
       return found;
     },
+    plots: async () => (await ask("/api/run/plots", { run })).plots,
+    results: () => ask("/api/run/results", { run }),
     packet: (_, { domain, id }, trial) => ask("/api/run/packet", { run, domain, task: id, ...(trial && { trial }) }),
-    // Nothing is answered where the server has no index, and the page then reads for itself.
+    // Nothing is answered where the server has no index of all that there is, and the page then reads for itself.
     search: async (words) => {
       if (!indexed) return undefined;
-      const { hits, total } = await ask("/api/search", { q: words.includes('"') ? words : `"${words}"`, run, per: "simulation" });
-      return hits.length < total ? undefined : hits.map(({ domain, task, trial }) => simulationName(domain, task, String(trial)));
+      const { hits, total, unread } = await ask("/api/search", { q: words.includes('"') ? words : `"${words}"`, run, per: "simulation" });
+      return unread || hits.length < total ? undefined : hits.map(({ domain, task, trial }) => simulationName(domain, task, String(trial)));
     },
   };
 }

@@ -1,34 +1,48 @@
-// The viewer: which page is shown follows the path of the address.
+// The viewer: which page is shown follows the address.
 
 import { comparePage } from "../compare.js";
 import { add, h } from "../dom.js";
+import { counted } from "../text.js";
 import { searchPage } from "./found.js";
 import { topBar } from "./frame.js";
 import { playPage } from "./play.js";
 import { runPage } from "./run.js";
 import { runsPage } from "./runs.js";
-import { comparedRuns, pathTo } from "./server.js";
+import { comparedRuns, openedPage, pathTo } from "./server.js";
 
 const main = document.getElementById("overview");
 
+const SHORT_TITLE = 3;
+
 function openComparison() {
   const query = new URLSearchParams(location.search);
-  const [a, b] = [query.get("a") ?? "", query.get("b") ?? ""];
-  const title = [h("a", { href: pathTo(a) }, a), " and ", h("a", { href: pathTo(b) }, b)];
-  return comparePage(main, comparedRuns(a, b), title, topBar());
+  // Two runs were once called a and b.
+  const runs = [...new Set([...query.getAll("run"), query.get("a"), query.get("b")].filter(Boolean))];
+  const links = runs.flatMap((run, at) => [at > 0 && " and ", h("a", { href: pathTo(run) }, run)]);
+  return comparePage(main, comparedRuns(runs), runs.length > SHORT_TITLE ? counted(runs.length, "run") : links, topBar());
 }
 
-async function open(path) {
-  if (path === "/") return runsPage(main);
-  if (path === "/compare") return openComparison();
-  if (path === "/search") return searchPage(main);
-  if (path === "/play") return playPage(main);
-  return runPage(decodeURIComponent(path.replace(/^\/run\//, "")));
+const SCORING = ["remap-tasks", "embedded-tasks", "as-recorded", "data-version"];
+
+/** How a results file is scored is part of its name: `theirs.json?remap-tasks`. */
+function scoringAsked() {
+  const asked = [...new URLSearchParams(location.search)].filter(([name]) => SCORING.includes(name));
+  return asked.length ? `?${asked.map(([name, value]) => (value ? `${name}=${value}` : name)).join("&")}` : "";
+}
+
+async function open({ page, run }) {
+  if (page === "run") return runPage(run + scoringAsked());
+  if (page === "compare") return openComparison();
+  if (page === "search") return searchPage(main);
+  if (page === "play") return playPage(main);
+  if (page) throw new Error(`There is no page here: ${location.pathname}. All runs are at the link above.`);
+  return runsPage(main);
 }
 
 try {
-  await open(location.pathname);
+  await open(openedPage());
 } catch (error) {
-  add(main, [topBar(), h("p", { class: "card error", role: "alert" }, error.message)]);
+  const again = h("button", { type: "button", click: () => location.reload() }, "Try again");
+  add(main, [topBar(), h("p", { class: "card error", role: "alert" }, error.message, " ", again)]);
 }
 document.documentElement.dataset.ready ??= Math.round(performance.now());

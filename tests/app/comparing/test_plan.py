@@ -83,3 +83,15 @@ def test_the_command_prints_a_table_and_the_answers() -> None:
     assert "±3.0 points, on tasks like these: cannot be had from 50 tasks" in shown.stdout
     assert "a difference of 5.0 points, on these tasks: 23 trials per task" in shown.stdout
     assert maseval("plan", "--tasks", "50").exit_code == 2
+
+
+def test_no_number_is_cut_in_a_narrow_console(
+    runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+
+    shown = maseval("plan", str(runs["noisy"]), "--difference", "5").output
+
+    table = shown.partition("a difference of")[0]
+    assert "…" not in table and max(map(len, table.splitlines())) <= 60
+    assert sum("$0.00" in line and "%" in line for line in table.splitlines()) == 8

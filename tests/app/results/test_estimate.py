@@ -90,7 +90,7 @@ def test_what_is_compared_or_sent_says_so(chosen, whole, tmp_path):
 
     assert found.cautions[0].startswith(f"chosen: An {WORDS}")
     page = report(whole, tmp_path / "two.html", explain=False, against=chosen)
-    assert WORDS in index_of(page)["results"]["cautions"][0]
+    assert WORDS in index_of(page)["compared"]["cautions"][0]
     assert WORDS in page.read_text() and WORDS in comparison_plots(found)[0]
     assert found.two.main.tasks == 3
     assert WORDS in printed("compare", whole, chosen)

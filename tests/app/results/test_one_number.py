@@ -17,7 +17,7 @@ from maseval.core.figures import between, percent
 from maseval.core.outcome import total_cost
 from maseval.runs import RunFolder
 from tests.cli.commandline import maseval
-from tests.report.reading import index_of
+from tests.report.reading import index_of, rows_of
 from tests.view.builders import viewer
 from tests.waiting import wait_until
 
@@ -285,7 +285,7 @@ def in_frame_of_simulations(source):
 
 def in_index(index):
     """What a page shows: the row of all in its table, its facts, and its simulations."""
-    results, rows = index["results"], index["simulations"]
+    results, rows = index["results"], rows_of(index)
     row = next(each for each in reversed(results["rows"]) if not each["name"].startswith("with"))
     counts = dict(zip(results["counts"], row["counts"], strict=True))
     measures = dict(zip(results["measures"], row["measures"], strict=True))

@@ -1,12 +1,14 @@
 """The report of a run, of a results file, and of two runs compared."""
 
+from itertools import chain
+
 import pytest
 
 from maseval.commands import report, tau2
 from maseval.runs import RunFolder
 from maseval.stats import compare, difference_plot, outcomes_of
 from tests.cli.commandline import maseval
-from tests.report.reading import index_of, packets_of
+from tests.report.reading import index_of, packets_of, rows_of
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +32,24 @@ def test_a_simulation_comes_with_what_the_customer_wants(runs, tmp_path):
     wishes = {detail["wish"] for packet in packets_of(page) for detail in packet}
     assert "You want to renew the novel The Salt Road" in " ".join(wishes)
     assert all(task["note"] for task in index_of(page)["tasks"])
+    assert set(index_of(page)["policies"]) == {"library"}
+    first, *_ = index_of(page)["policies"]["library"]
+    assert first["text"].startswith("#")
+    assert {each["policy"] for each in chain(*packets_of(page))} == {first["sha256"]}
+
+
+@pytest.mark.parametrize("against", [False, True], ids=["one run", "two runs"])
+def test_a_simulation_comes_with_its_databases_after_each_message(runs, tmp_path, against):
+    other = runs[1] if against else None
+    page = report(runs[0], tmp_path / "page.html", against=other, explain=False, audit=False)
+
+    details = [detail for packet in packets_of(page) for detail in packet]
+    assert len(details) == 24 * (1 + against)
+    for each in details:
+        numbers = {said["index"] for said in each["messages"]}
+        assert numbers >= {moment["index"] for moment in each["timeline"]["messages"]}
+    moments = [moment for each in details for moment in each["timeline"]["messages"]]
+    assert any(call["changed"] for moment in moments for call in moment["calls"])
 
 
 def test_an_audit_marks_the_tasks_it_finds_something_in(runs, tmp_path):
@@ -47,22 +67,51 @@ def test_an_audit_marks_the_tasks_it_finds_something_in(runs, tmp_path):
     assert not any("findings" in task for task in index_of(bare)["tasks"])
 
 
-def test_two_runs_are_compared_on_one_page(runs, tmp_path):
+def test_runs_are_compared_on_one_page(runs, tmp_path):
     page = report(runs[0], tmp_path / "page.html", against=runs[1], explain=False)
 
     index = index_of(page)
     first, second = ([*RunFolder.read(run).reports()] for run in runs)
-    main = compare(outcomes_of(first), outcomes_of(second)).main
-    assert index["runs"] == ["careful", "hurried"]
-    assert len(index["simulations"]) == len(first) + len(second)
+    found = compare(outcomes_of(first), outcomes_of(second))
+    assert index["runs"] == index["compared"]["names"] == ["careful", "hurried"]
+    assert len(rows_of(index)) == len(first) + len(second)
     rows = {row["name"]: row["measures"] for row in index["results"]["rows"]}
-    assert rows["careful"][0]["value"] == pytest.approx(main.first)
-    assert rows["hurried"][0]["value"] == pytest.approx(main.second)
-    assert rows["difference, library"][0].startswith(f"{100 * main.difference:+.1f} (")
-    assert any("hurried minus careful" in note for note in index["results"]["notes"])
-    flips = {flip.task: flip.change for flip in compare(*map(outcomes_of, (first, second))).flipped}
-    changes = {task["id"]: task["change"] for task in index["compared"] if task["change"]}
-    assert changes == pytest.approx(flips)
+    assert rows["careful"][0]["value"] == pytest.approx(found.main.first)
+    assert rows["hurried"][0]["value"] == pytest.approx(found.main.second)
+    main = index["compared"]["differences"][0]
+    assert main["points"] == f"{100 * found.main.difference:+.1f}"
+    assert "sure" in index["compared"]["headline"] or "chance" in index["compared"]["headline"]
+    flips = {flip.task: flip.change for flip in found.flipped}
+    shares = {
+        task["id"]: [letters.count("p") / len(letters) for (letters,) in task["cells"]]
+        for task in index["compared"]["tasks"]
+    }
+    assert {task: b - a for task, (a, b) in shares.items() if a != b} == pytest.approx(flips)
+
+
+def test_any_number_of_runs_is_compared(runs, tmp_path):
+    third = tau2.run(domain="library", agent="gold", output=tmp_path / "gold").folder
+
+    result = maseval("report", "--compare", *runs, third, "-o", tmp_path / "a.html", "--no-audit")
+    again = maseval("report", runs[0], "--against", runs[1], "--against", third, "--no-audit")
+
+    assert (result.exit_code, again.exit_code) == (0, 0)
+    compared = index_of(tmp_path / "a.html")["compared"]
+    assert compared["names"] == ["careful", "hurried", "gold"]
+    assert compared == index_of(runs[0] / "comparison.html")["compared"]
+    assert [(each["first"], each["second"]) for each in compared["pairs"]] == [
+        (0, 1),
+        (0, 2),
+        (1, 2),
+    ]
+    assert compared["headline"].startswith("gold leads by pass^1, 100.0%")
+    assert compared["tools"] and compared["reasons"]["failed"][2] == 0
+
+
+def test_one_run_is_not_compared(runs):
+    result = maseval("report", "--compare", runs[0])
+
+    assert result.exit_code == 2 and "name two or more" in result.output
 
 
 def test_the_comparison_stands_beside_the_first_run(runs):

@@ -1,20 +1,27 @@
-"""Two runs side by side in the viewer, over the real server's application."""
+"""Runs compared in the viewer, over the real server's application."""
 
 import pytest
 
 pytest.importorskip("starlette")
 
-from maseval.app.viewing.features import comparisons
+from maseval.app.comparing.page import document_of
+from maseval.app.viewing.comparisons import comparisons
 from maseval.commands import compare, tau2
+from maseval.core.storage import strict_json
+from tests.browser.runs import written_run
+from tests.report.builders import simulated
 from tests.view.builders import viewer
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.needs(library="starlette")
+
+RATES = {"careful": 0.05, "hurried": 0.4, "middling": 0.2}
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     folder = tmp_path_factory.mktemp("compared")
-    for name, error_rate in (("careful", 0.05), ("hurried", 0.4)):
+    for name, error_rate in RATES.items():
         tau2.run(
             domain="library",
             agent="noisy",
@@ -25,47 +32,79 @@ def root(tmp_path_factory):
     return folder
 
 
-def asked(root, **query):
-    return viewer(root, features=[comparisons()]).get("/api/compare", params=query)
+def asked(view, *runs, part=""):
+    return view.get(f"/api/compare{part}", params=[("run", run) for run in runs])
 
 
-def test_the_numbers_are_those_of_maseval_compare(root):
-    found = asked(root, a="careful", b="hurried").json()
-    expected = compare([root / "careful", root / "hurried"])
+def answered(view, *runs, part=""):
+    """What is answered once the comparison is made."""
 
-    rows = {row["name"]: row for row in found["results"]["rows"]}
-    at = found["results"]["measures"].index("pass^1")
-    for name, summary in expected.summaries.items():
-        (shown,) = [each for each in summary.overall.estimates if each.name == "pass^1"]
-        assert rows[name]["measures"][at] == shown.in_brief()
-    assert f"{100 * expected.two.main.difference:+.1f}" in found["results"]["notes"][0]
-    assert (found["a"], found["b"]) == ("careful", "hurried")
-    assert found["results"]["headline"] == expected.headline
-    assert found["results"]["cautions"] == expected.cautions
-    assert len(found["results"]["why"]) == sum(map(len, expected.reasons.values())) > 1
+    wait_until(lambda: "waiting" not in asked(view, *runs, part=part).json())
+    return asked(view, *runs, part=part).json()
 
 
-def test_flipped_tasks_come_first(root):
-    tasks = asked(root, a="careful", b="hurried").json()["tasks"]
-    flipped = compare([root / "careful", root / "hurried"]).two.flipped
+@pytest.fixture
+def view(root):
+    return viewer(root, features=[comparisons()])
 
-    changes = [abs(task["change"]) for task in tasks]
-    assert changes == sorted(changes, reverse=True)
-    assert {task["id"] for task in tasks if task["change"]} == {flip.task for flip in flipped}
-    for task in tasks:
-        share = {side: [each["passed"] for each in task[side]].count(True) / 2 for side in "ab"}
-        assert task["change"] == share["b"] - share["a"]
+
+@pytest.mark.parametrize("names", [["careful", "hurried"], [*RATES]])
+def test_the_document_is_that_of_maseval_compare(view, root, names):
+    found = answered(view, *names)
+    reasons = answered(view, *names, part="/reasons")
+    expected = compare([root / name for name in names])
+
+    assert found["names"] == names
+    assert found["headline"] == expected.headline
+    assert found["pairs"][0]["difference"] == expected.table.pairs[0].main.difference
+    notes = {task["id"]: task.pop("note") for task in found["tasks"]}
+    assert all(notes.values())
+    whole = strict_json.loads(strict_json.dumps(document_of(expected)))
+    for task in whole["tasks"]:
+        del task["note"]
+    assert {**found, **reasons} == whole
+    assert len(reasons["reasons"]["rows"]) > 1 and reasons["tools"][0]["calls"][0] > 1
+
+
+def test_tasks_that_differ_most_come_first(view, root):
+    tasks = answered(view, *RATES)["tasks"]
+
+    shares = [[letters.count("p") / 2 for (letters,) in task["cells"]] for task in tasks]
+    spreads = [max(each) - min(each) for each in shares]
+    assert spreads == sorted(spreads, reverse=True) and spreads[0] > spreads[-1]
+    mean = compare([root / name for name in RATES]).table.pairs[0].main.first
+    assert sum(first for first, *_ in shares) / len(shares) == pytest.approx(mean)
 
 
 @pytest.mark.parametrize(
-    ("query", "words"),
+    ("runs", "words"),
     [
-        ({"a": "careful"}, "lacks b"),
-        ({"a": "careful", "b": "careful"}, "named twice"),
-        ({"a": "careful", "b": "../hurried"}, "no run is called"),
+        (["careful"], "1 run cannot be compared"),
+        (["careful", "careful"], "1 run cannot be compared"),
+        (["careful", "../hurried"], "no run is called"),
     ],
 )
-def test_what_cannot_be_compared_is_refused_in_words(root, query, words):
-    answer = asked(root, **query)
+def test_what_cannot_be_compared_is_refused_in_words(view, runs, words):
+    answer = asked(view, *runs)
     assert 400 <= answer.status_code < 500
     assert words in answer.json()["error"]
+
+
+def test_runs_without_a_common_task_are_told_apart(view, root):
+    written_run(root / "elsewhere" / "one", [simulated("0")])
+    written_run(root / "elsewhere" / "two", [simulated("1")])
+    answer = asked(view, "elsewhere/one", "elsewhere/two")
+    assert answer.status_code == 422
+    assert "no task in common" in answer.json()["error"]
+
+
+def test_a_run_that_grew_is_read_anew(root, tmp_path):
+    for name in ("one", "other"):
+        tau2.run(domain="library", agent="gold", num_tasks=1, output=tmp_path / name)
+    view = viewer(tmp_path, features=[comparisons()])
+    assert len(answered(view, "one", "other")["tasks"]) == 1
+    for name in ("one", "other"):
+        tau2.run(domain="library", agent="gold", num_tasks=2, output=tmp_path / f"{name}-2")
+
+    more = answered(view, "one", "one-2", "other-2")
+    assert len(more["tasks"]) == 1 and len(answered(view, "one-2", "other-2")["tasks"]) == 2

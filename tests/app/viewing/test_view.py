@@ -1,4 +1,5 @@
 import json
+from functools import partial
 
 import httpx
 import pytest
@@ -10,12 +11,16 @@ from maseval.app.results.clean import LABELS
 from maseval.app.results.finding import UnknownRunError
 from maseval.app.viewing.reader import BenchmarkReader
 from maseval.app.viewing.view import view_beside
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface import extras
+from maseval.runs import RunFolder
 from maseval.testing import DAMAGES
 from maseval.view.library import Library
 from maseval.view.serving import ViewServer
+from tests.benchmark.tau2.app.doctored import doctored, shuffled_task_ids
+from tests.report.reading import index_of, rows_of
 from tests.runs.worlds import finished_run
 from tests.waiting import wait_until
 
@@ -52,8 +57,8 @@ def test_a_run_has_the_numbers_facts_and_notes_of_its_report(ask, played):
     expected = json.loads(text)
 
     index = ask("run/index", run="run")
-    for each in [*index["simulations"], *expected["simulations"]]:
-        each.pop("labels", None)  # the viewer may have found some in the background already
+    for each in (index, expected):
+        del each["simulations"]["columns"]["labels"]  # the viewer may have found some by now
 
     same = ("facts", "results", "plots", "tasks", "simulations")
     assert {key: index[key] for key in same} == {key: expected[key] for key in same}
@@ -62,17 +67,17 @@ def test_a_run_has_the_numbers_facts_and_notes_of_its_report(ask, played):
 
 def test_failures_are_explained_when_they_are_opened_and_labelled_from_then_on(ask):
     index = ask("run/index", run="run")
-    failed = next(each for each in index["simulations"] if each["outcome"] != "pass")
+    failed = next(each for each in rows_of(index) if each["outcome"] != "pass")
     task = index["tasks"][failed["task"]]
 
     packet = ask("run/packet", run="run", domain=task["domain"], task=task["id"])
     again = ask("run/index", run="run")
 
-    place = [each["trial"] for each in again["simulations"] if each["task"] == failed["task"]]
+    place = [each["trial"] for each in rows_of(again) if each["task"] == failed["task"]]
     shown = packet["trials"][place.index(failed["trial"])]["explanation"]["label"]["name"]
     (labels,) = [
         each["labels"]
-        for each in again["simulations"]
+        for each in rows_of(again)
         if (each["task"], each["trial"]) == (failed["task"], failed["trial"])
     ]
     assert failed["labels"] == [] and labels[0] == shown
@@ -95,16 +100,41 @@ def test_a_results_file_is_listed_judged_in_the_background_and_shown_like_a_run(
     assert len(packet["trials"]) == 2
 
 
+def test_plots_are_in_the_order_of_the_plan_whatever_ended_first(played, tmp_path):
+    run = RunFolder.read(played / "run")
+    with RunFolder.open(tmp_path / "run", run.config.values) as late:
+        for each in reversed([*run.reports()]):
+            late.append(each)
+
+    first, second = (Library(root, BenchmarkReader()).run("run") for root in (played, tmp_path))
+
+    assert first.plots() == second.plots()
+
+
+def test_how_far_a_results_file_is_judged_is_told_while_it_is_opened(played, monkeypatch):
+    library, told, judge = Library(played, BenchmarkReader()), [], RescoredRecord.judge
+    name = "files/theirs.json"
+
+    def judge_and_look(record, item):
+        told.append(library.reading(name))
+        return judge(record, item)
+
+    monkeypatch.setattr(RescoredRecord, "judge", judge_and_look)
+    simulations = len(library.run(name).entries())
+
+    assert told == [{"judged": number, "of": simulations} for number in range(simulations)]
+    assert library.reading(name) is None
+
+
 def test_the_page_of_a_run_says_that_its_log_was_cut_off(tmp_path):
     run = finished_run(tmp_path / "run", "a", "b")
     DAMAGES["cut"].do(run)
     library = Library(tmp_path, BenchmarkReader())
 
-    viewed = library.run("run")
-    summary = library.reader.overview(viewed.source, viewed.entries()).summary
+    shown = library.run("run").results()["results"]
 
     [row] = library.rows()
-    for said in (summary["notes"][0], row["problem"]):
+    for said in (shown["notes"][0], row["problem"]):
         assert "the last 2 lines are missing or cut off" in said
     assert (row["state"], row["done"], row["planned"]) == ("damaged", 1, 2)
 
@@ -180,3 +210,92 @@ def test_without_the_extra_the_error_says_how_to_install_it(played, monkeypatch)
     with pytest.raises(extras.MissingExtraError, match=r"uvicorn is not installed.*\[view\]"):
         tau2.run(domain="library", agent="gold", output=played / "never", view=True)
     assert not (played / "never").exists()
+
+
+@pytest.fixture
+def doubtful(played):
+    """A results file whose tasks and simulations have the ids of others."""
+    document = json.loads((played / "files" / "theirs.json").read_text())
+    path = played / "files" / "shuffled.json"
+    path.write_text(doctored(document, partial(shuffled_task_ids, by=1)))
+    yield "files/shuffled.json"
+    path.unlink()
+
+
+def test_a_doubtful_results_file_looks_so_and_can_be_scored_in_another_way(ask, doubtful):
+    def listed():
+        return {row["name"]: row for row in ask("runs")["runs"]}[doubtful]
+
+    wait_until(lambda: listed()["state"] != "reading", "the file to be judged")
+    row, index = listed(), ask("run/index", run=doubtful)
+    ((query, words),) = row["doubt"]["remedies"]
+    remapped = ask("run/index", run=f"{doubtful}?{query}")
+    (honest,) = (row for row in ask("runs")["runs"] if row["name"] == "files/theirs.json")
+
+    assert honest["doubt"] is None and query == "remap-tasks" and words.startswith("judges")
+    assert row["doubt"] == index["results"]["doubt"]
+    assert "task ids shuffled" in row["doubt"]["reasons"][0]
+    assert not set(row["doubt"]["reasons"]) & set(index["results"]["notes"])
+    recorded, recomputed = row["doubt"]["recorded"]["value"], row["pass_1"]["value"]
+    assert recomputed == row["doubt"]["recomputed"]["value"] < recorded == honest["pass_1"]["value"]
+    assert remapped["results"]["rows"][0]["measures"][0]["value"] == recorded
+    assert remapped["live"]["scoring"] and not index["live"]["scoring"]
+
+
+def test_a_simulation_whose_task_does_not_fit_its_conversation_says_so(ask, doubtful):
+    task = ask("run/index", run=doubtful)["tasks"][0]
+    query = {"domain": task["domain"], "task": task["id"], "trial": "0"}
+
+    (shown,) = ask("run/packet", run=doubtful, **query)["trials"]
+    (fits,) = ask("run/packet", run=f"{doubtful}?remap-tasks", **query)["trials"]
+
+    assert f"the file calls it task {task['id']}" in shown["doubt"]
+    assert shown["explanation"]["label"]["name"] == "unclear: task does not fit"
+    assert "doubt" not in fits and "fit" not in fits["explanation"]["label"]["name"]
+    assert ask("run/timeline", run=f"{doubtful}?remap-tasks", **query)["timeline"]
+
+
+def test_the_report_of_a_doubtful_file_begins_with_the_doubt(played, doubtful, tmp_path):
+    path = commands.report(played / doubtful, tmp_path / "page.html", explain=False, audit=False)
+
+    page = index_of(path)
+
+    assert "task ids shuffled" in page["results"]["doubt"]["reasons"][0]
+    assert not any("shuffled" in note for note in page["results"]["notes"] if "rewards" not in note)
+    assert all(each["labels"] == ["record: task does not fit"] for each in rows_of(page))
+
+
+def test_a_branch_leads_to_its_origin_and_the_origin_to_its_branches(tmp_path):
+    origin = tau2.run(domain="library", num_tasks=1, agent="noop", output=tmp_path / "deep" / "one")
+    one = next(iter(RunFolder.read(origin.folder).planned))
+    given = {"run": origin.folder, "task": one.task_id, "at": 1, "repeats": 2}
+    tau2.branch(**given, agent="gold", output=tmp_path / "again")
+    viewer = commands.view(tmp_path, port=0)
+    with viewer.server:
+        url = f"{viewer.address}api/run/branches?run="
+        answers = [httpx.get(url + name).json() for name in ("again", "deep/one")]
+
+    place = {"domain": one.domain, "task": one.task_id, "trial": 0, "at": 1}
+    origin = {**place, "run": "deep/one", "name": "one"}
+    assert answers[0] == {"origin": origin, "branches": [], "play": False}
+    branch = {**place, "run": "again", "passed": 2, "verdicts": 2}
+    assert answers[1] == {"origin": None, "branches": [branch], "play": False}
+
+
+def test_verdicts_that_another_command_recomputed_are_not_recomputed_for_a_page(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    run = tau2.run(domain="library", agent="gold", num_tasks=2, output=tmp_path / "run").folder
+    commands.show(run)
+    with (run / "log.jsonl").open("ab") as log:
+        log.write(b"\n")  # another file, of the same conversations
+    assessed, assess = [], RescoredRecord.assess
+    monkeypatch.setattr(
+        RescoredRecord, "assess", lambda self, item: assessed.append(item) or assess(self, item)
+    )
+
+    viewed = Library(tmp_path, BenchmarkReader()).run("run")
+    viewed.check_verdicts()
+
+    assert viewed._check.checked == 2 and not assessed

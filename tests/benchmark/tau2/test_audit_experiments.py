@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.audit import audit
-from maseval.benchmark.tau2.audit.keeping import Shelf
+from maseval.benchmark.tau2.audit import audit, auditing
+from maseval.benchmark.tau2.audit.auditing import FINDINGS, kept_findings
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType, is_tool
 from maseval.benchmark.tau2.domains.domain import Domain
@@ -313,27 +313,33 @@ def test_progress_is_told_to_the_end(shop):
     assert seen == [(0, 1), (1, 1)]
 
 
-@pytest.mark.parametrize("damage", [b"", b"{}", b"0" * 64 + b"\n{}"])
-def test_findings_are_kept_until_they_are_damaged(tmp_path, monkeypatch, damage, tau2_data):
-    release = release_of("airline", None)
-    shelf = Shelf(release.domain("airline"), release, "base")
-    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path))
-    shelf = Shelf(release.domain("airline"), release, "base")
-    findings = audit("library")
-
-    assert shelf.load() is None
-    shelf.keep(findings)
-    assert shelf.load() == findings
-    shelf.path.write_bytes(damage)
-    assert shelf.load() is None
-
-
-def test_findings_of_other_code_are_not_taken(tmp_path, monkeypatch, tau2_data):
+def test_findings_about_published_data_are_kept_until_the_code_is_another(
+    tmp_path, monkeypatch, tau2_data
+):
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path))
     release = release_of("airline", None)
-    Shelf(release.domain("airline"), release, "base").keep([])
 
-    module = "maseval.benchmark.tau2.audit.keeping"
-    assert Shelf(release.domain("airline"), release, "base").load() == []
-    monkeypatch.setattr(f"{module}.code_fingerprint", lambda: "another")
-    assert Shelf(release.domain("airline"), release, "base").load() is None
+    def kept():
+        return kept_findings(release.domain("airline"), release, "base")
+
+    first = kept()
+    first.put(FINDINGS, [])
+    first.save()
+
+    assert kept().get(FINDINGS) == []
+    monkeypatch.setattr(auditing, "package_fingerprint", lambda: "another")
+    assert kept().get(FINDINGS) is None
+
+
+def test_a_page_marks_what_an_audit_has_kept_and_begins_none(tmp_path, monkeypatch, tau2_data):
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path))
+    release = release_of("airline", None)
+    monkeypatch.setattr(auditing._Audit, "_look", lambda *args: pytest.fail("it is audited"))
+
+    assert auditing.known_findings("airline") == []
+    first = kept_findings(release.domain("airline"), release, "base")
+    found = auditing.Finding("airline", "1", "doing nothing passes", "warning", "an idle agent")
+    first.put(FINDINGS, [found.to_dict()])
+    first.save()
+
+    assert auditing.known_findings("airline") == [found]

@@ -2,12 +2,15 @@
 
 import random
 from copy import deepcopy
+from types import SimpleNamespace
 
 import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
+from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.users import FaultKind, check_user
 from maseval.benchmark.tau2.users.checking import LANGUAGE_NOT_READ, NO_USER
+from maseval.benchmark.tau2.users.steps import steps_asked_for
 from tests.benchmark.tau2.injected.blaming import DOMAINS, faults_of
 from tests.benchmark.tau2.injected.finding import found_in_gold, found_with, is_found
 
@@ -206,3 +209,16 @@ def test_an_agent_that_works_alone_has_no_user():
     found = check_user(talk(OPENING), domain="library", task=task(), solo=True)
 
     assert (found.faults, found.unreadable) == ((), NO_USER)
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("Please simply wait a moment.", []),
+        ("Could you take out your SIM and put it back?", ["reseat_sim_card"]),
+        ("Please disconnect from all VPNs.", ["connect_vpn", "disconnect_vpn"]),
+    ],
+)
+def test_a_step_is_asked_for_by_a_whole_word(text, steps):
+    part = SimpleNamespace(setting=SimpleNamespace(domain=domain_named("telecom")))
+    assert steps_asked_for(part, text) == steps

@@ -23,7 +23,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.embeddings import KeptVect
 from maseval.benchmark.tau2.domains.banking_knowledge.sandbox import export
 from maseval.benchmark.tau2.domains.banking_knowledge.search_tools import SearchOptions
 from maseval.benchmark.tau2.domains.banking_knowledge.variants import VARIANTS, variant_named
-from maseval.benchmark.tau2.domains.base import state_hash
+from maseval.benchmark.tau2.domains.hashing import state_hash
 from maseval.benchmark.tau2.domains.releases import V1_0_1
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.explain import explain

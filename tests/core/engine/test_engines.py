@@ -53,7 +53,9 @@ def test_an_unknown_name_lists_the_known_ones(installed):
     with pytest.raises(ConfigurationError) as caught:
         engine_of("conting")
 
-    message = "engine is 'conting'; did you mean 'counting'? known engines: counting, threads."
+    message = (
+        "engine is 'conting'; did you mean 'counting'? known engines: counting, processes, threads."
+    )
     assert message in str(caught.value)
     with pytest.raises(ConfigurationError, match="give the name of an engine, or an object with"):
         engine_of(42)
@@ -134,6 +136,14 @@ def test_there_are_never_more_threads_than_work(workers_alive):
 
     assert max(seen) <= 3
     assert left(workers_alive) == 0
+
+
+def test_all_threads_are_there_before_the_first_works(workers_alive):
+    seen = []
+
+    Shop(lambda query: seen.append(workers_alive()), num_workers=20).run(numbered(40))
+
+    assert min(seen) == 20
 
 
 def test_worker_threads_do_not_keep_the_process_alive():

@@ -21,6 +21,11 @@ class Sulking:
         raise RuntimeError("no")
 
 
+class Busy(dict[str, object]):
+    def items(self) -> object:  # type: ignore[override]
+        raise RuntimeError("changed size during iteration")
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(),
@@ -52,6 +57,7 @@ def test_one_bad_number_beside_a_value_does_not_change_the_value(value):
         ([10**5000], [hex(10**5000)]),
         (Sulking(), "<Sulking that cannot be shown: RuntimeError>"),
         ("\ud800 lone", "\ud800 lone"),
+        ([Busy(a=1), 2], ["<Busy that cannot be shown: RuntimeError>", 2]),
     ],
 )
 def test_what_json_has_no_word_for_becomes_text(value, written):

@@ -293,6 +293,8 @@ class PydanticAI(Framework):
 
 def async_client(url: str, options: dict[str, Any]) -> Any:
     openai = import_module("openai")
+    # The library gives up connecting after 5 s, which a busy machine may need.
+    options = {"timeout": 120, **options}
     return openai.AsyncOpenAI(base_url=url, api_key=KEY, max_retries=0, **options)
 
 

@@ -29,6 +29,8 @@ class Solved:
 
     @property
     def rewards(self) -> list[float]:
+        failed = [report["error"] for report in self.reports if not report["eval"]]
+        assert not failed, failed
         return [report["eval"][0]["reward"] for report in self.reports]
 
     def last_request(self, number: int = 0) -> list[dict]:

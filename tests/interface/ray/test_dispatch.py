@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from maseval.interface.ray.dispatch import Assignment, Backlog
+from maseval.core.engine.dispatch import Assignment, Backlog
 
 
 def assignment(number, deaths=0, timeout=None):

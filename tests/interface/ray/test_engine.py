@@ -35,7 +35,7 @@ def test_without_the_library_the_command_that_installs_it_is_named(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"processes": 2}, "processes is 2, but engine is 'threads'"),
+        ({"engine": "threads", "processes": 2}, "processes is 2, but engine is 'threads'"),
         ({"ray_address": "auto"}, "ray_address is 'auto', but engine is 'threads'"),
     ],
 )

@@ -31,7 +31,7 @@ class LockedError(Exception):
 
 
 def carried(error, report=None):
-    from maseval.interface.ray.parcel import WorkerReply, pack_reply, unpack_reply
+    from maseval.core.engine.parcel import WorkerReply, pack_reply, unpack_reply
 
     status = TaskExecutionStatus.AGENT_ERROR
     delivery = WorkResult(7, report or {}, status, error, {}, note="n")
@@ -84,7 +84,7 @@ def test_objects_that_occur_twice_are_still_one_object():
 
 
 def test_what_reports_have_in_common_is_sent_once():
-    from maseval.interface.ray.parcel import WorkerReply, pack_reply
+    from maseval.core.engine.parcel import WorkerReply, pack_reply
 
     policy = "a policy of the shop " * 50
     status = TaskExecutionStatus.SUCCESS
@@ -95,7 +95,7 @@ def test_what_reports_have_in_common_is_sent_once():
 
 def test_what_only_the_program_itself_defines_is_sent_whole():
     """Plain pickle would only name it."""
-    from maseval.interface.ray.parcel import pack, unpack
+    from maseval.core.engine.parcel import pack, unpack
 
     program: dict = {"__name__": "__main__"}
     exec("class Mine:\n    answer = 42", program)

@@ -77,7 +77,7 @@ def test_the_command_prints_the_same(engine, files):
 
 
 def test_options_for_ray_ask_for_ray(files):
-    wrong = maseval("tau2", "score", str(files[0]), "--processes", "2")
+    wrong = maseval("tau2", "score", str(files[0]), "--processes", "2", "--engine", "threads")
 
     assert wrong.exit_code != 0
     assert "processes is 2, but engine is 'threads'" in wrong.stderr

@@ -9,7 +9,7 @@ import traceback
 import pytest
 
 import maseval
-from maseval.interface.ray.worker_setup import (
+from maseval.core.engine.worker_setup import (
     CodeFacts,
     ModuleSource,
     NodeMismatchError,

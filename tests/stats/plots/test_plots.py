@@ -171,6 +171,19 @@ def test_a_scale_without_extent_puts_everything_in_the_middle():
 def test_labels_are_moved_apart_and_stay_within():
     assert spread_apart([50, 51, 20], 10, 0, 100) == [50, 60, 20]
     assert spread_apart([99, 98], 10, 0, 100) == [100, 90]
+    assert spread_apart([9, 9, 9], 80, 0, 100) == [0, 50, 100]
+
+
+def test_the_names_of_many_runs_stay_within_the_figure():
+    runs = {f"run {number}": summarise(run([1, 0, 1], trials=2)) for number in range(20)}
+    for figure in (pass_curves(runs), pass_curves(dict(list(runs.items())[:8]))):
+        test_everything_lies_inside_the_figure(figure)
+        places = [
+            float(each.get("y"))
+            for each in drawn(figure).iter(f"{SVG}text")
+            if (each.text or "").startswith("run ")
+        ]
+        assert len(set(places)) == len(places)
 
 
 def whiskers(figure):
@@ -194,6 +207,21 @@ def test_bars_of_runs_that_cost_the_same_stand_side_by_side():
     first, second = whiskers(cost_and_score(same))
 
     assert abs(first - second) >= 10
+
+
+def test_of_many_runs_each_point_has_a_number_and_names_stand_in_a_list():
+    many = {f"a-long-name-{at}": summarise(run([4, at % 5], cost=1 + at % 3)) for at in range(20)}
+
+    texts = drawn(cost_and_score(many)).findall(f"{SVG}text")
+
+    numbers = [(float(each.get("x")), each.text) for each in texts if each.get("font-size") == "9"]
+    assert sorted(int(text) for _, text in numbers) == [*range(1, 21)]
+    places = sorted(x for x, _ in numbers)
+    assert min(b - a for a, b in itertools.pairwise(places)) >= 10
+    names = [each for each in texts if "a-long-name" in each.text]
+    assert [each.text for each in names] == [f"{at + 1} {name}" for at, name in enumerate(many)]
+    rows = [float(each.get("y")) for each in names]
+    assert min(b - a for a, b in itertools.pairwise(rows)) >= 12
 
 
 def test_a_drawing_in_plain_colours_needs_no_custom_properties():

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from maseval.core.exceptions import ConfigurationError, TaskFormatError
+from maseval.data.cache import cache_dir
 from maseval.data.download import FetchProgress
 from maseval.data.files import DataError, DataUnavailableError, Manifest, parse_listing
 from maseval.data.folder import fill
-from maseval.data.store import AnyPath, cache_dir, place_of
+from maseval.data.store import AnyPath, place_of
 
 VALID_DOMAINS = ("travel", "mortgage", "software")
 COMMIT = "cb82575c0846bb147423bebacc8597bc24196142"

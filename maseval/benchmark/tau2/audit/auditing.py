@@ -22,7 +22,6 @@ from maseval.benchmark.tau2.audit.choices import (
     unasked_changes,
     undecided_choices,
 )
-from maseval.benchmark.tau2.audit.keeping import Shelf
 from maseval.benchmark.tau2.audit.subject import (
     KINDS,
     SEVERITIES,
@@ -36,11 +35,14 @@ from maseval.benchmark.tau2.data_loader import (
     VALID_DOMAINS,
     DataUnavailableError,
     UnknownTaskError,
+    data_fingerprint,
     load_raw_tasks,
 )
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_of
 from maseval.core.exceptions import TaskFormatError
+from maseval.data.cache import cache_dir
+from maseval.data.kept import KeptValues, package_fingerprint
 from maseval.data.store import AnyPath
 
 OnTask = Callable[[int, int], object]
@@ -124,6 +126,32 @@ def _shift(on_progress: "OnTask | None", audits: "Sequence[_Audit]", number: int
     return lambda done, _: count(done)
 
 
+FINDINGS = "findings"
+"""The key under which the findings about a domain are kept."""
+
+
+def known_findings(named: str | Domain, version: AnyVersion = None) -> list[Finding]:
+    """Return the findings about a published domain that an audit has kept, if there was one.
+
+    A domain of your own, about which none are kept, is audited.
+    """
+    release = release_of(named, version)
+    domain = release.domain(named)
+    if domain.data_dir is not None:
+        return audit(domain, version=version)
+    known = kept_findings(domain, release, "base").get(FINDINGS)
+    return [Finding(**each) for each in known or ()]
+
+
+def kept_findings(domain: Domain, release: Release, split: str) -> KeptValues:
+    """Return where the findings about a published domain are kept: data and code decide them."""
+    name = f"{domain.name}-{release.name}-{split}"
+    clean = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
+    code = package_fingerprint()
+    decided_by = [code, name, data_fingerprint(domain, version=release)]
+    return KeptValues([cache_dir() / "audit" / f"{clean}.jsonl"], code and decided_by)
+
+
 class _Audit:
     """The audit of one domain of one release."""
 
@@ -134,16 +162,18 @@ class _Audit:
         self._audited = audited_domain(self._domain, data_dir, release.rules)
         self.raw_tasks = load_raw_tasks(self._domain, split, data_dir, version=release)
         kept = data_dir is None and self._domain.data_dir is None
-        self._shelf = Shelf(self._domain, release, split) if kept else None
+        self._kept = kept_findings(self._domain, release, split) if kept else None
         self._unreadable: list[Finding] = []
 
     def findings(self, fresh: bool, on_progress: OnTask) -> list[Finding]:
         """Return what was found before in the same data, or look for it."""
-        found = None if fresh or self._shelf is None else self._shelf.load()
+        known = None if fresh or self._kept is None else self._kept.get(FINDINGS)
+        found = None if known is None else [Finding(**each) for each in known]
         if found is None:
             found = list(self._look(on_progress))
-            if self._shelf is not None:
-                self._shelf.keep(found)
+            if self._kept is not None:
+                self._kept.put(FINDINGS, [each.to_dict() for each in found])
+                self._kept.save()
         on_progress(len(self.raw_tasks), len(self.raw_tasks))
         return found
 

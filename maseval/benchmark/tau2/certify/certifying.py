@@ -2,11 +2,11 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.certify.certificate import (
     FORM,
@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.certify.certificate import (
     DomainNumbers,
     digest,
 )
-from maseval.benchmark.tau2.data.files import title_of
+from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_config
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.records import canonical_json
@@ -29,7 +29,8 @@ from maseval.benchmark.tau2.rescoring.record import (
     SimulationRecord,
     open_record,
 )
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+from maseval.benchmark.tau2.rescoring.remote import score_with_engine
+from maseval.benchmark.tau2.rescoring.rescore import Assessed, RescoredRecord
 from maseval.benchmark.tau2.rescoring.suspicion import (
     Suspicion,
     copies,
@@ -38,6 +39,8 @@ from maseval.benchmark.tau2.rescoring.suspicion import (
 )
 from maseval.benchmark.tau2.rescoring.tasks import differing_tasks, policies
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
+from maseval.core.engine.engines import MappingEngine
+from maseval.core.engine.worker_setup import check_data
 from maseval.data.folder import forget_hashes
 from maseval.data.store import AnyPath
 from maseval.stats.trials import measure_name
@@ -55,6 +58,7 @@ def certify(
     partial: bool = False,
     version: AnyVersion = None,
     panel: JudgePanel | None = None,
+    engine: MappingEngine | None = None,
 ) -> Certificate:
     """Score every simulation again and certify the numbers.
 
@@ -70,6 +74,7 @@ def certify(
             release that reports were run by.
         panel: The judge of natural-language assertions; without one, a source with rewards that
             depend on them cannot be certified.
+        engine: Where a large file is scored; without one, or with a ``data_dir``, in this process.
     """
     whole = (
         source
@@ -78,8 +83,7 @@ def certify(
     )
     forget_hashes()  # a certificate rests on the data files as they are now
     run = _Certification(whole, data_dir, partial, panel)
-    for item in whole.items:
-        run.add(item)
+    run.go_through(None if data_dir is not None else engine)
     return run.certificate()
 
 
@@ -92,6 +96,7 @@ def verify(
     data_dir: AnyPath | None = None,
     version: AnyVersion = None,
     panel: JudgePanel | None = None,
+    engine: MappingEngine | None = None,
 ) -> list[str]:
     """Certify ``source`` again; the parts in which the outcome differs, so none if all is well.
 
@@ -107,6 +112,7 @@ def verify(
         partial=partial,
         version=version,
         panel=panel,
+        engine=engine,
     )
     given, found = read.to_dict(), again.to_dict()
     return [
@@ -114,6 +120,26 @@ def verify(
         for key in again.content
         if key != "source" and given[key] != found[key]
     ]
+
+
+class _Seen(NamedTuple):
+    """The part of a certificate about one simulation, besides its verdict; ``text`` is hashed."""
+
+    text: bytes
+    modes: frozenset[str]
+    texts: frozenset[str]
+    suspicions: Sequence[Suspicion]
+
+
+def _look_at(item: RecordItem, judged: RescoredSimulation) -> _Seen:
+    where = judged.identity.where
+    modes = {"lenient order ids": item.lenient, "solo": item.solo}
+    return _Seen(
+        canonical_json((where, item.simulation)).encode(),
+        frozenset(mode for mode, is_used in modes.items() if is_used),
+        frozenset({item.texts} if item.texts else ()),
+        () if item.problem else tuple(oddities(item.simulation, where)),
+    )
 
 
 class _Certification:
@@ -136,16 +162,25 @@ class _Certification:
         self._suspicions: list[Suspicion] = []
         self._agreement: Counter[str] = Counter()
 
-    def add(self, item: RecordItem) -> None:
-        judged = self._found.add(item)
-        where = judged.identity.where
-        self._modes |= {"lenient order ids"} if item.lenient else set()
-        self._modes |= {"solo"} if item.solo else set()
-        self._texts |= {item.texts} if item.texts else set()
-        self._hash.update(canonical_json((where, item.simulation)).encode())
-        if item.problem is None:
-            self._suspicions += oddities(item.simulation, where)
-        self._note_doubts(judged, where)
+    def go_through(self, engine: MappingEngine | None) -> None:
+        """Judge all items; what others have looked at is only added here, in order."""
+        every: Iterable[Assessed] = ((item, None, None) for item in self._whole.items)
+        if engine is not None:
+            every = score_with_engine(engine, check_data, _look_at)(self._found)
+        for item, assessed, seen in every:
+            if assessed is None:
+                judged = self._found.add(item)
+                seen = _look_at(item, judged)
+            else:
+                judged = self._found.place(item, assessed)
+            self._add(judged, seen)
+
+    def _add(self, judged: RescoredSimulation, seen: _Seen) -> None:
+        self._hash.update(seen.text)
+        self._modes |= seen.modes
+        self._texts |= seen.texts
+        self._suspicions += seen.suspicions
+        self._note_doubts(judged, judged.identity.where)
 
     def _note_doubts(self, judged: RescoredSimulation, where: str) -> None:
         if judged.problem == FOREIGN_TASK:

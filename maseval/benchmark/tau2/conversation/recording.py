@@ -80,8 +80,8 @@ def read_recording(
         messages = ()
     if not isinstance(messages, list | tuple):
         _refuse("messages", messages, "a list of messages")
-    for index, message in enumerate(messages):
-        if not _is_plain(message):
+    if not all(map(_is_plain, messages)):
+        for index, message in enumerate(messages):
             _check_message(message, f"messages[{index}]")
     reason = simulation.get("termination_reason")
     if reason is not None and not isinstance(reason, str):
@@ -109,24 +109,27 @@ def _is_plain(message: object) -> bool:
     """Return True for a message that needs no further check; this is the quick way."""
     if type(message) is not dict:
         return False
-    role, content = message.get("role"), message.get("content")
+    value_of = message.get
+    role, content = value_of("role"), value_of("content")
     if not (content is None or type(content) is str):
         return False
     if role == "tool":
-        return type(message.get("id", "")) is str
-    calls = message.get("tool_calls")
-    return role in _SIDES and (
-        calls is None or (type(calls) is list and all(map(_is_plain_call, calls)))
-    )
+        return type(value_of("id", "")) is str
+    calls = value_of("tool_calls")
+    if calls is None:
+        return role in _SIDES
+    return role in _SIDES and type(calls) is list and all(map(_is_plain_call, calls))
 
 
 def _is_plain_call(call: object) -> bool:
+    if type(call) is not dict:
+        return False
+    value_of = call.get
     return (
-        type(call) is dict
-        and type(call.get("name")) is str
-        and type(call.get("arguments")) is dict
-        and type(call.get("id", "")) is str
-        and call.get("requestor", "assistant") in _SIDES
+        type(value_of("name")) is str
+        and type(value_of("arguments")) is dict
+        and type(value_of("id", "")) is str
+        and value_of("requestor", "assistant") in _SIDES
     )
 
 

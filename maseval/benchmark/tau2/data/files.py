@@ -12,14 +12,14 @@ from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any, cast
 
-from maseval.benchmark.tau2.data import VERIFIED, VERSIONS
+from maseval.benchmark.tau2.data import VERIFIED, VERSIONS, known_version, title_of
 from maseval.benchmark.tau2.data.wheel import WHEEL
-from maseval.core.exceptions import ConfigurationError
 from maseval.data import download
+from maseval.data.cache import cache_dir
 from maseval.data.download import FetchProgress
 from maseval.data.files import DataError, DataFile, Manifest, parse_listing
 from maseval.data.folder import fill, link_equal_files
-from maseval.data.store import AnyPath, DataPlace, cache_dir, cache_folder, place_of
+from maseval.data.store import AnyPath, DataPlace, cache_folder, place_of
 
 GITHUB_BASE = "https://raw.githubusercontent.com/sierra-research/tau2-bench"
 VERIFIED_BASE = "https://raw.githubusercontent.com/amazon-agi/tau2-bench-verified"
@@ -41,31 +41,6 @@ URLS = {
 }
 
 Tau2DataError = DataError
-
-
-class UnknownVersionError(ConfigurationError):
-    """The checksums of that version of the benchmark are not known."""
-
-
-def known_version(version: str) -> str:
-    """Return the version as in ``VERSIONS``; it may be given as the original's tag, ``v1.0.1``."""
-    plain = version_titled(version)
-    if plain not in VERSIONS:
-        raise UnknownVersionError(
-            f"version is {version!r}; choose one whose checksums are known: {', '.join(VERSIONS)}"
-        )
-    return plain
-
-
-def title_of(version: str) -> str:
-    """Return a version as people write it: ``v1.0.1``, but ``verified``."""
-    return f"v{version}" if version[:1].isdigit() else version
-
-
-def version_titled(title: str) -> str:
-    """Return the version that was recorded as ``tau2-bench v1.0.1`` or ``tau2-bench verified``."""
-    name = title.removeprefix("tau2-bench ")
-    return name[1:] if name[:1] == "v" and name[1:2].isdigit() else name
 
 
 def repository_of(version: str) -> tuple[str, str]:
@@ -143,6 +118,13 @@ def download_json(url: str) -> object:
 def published_files(folder: str, manifest: Manifest) -> list[DataFile]:
     """Return the files of the domain that the original keeps in ``folder``, if it has any."""
     return manifest.below(f"domains/{folder}")
+
+
+def are_fetched(folder: str, version: str) -> bool:
+    """Return whether the files of the domain in ``folder`` are there; fetches and checks none."""
+    manifest = manifest_of(version)
+    root = _place(None, manifest).folder.root
+    return all((root / each.name).is_file() for each in published_files(folder, manifest))
 
 
 def guidelines(manifest: Manifest) -> list[DataFile]:

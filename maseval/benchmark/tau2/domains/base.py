@@ -8,8 +8,8 @@ The counterpart of tau2-bench v0.2.0's ``environment/db.py`` and ``environment/t
 
 import copy
 import datetime as dt
-import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+import operator
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum, StrEnum
 from functools import cache
 from pathlib import Path
@@ -19,13 +19,13 @@ from pydantic import BaseModel, ConfigDict
 
 from maseval.benchmark.tau2.data.files import read_mapping
 from maseval.benchmark.tau2.domains.copying import SHARED_ROWS, Memo, copy_value, once, with_fields
+from maseval.benchmark.tau2.domains.hashing import DBState, state_hash
 from maseval.benchmark.tau2.domains.records import (
     FrozenList,
     Record,
     SharedDict,
     SharedTable,
     Table,
-    TableState,
     canonical_json,
     canonical_record,
     canonical_rows,
@@ -82,13 +82,10 @@ def for_tasks(function: ToolFunction) -> ToolFunction:
     return function
 
 
-DBState = dict[str, str | TableState]
-
-
-def state_hash(state: DBState) -> str:
-    """The hash of the database that was in this state."""
-    parts = (f'"{name}": {text}' for name, text in sorted(state.items()))
-    return hashlib.sha256(f"{{{', '.join(parts)}}}".encode()).hexdigest()
+def for_checks(function: ToolFunction) -> ToolFunction:
+    """Let task files call a method that looks at the outcome, and changes nothing."""
+    vars(function)["__tau2_for_checks__"] = True
+    return for_tasks(function)
 
 
 class DB(BaseModel):
@@ -129,8 +126,7 @@ class DB(BaseModel):
         """Return True if both would give the same hash; looks only at what was touched."""
         if type(self) is not type(other):
             return False
-        names = type(self).model_fields
-        same = all_same((getattr(self, name), getattr(other, name)) for name in names)
+        same = _same_fields(self.__dict__, other.__dict__)
         return self.state() == other.state() if same is None else same
 
     def get_statistics(self) -> dict[str, int]:
@@ -200,11 +196,19 @@ class ToolKitBase(Generic[DBT]):
     _mutating: ClassVar[frozenset[str]] = frozenset()
     _for_tasks: ClassVar[frozenset[str]] = frozenset()
     _called: ClassVar[str]
+    is_predictable: ClassVar[bool] = False
 
-    def __init_subclass__(cls, *, called: str | None = None, **kwargs: Any) -> None:
-        """Collect the tools; ``called`` is the class's name in errors, which a model reads."""
+    def __init_subclass__(
+        cls, *, called: str | None = None, predictable: bool = False, **kwargs: Any
+    ) -> None:
+        """Collect the tools; ``called`` is the class's name in errors, which a model reads.
+
+        Of ``predictable`` tools, answer and effect of a call depend on nothing but the databases
+        and the calls before it, and tools that do not mutate have no effect. No class inherits it.
+        """
         super().__init_subclass__(**kwargs)
         cls._called = called or cls.__name__
+        cls.is_predictable = predictable
         kits = [base for base in cls.__bases__ if issubclass(base, ToolKitBase)]
         cls._tool_types = {n: kind for kit in kits for n, kind in kit._tool_types.items()}
         cls._discoverable = {n: kind for kit in kits for n, kind in kit._discoverable.items()}
@@ -266,15 +270,20 @@ class ToolKitBase(Generic[DBT]):
 
     def find_tool(self, tool_name: str) -> Callable[..., Any]:
         """The tool of that name, ready to be called."""
-        if not self.has_tool(tool_name):
+        if tool_name not in self._tool_types and tool_name not in self._discoverable:
             raise ValueError(f"Tool '{tool_name}' not found.")
-        return cast(Method, getattr(self, tool_name))
+        tool: Method = getattr(self, tool_name)
+        return tool
 
     def task_function(self, name: str) -> Callable[..., Any]:
         """A function that a task file may call: any tool, and those marked ``for_tasks``."""
         if not self.has_tool(name) and name not in self._for_tasks:
             raise AttributeError(f"{self._called!r} object has no attribute {name!r}")
         return cast(Method, getattr(self, name))
+
+    def is_for_checks(self, name: str) -> bool:
+        """Return True if a function for task files changes nothing."""
+        return hasattr(getattr(type(self), name), "__tau2_for_checks__")
 
     def update_db(self, update_data: Mapping[str, Any] | None = None) -> None:
         """Lay values over the database, and validate the result as a new one."""
@@ -371,7 +380,6 @@ def _stand_alone(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _OF_A_WHOLE = ("title", "default", "additionalProperties")
-_AS_THEY_ARE = (str, int, bool, dt.date)
 # What is shared enters a hash as what it was made of.
 _MADE_OF: Mapping[type[Any], type[Any]] = {FrozenList: list, SharedDict: dict}
 
@@ -385,19 +393,44 @@ def same_text(one: Any, other: Any) -> bool | None:
         kind = _MADE_OF.get(kind, kind)
         if kind is not _MADE_OF.get(theirs, theirs):
             return None
-    if kind in _AS_THEY_ARE:
-        return bool(one == other)
-    if kind is float:
-        return repr(one) == repr(other)  # which tells 0.0 from -0.0, and finds NaN equal
-    if kind is list or kind is FrozenList:
-        return False if len(one) != len(other) else all_same(zip(one, other, strict=True))
-    if kind is dict or kind is SharedDict:
-        return _same_fields(one, other)
+    return (_ways_to_compare.get(kind) or _way_to_compare(kind))(one, other)
+
+
+def _way_to_compare(kind: type[Any]) -> "Comparison":
+    way: Comparison = _cannot_tell
     if issubclass(kind, Enum):
-        return False  # members are one of a kind
-    if issubclass(kind, Record) and _writes_its_fields(kind):
-        return _same_fields(one.__dict__, other.__dict__)
-    return _same_tables(one, other) if issubclass(kind, Table) else None
+        way = operator.is_  # members are one of a kind
+    elif issubclass(kind, Record) and _writes_its_fields(kind):
+        way = _same_records
+    elif issubclass(kind, Table):
+        way = _same_tables
+    _ways_to_compare[kind] = way
+    return way
+
+
+def _cannot_tell(one: object, other: object) -> None:
+    return None
+
+
+def _same_digits(one: float, other: float) -> bool:
+    return repr(one) == repr(other)  # which tells 0.0 from -0.0, and finds NaN equal
+
+
+def _same_items(one: list[Any], other: list[Any]) -> bool | None:
+    if len(one) != len(other):
+        return False
+    found: bool | None = True
+    for mine, theirs in zip(one, other, strict=True):
+        if mine is not theirs:  # most are one: copies share what cannot change
+            same = same_text(mine, theirs)
+            if same is False:
+                return False
+            found = found and same
+    return found
+
+
+def _same_records(one: Record, other: Record) -> bool | None:
+    return _same_fields(one.__dict__, other.__dict__)
 
 
 def _same_tables(one: Table[Any], other: Table[Any]) -> bool:
@@ -418,23 +451,28 @@ def _same_tables(one: Table[Any], other: Table[Any]) -> bool:
     return True
 
 
-def all_same(pairs: Iterable[tuple[Any, Any]]) -> bool | None:
-    """Return True if both values of each pair enter a hash as the same text."""
+def _same_fields(one: dict[Any, Any], other: dict[Any, Any]) -> bool | None:
+    if one.keys() != other.keys():
+        return None
     found: bool | None = True
-    for one, other in pairs:
-        if one is not other:  # most are: copies share what cannot change
-            same = same_text(one, other)
+    for key, mine in one.items():
+        theirs = other[key]
+        if mine is not theirs:
+            same = same_text(mine, theirs)
             if same is False:
                 return False
             found = found and same
     return found
 
 
-def _same_fields(one: dict[Any, Any], other: dict[Any, Any]) -> bool | None:
-    if one.keys() != other.keys():
-        return None
-    changed = [key for key, value in one.items() if value is not other[key]]
-    return all_same((one[key], other[key]) for key in changed) if changed else True
+Comparison = Callable[[Any, Any], bool | None]
+
+_ways_to_compare: dict[type[Any], Comparison] = {
+    **dict.fromkeys((str, int, bool, dt.date), operator.eq),
+    **dict.fromkeys((list, FrozenList), _same_items),
+    **dict.fromkeys((dict, SharedDict), _same_fields),
+    float: _same_digits,
+}
 
 
 @cache

@@ -3,15 +3,18 @@
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
+from maseval.benchmark.tau2.domains.catalogue import VARIANT_MARK
 from maseval.benchmark.tau2.domains.choices import OpenChoice
 from maseval.benchmark.tau2.domains.permanence import PermanenceRule
-from maseval.benchmark.tau2.domains.rules import Broken, CallMoment, Check, Kind, Rule
 from maseval.benchmark.tau2.texts.prompts import template
+
+if TYPE_CHECKING:  # verdicts need no rules
+    from maseval.benchmark.tau2.domains.rules import Check, Rule
 
 Policy = Callable[[Path, bool], str]
 TaskPolicy = Callable[[Path, bool, Mapping[str, Any]], str]
@@ -20,9 +23,6 @@ Precondition = Callable[[Any, Mapping[str, Any]], Iterator[str]]
 """What a call would break of the policy: given the agent's toolkit before it, and its arguments."""
 SpokenCondition = Callable[[Any, Mapping[str, Any], str], Iterator[str]]
 """The same for what only words can show; given also what the task tells the user."""
-
-VARIANT_MARK = "@"
-"""What stands between a domain and the way in which it searches, as in banking_knowledge@bm25."""
 
 
 class DomainDocument(Protocol):
@@ -38,12 +38,25 @@ class DomainDocument(Protocol):
 
 def policy_file(name: str, solo: str | None = None) -> Policy:
     """A policy that is one file, verbatim; ``solo`` names the one for an agent without a user."""
+    return partial(_read_policy, name, solo)
 
-    def read(folder: Path, solo_mode: bool) -> str:
-        file = solo if solo_mode and solo else name
-        return (folder / file).read_text(encoding="utf-8")
 
-    return read
+# Functions with names, as a domain may be sent to other processes.
+def _read_policy(name: str, solo: str | None, folder: Path, solo_mode: bool) -> str:
+    file = solo if solo_mode and solo else name
+    return (folder / file).read_text(encoding="utf-8")
+
+
+def _need_nothing() -> None:
+    """Be ready at once."""
+
+
+def _have_no_documents(folder: Path) -> Sequence["DomainDocument"]:
+    return ()
+
+
+def _describe_nowhere(folder: Path, call: Mapping[str, Any]) -> Sequence[str]:
+    return ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +65,7 @@ class Domain:
 
     A ``user_toolkit`` without a ``user_db`` works on the company's database.
     ``sync`` is called with both toolkits after every change, for domains whose customer has tools;
-    ``sync_after`` are the types of the tools that make changes it must see.
+    ``sync_after`` are the tools that make changes it must see, by their types or by their names.
     ``data_dir`` is for domains that bring their own files; the others' are fetched, those of the
     release of the benchmark that ``version`` names. Each set of tasks has a file of its own, or
     ``splits_file`` says which tasks of the ``base`` file belong to which set; a folder holds one
@@ -76,14 +89,14 @@ class Domain:
     user_db: type[DB] | None = None
     user_toolkit: type[ToolKitBase[Any]] | None = None
     sync: Sync | None = None
-    sync_after: Collection[ToolType] = frozenset(ToolType)
+    sync_after: Collection[ToolType | str] = frozenset(ToolType)
     folder_name: str = ""
     db_file: str = "db.json"
     user_db_file: str | None = None
     task_files: Mapping[str, str] = field(default_factory=lambda: {"base": "tasks.json"})
     splits_file: str | None = None
     task_policy: TaskPolicy | None = None
-    require_ready: Callable[[], None] = lambda: None
+    require_ready: Callable[[], None] = _need_nothing
     version: str = "0.2.0"
     solo_refusal: str | None = None
     data_dir: Path | None = None
@@ -92,11 +105,11 @@ class Domain:
     retrieval_options: Mapping[str, object] = field(default_factory=dict)
     preconditions: Mapping[str, Precondition] = field(default_factory=dict)
     spoken_conditions: Mapping[str, SpokenCondition] = field(default_factory=dict)
-    rules: Sequence[Rule] = ()
+    rules: Sequence["Rule"] = ()
     permanence: Sequence[PermanenceRule] = ()
     choices: Sequence[OpenChoice] = ()
-    documents: Callable[[Path], Sequence[DomainDocument]] = lambda folder: ()
-    described_in: Callable[[Path, Mapping[str, Any]], Sequence[str]] = lambda folder, call: ()
+    documents: Callable[[Path], Sequence[DomainDocument]] = _have_no_documents
+    described_in: Callable[[Path, Mapping[str, Any]], Sequence[str]] = _describe_nowhere
 
     def __post_init__(self) -> None:
         if not self.folder_name:
@@ -115,8 +128,10 @@ class Domain:
             object.__setattr__(self, "preconditions", {})
             object.__setattr__(self, "spoken_conditions", {})
 
-    def _former_rules(self) -> Iterator[Rule]:
+    def _former_rules(self) -> Iterator["Rule"]:
         """Yield rules of state that ask the functions of the older form."""
+        from maseval.benchmark.tau2.domains.rules import Broken, CallMoment
+
         for tool, check in self.preconditions.items():
 
             def by_state(moment: CallMoment, check: Precondition = check) -> Iterator[Broken]:
@@ -130,7 +145,9 @@ class Domain:
 
             yield self._former_rule(tool, spoken, by_words)
 
-    def _former_rule(self, tool: str, function: object, check: Check) -> Rule:
+    def _former_rule(self, tool: str, function: object, check: "Check") -> "Rule":
+        from maseval.benchmark.tau2.domains.rules import Kind, Rule
+
         name = getattr(function, "__name__", "rule").strip("<>")
         text = (getattr(function, "__doc__", None) or name.replace("_", " ")).partition("\n")[0]
         return Rule(f"{self.name}.{tool}.{name}", Kind.STATE, text, tool, {tool}, check)
@@ -149,6 +166,18 @@ class Domain:
     def lenient(self) -> "Domain":
         """The same domain with its lenient tools, if it has any."""
         return replace(self, toolkit=self.lenient_toolkit) if self.lenient_toolkit else self
+
+    def mutates(self, tool_name: str) -> bool:
+        """Return True if a tool of that name, on whichever side, may change a database."""
+        kit = self.toolkit if self.toolkit.has_tool(tool_name) else self.user_toolkit
+        return kit is not None and kit.mutates(tool_name)
+
+    @cached_property
+    def is_predictable(self) -> bool:
+        """True if all of its tools are, and what synchronises them belongs to a domain here."""
+        kits = filter(None, (self.toolkit, self.user_toolkit))
+        synced_here = self.sync is None or self.sync.__module__.startswith(f"{__package__}.")
+        return synced_here and all(kit.is_predictable for kit in kits)
 
     def check_solo(self, solo: bool) -> None:
         """Refuse solo mode where the domain has none, in the original's words."""

@@ -208,7 +208,7 @@ class SharedTable(Generic[RecordT]):
     def entries(self) -> dict[str, str]:
         """``"key": record`` for every record, in the order of the hash."""
         if self._entries is None:
-            self._entries = {key: _entry(key, self.fragment(key)) for key in sorted(self.raw)}
+            self._entries = {key: entry_text(key, self.fragment(key)) for key in sorted(self.raw)}
         return self._entries
 
     def text(self) -> str:
@@ -265,16 +265,15 @@ class Table(MutableMapping[str, RecordT]):
 
     def view(self, key: str) -> RecordT:
         """The record for reading only."""
-        own = self._own.get(key)
-        if own is not None:
-            return own
-        if not self._is_shared(key):
+        record = self.find(key)
+        if record is None:
             raise KeyError(key)
-        return self._shared.record(key)
+        return record
 
     def find(self, key: str) -> RecordT | None:
         """The record for reading only; None if there is none."""
-        return self.view(key) if key in self else None
+        own = self._own.get(key)
+        return self._shared.record(key) if own is None and self._is_shared(key) else own
 
     def __setitem__(self, key: str, record: RecordT) -> None:
         self._own[key] = record
@@ -290,10 +289,8 @@ class Table(MutableMapping[str, RecordT]):
         return key in self._own or self._is_shared(key)
 
     def __iter__(self) -> Iterator[str]:
-        raw = self._shared.raw
-        for key in raw:
-            if key not in self._removed or key in self._own:
-                yield key
+        raw, gone = self._shared.raw, self._removed - self._own.keys()
+        yield from (key for key in raw if key not in gone) if gone else raw
         yield from self.added_keys()
 
     def __len__(self) -> int:
@@ -365,16 +362,16 @@ class Table(MutableMapping[str, RecordT]):
 class TableState:
     """A table at one moment: equal to another if both would enter a hash as the same text."""
 
-    __slots__ = ("_shared", "changes")
+    __slots__ = ("changes", "shared")
 
     def __init__(self, shared: SharedTable[Any], changes: Mapping[str, str | None]) -> None:
-        self._shared = shared
+        self.shared = shared
         self.changes = changes
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TableState):
             return NotImplemented
-        if self._shared is other._shared:
+        if self.shared is other.shared:
             return self.changes == other.changes
         return str(self) == str(other)
 
@@ -383,19 +380,20 @@ class TableState:
     def __str__(self) -> str:
         """The whole table as it enters the hash."""
         if not self.changes:
-            return self._shared.text()
-        entries = dict(self._shared.entries())
+            return self.shared.text()
+        entries = dict(self.shared.entries())
         for key, fragment in self.changes.items():
             if fragment is None:
                 del entries[key]
             else:
-                entries[key] = _entry(key, fragment)
-        if self.changes.keys() - self._shared.raw.keys():
+                entries[key] = entry_text(key, fragment)
+        if self.changes.keys() - self.shared.raw.keys():
             entries = dict(sorted(entries.items()))
         return _join_braced(entries.values())
 
 
-def _entry(key: str, fragment: str) -> str:
+def entry_text(key: str, fragment: str) -> str:
+    """Return a record as it stands in its table's text."""
     return f"{json.dumps(key)}: {fragment}"
 
 

@@ -9,12 +9,16 @@ import difflib
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING
 
-from maseval.benchmark.tau2.domains.domain import Domain
-from maseval.benchmark.tau2.domains.faults import faults
+from maseval.benchmark.tau2.domains.catalogue import DOMAINS
 from maseval.core.exceptions import MASEvalError
 from maseval.core.lazy import find_entry_points
+
+if TYPE_CHECKING:  # whoever only asks for a name needs neither
+    from importlib.metadata import EntryPoint
+
+    from maseval.benchmark.tau2.domains.domain import Domain
 
 GROUP = "maseval.domains"
 
@@ -37,10 +41,10 @@ class InvalidDomainError(MASEvalError, ValueError):
     """The domain could not work: a file is missing, a tool is not described, ..."""
 
 
-FindDomain = Callable[[str], Domain | None]
+FindDomain = Callable[[str], "Domain | None"]
 
 
-def _installed_entry_points() -> Iterable[EntryPoint]:
+def _installed_entry_points() -> "Iterable[EntryPoint]":
     return find_entry_points(GROUP)
 
 
@@ -49,11 +53,11 @@ class DomainRegistry:
 
     def __init__(
         self,
-        built_in: Mapping[str, Domain],
-        installed: Callable[[], Iterable[EntryPoint]] = _installed_entry_points,
+        built_in: "Mapping[str, Domain]",
+        installed: "Callable[[], Iterable[EntryPoint]]" = _installed_entry_points,
     ) -> None:
         self._built_in = built_in
-        self._domains = dict(built_in)
+        self._added: dict[str, Domain] = {}
         self._installed = installed
         self._asked = False
         self._broken: dict[str, str] = {}
@@ -62,17 +66,20 @@ class DomainRegistry:
         # An entry point may itself register domains, hence re-entrant.
         self._lock = threading.RLock()
 
-    def register(self, domain: Domain, *, replace: bool = False) -> Domain:
+    def register(self, domain: "Domain", *, replace: bool = False) -> "Domain":
         """Make a domain known by its name; see ``register_domain``."""
         _require_sound(domain)
         with self._lock:
-            known = self._domains.get(domain.name)
+            known = self._known(domain.name)
             if known not in (None, domain):
                 self._check_replacement(domain, replace)
-            self._domains[domain.name] = domain
+            self._added[domain.name] = domain
         return domain
 
-    def _check_replacement(self, domain: Domain, replace: bool) -> None:
+    def _known(self, name: str) -> "Domain | None":
+        return self._added.get(name) or self._built_in.get(name)
+
+    def _check_replacement(self, domain: "Domain", replace: bool) -> None:
         if domain.name in self._built_in:
             raise DuplicateDomainError(
                 f"{domain.name!r} is a domain of maseval itself, and its name always means the "
@@ -84,11 +91,11 @@ class DomainRegistry:
                 "name, or replace it with register_domain(domain, replace=True)"
             )
 
-    def find(self, name: str) -> Domain:
+    def find(self, name: str) -> "Domain":
         """The domain of that name."""
-        if name not in self._domains:
+        if self._known(name) is None:
             self._ask_packages()
-        found = self._domains.get(name) or self.find_elsewhere(name)
+        found = self._known(name) or self.find_elsewhere(name)
         if found is None:
             raise self._unknown_domain(name)
         return found
@@ -96,7 +103,7 @@ class DomainRegistry:
     def names(self) -> list[str]:
         """All names, sorted."""
         self._ask_packages()
-        return sorted(self._domains)
+        return sorted({*self._built_in, *self._added})
 
     def _ask_packages(self) -> None:
         with self._lock:
@@ -124,7 +131,10 @@ class DomainRegistry:
         )
 
 
-def _require_sound(domain: Domain) -> None:
+def _require_sound(domain: "Domain") -> None:
+    from maseval.benchmark.tau2.domains.domain import Domain
+    from maseval.benchmark.tau2.domains.faults import faults
+
     if not isinstance(domain, Domain):
         raise InvalidDomainError(f"{domain!r} is not a Domain; make one with Domain(name=..., ...)")
     found = faults(domain)
@@ -134,7 +144,9 @@ def _require_sound(domain: Domain) -> None:
         )
 
 
-def _load_domain(entry_point: EntryPoint) -> Domain:
+def _load_domain(entry_point: "EntryPoint") -> "Domain":
+    from maseval.benchmark.tau2.domains.domain import Domain
+
     offered = entry_point.load()
     domain: Domain = offered if isinstance(offered, Domain) or not callable(offered) else offered()
     if isinstance(domain, Domain) and domain.name != entry_point.name:
@@ -144,9 +156,40 @@ def _load_domain(entry_point: EntryPoint) -> Domain:
     return domain
 
 
-def _describe_failure(entry_point: EntryPoint, error: Exception) -> str:
+def _describe_failure(entry_point: "EntryPoint", error: Exception) -> str:
     package = f" of {entry_point.dist.name}" if entry_point.dist else ""
     return (
         f"the entry point {entry_point.name} = {entry_point.value!r}{package} in {GROUP} failed "
         f"with {type(error).__name__}: {error}"
     )
+
+
+_registry = DomainRegistry(DOMAINS)
+
+
+def domain_named(domain: "str | Domain") -> "Domain":
+    """The domain of that name; a domain object stands for itself."""
+    if isinstance(domain, str):
+        return _registry.find(domain)
+    from maseval.benchmark.tau2.domains.domain import Domain
+
+    return domain if isinstance(domain, Domain) else _registry.find(domain)
+
+
+def domain_names() -> list[str]:
+    """The names of all domains: maseval's own, the registered, those of installed packages."""
+    return _registry.names()
+
+
+def find_domains_with(find: FindDomain) -> None:
+    """Let ``find`` look for the domains that nobody has registered."""
+    _registry.find_elsewhere = find
+
+
+def register_domain(domain: "Domain", *, replace: bool = False) -> "Domain":
+    """Make a domain of your own known by its name, to Python and to every command.
+
+    A domain that could not work is refused with an ``InvalidDomainError`` that lists its faults.
+    ``replace`` puts it in the place of an earlier one that was registered under the same name.
+    """
+    return _registry.register(domain, replace=replace)

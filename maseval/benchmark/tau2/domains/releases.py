@@ -4,22 +4,18 @@ Rules and tasks of two releases may be combined: ``1.0.1+tasks.0.2.0`` means the
 under the rules, and with the tools, of v1.0.1.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-from maseval.benchmark.tau2.data import VERIFIED
-from maseval.benchmark.tau2.data.files import UnknownVersionError, version_titled
-from maseval.benchmark.tau2.domains import Domain, domain_named
-from maseval.benchmark.tau2.domains.airline import AIRLINE
-from maseval.benchmark.tau2.domains.banking_knowledge import BANKING_DOMAINS
-from maseval.benchmark.tau2.domains.retail import (
-    RETAIL,
-    RETAIL_WITH_FAULTY_ITEMS,
-    RETAIL_WITH_ITEMS,
-)
-from maseval.benchmark.tau2.domains.telecom import TELECOM, TELECOM_WORKFLOW
+from maseval.benchmark.tau2.data import VERIFIED, UnknownVersionError, version_titled
+from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.domains.catalogue import BANKING, PLACES, DomainCatalogue
 from maseval.benchmark.tau2.versions import RULES_0_2_0, RULES_1_0_1, RULES_VERIFIED, RuleSet
+
+if TYPE_CHECKING:  # each is loaded when it is used
+    from maseval.benchmark.tau2.domains import Domain
 
 _TASKS = "+tasks."
 
@@ -33,7 +29,7 @@ class Release:
     """
 
     rules: RuleSet
-    domains: Mapping[str, Domain]
+    domains: "Mapping[str, Domain]"
     tasks_of: "Release | None" = None
 
     @property
@@ -46,6 +42,11 @@ class Release:
         """The name by which ``release_named`` finds it again."""
         return self.version + (f"{_TASKS}{self.tasks_of.version}" if self.tasks_of else "")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # In another process it is the one of that name, as what is known of a domain is kept by
+        # its identity.
+        return release_named, (self.name,)
+
     @property
     def tasks(self) -> "Release":
         """The release whose tasks these are."""
@@ -55,7 +56,7 @@ class Release:
         """The same rules and tools for the tasks of another release."""
         return replace(self, tasks_of=None if other.version == self.version else other)
 
-    def domain(self, domain: str | Domain) -> Domain:
+    def domain(self, domain: "str | Domain") -> "Domain":
         """A domain as this release has it; one that is not the original's stands for itself."""
         chosen = domain_named(domain)
         having = [each for each in RELEASES.values() if each.domains.get(chosen.name) is chosen]
@@ -68,30 +69,24 @@ class Release:
         return self.domains[chosen.name] if having else chosen
 
 
-def _with_splits(version: str, domains: Iterable[Domain]) -> dict[str, Domain]:
+def _with_splits(version: str, places: Mapping[str, str]) -> DomainCatalogue:
     """Return domains of a release whose task files hold every task, with a file of splits."""
-    files = {"base": "tasks.json"}
-    return {
-        domain.name: replace(
-            domain, version=version, task_files=files, splits_file="split_tasks.json"
-        )
-        for domain in domains
-    }
+
+    def adapt(domain: "Domain") -> "Domain":
+        if domain.version == version:  # it came with this release
+            return domain
+        files = {"base": "tasks.json"}
+        return replace(domain, version=version, task_files=files, splits_file="split_tasks.json")
+
+    return DomainCatalogue({**PLACES, **places}, adapt)
 
 
-V0_2_0 = Release(
-    RULES_0_2_0,
-    {domain.name: domain for domain in (AIRLINE, RETAIL, TELECOM, TELECOM_WORKFLOW)},
-)
+V0_2_0 = Release(RULES_0_2_0, DomainCatalogue(PLACES))
 V1_0_1 = Release(
-    RULES_1_0_1,
-    _with_splits("1.0.1", (AIRLINE, RETAIL_WITH_ITEMS, TELECOM, TELECOM_WORKFLOW))
-    | {domain.name: domain for domain in BANKING_DOMAINS},
+    RULES_1_0_1, _with_splits("1.0.1", {"retail": "retail:RETAIL_WITH_ITEMS", **BANKING})
 )
-
 V_VERIFIED = Release(
-    RULES_VERIFIED,
-    _with_splits(VERIFIED, (AIRLINE, RETAIL_WITH_FAULTY_ITEMS, TELECOM, TELECOM_WORKFLOW)),
+    RULES_VERIFIED, _with_splits(VERIFIED, {"retail": "retail:RETAIL_WITH_FAULTY_ITEMS"})
 )
 
 RELEASES: Mapping[str, Release] = MappingProxyType(
@@ -118,7 +113,7 @@ def release_named(version: AnyVersion = None) -> Release:
             raise _unknown_version(version)
 
 
-def release_of(domain: str | Domain, version: AnyVersion = None) -> Release:
+def release_of(domain: "str | Domain", version: AnyVersion = None) -> Release:
     """The release that was asked for; without any, the one that the domain belongs to."""
     if version is None:
         version = domain_named(domain).version

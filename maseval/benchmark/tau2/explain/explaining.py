@@ -18,10 +18,10 @@ from maseval.benchmark.tau2.explain.findings import (
     CaseKeywords,
     ScoredCase,
     check_summaries,
-    replay_fault,
     score_case,
 )
 from maseval.benchmark.tau2.explain.repair import MOST_TRIALS, Repair, RepairSearch
+from maseval.benchmark.tau2.explain.replay_faults import replay_fault
 from maseval.benchmark.tau2.explain.tracing import (
     CallAt,
     WorldHistory,

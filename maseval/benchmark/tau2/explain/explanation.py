@@ -13,8 +13,9 @@ from maseval.benchmark.tau2.domains.permanence import ABSENT, Absent
 from maseval.benchmark.tau2.errata.sound import SoundVerdict
 from maseval.benchmark.tau2.explain.divergence import Divergence
 from maseval.benchmark.tau2.explain.evidence import AssertionEvidence, CommunicationEvidence, Quote
-from maseval.benchmark.tau2.explain.findings import CheckSummary, ReplayFault
+from maseval.benchmark.tau2.explain.findings import CheckSummary
 from maseval.benchmark.tau2.explain.repair import CallChange, Repair
+from maseval.benchmark.tau2.explain.replay_faults import ReplayFault
 from maseval.benchmark.tau2.explain.snapshot import FieldPlace
 from maseval.benchmark.tau2.explain.tracing import WrongField
 from maseval.benchmark.tau2.world.tasks import Action

@@ -9,7 +9,7 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.errata import Erratum
 from maseval.benchmark.tau2.errata.sound import errata_of_case, with_corrections
-from maseval.benchmark.tau2.formats.simulation import RewardInfo, replay_problem
+from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case, release_of_task
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score
@@ -91,18 +91,6 @@ class CheckSummary:
     detail: str = ""
 
 
-@dataclass(frozen=True)
-class ReplayFault:
-    """The reason why a conversation could not be replayed."""
-
-    message_index: int | None
-    call: Mapping[str, object] | None
-    expected: str | None
-    found: str | None
-    error: str
-    meaning: str
-
-
 def check_summaries(
     criteria: Criteria, reward_info: RewardInfo, *, looked: bool
 ) -> tuple[CheckSummary, ...]:
@@ -160,30 +148,3 @@ def _detail(kind: RewardType, criteria: Criteria, reward_info: RewardInfo) -> st
 
 def _share(checks: Sequence[Mapping[str, Any]] | None, key: str, words: str) -> str:
     return f"{sum(c[key] for c in checks)} of {len(checks)} {words}" if checks else ""
-
-
-def replay_fault(reward_info: RewardInfo) -> ReplayFault | None:
-    """Return the reason why a conversation could not be replayed, or None."""
-    problem = replay_problem(reward_info)
-    if problem is None:
-        return None
-    expected, found = problem["expected"], problem["found"]
-    if found is not None:
-        meaning = f"the tool answers differently: {_first_difference(expected, found)}"
-    elif problem["call"] is not None and "func_name" in problem["call"]:
-        meaning = "an assertion of the task raises in the end state"
-    else:
-        meaning = "calls and answers are out of order"
-    return ReplayFault(
-        problem["message_index"], problem["call"], expected, found, problem["error"], meaning
-    )
-
-
-def _first_difference(expected: str | None, found: str) -> str:
-    recorded = expected or ""
-    at = next(
-        (i for i, (a, b) in enumerate(zip(recorded, found, strict=False)) if a != b),
-        min(len(recorded), len(found)),
-    )
-    start = max(0, at - 20)
-    return f"recorded …{recorded[start : at + 40]!r}, the tool returns …{found[start : at + 40]!r}"

@@ -1,15 +1,15 @@
 """A world at one moment, whose records can be looked up and compared field by field."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from maseval.benchmark.tau2.domains.base import DBState
+from maseval.benchmark.tau2.domains.hashing import DBState
 from maseval.benchmark.tau2.domains.permanence import ABSENT
 from maseval.benchmark.tau2.domains.records import SharedTable, Table, TableState
-from maseval.benchmark.tau2.world.world import World
+from maseval.benchmark.tau2.world.world import World, WorldState
 
 DatabaseSide = Literal["company", "customer"]
 FieldPath = tuple[str | int, ...]
@@ -49,8 +49,9 @@ class FieldDifference(NamedTuple):
 class WorldSnapshot:
     """All that the hashes of a world depended on when it was taken."""
 
-    def __init__(self, world: World) -> None:
-        self.state = world.state()
+    def __init__(self, world: World, state: WorldState | None = None) -> None:
+        """Take the state of a world, or use it where it is there already."""
+        self.state = state or world.state()
         customer = world.user_tools
         if customer is not None and customer.db is world.tools.db:  # both sides work on one
             self.state = self.state._replace(customer=None)
@@ -78,31 +79,19 @@ class WorldSnapshot:
     def _record(self, place: FieldPlace) -> object:
         content = self.side(place.side).get(place.table)
         if isinstance(content, TableState):
-            return self._row(content, place)
+            assert place.record is not None
+            return _parse(self.row_text(place.side, place.table, place.record))
         if content is None:
             return ABSENT
-        whole = by_id(content)
-        if place.record is None:
-            return whole
-        return whole.get(place.record, ABSENT) if isinstance(whole, dict) else ABSENT
+        return _record_in(content, place.record)
 
-    def _row(self, table: TableState, place: FieldPlace) -> object:
-        assert place.record is not None
-        if place.record in table.changes:
-            fragment = table.changes[place.record]
-        else:
-            loaded = self._loaded[place.side, place.table]
-            fragment = loaded.fragment(place.record) if place.record in loaded.raw else None
-        return ABSENT if fragment is None else parse_fragment(fragment)
-
-    def rows(self, side: DatabaseSide, table: str) -> Iterator[str | None]:
-        """Yield the records of a table that may differ from those of another snapshot."""
-        content = self.side(side).get(table)
-        if isinstance(content, TableState):
-            yield from content.changes
-        elif content is not None:
-            whole = by_id(content)
-            yield from whole if _is_keyed(content, whole) else (None,)
+    def row_text(self, side: DatabaseSide, table: str, row: str) -> str | None:
+        """Return a record of a large table as it enters the hash; None if there is none."""
+        content = self.side(side)[table]
+        if isinstance(content, TableState) and row in content.changes:
+            return content.changes[row]
+        loaded = self._loaded[side, table]
+        return loaded.fragment(row) if row in loaded.raw else None
 
     def records(self) -> Iterator[tuple[FieldPlace, str]]:
         """Yield every record there is now, with its text as it enters the hash."""
@@ -141,24 +130,74 @@ def _is_keyed(content: str, whole: object) -> bool:
 
 def differences(expected: WorldSnapshot, found: WorldSnapshot) -> list[FieldDifference]:
     """Return every field in which ``found`` is not as ``expected``, in a fixed order."""
+    differing: list[FieldDifference] = []
+    sides: tuple[DatabaseSide, DatabaseSide] = ("company", "customer")
+    for side in sides:
+        mine, theirs = expected.side(side), found.side(side)
+        for table, content in mine.items():
+            other = theirs.get(table)
+            if content == other:
+                continue
+            if isinstance(content, TableState) and isinstance(other, TableState):
+                for row in {**content.changes, **other.changes}:
+                    texts = (each.row_text(side, table, row) for each in (expected, found))
+                    differing += _differing_row(side, table, row, *texts)
+            else:
+                texts = (None if each is None else str(each) for each in (content, other))
+                differing += _differing_list(side, table, *texts)
+    return differing
+
+
+def differing_records(one: WorldSnapshot, other: WorldSnapshot) -> Iterable[FieldPlace]:
+    """Return the records that are not the same in both."""
+    return dict.fromkeys(each.place.whole for each in differences(one, other))
+
+
+# From message to message and from trial to trial, most records differ as they did before.
+@lru_cache(maxsize=8192)
+def _differing_row(
+    side: DatabaseSide, table: str, row: str, expected: str | None, found: str | None
+) -> Sequence[FieldDifference]:
+    return _differing_fields(FieldPlace(side, table, row), _parse(expected), _parse(found))
+
+
+@lru_cache(maxsize=8192)
+def _differing_list(
+    side: DatabaseSide, table: str, expected: str | None, found: str | None
+) -> Sequence[FieldDifference]:
+    """Compare a table that is small enough to be kept as one text."""
+    rows = dict.fromkeys(row for each in (expected, found) if each for row in _rows_in(each))
     return [
-        FieldDifference(FieldPlace(place.side, place.table, place.record, path), wanted, is_there)
-        for place in differing_records(expected, found)
-        for path, wanted, is_there in _fields(expected.value(place), found.value(place))
+        difference
+        for row in rows
+        for difference in _differing_fields(
+            FieldPlace(side, table, row), _record_in(expected, row), _record_in(found, row)
+        )
     ]
 
 
-def differing_records(one: WorldSnapshot, other: WorldSnapshot) -> Iterator[FieldPlace]:
-    """Yield the records that are not the same in both."""
-    sides: tuple[DatabaseSide, DatabaseSide] = ("company", "customer")
-    for side in sides:
-        mine, theirs = one.side(side), other.side(side)
-        for table in mine:
-            if mine[table] == theirs.get(table):
-                continue
-            rows = dict.fromkeys((*one.rows(side, table), *other.rows(side, table)))
-            places = (FieldPlace(side, table, row) for row in rows)
-            yield from (each for each in places if not _same(one.value(each), other.value(each)))
+def _differing_fields(
+    place: FieldPlace, expected: object, found: object
+) -> Sequence[FieldDifference]:
+    return [
+        FieldDifference(FieldPlace(place.side, place.table, place.record, path), wanted, is_there)
+        for path, wanted, is_there in _fields(expected, found)
+    ]
+
+
+def _rows_in(content: str) -> Iterable[str | None]:
+    """Return the records of a small table; None alone stands for a table that is one value."""
+    whole = by_id(content)
+    return whole if _is_keyed(content, whole) else (None,)
+
+
+def _record_in(content: str | None, row: str | None) -> object:
+    if content is None:
+        return ABSENT
+    whole = by_id(content)
+    if row is None:
+        return whole
+    return whole.get(row, ABSENT) if isinstance(whole, dict) else ABSENT
 
 
 def _fields(
@@ -184,6 +223,10 @@ def _at(values: list[object], index: int) -> object:
 def _same(one: object, other: object) -> bool:
     # To a hash, 1, 1.0 and true are different; to Python they are equal, but their texts differ.
     return one is other or (one == other and repr(one) == repr(other))
+
+
+def _parse(fragment: str | None) -> object:
+    return ABSENT if fragment is None else parse_fragment(fragment)
 
 
 @lru_cache(maxsize=4096)

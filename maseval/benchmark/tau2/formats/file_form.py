@@ -43,6 +43,8 @@ class FileForm:
 
 def with_keys(record: Mapping[str, object], keys: Keys) -> dict[str, object]:
     """Return a record with all of ``keys`` in their order, and then whatever else it has."""
+    if list(record) == list(keys):
+        return dict(record)
     ordered = {key: record.get(key, default) for key, default in keys.items()}
     return {**ordered, **record}
 

@@ -7,11 +7,10 @@ Research).
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Literal, NotRequired, Unpack, cast
 
-from pydantic import Field
 from typing_extensions import TypedDict
 
 from maseval.core.exceptions import MASEvalError
@@ -70,7 +69,16 @@ class ToolMessage(TypedDict):
     timestamp: NotRequired[str | None]
 
 
-Tau2Message = Annotated[SystemMessage | SpokenMessage | ToolMessage, Field(discriminator="role")]
+class _ToldByRole:
+    """Tells pydantic to choose the form of a message by its role; others need not load it."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        from pydantic import Field
+
+        return handler(Annotated[source, Field(discriminator="role")])
+
+
+Tau2Message = Annotated[SystemMessage | SpokenMessage | ToolMessage, _ToldByRole()]
 
 # Every other key that may be missing is null.
 _DEFAULTS: Mapping[str, object] = {"id": "", "requestor": "assistant", "error": False}
@@ -102,7 +110,10 @@ def complete_call(call: Tau2ToolCall) -> Tau2ToolCall:
 
 
 def _with_keys(record: Mapping[str, object], form: type) -> dict[str, object]:
-    return {key: record.get(key, _DEFAULTS.get(key)) for key in form.__annotations__}
+    keys = form.__annotations__
+    if list(record) == list(keys):  # as in nearly all that was recorded
+        return dict(record)
+    return {key: record.get(key, _DEFAULTS.get(key)) for key in keys}
 
 
 INITIAL_GREETING = "Hi! How can I help you today?"
@@ -114,7 +125,9 @@ STOP_TOKENS = (STOP, TRANSFER, OUT_OF_SCOPE)
 
 def tool_calls_of(message: Tau2Message) -> list[Tau2ToolCall] | None:
     """Return the tool calls of a message; None if it has none."""
-    return message.get("tool_calls") if message["role"] in ("assistant", "user") else None
+    # Asked of every message, and most have none, which is found out at once.
+    calls: Any = message.get("tool_calls")
+    return calls if calls is not None and message["role"] in ("assistant", "user") else None
 
 
 def is_tool_call(message: Tau2Message) -> bool:
@@ -336,6 +349,8 @@ _THOUGHT = "reasoning"
 def thought_of(message: Tau2Message) -> Reasoning | None:
     """Return what the model thought that wrote a message, if the record has it."""
     raw = message.get("raw_data")
+    if raw is None:  # as of nearly all: to ask for the type takes longer
+        return None
     found = raw.get(_THOUGHT) if isinstance(raw, Mapping) else None
     return cast(Reasoning, found) if isinstance(found, Mapping) else None
 

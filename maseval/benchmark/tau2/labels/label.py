@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.labels import (
     other_record,
     outer_faults,
     statements,
-    unclear_faults,
+    unattributed_failures,
     user_faults,
 )
 from maseval.benchmark.tau2.labels.failure import Failure, LabelRule
@@ -41,7 +41,7 @@ RULES: Sequence[LabelRule] = (
     outer_faults.gold_raises,
     outer_faults.another_right_end,
     outer_faults.payment_left_open,
-    unclear_faults.language_not_read,
+    unattributed_failures.language_not_read,
     user_faults.empty_turns,
     agent_faults.agreed_and_forgotten,
     user_faults.stopped_before_the_action,
@@ -63,15 +63,15 @@ RULES: Sequence[LabelRule] = (
     outer_faults.gold_against_the_policy,
     options.named_other_options,
     options.turned_down_for_options,
-    unclear_faults.write_of_the_user,
-    unclear_faults.same_outcome,
+    unattributed_failures.write_of_the_user,
+    unattributed_failures.same_outcome,
     choices.chosen_by_the_user,
-    unclear_faults.led_astray,
-    unclear_faults.asked_for_a_human,
+    unattributed_failures.led_astray,
+    unattributed_failures.asked_for_a_human,
     agent_faults.never_looked_up,
     user_faults.turned_down_by_the_user,
     choices.agreed_to_by_the_user,
-    unclear_faults.reported_without_looking,
+    unattributed_failures.reported_without_looking,
     instructed.told_and_not_done,
     agent_faults.ran_out_of_steps,
     agent_faults.too_many_errors,
@@ -88,8 +88,14 @@ RULES: Sequence[LabelRule] = (
     agent_faults.permanent_write,
     agent_faults.other_values,
     outer_faults.task_left_out,
-    unclear_faults.out_of_scope,
+    unattributed_failures.out_of_scope,
 )
+
+
+def meaning_of(rule: str) -> str | None:
+    """Return in a sentence when a rule applies, by its name; None if there is no such rule."""
+    docs = (each.__doc__ for each in RULES if each.__name__.replace("_", " ") == rule)
+    return next(filter(None, docs), None)
 
 
 def label(

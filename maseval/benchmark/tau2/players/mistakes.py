@@ -1,6 +1,6 @@
 """Believable mistakes: a reference solution as a hurried agent would carry it out."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -135,10 +135,10 @@ def _ids_like(db: DB, value: str) -> list[str]:
     return []
 
 
-def _columns(collection: object) -> Iterator[list[object]]:
+def _columns(collection: object) -> Iterator[Collection[object]]:
     """Yield the keys of a table, or each field of a list of records."""
     if isinstance(collection, Mapping):
-        yield list(collection)
+        yield collection
     elif isinstance(collection, list) and collection and isinstance(collection[0], BaseModel):
         for field in type(collection[0]).model_fields:
             yield [getattr(record, field) for record in collection]

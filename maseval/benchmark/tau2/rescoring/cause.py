@@ -1,5 +1,6 @@
 """A cause why a record is not what the benchmark would have written, and its words."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
@@ -25,6 +26,15 @@ class Cause:
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.text}" + (f"; {self.remedy}" if self.remedy else "")
+
+    @property
+    def scoring(self) -> tuple[str, str] | None:
+        """The scoring options that the remedy names, as the query of an address, and what they do.
+
+        ``("remap-tasks", "judges each by the task it is")``.
+        """
+        found = re.match(r"--([a-z-]{1,20})(?: (\S{1,60}))? (judges .*)", self.remedy or "")
+        return found and (f"{found[1]}={found[2]}" if found[2] else found[1], found[3])
 
     def to_dict(self) -> dict[str, object]:
         return asdict(self)

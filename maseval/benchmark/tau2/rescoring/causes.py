@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-from maseval.benchmark.tau2.data.files import default_data_dir, title_of
+from maseval.benchmark.tau2.data import title_of
+from maseval.benchmark.tau2.data.files import default_data_dir
 from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.rescoring.cause import Cause, share_of, some_of
 from maseval.benchmark.tau2.rescoring.completeness import (
@@ -203,8 +204,9 @@ def _describe_fault(each: RescoredSimulation) -> str:
 
 def other_rules(found: RescoredRecord) -> Iterator[Cause]:
     """Yield a cause if verdicts differ though task, answers and record are sound."""
-    is_explained = _is_explained(found)
-    left = [each for each in found.disagreeing if not is_explained(each)]
+    disagreeing = found.disagreeing
+    is_explained = _is_explained(found) if disagreeing else bool
+    left = [each for each in disagreeing if not is_explained(each)]
     if not left:
         return
     kinds = Counter(kind for each in left for kind in each.differing)

@@ -6,11 +6,11 @@ simulations, to be compared with the benchmark's own. None of it is believed.
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from maseval.benchmark.tau2.data_loader import load_raw_tasks, split_names
 from maseval.benchmark.tau2.domains import Domain, UnknownDomainError, domain_named
@@ -31,6 +31,7 @@ from maseval.benchmark.tau2.results import (
     simulation_of,
 )
 from maseval.benchmark.tau2.results.checking import MOST_SIMULATIONS, is_trial
+from maseval.benchmark.tau2.results.parts import split_results
 from maseval.benchmark.tau2.results.reading import recorded_domain
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.texts.original import format_texts_config
@@ -170,6 +171,8 @@ class SimulationRecord:
     stopped: str | None = None
     stops_at_failure: int = 0
     models: set[str] = field(default_factory=set)
+    parts: Callable[[int], Iterator["RecordPart"]] | None = None
+    """Yields the same simulations in parts for so many readers, in order; or none at all."""
 
     @property
     def has_plan(self) -> bool:
@@ -178,6 +181,37 @@ class SimulationRecord:
         Simulations from anywhere, such as lines of a file, may be of several runs.
         """
         return bool(self.tasks or self.planned or self.num_trials)
+
+
+class PartSource(Protocol):
+    """Simulations or reports from ``start`` to ``end``, which is None at the end of the record.
+
+    Both may change while they are gone through.
+    """
+
+    start: int
+    end: int | None
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+@dataclass(frozen=True)
+class RecordPart:
+    """Some simulations of a record, in a form that another process can open.
+
+    Where one part ended, the next one must have begun.
+    """
+
+    source: PartSource
+    domain: str | Domain | None = None
+    solo: bool = False
+    version: str | None = None
+
+    def __str__(self) -> str:
+        return str(self.source)
+
+    def open(self) -> SimulationRecord:
+        return open_record(self.source, self.domain, self.solo, self.version)
 
 
 def open_record(
@@ -197,6 +231,7 @@ def open_record(
         source = read_results(source)
     if isinstance(source, ResultsFile):
         whole = _of_file(source, chosen, solo)
+        whole.parts = partial(_parts_of_file, source, domain, solo, version)
     else:
         whole = SimulationRecord(iter(()))
         whole.items = (item for each in source if (item := _item(each, chosen, solo, whole)))
@@ -204,6 +239,13 @@ def open_record(
         whole.version, whole.version_from = release_named(version).name, BY_OPTION
     whole.items = (_in_release(item, whole.version) for item in whole.items)
     return whole
+
+
+def _parts_of_file(
+    file: ResultsFile, domain: str | Domain | None, solo: bool, version: AnyVersion, readers: int
+) -> Iterator[RecordPart]:
+    name = None if version is None else release_named(version).name
+    return (RecordPart(each, domain, solo, name) for each in split_results(file, readers))
 
 
 def _in_release(item: RecordItem, version: str | None) -> RecordItem:
@@ -259,13 +301,13 @@ def _items(
     broken: list[ResultsFormatError] = []
     try:
         for record in file.records(broken.append):
-            yield from _malformed_items(broken, domain or _known_domain(record.domain), whole)
+            yield from _malformed_items(broken, domain or known_domain(record.domain), whole)
             item = _of_record(record, domain, solo)
             # A line that is a report of ours names its release.
             yield item._replace(version=record.version) if file.layout == "lines" else item
     except ResultsFormatError as error:  # of the file itself: it is cut off, or no JSON
         whole.malformed.append(str(error))
-    yield from _malformed_items(broken, domain or _known_domain(whole.domain_name), whole)
+    yield from _malformed_items(broken, domain or known_domain(whole.domain_name), whole)
 
 
 def _malformed_items(
@@ -282,7 +324,8 @@ def _malformed_items(
     errors.clear()
 
 
-def _known_domain(name: str | None) -> Domain | None:
+def known_domain(name: str | None) -> Domain | None:
+    """Return the domain of that name, or None if there is none."""
     try:
         return None if name is None else domain_named(name)
     except UnknownDomainError:

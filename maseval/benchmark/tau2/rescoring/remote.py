@@ -1,12 +1,13 @@
-"""Simulations scored in other processes: the data sent there, and the results that come back.
+"""Simulations scored in other processes, each of which reads a part of the record by itself.
 
-A domain is named, not sent, because what is known of one is kept by its identity. What needs a
-judge is left to the process that has one, and so is what could not be assessed: there the error is
-raised, of the file that it belongs to.
+This process adds the results up, in the order of the record. Where anything is not as it should be,
+it reads on and scores by itself: a part that began elsewhere than the one before it ended, or that
+raised an error, or that has something to tell the user. What needs a judge is scored here too.
 """
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
@@ -14,142 +15,177 @@ from typing import Any, NamedTuple
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import DOMAINS, Domain, register_domain
 from maseval.benchmark.tau2.domains.releases import release_named
-from maseval.benchmark.tau2.rescoring.record import RecordItem, SimulationRecord
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, ScoreElsewhere
+from maseval.benchmark.tau2.rescoring.record import (
+    RecordItem,
+    RecordPart,
+    SimulationRecord,
+    known_domain,
+)
+from maseval.benchmark.tau2.rescoring.rescore import (
+    Assessed,
+    Examine,
+    RescoredRecord,
+    ScoreElsewhere,
+)
+from maseval.benchmark.tau2.rescoring.suspicion import Kinds, find_phrases
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
-from maseval.core.engine.engines import MappingEngine
+from maseval.benchmark.tau2.results import ResultsFormatError
+from maseval.core.engine.engines import MappedBatch, MappingEngine
 from maseval.core.scoring_options import ScoringOptions
-
-# Enough that sending them costs little beside judging them, few enough to be watched.
-_BATCH = 32
 
 Checksums = Mapping[str, str]
 
 
 class DomainName(NamedTuple):
-    """A domain as another process finds it."""
+    """A domain as another process finds it: what is known of one is kept by its identity."""
 
     name: str
     release: str
     lenient: bool
+
+    @classmethod
+    def of(cls, item: RecordItem) -> "DomainName":
+        version = str(item.version)
+        plain = release_named(version).domain(item.domain.name)
+        return cls(item.domain.name, version, item.domain is not plain)
+
+    def find(self) -> Domain:
+        domain = release_named(self.release).domain(self.name)
+        return domain.lenient if self.lenient else domain
 
     def checksums(self) -> Checksums:
         # Files of maseval's own domains are compared with these when they are read.
         return data_fingerprint(self.name, version=self.release)
 
 
-class SentItem(NamedTuple):
-    """An item without its domain, and the name of that; ``own`` is one that is not maseval's."""
+class PartResult(NamedTuple):
+    """The simulations of a part, where it began and ended, and what was learned of the whole.
 
-    domain: DomainName
-    own: Domain | None
-    others: Mapping[str, Any]
+    ``end`` is None at the end of the record.
+    """
 
-    @classmethod
-    def of(cls, item: RecordItem) -> "SentItem":
-        others, version = item._asdict(), str(item.version)
-        domain: Domain = others.pop("domain")
-        plain = release_named(version).domain(domain.name)
-        name = DomainName(domain.name, version, domain is not plain)
-        return cls(name, None if domain.name in DOMAINS else plain, others)
-
-    def known_domain(self) -> Domain:
-        if self.own is not None:
-            register_domain(self.own, replace=True)
-        domain = release_named(self.domain.release).domain(self.domain.name)
-        return domain.lenient if self.domain.lenient else domain
-
-    def __str__(self) -> str:
-        simulation = self.others["simulation"]
-        task, trial = simulation.get("task_id"), simulation.get("trial")
-        return f"the simulation of {self.domain.name} task {task}, trial {trial}"
-
-
-class Assessment(NamedTuple):
-    """Simulations assessed elsewhere, and the data that they were assessed by."""
-
-    judged: Sequence[RescoredSimulation]
+    judged: Sequence[tuple[DomainName, RescoredSimulation, Any]]
+    start: int
+    end: int | None
+    record: Mapping[str, Any]
     checksums: Mapping[DomainName, Checksums]
 
 
-@dataclass(frozen=True)
-class _WorkerState:
-    recount: RescoredRecord
-    domains: dict[DomainName, Domain] = field(default_factory=dict)
-    checksums: dict[DomainName, Checksums] = field(default_factory=dict)
-
-    def score(self, sent: SentItem) -> RescoredSimulation:
-        name = sent.domain
-        if name not in self.domains:
-            self.domains[name] = sent.known_domain()
-            self.checksums[name] = name.checksums()
-        return self.recount.assess(RecordItem(domain=self.domains[name], **sent.others)).simulation
-
-
-# For the record that a process worked on last.
-_last: dict[str, _WorkerState] = {}
+# For the record that a process worked on last, with what it has seen of it.
+_last: dict[str, tuple[RescoredRecord, Kinds]] = {}
 
 
 @dataclass(frozen=True)
-class Assessor:
-    """Assesses simulations without a judge, in whichever process it is."""
+class PartAssessor:
+    """Assesses the simulations of a part without a judge, in whichever process it is."""
 
     options: ScoringOptions
     tasks: Mapping[str, Mapping[str, object]]
     """The tasks in the file, if they are needed."""
-    record: str
+    own: Sequence[Domain]
+    """Domains that are not maseval's."""
+    examine: Examine
+    name: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Another for each record."""
 
-    def __call__(self, sent: Sequence[SentItem]) -> Assessment:
-        state = self._worker_state()
-        judged = [state.score(each) for each in sent]
-        return Assessment(judged, state.checksums)
+    @classmethod
+    def of(cls, found: RescoredRecord, examine: Examine) -> "PartAssessor":
+        record, options = found.record, found.options
+        tasks = record.tasks if options.embedded_tasks or options.remap_tasks else {}
+        names = {record.domain_name, options.domain, *(one.domain for one in record.planned)}
+        domains = [known_domain(name) for name in names]
+        own = [each for each in domains if each is not None and each.name not in DOMAINS]
+        return cls(options, dict(tasks), own, examine)
 
-    def _worker_state(self) -> _WorkerState:
-        found = _last.get(self.record)
-        if found is None:
-            found = _WorkerState(
-                RescoredRecord(SimulationRecord(iter(()), tasks=self.tasks), self.options)
-            )
+    def __call__(self, parts: Sequence[RecordPart]) -> PartResult:
+        (part,) = parts
+        (scored, first), record = self._scored(), part.open()
+        names: dict[DomainName, DomainName] = {}  # the same object each time is sent once
+        judged = []
+        for item in record.items:
+            name, found = DomainName.of(item), scored.assess(item).simulation
+            judged.append((names.setdefault(name, name), found, self.examine(item, found)))
+        if record.malformed:
+            raise ResultsFormatError(record.malformed[0])
+        for _, each, _ in judged if record.scripted is not None else ():
+            find_phrases(each.identity, first)
+        start, end = part.source.start, part.source.end
+        learned = {name: getattr(record, name) for name in ("models", "scripted", "version_from")}
+        return PartResult(judged, start, end, learned, {name: name.checksums() for name in names})
+
+    def _scored(self) -> tuple[RescoredRecord, Kinds]:
+        if self.name not in _last:
+            for domain in self.own:
+                register_domain(domain, replace=True)
+            record = SimulationRecord(iter(()), tasks=self.tasks)
             _last.clear()
-            _last[self.record] = found
-        return found
+            _last[self.name] = RescoredRecord(record, self.options), {}
+        return _last[self.name]
+
+
+def note_nothing(item: RecordItem, judged: RescoredSimulation) -> None:
+    """Note nothing of an item but its verdict."""
 
 
 def score_with_engine(
-    engine: MappingEngine, check: Callable[[str, Checksums, Checksums], None]
+    engine: MappingEngine,
+    check: Callable[[str, Checksums, Checksums], None],
+    examine: Examine = note_nothing,
 ) -> ScoreElsewhere:
     """Have the simulations of a record assessed by an engine.
 
-    ``check`` raises unless the data of a machine is that of this one.
+    ``check`` raises unless the data of a machine is that of this one. ``examine`` is a function of
+    a module, as it is applied there.
     """
+    readers = getattr(engine, "processes", None) or _MANY
 
-    def assess(found: RescoredRecord) -> Iterator[tuple[RecordItem, RescoredSimulation | None]]:
-        embedded = found.options.embedded_tasks or found.options.remap_tasks
-        tasks = dict(found.record.tasks) if embedded else {}
-        assessor = Assessor(found.options, tasks, record=uuid.uuid4().hex)
-        items: dict[int, RecordItem] = {}
-        ours: dict[DomainName, Checksums] = {}
-        for batch in engine.mapped(assessor, _batches(found.record.items, items)):
-            result: Assessment | None = batch.result
-            if result is None:
-                yield from ((items.pop(id(each)), None) for each in batch.values)
-                continue
-            for name, theirs in result.checksums.items():
-                if name not in ours:
-                    ours[name] = name.checksums()
-                check(batch.place, theirs, ours[name])
-            for sent, judged in zip(batch.values, result.judged, strict=True):
-                left = judged.asks_judge and found.panel.judges
-                yield items.pop(id(sent)), None if left else judged
+    def assess(found: RescoredRecord) -> Iterator[Assessed]:
+        record, done = found.record, 0
+        if record.parts is not None and not found.panel.judges:
+            parts = ([part] for part in record.parts(readers))
+            ours: dict[DomainName, Checksums] = {}
+            first: Kinds = {}
+            with ExitStack() as opened:
+                mapped = engine.mapped(PartAssessor.of(found, examine), parts)
+                opened.callback(getattr(mapped, "close", lambda: None))
+                for place, part in _in_order(mapped):
+                    for name, theirs in part.checksums.items():
+                        if name not in ours:
+                            ours[name] = name.checksums()
+                        check(place, theirs, ours[name])
+                    _learn(record, part.record)
+                    worlds = {name: name.find() for name in part.checksums}
+                    for name, judged, noted in part.judged:
+                        done += 1
+                        placed = {"trial": judged.identity.trial}
+                        item = RecordItem(placed, worlds[name], version=name.release)
+                        yield item, judged, noted
+                        if record.scripted is not None:  # compared in the end: others still read
+                            find_phrases(judged.identity, first)
+                    if part.end is None:
+                        return
+        yield from ((item, None, None) for item in islice(record.items, done, None))
 
     return assess
 
 
-def _batches(items: Iterable[RecordItem], kept: dict[int, RecordItem]) -> Iterator[list[SentItem]]:
-    """Yield the items in batches; each is kept by the identity of what is sent of it."""
-    waiting = iter(items)
-    while taken := list(islice(waiting, _BATCH)):
-        batch = [SentItem.of(item) for item in taken]
-        kept.update({id(sent): item for sent, item in zip(batch, taken, strict=True)})
-        yield batch
+# Readers on a cluster, of which nobody has said how many there are.
+_MANY = 16
+
+
+def _in_order(
+    mapped: Iterator[MappedBatch[RecordPart, PartResult]],
+) -> Iterator[tuple[str, PartResult]]:
+    """Yield the results of parts as long as each began where the one before it ended."""
+    at: int | None = 0
+    for batch in mapped:
+        if batch.result is None or batch.result.start != at:
+            return
+        yield batch.place, batch.result
+        at = batch.result.end
+
+
+def _learn(record: SimulationRecord, part: Mapping[str, Any]) -> None:
+    record.models |= part["models"]
+    record.scripted = part["scripted"] and record.scripted is not False
+    record.version_from = part["version_from"]

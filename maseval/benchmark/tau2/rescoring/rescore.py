@@ -32,8 +32,10 @@ from maseval.benchmark.tau2.rescoring.verdict import (
     compare_verdicts,
     rescore_simulation,
 )
+from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.model import ModelAdapter
-from maseval.core.outcome import Outcome
+from maseval.core.outcome import Outcome, Score, is_successful
+from maseval.core.recorded import whole_number
 from maseval.core.scoring_options import ScoringOptions
 from maseval.data.store import AnyPath
 from maseval.stats.estimation import Estimate
@@ -90,8 +92,8 @@ class RescoredRecord:
         """Add a simulation that was assessed already, perhaps elsewhere, in the record's order."""
         self._versions.setdefault(item.domain.name, item.version)
         self.known_tasks(item.domain)
-        trial = self._trial(item, assessed.slot.task_id)
-        found = replace(assessed, slot=assessed.slot._replace(trial=trial))
+        slot = assessed.slot._replace(trial=self._trial(item, assessed.slot.task_id))
+        found = assessed if slot == assessed.slot else replace(assessed, slot=slot)
         self.simulations.append(found)
         return found
 
@@ -108,7 +110,7 @@ class RescoredRecord:
         task = embedded if meant == named else known.raw(meant)
         new = self._verdict(item, task)
         found = RescoredSimulation(
-            PlannedTrial(item.domain.name, meant, 0),
+            PlannedTrial(item.domain.name, meant, whole_number(item.simulation.get("trial")) or 0),
             named,
             identity_of(item.domain.name, item.simulation),
             item.simulation.get("termination_reason"),
@@ -135,6 +137,17 @@ class RescoredRecord:
             version = self._versions.get(domain.name)
             self._known[domain.name] = KnownTasks(domain, self._data_dir, version)
         return self._known[domain.name]
+
+    def misfit(self, judged: RescoredSimulation) -> str | None:
+        """Say that the task by which a simulation was judged is not that of its conversation."""
+        known = self.known_tasks(self.domains[judged.slot.domain])
+        other = judged.checked_task or known.embedded_task(self.record.tasks.get(judged.named))
+        if other in (None, judged.slot.task_id) or self.options.embedded_tasks:
+            return None
+        return (
+            f"the task does not fit the conversation: the file calls it task {judged.named}, "
+            f"but has the checks or the text of task {other} for it"
+        )
 
     @property
     def version(self) -> str:
@@ -271,6 +284,17 @@ class RescoredRecord:
         """The numbers of all planned trials; None if nothing is planned."""
         return self.summarise(self.outcomes) if self.outcomes else None
 
+    @property
+    def recorded_score(self) -> Score | None:
+        """pass^1 as the record has it, whatever became of it when it was recomputed."""
+        outcomes = []
+        for slot in dict.fromkeys(self.slots):
+            rewards = [each.recorded for each in self.by_slot.get(slot, ())]
+            known = [each for each in rewards if each is not None]
+            whole = known and len(known) == len(rewards)
+            outcomes.append(Outcome(*slot, all(map(is_successful, known)) if whole else None))
+        return self.summarise(outcomes).scores.get(1) if outcomes else None
+
     def summarise(self, outcomes: Sequence[Outcome]) -> GroupSummary:
         """Return the numbers of some of its trials."""
         k = self.record.stops_at_failure
@@ -306,8 +330,12 @@ class RescoredRecord:
         return self.problems[NEEDS_JUDGE]
 
 
-ScoreElsewhere = Callable[[RescoredRecord], Iterator[tuple[RecordItem, RescoredSimulation | None]]]
+Assessed = tuple[RecordItem, RescoredSimulation | None, Any]
+"""An item, and if it was assessed elsewhere, what was found there and what else was noted of it."""
+ScoreElsewhere = Callable[[RescoredRecord], Iterator[Assessed]]
 """Goes through the items of a record, and assesses some or all of them."""
+Examine = Callable[[RecordItem, RescoredSimulation], Any]
+"""Notes what else is to be known of an item that is assessed elsewhere."""
 
 
 def rescore_record(
@@ -325,12 +353,15 @@ def rescore_record(
     yields all items in order; those that it has assessed elsewhere are not judged here.
     """
     found = RescoredRecord(record, options, data_dir=data_dir, panel=panel)
-    through = assessed(found) if assessed else zip(record.items, repeat(None))
-    for number, (item, judged) in enumerate(through, 1):
-        if judged is None:
-            found.add(item)
-        else:
-            found.place(item, judged)
-        if on_progress is not None:
-            on_progress(number)
+    through = assessed(found) if assessed else zip(record.items, repeat(None), repeat(None))
+    # A file that was read is many objects which all stay: a search for garbage among them takes
+    # longer than a hundred verdicts.
+    with rare_garbage_collection():
+        for number, (item, judged, _) in enumerate(through, 1):
+            if judged is None:
+                found.add(item)
+            else:
+                found.place(item, judged)
+            if on_progress is not None:
+                on_progress(number)
     return found

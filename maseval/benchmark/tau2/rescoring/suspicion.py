@@ -2,10 +2,12 @@
 
 import hashlib
 import zlib
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from itertools import islice, pairwise
 from typing import Any
 
@@ -21,8 +23,10 @@ _NAMED = 10
 # at most, unless they were word for word the same.
 _LIKE = 0.85
 _PHRASES, _FEWEST_PHRASES, _COMPARED = 128, 30, 50
+_MOST_KEPT, _TEXT_END = 50_000, "\0"
 _SHORT, _LONGEST_TOKEN = 40, 8
-_VOLATILE = ("timestamp", "turn_idx", "cost", "usage", "raw_data", "id")
+_VOLATILE = {"timestamp", "turn_idx", "cost", "usage", "raw_data", "id"}
+_HASHED_APART = _VOLATILE | {"role", "content", "tool_calls"}
 
 
 @dataclass(frozen=True)
@@ -89,18 +93,24 @@ def _ends_with_stop(messages: Sequence[Tau2Message]) -> bool:
     return bool(messages) and messages[-1]["role"] == "user" and is_user_stop(messages[-1])
 
 
-def fingerprint(simulation: Mapping[str, Any]) -> str:
-    """Return a hash of what was said and done, whenever and under whatever ids."""
-    said = [
-        {key: value for key, value in message.items() if key not in _VOLATILE}
-        | {"tool_calls": [_bare(call) for call in message.get("tool_calls") or ()]}
-        for message in simulation["messages"]
-    ]
-    return hashlib.sha256(canonical_json(said).encode()).hexdigest()
+def _hash_messages(messages: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """Return the hashes of what was said and done, whenever, and of the tool calls alone.
 
-
-def _bare(call: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in call.items() if key != "id"}
+    Texts are hashed as they are, behind the rest, which tells where each of them ends.
+    """
+    frames: list[object] = []
+    calls, texts = [], []
+    for message in messages:
+        made, content = message.get("tool_calls") or (), message.get("content")
+        calls += [{key: part for key, part in call.items() if key != "id"} for call in made]
+        if isinstance(content, str):
+            texts.append(content)
+            content = len(content)
+        rest = {key: value for key, value in message.items() if key not in _HASHED_APART}
+        frames += (message["role"], content, len(made), rest)
+    called = hashlib.sha256(canonical_json(calls).encode()).hexdigest()
+    said = f"{called}{canonical_json(frames)}{''.join(texts)}"
+    return hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest(), called
 
 
 @dataclass(frozen=True)
@@ -108,9 +118,9 @@ class SimulationIdentity:
     """The part of a simulation that is compared with all others, to find copies.
 
     ``talks`` if a user took part, ``stopped`` if the user's stop is its last message. ``calls`` is
-    a hash of the tool calls, and ``phrases`` a sample of what was said, by which conversations that
-    are nearly the same are found. ``paid`` if its messages say that a model was used. ``overlong``
-    names a message with more text than its model wrote.
+    a hash of the tool calls, and ``spoken`` what was said, packed, as all of a file are in memory:
+    by it conversations that are nearly the same are found. ``paid`` if its messages say that a
+    model was used. ``overlong`` names a message with more text than its model wrote.
     """
 
     where: str
@@ -123,67 +133,100 @@ class SimulationIdentity:
     stopped: bool = False
     seed: int | None = None
     calls: str = ""
-    phrases: tuple[int, ...] = ()
+    spoken: bytes = b""
     paid: bool = False
     overlong: str | None = None
 
+    @cached_property
+    def phrases(self) -> Collection[int]:
+        """The smallest hashes of three words in a row, which are a fair sample of them all.
+
+        They take as long as a verdict, and few simulations have the same calls as another.
+        """
+        found: set[int] = set()
+        for text in zlib.decompress(self.spoken).split(_TEXT_END.encode()):
+            words = text.split()
+            rows = map(b" ".join, zip(words, words[1:], words[2:], strict=False))
+            found.update(map(zlib.crc32, rows))
+        return array("I", sorted(found)[:_PHRASES])
+
+    def __getstate__(self) -> dict[str, object]:
+        # Another process needs no texts whose phrases are known.
+        return vars(self) | ({"spoken": b""} if "phrases" in vars(self) else {})
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """The domain, task and calls, which simulations share that may be copies of each other."""
+        return self.domain, self.task_id, self.calls
+
 
 def identity_of(domain: str, simulation: Mapping[str, Any]) -> SimulationIdentity:
+    said, called = _hash_messages(simulation["messages"])
     return SimulationIdentity(
         name_of(domain, simulation),
         domain,
         str(simulation.get("task_id")),
         simulation.get("trial"),
         str(simulation.get("id") or ""),
-        fingerprint(simulation),
+        said,
         any(message["role"] == "user" for message in simulation["messages"]),
         _ends_with_stop(simulation["messages"]),
         whole_number(simulation.get("seed")),
-        _hash_calls(simulation["messages"]),
-        _sample_phrases(simulation["messages"]),
+        called,
+        _spoken(simulation["messages"]),
         any(message.get("usage") or message.get("cost") for message in simulation["messages"]),
         _overlong(simulation["messages"]),
     )
 
 
-def _hash_calls(messages: Sequence[Mapping[str, Any]]) -> str:
-    calls = [_bare(call) for message in messages for call in message.get("tool_calls") or ()]
-    return hashlib.sha256(canonical_json(calls).encode()).hexdigest()
+def _spoken(messages: Sequence[Mapping[str, Any]]) -> bytes:
+    said = (each.get("content") for each in messages if each["role"] in ("assistant", "user"))
+    text = _TEXT_END.join(str(text) for text in said if text)[:_MOST_KEPT]
+    return zlib.compress(text.lower().encode(errors="surrogatepass"), 1)
 
 
-def _sample_phrases(messages: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
-    """Return the smallest hashes of three words in a row, which are a fair sample of them all."""
-    found: set[int] = set()
-    for message in messages:
-        if message["role"] in ("assistant", "user"):
-            words = str(message.get("content") or "").lower().split()
-            found.update(
-                zlib.crc32(" ".join(words[at : at + 3]).encode()) for at in range(len(words) - 2)
-            )
-    return tuple(sorted(found)[:_PHRASES])
+Kinds = dict[tuple[str, str, str], SimulationIdentity]
+"""The first simulation of each kind."""
 
 
-def likeness(one: SimulationIdentity, other: SimulationIdentity) -> float:
-    """Return the share of phrases that two conversations have in common."""
-    ours, theirs = set(one.phrases), set(other.phrases)
-    sample = sorted(ours | theirs)[:_PHRASES]
-    if len(sample) < _FEWEST_PHRASES:
+def find_phrases(each: SimulationIdentity, first: Kinds) -> None:
+    """Work out now what ``near_copies`` will ask for, if others of its kind differ from it."""
+    like = first.setdefault(each.kind, each)
+    if like.fingerprint != each.fingerprint:
+        _ = like.phrases, each.phrases
+
+
+def likeness(ours: Set[int], theirs: Set[int]) -> float:
+    """Return the share of phrases that two conversations have in common, or 0 if it is small."""
+    common = ours & theirs
+    size = min(_PHRASES, len(ours) + len(theirs) - len(common))
+    if size < _FEWEST_PHRASES or len(common) < _LIKE * size:  # a sample has no more of them
         return 0.0
-    return sum(each in ours and each in theirs for each in sample) / len(sample)
+    return sum(each in common for each in sorted(ours | theirs)[:size]) / size
 
 
 def near_copies(
-    simulations: Iterable[SimulationIdentity],
+    simulations: Sequence[SimulationIdentity],
 ) -> Iterator[tuple[SimulationIdentity, SimulationIdentity]]:
     """Yield trials of one task with the same calls and nearly, but not quite, the same texts."""
-    groups: dict[tuple[str, str, str], list[SimulationIdentity]] = defaultdict(list)
-    for each in simulations:
-        before = groups[each.domain, each.task_id, each.calls]
-        like = (one for one in before[:_COMPARED] if likeness(one, each) >= _LIKE)
-        original = next((one for one in like if one.fingerprint != each.fingerprint), None)
-        if each.talks and original is not None:
-            yield original, each
-        before.append(each)
+    groups: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for place, each in enumerate(simulations):
+        groups[each.kind].append(place)
+    originals: dict[int, SimulationIdentity] = {}
+    for places in groups.values():  # one after the other: only one is unpacked at a time
+        if len({simulations[place].fingerprint for place in places}) == 1:
+            continue
+        before: list[tuple[SimulationIdentity, Set[int]]] = []
+        for place in places:
+            each = simulations[place]
+            phrases = frozenset(each.phrases)
+            for one, known in before if each.talks else ():
+                if one.fingerprint != each.fingerprint and likeness(known, phrases) >= _LIKE:
+                    originals[place] = one
+                    break
+            if len(before) < _COMPARED:
+                before.append((each, phrases))
+    yield from ((originals[place], simulations[place]) for place in sorted(originals))
 
 
 def _overlong(messages: Sequence[Mapping[str, Any]]) -> str | None:
@@ -192,8 +235,10 @@ def _overlong(messages: Sequence[Mapping[str, Any]]) -> str | None:
     The longest of 683 conversations with ten models had 5.8 characters for a token.
     """
     for number, message in enumerate(messages):
-        tokens = whole_number(mapping(message, "usage").get("completion_tokens"))
         length = len(str(message.get("content") or ""))
+        if length <= _SHORT or not message.get("usage"):
+            continue
+        tokens = whole_number(mapping(message, "usage").get("completion_tokens"))
         if tokens and length > _SHORT + _LONGEST_TOKEN * tokens:
             return f"message {number} has {length} characters, but {tokens} tokens"
     return None

@@ -31,6 +31,8 @@ def task_content(task: RawTaskLike) -> str:
 
 def differing_parts(theirs: RawTaskLike, ours: RawTaskLike) -> list[str]:
     """Return the parts of a task that differ from the benchmark's."""
+    if theirs == ours:
+        return []
     a, b = _parts(theirs), _parts(ours)
     found = [name for name in (CRITERIA, INSTRUCTIONS, START) if a[name] != b[name]]
     if CRITERIA in found and not _has_criteria(theirs) and _has_criteria(ours):
@@ -71,13 +73,17 @@ class KnownTasks:
         self.domain = domain
         self.version = version
         self._data_dir = data_dir
+        self._raw: dict[str, RawTaskLike | None] = {}
 
     def raw(self, task_id: str) -> RawTaskLike | None:
         """Return a task as the benchmark has it; None if it has none of that id."""
-        try:
-            return load_raw_task(self.domain, task_id, self._data_dir, version=self.version)
-        except UnknownTaskError:
-            return None
+        if task_id not in self._raw:
+            try:
+                task = load_raw_task(self.domain, task_id, self._data_dir, version=self.version)
+            except UnknownTaskError:
+                task = None
+            self._raw[task_id] = task
+        return self._raw[task_id]
 
     @cached_property
     def _every(self) -> list[RawTaskLike]:
@@ -104,7 +110,8 @@ class KnownTasks:
         """The other task to which a verdict's action checks belong; None if there is none."""
         checks = entries(mapping(verdict).get("action_checks"))
         actions = [mapping(check, "action") for check in checks]
-        if not actions:
+        own = mapping(self.raw(task_id), "evaluation_criteria")
+        if not actions or _compared(actions) == _compared(entries(own.get("actions"))):
             return None
         names = _names(actions)
         for key in (_contents(actions), names):
@@ -120,8 +127,13 @@ class KnownTasks:
 
     def embedded_task(self, task: RawTaskLike | None) -> str | None:
         """The one task that has the instructions of one in the file, if it has another id."""
-        found = [] if task is None else self._by_instructions.get(_instructions(task), [])
-        return found[0] if task is not None and len(found) == 1 and found[0] != task["id"] else None
+        if task is None:
+            return None
+        own = self.raw(str(task["id"]))
+        if own is not None and own.get("user_scenario") == task.get("user_scenario"):
+            return None
+        found = self._by_instructions.get(_instructions(task), [])
+        return found[0] if len(found) == 1 and found[0] != task["id"] else None
 
 
 def _names(actions: Sequence[object]) -> tuple[str, ...]:
@@ -129,8 +141,12 @@ def _names(actions: Sequence[object]) -> tuple[str, ...]:
 
 
 def _contents(actions: Sequence[object]) -> tuple[str, ...]:
+    return tuple(map(canonical_json, _compared(actions)))
+
+
+def _compared(actions: Sequence[object]) -> list[list[object]]:
     kept = ("action_id", "name", "arguments")
-    return tuple(canonical_json([mapping(action).get(key) for key in kept]) for action in actions)
+    return [[mapping(action).get(key) for key in kept] for action in actions]
 
 
 def _instructions(task: RawTaskLike) -> str:

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from maseval.benchmark.tau2.conversation.recording import is_full_duplex
 from maseval.benchmark.tau2.domains import DOMAINS
-from maseval.benchmark.tau2.domains.domain import VARIANT_MARK
+from maseval.benchmark.tau2.domains.catalogue import VARIANT_MARK
 from maseval.benchmark.tau2.formats.simulation import RawTask, RewardInfo, RunInfo, SimulationForm
 from maseval.benchmark.tau2.results.checking import (
     MOST_SIMULATIONS,

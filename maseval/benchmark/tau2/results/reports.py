@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, cast
 from uuid import NAMESPACE_OID, uuid5
 
-from maseval.benchmark.tau2.data.files import title_of
+from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import Release, release_named
 from maseval.benchmark.tau2.formats.simulation import TerminationReason

@@ -8,7 +8,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from json.decoder import JSONDecodeError
 from pathlib import Path
 from types import TracebackType
@@ -54,15 +54,17 @@ class JsonStream:
     must be taken, by ``value``, ``skip``, ``members`` or ``elements``, before the next key.
     """
 
-    def __init__(self, file: Readable, *, chunk: int = CHUNK, longest: int = LONGEST_VALUE) -> None:
+    def __init__(
+        self, file: Readable, *, chunk: int = CHUNK, longest: int = LONGEST_VALUE, start: int = 0
+    ) -> None:
         self._file = file
         self._longest = longest
         self._chunk = chunk
         self._decode = codecs.getincrementaldecoder("utf-8")().decode
         self._text = ""
         self._at = 0
-        self._bytes_before = 0  # in the file, before the first character of _text
-        self._bytes_read = 0
+        self._bytes_before = start  # in the file, before the first character of _text
+        self._bytes_read = start
         self._ended = False
 
     @property
@@ -114,22 +116,43 @@ class JsonStream:
             case _:
                 self.value()
 
-    def elements(self) -> Iterator[Any]:
-        """Yield the elements of the array that comes next."""
+    def elements(self, end: int | None = None) -> Generator[Any, None, bool]:
+        """Yield the elements of the array that comes next, as ``more_elements``."""
         self._take("[")
-        if self._took("]"):
-            return
-        while True:
+        return self._took("]") or (yield from self.more_elements(end))
+
+    def more_elements(self, end: int | None = None) -> Generator[Any, None, bool]:
+        """Yield elements, beginning with the one that comes next, up to the end of the array.
+
+        Ends before the first that begins at or after the byte ``end``. Returns whether the array
+        is over.
+        """
+        while not self.is_past(end):
             yield self.value()
             if self._took("]"):
-                return
+                return True
             self._take(",")
+        return False
+
+    def is_past(self, end: int | None) -> bool:
+        """Tell whether the next value begins at or after the byte ``end``."""
+        self.peek()
+        # Counting bytes takes time, and most of a text is far from the end.
+        return end is not None and self._bytes_read >= end and self.offset >= end
 
     def members(self) -> Iterator[str]:
         """Yield the keys of the object that comes next; the caller takes each value."""
         self._take("{")
-        if self._took("}"):
-            return
+        if not self._took("}"):
+            yield from self._more_members()
+
+    def members_left(self) -> Iterator[str]:
+        """Yield the other keys of an object, one of whose values was just taken."""
+        if not self._took("}"):
+            self._take(",")
+            yield from self._more_members()
+
+    def _more_members(self) -> Iterator[str]:
         while True:
             if self.peek() not in ('"', ""):
                 raise self._format_error("expected a key in double quotes", self._at)
@@ -209,12 +232,17 @@ class JsonStream:
 
 
 class JsonFile(JsonStream):
-    """A JSON file, compressed with gzip or not, as a stream to be used in a ``with`` block."""
+    """A JSON file, compressed with gzip or not, as a stream to be used in a ``with`` block.
 
-    def __init__(self, path: Path) -> None:
+    One that is not compressed can be read from the byte ``start`` on, where a value begins.
+    """
+
+    def __init__(self, path: Path, start: int = 0) -> None:
         self._raw = path.open("rb")
-        packed = self._raw.peek(len(_GZIP)).startswith(_GZIP)
-        super().__init__(gzip.GzipFile(fileobj=self._raw) if packed else self._raw)
+        self.packed = self._raw.peek(len(_GZIP)).startswith(_GZIP)
+        self._raw.seek(start)
+        file = gzip.GzipFile(fileobj=self._raw) if self.packed else self._raw
+        super().__init__(file, start=start)
 
     def __enter__(self) -> Self:
         return self

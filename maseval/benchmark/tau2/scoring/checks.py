@@ -3,13 +3,11 @@
 After tau2-bench v0.2.0, src/tau2/evaluator/ (MIT, Sierra Research).
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from maseval.benchmark.tau2.environment import tool_types
-from maseval.benchmark.tau2.formats.message import Tau2ToolCall, spoken_text
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall, spoken_text, tool_calls_of
 from maseval.benchmark.tau2.formats.simulation import (
     ActionCheck,
     CommunicateCheck,
@@ -21,7 +19,8 @@ from maseval.benchmark.tau2.scoring.case import Case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError, judge
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.replay import ReplayError
-from maseval.benchmark.tau2.world.tasks import Action, Criteria, EnvAssertion, RewardType
+from maseval.benchmark.tau2.world.retracing import look_at_end
+from maseval.benchmark.tau2.world.tasks import Criteria, EnvAssertion, RewardType
 from maseval.benchmark.tau2.world.world import StateMatch, World
 from maseval.core.model import ModelAdapter
 
@@ -36,14 +35,20 @@ class Findings(TypedDict, total=False):
     communicate_checks: list[CommunicateCheck]
 
 
-@dataclass(frozen=True)
-class CheckOutcome:
+class CheckOutcome(NamedTuple):
     """The outcome of one check: the reward of each of its parts, and the evidence."""
 
-    rewards: Mapping[RewardType, float] = field(default_factory=dict)
-    findings: Findings = field(default_factory=lambda: Findings())
+    rewards: Mapping[RewardType, float] = {}
+    findings: Findings = Findings()
     note: str | None = None
     match: StateMatch | None = None
+
+
+class EndState(NamedTuple):
+    """The findings at a conversation's end: which databases match, which assertions hold."""
+
+    match: StateMatch
+    met: list[bool]
 
 
 def check_environment(case: Case, criteria: Criteria) -> CheckOutcome:
@@ -57,11 +62,17 @@ def check_environment(case: Case, criteria: Criteria) -> CheckOutcome:
             findings={"db_check": untouched}, note="No expected actions or env assertions"
         )
     stage = case.setting.stage()
-    world = stage.world_after(case.messages)
-    match = world.compare(gold_state(case.setting, stage.files).world)
+    assertions = criteria.env_assertions or ()
+
+    def look(world: World) -> EndState:
+        match = world.compare(gold_state(case.setting, stage.files).world)
+        # The assertions come last: they may change the world they look at.
+        return EndState(match, [_holds(world, each) for each in assertions])
+
+    match, met = look_at_end(stage, case.task, case.messages, look)
     db: DBCheck = {"db_match": all(match), "db_reward": float(all(match))}
-    # The assertions come last: they may change the world they look at.
-    asserted = [_check_assertion(world, each) for each in criteria.env_assertions or ()]
+    forms = criteria.model_dump(include={"env_assertions"})["env_assertions"] or ()
+    asserted = [_assertion_check(*each) for each in zip(forms, met, strict=True)]
     return CheckOutcome(
         rewards={
             RewardType.DB: db["db_reward"],
@@ -72,12 +83,15 @@ def check_environment(case: Case, criteria: Criteria) -> CheckOutcome:
     )
 
 
-def _check_assertion(world: World, assertion: EnvAssertion) -> EnvAssertionCheck:
+def _holds(world: World, assertion: EnvAssertion) -> bool:
     form = assertion.model_dump()
     try:
-        met = world.check(form)
+        return world.check(form)
     except Exception as error:  # a task's function in a world it did not foresee: a finding
         raise ReplayError(str(error), None, form, original=error) from error
+
+
+def _assertion_check(form: dict[str, object], met: bool) -> EnvAssertionCheck:
     return {"env_assertion": form, "met": met, "reward": float(met)}
 
 
@@ -85,12 +99,14 @@ def check_actions(case: Case, criteria: Criteria) -> CheckOutcome:
     """Was every action of the reference solution taken, by whomever and whenever?"""
     if not criteria.actions:
         return CheckOutcome({RewardType.ACTION: 1.0}, note="No actions to evaluate")
-    calls: defaultdict[str, list[Tau2ToolCall]] = defaultdict(list)
+    calls: dict[str, list[Tau2ToolCall]] = {action.name: [] for action in criteria.actions}
     for message in case.messages:
-        if message["role"] in ("assistant", "user"):
-            for call in message.get("tool_calls") or ():
+        for call in tool_calls_of(message) or ():
+            if call["name"] in calls:
                 calls[call["name"]].append(call)
-    checks = [_check_action(action, calls[action.name]) for action in criteria.actions]
+    taken = [any(map(action.matches, calls[action.name])) for action in criteria.actions]
+    forms = criteria.model_dump(include={"actions"})["actions"]
+    checks = [_action_check(*each) for each in zip(forms, taken, strict=True)]
     if case.rules.evaluation.names_tool_types:
         types = tool_types(case.setting.domain)
         for check in checks:
@@ -99,9 +115,8 @@ def check_actions(case: Case, criteria: Criteria) -> CheckOutcome:
     return CheckOutcome({RewardType.ACTION: reward}, {"action_checks": checks})
 
 
-def _check_action(action: Action, calls: Sequence[Tau2ToolCall]) -> ActionCheck:
-    taken = any(map(action.matches, calls))
-    return {"action": action.model_dump(), "action_match": taken, "action_reward": float(taken)}
+def _action_check(form: dict[str, object], taken: bool) -> ActionCheck:
+    return {"action": form, "action_match": taken, "action_reward": float(taken)}
 
 
 def check_communication(case: Case, criteria: Criteria) -> CheckOutcome:

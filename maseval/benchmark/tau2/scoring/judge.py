@@ -31,8 +31,6 @@ from maseval.core.tracing import JsonObject
 from maseval.core.words import count_of
 
 _NL_CHECK = TypeAdapter(NLCheck)
-MEMORY_NAME = "judged.jsonl"
-"""What the file is called in a run's folder, and what its name ends with beside a results file."""
 
 
 class NoJudgeError(ConfigurationError):

@@ -14,13 +14,12 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from maseval.benchmark.tau2.data import known_version, title_of
 from maseval.benchmark.tau2.data.files import (
     DEFAULT_VERSION,
     default_data_dir,
-    known_version,
     read_listing,
     repository_of,
-    title_of,
 )
 from maseval.benchmark.tau2.texts.extraction import extract_texts
 from maseval.benchmark.tau2.texts.texts import Texts, TextsError, TextsFileError

@@ -7,7 +7,7 @@ put into the order in which pydantic writes them, whatever the installed release
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.data.files import title_of
+from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.texts.texts import ModelText, Texts, ToolMismatchError, ToolText
 
 ToolSchema = dict[str, Any]

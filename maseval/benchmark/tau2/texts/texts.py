@@ -31,7 +31,8 @@ FORMAT: Literal["maseval-tau2-texts/1"] = "maseval-tau2-texts/1"
 
 
 class _FrozenForm(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    # Built when a text is first read: verdicts without a judge need none.
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class Placeholder(_FrozenForm):

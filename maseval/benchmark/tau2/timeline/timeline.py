@@ -145,8 +145,11 @@ def timeline_of(case: Case) -> Timeline:
     """Return the timeline of a conversation in its world."""
     setting = case.setting
     scored = case.task.evaluation_criteria is not None
-    gold = WorldSnapshot(gold_state(setting).world) if scored else None
-    replayed = Replayed(setting.stage().world(), gold)
+    stage, gold = setting.stage(), None
+    if scored:
+        reached = gold_state(setting, stage.files)
+        gold = WorldSnapshot(reached.world, reached.state)
+    replayed = Replayed(stage.world(), gold)
     moments = tuple(replayed.moments(case.recording.messages))
     return Timeline(replayed.start, gold, case.counts(RewardType.DB), moments)
 

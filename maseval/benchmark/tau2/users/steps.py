@@ -45,4 +45,5 @@ def steps_asked_for(part: UserPart, text: str) -> list[str]:
 def _thing(tool: str) -> re.Pattern[str]:
     """Return a pattern for what a tool changes."""
     noun = re.sub(_KINDS, "", re.sub(_VERBS, "", tool)).replace("_", "[ _-]?")
-    return re.compile(rf"\b(?:{_ALSO.get(tool, noun)})")
+    thing = _ALSO.get(tool, rf"{noun}s?\b")
+    return re.compile(rf"\b(?:{thing})")

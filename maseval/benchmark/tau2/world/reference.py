@@ -10,11 +10,12 @@ After tau2-bench v0.2.0, src/tau2/evaluator/evaluator_env.py (MIT, Sierra Resear
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.copying import once
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
-from maseval.benchmark.tau2.world.setting import FileVersions, Setting, file_versions
+from maseval.benchmark.tau2.world.setting import FileVersions, Setting, TaskStage, file_versions
 from maseval.benchmark.tau2.world.tasks import EnvAssertion, RewardType
 from maseval.benchmark.tau2.world.world import World, WorldState
 
@@ -30,15 +31,20 @@ class GoldFault(NamedTuple):
     error: str
 
 
-class GoldState(NamedTuple):
+@dataclass(frozen=True)
+class GoldState:
     """The end state of a reference solution, and the errors on the way.
 
     ``world`` is there to be compared with, and must not be changed.
     """
 
-    state: WorldState
     errors: tuple[GoldFault, ...]
     world: World
+
+    @cached_property
+    def state(self) -> WorldState:
+        """The states of both databases."""
+        return self.world.state()
 
 
 @dataclass(frozen=True)
@@ -69,20 +75,25 @@ def gold_key(setting: Setting, task: str, files: FileVersions | None = None) -> 
 
 @once(maxsize=_KEPT)
 def _gold_state(key: GoldKey) -> GoldState:
-    world = evaluator_world(key.setting)
+    # Set up and not copied: it is needed once, and what copies it would take longer to make.
+    world = _evaluator_stage(key.setting).set_up()
+    world.resume(key.setting.task.start.history)
     errors = []
     for action in key.setting.task.actions:
         error = call_as_evaluator(world, action.call())
         if error is not None:
             fault = (action.action_id, action.name, type(error).__name__, str(error))
             errors.append(GoldFault(*fault))
-    return GoldState(world.state(), tuple(errors), world)
+    return GoldState(tuple(errors), world)
 
 
 def evaluator_world(setting: Setting) -> World:
     """Return a world in which the evaluator begins; the original knows no solo mode here."""
-    stage = setting._replace(solo=False).stage(reference=True)
-    return stage.world_after(setting.task.start.history)
+    return _evaluator_stage(setting).world_after(setting.task.start.history)
+
+
+def _evaluator_stage(setting: Setting) -> TaskStage:
+    return setting._replace(solo=False).stage(reference=True)
 
 
 def call_as_evaluator(world: World, call: Tau2ToolCall) -> Exception | None:
@@ -122,7 +133,7 @@ class Shortfall(NamedTuple):
 
 def shortfall(setting: Setting) -> Shortfall:
     """Return the checks that the reference solution fails, whether they count or not."""
-    return _shortfall(gold_key(setting, setting.task.model_dump_json()))
+    return _shortfall(gold_key(setting, setting.task.content))
 
 
 @once(maxsize=_KEPT)

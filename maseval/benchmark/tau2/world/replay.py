@@ -53,7 +53,7 @@ def refuse_user_messages(messages: Sequence[Tau2Message]) -> None:
 def replay(
     respond: Callable[[Tau2ToolCall], ToolMessage],
     messages: Sequence[Tau2Message],
-    is_replayed: Callable[[Tau2ToolCall], bool] = lambda call: True,
+    is_replayed: Callable[[Tau2ToolCall], bool] | None = None,
     *,
     strict: bool = True,
 ) -> None:
@@ -62,7 +62,7 @@ def replay(
     Of calls that are not to be replayed only the place in the conversation is checked.
     """
     for index, call, recorded in list(calls_with_answers(messages)):
-        if is_replayed(call):
+        if is_replayed is None or is_replayed(call):
             difference = repeat_call(respond, index, call, recorded)
             if difference is not None and strict:
                 raise difference
@@ -101,33 +101,30 @@ def calls_with_answers(
 
     Every call must be followed, in order, by one tool message with its id.
     """
-    index = 0
-    while index < len(messages):
-        message = messages[index]
-        index += 1
-        if message["role"] == "tool":
+    following = enumerate(messages)
+    for at, message in following:
+        role = message["role"]
+        if role == "tool":
             raise ReplayError(
-                "Tool message not expected. Tool messages should always follow a tool call.",
-                index - 1,
+                "Tool message not expected. Tool messages should always follow a tool call.", at
             )
-        for recorded in tool_calls_of(message) or ():
+        calls = tool_calls_of(message)
+        for number, recorded in enumerate(calls, at + 1) if calls else ():
             call = complete_call(recorded)
-            answer = messages[index] if index < len(messages) else None
-            _check_answer(call, answer, index)
-            assert answer is not None
+            index, answer = next(following, (number, None))
+            if answer is None or answer["role"] != "tool" or call["id"] != answer.get("id", ""):
+                raise _wrong_answer(call, answer, index)
             yield index, call, answer
-            index += 1
 
 
-def _check_answer(call: Tau2ToolCall, answer: Tau2Message | None, index: int) -> None:
+def _wrong_answer(call: Tau2ToolCall, answer: Tau2Message | None, index: int) -> ReplayError:
     if answer is None:
-        raise ReplayError("Tool message expected. Got None.", index, call)
+        return ReplayError("Tool message expected. Got None.", index, call)
     if answer["role"] != "tool":
         kind = f"tau2.data_model.message.{answer['role'].capitalize()}Message"
-        raise ReplayError(f"Tool message expected. Got <class '{kind}'>", index, call)
-    answer_id = answer.get("id", "")
-    if call["id"] != answer_id:
-        raise ReplayError(f"Tool call id mismatch. Got {call['id']} and {answer_id}", index, call)
+        return ReplayError(f"Tool message expected. Got <class '{kind}'>", index, call)
+    ids = f"{call['id']} and {answer.get('id', '')}"
+    return ReplayError(f"Tool call id mismatch. Got {ids}", index, call)
 
 
 _VALIDATION_FOOTER = "For further information visit https://errors.pydantic.dev/"

@@ -178,6 +178,10 @@ class TaskStage:
         object.__setattr__(self, "files", file_versions(self.domain, self.folder))
         object.__setattr__(self, "key", (id(self.domain), str(self.folder), self.start.key))
 
+    def prepare(self) -> None:
+        """Set the stage, unless it is set already."""
+        _stage(self)
+
     def world(self) -> World:
         """Return a fresh world in which the task begins."""
         copy_of_stage = _stage(self)
@@ -185,12 +189,16 @@ class TaskStage:
 
     def world_after(self, history: Sequence[Tau2Message]) -> World:
         """Return a fresh world after the calls of ``history``."""
-        self.domain.check_solo(self.solo)
-        if self.solo:
-            refuse_user_messages(history)
+        self.check_mode(history)
         world = self.world()
         world.resume(history)
         return world
+
+    def check_mode(self, history: Sequence[Tau2Message]) -> None:
+        """Refuse solo mode where there is none, and in it messages of a user."""
+        self.domain.check_solo(self.solo)
+        if self.solo:
+            refuse_user_messages(history)
 
     def set_up(self) -> World:
         """Make the world from its files, however long that takes."""
@@ -216,14 +224,20 @@ def _stage(place: TaskStage) -> Callable[[], World] | None:
     world = place.set_up()
     try:
         world.share_rows()
-        world.twin()
-    except Exception:  # a toolkit of somebody's own, whose values may refuse in any way
-        return None
-    try:
         pattern = Pattern((world.tools, world.user_tools))
     except NoPatternError:
-        return world.twin
+        return world.twin if _has_twins(world) else None
+    except Exception:  # a toolkit of somebody's own, whose values may refuse in any way
+        return None
     return lambda: world.over(*pattern.copies())
+
+
+def _has_twins(world: World) -> bool:
+    try:
+        world.twin()
+    except Exception:  # as above
+        return False
+    return True
 
 
 class Setting(NamedTuple):

@@ -158,27 +158,51 @@ class TaskSpec(_Part):
         return criteria.actions or () if criteria else ()
 
     @cached_property
+    def content(self) -> str:
+        """A text that is equal for equal contents."""
+        criteria = self.model_dump(include={"evaluation_criteria"})
+        return f"{self.start.key} {canonical_json(criteria)}"
+
+    @cached_property
     def gold_key(self) -> str:
         """All that the reference solution depends on, apart from the domain."""
         calls = [(action.requestor, action.name, action.arguments) for action in self.actions]
-        return canonical_json([self.start.model_dump(), calls])
+        return f"{self.start.key} {canonical_json(calls)}"
 
     @classmethod
     def of(cls, task: "Task | Mapping[str, Any] | TaskSpec") -> Self:
         """Read a task in v0.2.0's form, or one that ``load_tasks`` made."""
         if isinstance(task, cls):
             return task
-        if isinstance(task, Task):
-            name: object = task.id
-            form: Mapping[str, Any] = {
-                "initial_state": task.environment_data.get("initial_state"),
-                "evaluation_criteria": task.evaluation_data,
-            }
-        elif isinstance(task, Mapping):
-            name, form = task.get("id"), task
-        else:
-            raise TaskFormatError(f"a task is a Task or a mapping in v0.2.0's form, not {task!r}")
-        return _read(cls, form, f"task {name!r}, field ")
+        form, where = _task_form(task)
+        return _read(cls, form, where)
+
+
+def spec_of(task: Task | Mapping[str, Any] | TaskSpec) -> TaskSpec:
+    """Return a task as ``TaskSpec.of`` reads it; one for equal ones, which nobody may change."""
+    if isinstance(task, TaskSpec):
+        return task
+    form, where = _task_form(task)
+    try:
+        content = marshal.dumps({key: form.get(key) for key in _SPEC_KEYS}, _NO_REFERENCES)
+    except ValueError:  # not from a file: values of any kind
+        return _read(TaskSpec, form, where)
+    return _read_spec_once(content, where)
+
+
+def _task_form(task: object) -> tuple[Mapping[str, Any], str]:
+    """Return the form of a task, and how an error in it begins."""
+    if isinstance(task, Task):
+        name: object = task.id
+        form: Mapping[str, Any] = {
+            "initial_state": task.environment_data.get("initial_state"),
+            "evaluation_criteria": task.evaluation_data,
+        }
+    elif isinstance(task, Mapping):
+        name, form = task.get("id"), task
+    else:
+        raise TaskFormatError(f"a task is a Task or a mapping in v0.2.0's form, not {task!r}")
+    return form, f"task {name!r}, field "
 
 
 _CALLS_WHAT_IT_FOUND = "call_discoverable_agent_tool"
@@ -213,6 +237,14 @@ _NO_REFERENCES = 2
 def _read_once(content: bytes) -> InitialState:
     """Read a state by its content, as the form may be changed; ``marshal`` is quicker than JSON."""
     return _read(InitialState, marshal.loads(content), "initial_state.")
+
+
+_SPEC_KEYS = tuple(TaskSpec.model_fields)
+
+
+@lru_cache(maxsize=4096)
+def _read_spec_once(content: bytes, where: str) -> TaskSpec:
+    return _read(TaskSpec, marshal.loads(content), where)
 
 
 def _read(model: type[PartT], form: Mapping[str, Any], where: str) -> PartT:

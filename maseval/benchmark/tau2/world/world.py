@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from maseval.benchmark.tau2.domains.base import DB, DBState, ToolKitBase
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
 from maseval.benchmark.tau2.domains.copying import Memo
 from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.domains.hashing import DBState
 from maseval.benchmark.tau2.domains.records import Record, record_text
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, ToolMessage
 from maseval.benchmark.tau2.versions import RULES_0_2_0, ReplayRules
@@ -32,13 +33,14 @@ def to_json_str(result: Any) -> str:
         return record_text(result)
     if isinstance(result, list) and all(isinstance(item, Record) for item in result):
         return f"[{', '.join(map(record_text, result))}]"
-    return json.dumps(_plain(result), default=str)
+    return _encode(_plain(result))
+
+
+_encode = json.JSONEncoder(default=str).encode
 
 
 def _plain(value: Any) -> Any:
-    match value:
-        case BaseModel():
-            return value.model_dump(warnings=False)
+    match value:  # models come last, as it takes longest to tell that something is none
         case str() | None:
             return value
         case int() | float():
@@ -49,6 +51,8 @@ def _plain(value: Any) -> Any:
             return {key: _plain(item) for key, item in value.items()}
         case date():
             return value.isoformat()
+        case BaseModel():
+            return value.model_dump(warnings=False)
         case _:
             raise ValueError(f"Unsupported type: {type(value)}")
 
@@ -75,6 +79,7 @@ _REQUESTOR_COLLISION = (
     "got multiple values for keyword argument 'requestor'"
 )
 
+_COLLIDING = frozenset({*_COLLISIONS, "requestor"})
 _CHANGEABLE = (list, dict)
 
 
@@ -189,13 +194,13 @@ class World:
 
     def respond(self, call: Tau2ToolCall) -> ToolMessage:
         """Run a tool as a model's call asks for; whatever happens becomes the answer's text."""
-        error, settled = False, self._settled
+        error, settled, seen = False, self._settled, self.domain.sync_after
         name, arguments = call["name"], call["arguments"]
         try:
             _refuse_collisions(arguments)
             toolkit = self.toolkit_for(name, call["requestor"])
             result = self._call(toolkit, name, arguments)
-            if settled and toolkit.tool_type(name) not in self.domain.sync_after:
+            if settled and name not in seen and toolkit.tool_type(name) not in seen:
                 self._settled = True
             else:
                 self.sync()
@@ -217,9 +222,12 @@ class World:
             raise ValueError(f"env_type is {env_type!r}; it must be assistant or user")
         toolkit = self.tools if env_type == "assistant" else self._customer_for(name)
         function = toolkit.task_function(name)
-        self._settled = False
+        settled, self._settled = self._settled, False
         result = function(**_own_arguments(function_call["arguments"]))
-        self.sync()
+        if settled and toolkit.is_for_checks(name):
+            self._settled = True
+        else:
+            self.sync()
         return result
 
     def _customer_for(self, attribute: str) -> ToolKitBase[Any]:
@@ -254,19 +262,13 @@ class World:
 
     def resume(self, message_history: Sequence[Tau2Message]) -> None:
         """Make the calls of a conversation again, as far as the rules have them made."""
-        replay(self.respond, message_history, self.is_replayed, strict=self.rules.strict)
+        chosen = self.is_replayed if self.rules.mutating_only else None
+        replay(self.respond, message_history, chosen, strict=self.rules.strict)
         self.settle()
 
     def is_replayed(self, call: Tau2ToolCall) -> bool:
         """Return True if the rules have a recorded call made again."""
-        return not self.rules.mutating_only or self.mutates(call["name"])
-
-    def mutates(self, tool_name: str) -> bool:
-        """Return True if a tool of that name, on whichever side, may change a database."""
-        if self.tools.has_tool(tool_name):
-            return self.tools.mutates(tool_name)
-        theirs = self.user_tools
-        return theirs is not None and theirs.has_tool(tool_name) and theirs.mutates(tool_name)
+        return not self.rules.mutating_only or self.domain.mutates(call["name"])
 
     def initialize(
         self, data: Mapping[str, Any] | None, actions: Iterable[Mapping[str, Any]] | None
@@ -313,15 +315,20 @@ class World:
 
 
 def _refuse_collisions(arguments: Mapping[str, object]) -> None:
+    if _COLLIDING.isdisjoint(arguments):
+        return
     if "requestor" in arguments:
         raise TypeError(_REQUESTOR_COLLISION)
-    if not arguments.keys().isdisjoint(_COLLISIONS):
-        raise TypeError(next(_COLLISIONS[name] for name in arguments if name in _COLLISIONS))
+    raise TypeError(next(_COLLISIONS[name] for name in arguments if name in _COLLISIONS))
 
 
-def _own_arguments(arguments: Mapping[str, object]) -> dict[str, Any]:
-    """Return copies that a tool may keep and change: the record stays as it is."""
-    return {
-        name: copy.deepcopy(value) if isinstance(value, _CHANGEABLE) else value
-        for name, value in arguments.items()
-    }
+def _own_arguments(arguments: Mapping[str, object]) -> Mapping[str, Any]:
+    """Return arguments that a tool may keep and change: the record stays as it is."""
+    for value in arguments.values():
+        if isinstance(value, _CHANGEABLE):
+            return {name: _own_value(value) for name, value in arguments.items()}
+    return arguments
+
+
+def _own_value(value: object) -> object:
+    return copy.deepcopy(value) if isinstance(value, _CHANGEABLE) else value

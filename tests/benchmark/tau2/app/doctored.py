@@ -95,10 +95,10 @@ def repeated_trials(document: Document) -> None:
     document["simulations"] += extra
 
 
-def shuffled_task_ids(document: Document) -> None:
+def shuffled_task_ids(document: Document, by: int = 5) -> None:
     """Every task and its simulations under the id of another."""
     ids = [task["id"] for task in document["tasks"]]
-    other = dict(zip(ids, ids[5:] + ids[:5], strict=True))
+    other = dict(zip(ids, ids[by:] + ids[:by], strict=True))
     for task in document["tasks"]:
         task["id"] = other[task["id"]]
     for simulation in document["simulations"]:

@@ -1,10 +1,13 @@
 """``tau2.branch``: the same sides go on as they did; others go on from the same point."""
 
 import json
+from datetime import datetime
+from types import SimpleNamespace
 
 import pytest
 
 from maseval import ScriptedModelAdapter, commands
+from maseval.app.running import folder_run
 from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
 from maseval.benchmark.tau2.conversation.continuation import BranchPointError, RetellingError
 from maseval.commands import tau2
@@ -185,6 +188,21 @@ def test_a_branch_resumes_like_any_run(noop, tmp_path):
     assert all(after[one] == before[one] for one in before)
     with pytest.raises(RunConfigError, match=r"origin\.at"):
         branched(noop, tmp_path, at=0, agent="gold", repeats=3)
+
+
+def test_branches_of_one_second_have_folders_of_their_own(noop, tmp_path, monkeypatch):
+    monkeypatch.setenv("MASEVAL_RUNS_DIR", str(tmp_path / "all"))
+    monkeypatch.setattr(
+        folder_run, "datetime", SimpleNamespace(now=lambda: datetime(2026, 1, 2, 3, 4, 5))
+    )
+
+    task = next(iter(RunFolder.read(noop).planned)).task_id
+    found = [tau2.branch(run=noop, task=task, at=1, seed=seed).run for seed in (1, 1, 2)]
+
+    assert [each.folder.name.rpartition("-from-m1")[2] for each in found] == ["", "-2", "-3"]
+    assert [each.ran for each in found] == [1, 1, 1]
+    games = [tau2.play(task_id=task) for _ in range(2)]
+    assert games[0].folder != games[1].folder
 
 
 def test_a_simulation_of_a_results_file_can_be_continued(tmp_path):

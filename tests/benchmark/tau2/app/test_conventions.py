@@ -5,7 +5,7 @@ import json
 import pytest
 
 from maseval.app.results.counting import conventions_in_words
-from maseval.benchmark.tau2.app.results.score import conventions_of_lines
+from maseval.benchmark.tau2.app.results.conventions import conventions_of_lines
 from maseval.core.outcome import SimulationLine
 from tests.cli.commandline import maseval
 
@@ -32,6 +32,16 @@ def test_what_did_not_end_in_conversation_is_left_out_or_a_failure():
         "  leaderboard (errors counted as failures): pass^1 50.0%, pass^2 0.0%, "
         "4 simulations of 2 tasks",
     ]
+
+
+def test_of_many_trials_the_words_name_a_few_k():
+    lines = [line("1", trial) for trial in range(8)] + [line("1", 8, "error", None)]
+
+    metrics, leaderboard = conventions_of_lines(lines, OF_1_0_1)
+
+    assert list(leaderboard.pass_hat) == [*range(1, 10)]
+    assert "pass^4 55.6%, pass^8 11.1%, 9 simulations" in str(leaderboard)
+    assert "pass^5" not in str(metrics) + str(leaderboard)
 
 
 def test_a_task_with_nothing_but_errors_disappears_from_one_number_only():

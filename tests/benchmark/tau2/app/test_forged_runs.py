@@ -15,7 +15,7 @@ from maseval.runs import RunFolder
 from maseval.testing import FORGERIES, forge_run
 from tests.cli.commandline import last_json, maseval
 from tests.faults.table import shows
-from tests.report.reading import index_of
+from tests.report.reading import index_of, rows_of
 
 FOUND = (
     "`maseval tau2 score` and `certify` name the cause; `show`, the report, the viewer and "
@@ -105,12 +105,14 @@ def test_the_numbers_of_a_forged_run_are_recomputed(name, forged, tmp_path):
     (frame,) = frames.runs(folder)
 
     assert page["results"]["rows"][0]["measures"][0]["value"] == number
-    assert sum(each["outcome"] == "pass" for each in page["simulations"]) == scored.passes
+    assert sum(each["outcome"] == "pass" for each in rows_of(page)) == scored.passes
     assert f"pass^1 {percent(scored.pass_hat[1].value)}" in drawn[0].read_text()
     assert "these numbers are of the recomputed ones" in drawn.notes[0]
     assert tracked["pass_hat_1"] == number and tracked["verdicts_replaced"] > 0
     assert complied.compliance.scores[-1].passed == scored.passes
-    assert "numbers as recorded are not to be trusted" in frame["unconfirmed"]
+    assert "recorded verdicts do not hold" in frame["unconfirmed"]
+    assert frame["pass_1_recomputed"] == number
+    assert frame["pass_1_recorded"] == frame["pass_1"] > frame["pass_1_recomputed"]
     failed = f"{8 - scored.passes} of 8 simulations"
     assert failed in maseval("show", folder, "--failed", "--no-explain").stdout
 
@@ -129,6 +131,14 @@ def test_wherever_a_forged_run_is_shown_it_is_marked(name, forged, tmp_path):
     assert words in shown.stdout and "x verdict does not hold" in shown.stdout
     assert words in listed.stdout and words in listed_as_json[0]["unconfirmed"]
     assert words in page and "record: verdict does not hold" in page
+    (state,) = runs(folder.parent)
+    assert listed_as_json[0]["pass^1_recomputed"] == state.recomputed
+    assert percent(state.recomputed["value"]) in listed.stdout
+    assert f"recorded {percent(state.pass_1['value'])}" in " ".join(listed.stdout.split())
+    doubt = index_of(tmp_path / "page.html")["results"]["doubt"]
+    assert words in doubt["reasons"][0]
+    assert doubt["recomputed"] == state.recomputed
+    assert doubt["recorded"]["value"] == state.pass_1["value"]
 
 
 def test_one_simulation_of_a_forged_run_is_marked(forged, honest):
@@ -138,7 +148,7 @@ def test_one_simulation_of_a_forged_run_is_marked(forged, honest):
     shown = maseval("show", folder, wrong.task_id, wrong.trial)
 
     assert view.line.outcome == "pass" and "its own checks is 0" in view.misstatement
-    assert "This recorded verdict does not hold" in shown.stdout
+    assert "Doubtful: the recorded verdict does not hold" in shown.stdout
 
 
 def test_a_forged_run_is_bundled_with_a_note_and_does_not_hold_when_it_is_opened(forged, tmp_path):
@@ -187,10 +197,20 @@ def test_the_viewer_marks_a_forged_run_in_the_background(forged, honest):
     finish_background_work("maseval-labels")
     index = client.get("/api/run/index", params={"run": "passed"}).json()
 
-    assert "recorded verdicts do not hold" in row["problem"]
-    assert "recorded verdicts do not hold" in index["results"]["notes"][0]
-    marked = ["record: verdict does not hold" in each["labels"] for each in index["simulations"]]
-    assert sum(marked) == len(failures(honest))
+    (scored,) = tau2.score([folder])
+    assert row["problem"] is None and "recorded verdicts do not hold" in row["doubt"]["reasons"][0]
+    assert row["doubt"] == index["results"]["doubt"]
+    assert row["pass_1"] == row["doubt"]["recomputed"]
+    assert row["pass_1"]["value"] == pytest.approx(scored.pass_hat[1].value)
+    assert row["doubt"]["recorded"]["value"] == 1
+    assert index["results"]["rows"][0]["measures"][0]["value"] == row["pass_1"]["value"]
+    marked = [each for each in rows_of(index) if "record: verdict does not hold" in each["labels"]]
+    assert len(marked) == len(failures(honest))
+    assert {each["outcome"] for each in marked} == {"fail"}
+    task = index["tasks"][marked[0]["task"]]
+    query = {"run": "passed", "domain": task["domain"], "task": task["id"]}
+    packet = client.get("/api/run/packet", params={**query, "trial": marked[0]["trial"]}).json()
+    assert "the recorded verdict does not hold" in packet["trials"][0]["doubt"]
 
 
 def test_simulations_of_another_run_are_found_by_their_seeds(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import tracemalloc
+from functools import partial
 
 import pytest
 
@@ -10,8 +11,9 @@ from maseval.benchmark.tau2.results import read_results
 from maseval.commands import plots, report, show, tau2
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.report import write_report
+from tests.benchmark.tau2.app.doctored import shuffled_task_ids
 from tests.cli.commandline import maseval
-from tests.report.reading import index_of
+from tests.report.reading import index_of, rows_of
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +101,7 @@ def test_the_report_of_a_file_stands_beside_it_and_says_that_rewards_were_recomp
     assert page == theirs.with_name("theirs-report.html")
     index = index_of(page)
     assert index["title"] == "theirs"
-    assert sum(row["outcome"] == "pass" for row in index["simulations"]) == (
-        run.summary.overall.passed
-    )
+    assert sum(row["outcome"] == "pass" for row in rows_of(index)) == (run.summary.overall.passed)
     assert "rewards recomputed from theirs.json" in index["results"]["notes"]
 
 
@@ -118,7 +118,25 @@ def test_what_is_wrong_with_a_file_stands_above_its_numbers(theirs):
     index = index_of(report(path, explain=False))
 
     assert 0 < shown.index("edited rewards: ") < shown.index("pass^1")
-    assert index["results"]["notes"][0].startswith("edited rewards: ")
+    assert index["results"]["doubt"]["reasons"][0].startswith("edited rewards: ")
+
+
+def test_nobody_is_blamed_where_the_task_is_not_that_of_the_conversation(run, theirs):
+    path = doctored(theirs, partial(shuffled_task_ids, by=1))
+    view = show(path)
+    wrong = [line for line in view.lines if not line.passed]
+
+    assert len(wrong) > 12
+    assert view.labels["by_what"] == {"unclear: task does not fit": len(wrong)}
+    assert not view.sound and not view.users
+    one = show(path, wrong[0].task_id, wrong[0].trial)
+    assert one.doubt.startswith("the task does not fit the conversation: the file calls it task")
+    assert one.policy is one.sound is one.user is None
+    printed = maseval("show", path, wrong[0].task_id, str(wrong[0].trial)).stdout
+    assert "Doubtful: the task does not fit" in printed
+    explained = tau2.explain(path, wrong[0].task_id, wrong[0].trial)
+    assert explained.label == one.diagnosis.label and explained.policy is None
+    assert show(path, remap_tasks=True).labels == show(run.folder).labels
 
 
 def test_a_file_is_judged_by_its_own_tasks_if_that_is_asked_for_and_marked(theirs):

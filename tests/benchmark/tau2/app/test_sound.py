@@ -20,7 +20,7 @@ from maseval.view.background import _label
 from maseval.view.library import Library
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, play, steps_of
 from tests.cli.commandline import maseval
-from tests.report.reading import index_of, packets_of
+from tests.report.reading import index_of, packets_of, rows_of
 
 OUT, WRONG, OTHER = "renew_own_not_husbands", "first_waiver", "renew_all_but_one"
 """Tasks with an erratum: left out, with a corrected gold, with another right end state."""
@@ -197,10 +197,10 @@ def test_report_and_viewer_have_the_same_rows_notes_and_labels(run, tmp_path):
     assert "over sound tasks" not in [row["name"] for row in before["rows"]]
     notes = " ".join(shown["results"]["notes"])
     assert "over sound tasks: 1 task left out, 1 verdict differs. These numbers stand" in notes
-    labels = [each for row in shown["simulations"] for each in row["labels"]]
+    labels = [each for row in rows_of(shown) for each in row["labels"]]
     assert labels.count("sound: left out") == labels.count("sound: failed") == 1
-    assert [each["labels"] for each in index["simulations"]] == [
-        each["labels"] for each in shown["simulations"]
+    assert [list(each["labels"]) for each in rows_of(index)] == [
+        each["labels"] for each in rows_of(shown)
     ]
     sections = [
         section

@@ -22,6 +22,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport
 from maseval.report.index import entry_of
 from maseval.runs import RunFolder, Simulation
+from maseval.stats import summarise
 from maseval.stats.failure_labels import Label
 from tests.cli.commandline import maseval
 
@@ -138,7 +139,8 @@ def test_the_viewer_counts_by_labels(folder):
     (told,) = run.reports()
     labels = BenchmarkReader().complete_report(run, told)["labels"]
     entry = entry_of(RecordedReport({**told, "labels": labels}), 0)
-    notes = BenchmarkReader().overview(run, [entry], labelled=True).summary["notes"]
+    found = summarise([entry.to_outcome(0)])
+    notes = BenchmarkReader().overview(run, [entry], found, labelled=True).summary["notes"]
 
     assert any("play/hasty: a fault in 1 of 1 conversations" in each for each in notes)
 

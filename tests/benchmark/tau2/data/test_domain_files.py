@@ -10,12 +10,8 @@ from urllib.parse import quote
 
 import pytest
 
-from maseval.benchmark.tau2.data.files import (
-    MANIFEST,
-    UnknownVersionError,
-    default_data_dir,
-    manifest_of,
-)
+from maseval.benchmark.tau2.data import UnknownVersionError
+from maseval.benchmark.tau2.data.files import MANIFEST, default_data_dir, manifest_of
 from maseval.benchmark.tau2.data_loader import (
     download_domain_data,
     ensure_data_exists,

@@ -3,15 +3,13 @@ import pickle
 
 import pytest
 
+from maseval.benchmark.tau2.data import UnknownVersionError, known_version, title_of
 from maseval.benchmark.tau2.data.files import (
     MANIFEST,
     VERSIONS,
     Tau2DataError,
-    UnknownVersionError,
-    known_version,
     manifest_of,
     read_listing,
-    title_of,
 )
 from maseval.core.exceptions import MASEvalError
 from maseval.data.files import CacheError, ChecksumError, DataFile, DataUnavailableError, Manifest

@@ -136,3 +136,11 @@ def test_a_record_that_was_only_taken_is_the_shared_one_without_any_text(monkeyp
     monkeypatch.setattr(base, "canonical_record", None)
 
     assert left.same_state(right)
+
+
+def test_lists_that_a_model_made_deep_are_compared_to_the_bottom():
+    def nested(depth, inside):
+        return [nested(depth - 1, inside)] if depth else inside
+
+    assert same_text(nested(350, "Ann"), nested(350, "Ann"))
+    assert same_text(nested(350, "Ann"), nested(350, "Ben")) is False

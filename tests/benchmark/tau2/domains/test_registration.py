@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from maseval.benchmark.tau2 import domains, load_tasks
+from maseval.benchmark.tau2 import load_tasks
 from maseval.benchmark.tau2.domains import (
     DOMAINS,
     BrokenDomainError,
@@ -19,6 +19,7 @@ from maseval.benchmark.tau2.domains import (
     domain_named,
     domain_names,
     register_domain,
+    registration,
 )
 from maseval.benchmark.tau2.domains.registration import GROUP, DomainRegistry
 from tests.benchmark.tau2.domains.kiosk import KioskTools, kiosk
@@ -38,7 +39,7 @@ def registry_with(*names: str) -> DomainRegistry:
 
 
 def test_a_registered_domain_is_known_by_its_name_everywhere(tmp_path, monkeypatch):
-    monkeypatch.setattr(domains, "_registry", registry_with())
+    monkeypatch.setattr(registration, "_registry", registry_with())
     mine = register_domain(kiosk(tmp_path))
 
     assert domain_named("kiosk") is mine

@@ -1,6 +1,6 @@
 import pytest
 
-from maseval.benchmark.tau2.data.files import UnknownVersionError
+from maseval.benchmark.tau2.data import UnknownVersionError
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import (
     V0_2_0,

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.telecom import TELECOM
-from maseval.benchmark.tau2.domains.telecom.coupling import sync
+from maseval.benchmark.tau2.domains.telecom.coupling import SYNC_AFTER, sync
 from maseval.benchmark.tau2.domains.telecom.models import (
     Address,
     Bill,
@@ -234,6 +235,50 @@ def test_data_is_exceeded_when_the_limit_is_reached(used, exceeded):
     tools = company(line(data_used_gb=used))
 
     assert phone_of(tools).assert_mobile_data_usage_exceeded(exceeded)
+
+
+APP = {"app_name": "messaging", "permission": "network"}
+PRESSED = {
+    "grant_app_permission": APP,
+    "set_network_mode_preference": {"mode": "2g_only"},
+    "set_apn_settings": {"apn_settings": {"apn_name": "broken"}},
+}
+
+
+def written_by(kit: type[TelecomTools] | type[TelecomUserTools]) -> set[str]:
+    return {name for name in kit._tool_types if kit.tool_type(name) is ToolType.WRITE}
+
+
+@pytest.mark.parametrize("pressed", sorted(written_by(TelecomUserTools) - SYNC_AFTER))
+def test_what_a_customer_does_but_pay_leaves_the_sides_in_step(folder, pressed):
+    world = World(SMALL, folder)
+    call(world, "assistant", "send_payment_request", customer_id="C1", bill_id="B2")
+    call(world, "assistant", "enable_roaming", customer_id="C1", line_id="L1")
+
+    before = hashes(world)
+    answer = call(world, "user", pressed, **PRESSED.get(pressed, {}))
+    after = hashes(world)
+    world.sync()
+
+    assert not answer.startswith("Error") and hashes(world) == after
+    assert after != before or "No active VPN" in answer
+
+
+def test_all_that_the_company_writes_reaches_the_phone():
+    assert written_by(TelecomTools) | {"make_payment"} == SYNC_AFTER
+
+
+def test_a_check_of_the_outcome_changes_nothing_and_synchronises_nothing(folder):
+    synced = []
+    world = World(dataclasses.replace(SMALL, sync=lambda *sides: synced.append(sides)), folder)
+    before, arguments = hashes(world), {"expected_status": "connected"}
+    synced.clear()
+
+    function = {"env_type": "user", "func_name": "assert_service_status", "arguments": arguments}
+    assert world.check(function)
+    assert (synced, hashes(world)) == ([], before)
+    world.run_function({"env_type": "user", "func_name": "turn_data_off", "arguments": {}})
+    assert len(synced) == 1
 
 
 def test_coupling_replaces_what_is_merely_equal():

@@ -2,14 +2,8 @@
 
 import pytest
 
-from maseval.benchmark.tau2.data.files import (
-    VERIFIED_COMMIT,
-    UnknownVersionError,
-    known_version,
-    manifest_of,
-    title_of,
-    version_titled,
-)
+from maseval.benchmark.tau2.data import UnknownVersionError, known_version, title_of, version_titled
+from maseval.benchmark.tau2.data.files import VERIFIED_COMMIT, manifest_of
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.data.sources import default_sources
 

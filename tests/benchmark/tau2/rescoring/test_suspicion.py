@@ -6,9 +6,11 @@ from maseval.benchmark.tau2.rescoring.record import PlannedTrial
 from maseval.benchmark.tau2.rescoring.suspicion import (
     SimulationIdentity,
     copies,
-    fingerprint,
+    identity_of,
+    likeness,
     missing_trials,
     name_of,
+    near_copies,
     oddities,
 )
 
@@ -30,6 +32,10 @@ def simulation(*messages, **changes):
 @pytest.mark.parametrize(("trial", "shown"), [(0, "trial 0"), (None, "trial ?")])
 def test_a_simulation_is_named_by_domain_task_and_trial(trial, shown):
     assert name_of("retail", {"task_id": "7", "trial": trial}) == f"retail task 7, {shown}"
+
+
+def fingerprint(played):
+    return identity_of("d", played).fingerprint
 
 
 def kinds(found):
@@ -99,6 +105,70 @@ def test_a_fingerprint_depends_on_what_was_said_and_done_and_on_nothing_else():
     assert fingerprint(simulation(again)) == told
     other = message("01", tool_calls=[{**call, "name": "peek"}])
     assert fingerprint(simulation(other)) != told
+
+
+def test_a_fingerprint_depends_on_who_said_which_text_and_made_which_call():
+    call = {"id": "a", "name": "look", "arguments": {}}
+
+    def told(*texts, calls=((), ())):
+        pairs = zip(texts, calls, strict=True)
+        messages = [message("01", content=text, tool_calls=[*made]) for text, made in pairs]
+        return fingerprint(simulation(*messages))
+
+    assert told("ab", "c") != told("a", "bc")
+    assert told(None, "") != told("", "") != told("", None)
+    assert told("a", "b", calls=([call], ())) != told("a", "b", calls=((), [call]))
+    assert told("a", "b", calls=([call], [call])) != told("a", "b", calls=([call, call], ()))
+
+
+def test_phrases_are_compared_among_simulations_with_the_same_calls_alone():
+    words = " ".join(map(str, range(200)))
+    look = [{"id": "a", "name": "look", "arguments": {}}]
+    first, copied, other = (
+        identity_of("d", {"messages": [message("01", content=text, tool_calls=calls)]})
+        for text, calls in ((words, look), (f"Well, {words}", look), (words, []))
+    )
+
+    assert list(near_copies([first, copied, other])) == [(first, copied)]
+    phrases, others, copied_ones = (set(each.phrases) for each in (first, other, copied))
+    assert likeness(phrases, others) == 1.0 and 0.85 < likeness(phrases, copied_ones) < 1.0
+    assert list(near_copies([first, other])) == []
+
+
+def test_near_copies_are_found_in_the_order_of_the_record():
+    def trial(number, changed=0, task="1", start=0):
+        words = [f"word{start + each}" for each in range(300)]
+        for each in range(changed):  # three phrases each
+            words[each * 50] = f"{number}-{each}"
+        said = message("10", content=" ".join(words))
+        return identity_of("retail", {"task_id": task, "trial": number, "messages": [said]})
+
+    every = [
+        trial(0),
+        trial(0, task="2"),
+        trial(1, start=1000),
+        trial(2, task="2", changed=1),
+        trial(3, changed=1),
+        trial(4),  # the same, not nearly: its original is the nearly equal one
+        trial(5, changed=6, start=300),
+    ]
+
+    found = [(one.where, other.where) for one, other in near_copies(every)]
+
+    assert found == [
+        ("retail task 2, trial 0", "retail task 2, trial 2"),
+        ("retail task 1, trial 0", "retail task 1, trial 3"),
+        ("retail task 1, trial 3", "retail task 1, trial 4"),
+    ]
+
+
+def test_half_a_character_is_a_text_like_any_other():
+    broken = {"messages": [message("01", content="one \ud83d three four")]}
+    sound = {"messages": [message("01", content="one two three four")]}
+
+    found = identity_of("d", broken)
+    assert len(found.phrases) == 2
+    assert found.fingerprint != fingerprint(sound)
 
 
 def passport(where, trial=0, task_id="t", id="", print_="p", talks=True, domain="d"):

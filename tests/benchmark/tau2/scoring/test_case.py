@@ -7,7 +7,7 @@ import pytest
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.data_loader import ensure_data_exists, load_tasks
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.scoring.case import case_of
+from maseval.benchmark.tau2.scoring.case import KnownTask, case_of
 
 
 @pytest.fixture
@@ -31,3 +31,19 @@ def test_a_task_is_scored_with_the_data_folder_it_was_loaded_from(own_folder):
 
     assert own.setting.folder == own_folder / "domains" / "retail"
     assert given.setting.folder != own.setting.folder
+
+
+@pytest.mark.parametrize("other", [True, 1.0, "1", 2])
+def test_tasks_of_equal_content_are_read_once_and_no_others(other):
+    def task(value):
+        action = {"action_id": "a", "name": "call", "arguments": {"x": value}}
+        return {"id": "t", "evaluation_criteria": {"actions": [action]}}
+
+    first = KnownTask.of(task(1)).spec
+    changed = task(1)
+    changed["evaluation_criteria"]["actions"][0]["arguments"]["x"] = other
+    (action,) = KnownTask.of(changed).spec.actions
+
+    assert KnownTask.of(task(1)).spec is first
+    assert type(action.arguments["x"]) is type(other)
+    assert (action.arguments["x"], first.actions[0].arguments) == (other, {"x": 1})

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from maseval.benchmark.tau2.data.files import UnknownVersionError
+from maseval.benchmark.tau2.data import UnknownVersionError
 from maseval.benchmark.tau2.texts import loading
 from maseval.benchmark.tau2.texts.loading import cached_texts, edition_of, load_texts, texts_at
 from maseval.benchmark.tau2.texts.texts import TextsFileError
@@ -46,7 +46,7 @@ def root(tmp_path):
 
 
 def fetched(edition, root, mirror):
-    source = RepositorySource(mirror.url, "v1.0.1", patience=2)
+    source = RepositorySource(mirror.url, "v1.0.1", patience=30)
     return cached_texts(edition, root, [source], FetchProgress(0))
 
 

@@ -5,7 +5,7 @@ from importlib import import_module
 from tests.interface.agents.served import KEY
 
 
-def chat_model(url, name, timeout=5.0):
+def chat_model(url, name, timeout=120.0):
     kind = import_module("langchain_openai").ChatOpenAI
     # With a number, the model would share a client that nobody may close.
     own = {"timeout": import_module("openai").Timeout(timeout), "max_retries": 0}

@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.core.exceptions import ConfigurationError
 
 
-class Remark(NamedTuple):
+class AuditFinding(NamedTuple):
     """A finding with the meaning of its kind; ``task_id`` is None if it is about all tasks."""
 
     domain: str
@@ -32,7 +32,7 @@ class Audit:
     """The findings in these domains, the worst first; ``counts`` are by severity."""
 
     domains: Sequence[str]
-    remarks: Sequence[Remark]
+    remarks: Sequence[AuditFinding]
     counts: Mapping[str, int]
     data_version: str
 
@@ -85,7 +85,7 @@ def audit(
     counts = Counter(finding.severity for finding in findings)
     return Audit(
         names,
-        [Remark(meaning=KINDS.get(each.kind, ""), **vars(each)) for each in findings],
+        [AuditFinding(meaning=KINDS.get(each.kind, ""), **vars(each)) for each in findings],
         {name: counts[name] for name in listed},
         release_named(data_version).name,
     )

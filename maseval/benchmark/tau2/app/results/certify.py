@@ -9,6 +9,8 @@ from maseval.benchmark.tau2.certify import Certificate, CertificateError
 from maseval.benchmark.tau2.certify import certify as certify_source
 from maseval.benchmark.tau2.certify import verify as verify_source
 from maseval.benchmark.tau2.rescoring.record import SimulationRecord
+from maseval.core.engine.child import may_fork
+from maseval.core.engine.processes import ProcessEngine
 from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.storage.files import atomic_file
 from maseval.interface.signing import is_signed, signature
@@ -44,7 +46,8 @@ def certify(
     if target is not None and target.exists() and not overwrite:
         raise OutputExistsError(f"{target} already exists; choose another file, or overwrite it")
     found, simulations = _open_certifiable(source, domain, data_version)
-    certificate = certify_source(simulations, partial=partial, panel=own_panel(found.folder))
+    panel = own_panel(found.folder)
+    certificate = certify_source(simulations, partial=partial, panel=panel, engine=_all_cores())
     if sign is not None:
         certificate = certificate.with_signature(signature(certificate.signed_text, Path(sign)))
     if target is not None:
@@ -52,6 +55,11 @@ def certify(
         with atomic_file(target) as file:
             file.write(certificate.to_json().encode())
     return Certified(found.path, certificate, target)
+
+
+def _all_cores() -> ProcessEngine | None:
+    """Return where large files are read; None in a program that new processes would begin anew."""
+    return ProcessEngine() if may_fork() else None
 
 
 def _open_certifiable(
@@ -109,7 +117,8 @@ def verify(
     if key is not None:
         _check_signature(given, Path(key))
     found, simulations = _open_certifiable(source, domain, given.version)
-    differences = verify_source(given, simulations, panel=own_panel(found.folder))
+    panel = own_panel(found.folder)
+    differences = verify_source(given, simulations, panel=panel, engine=_all_cores())
     return Verification(name, found.path, differences, signed=key is not None)
 
 

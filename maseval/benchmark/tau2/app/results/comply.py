@@ -8,11 +8,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
-from maseval.app.benchmarks import begin_check
 from maseval.app.results.clean import PolicyCheck, PolicyFinding, RunCompliance, run_compliance
+from maseval.app.results.examined import examine_run
 from maseval.app.results.finding import open_recording
-from maseval.app.results.recomputed import RecomputedRun
-from maseval.app.results.recording import line_of, lines_of, notes_on
+from maseval.app.results.recording import notes_on
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, read_report
 from maseval.benchmark.tau2.compliance import Breach, Compliance, check_case
@@ -25,7 +24,6 @@ from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
-from maseval.runs import Simulation
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictCheck
 
@@ -77,25 +75,13 @@ def comply(
 
 
 def _comply(folder: Recording, on_progress: Callable[[int, int], object] | None) -> CompliedRun:
-    lines, found, checking = [], {}, begin_check(folder)
-    for number, report in enumerate(folder.reports(), 1):
-        lines.append(line_of(report))
-        kept = check_report(report)
-        if kept is not None:
-            found[Simulation.of(report)] = kept
-        if checking is not None:
-            checking.add(report)
-        if on_progress is not None:
-            on_progress(number, len(folder.recorded))
-    check = None if checking is None else checking.finish()
-    if check is not None and check.differing:
-        lines = lines_of(RecomputedRun(folder, check))
+    found = examine_run(folder, ("policy",), on_progress)
     domains = dict.fromkeys(one.domain for one in folder.planned)
     return CompliedRun(
         folder.path,
-        run_compliance(lines, folder.planned, found),
+        found.compliance or run_compliance(found.lines, folder.planned, {}),
         [name for name in domains if not domain_named(name).rules],
-        check,
+        found.check,
         folder.config.subset and folder.config.subset.note,
         notes_on(folder),
     )

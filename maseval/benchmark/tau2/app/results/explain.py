@@ -26,6 +26,7 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.explain import CheckSummary, Explanation, WrongField
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.labels import Label, explain_and_label
+from maseval.benchmark.tau2.labels.label import meaning_of
 from maseval.benchmark.tau2.rescoring.cause import Cause
 from maseval.benchmark.tau2.rescoring.causes import causes
 from maseval.benchmark.tau2.rescoring.record import RecordItem, SimulationRecord
@@ -38,6 +39,7 @@ from maseval.core.outcome import RecordedReport, is_successful
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder, Simulation
+from maseval.stats.failure_labels import misfit_label
 
 # The page shows the checks with the verdict, and the fields of the end state as a table.
 _SHOWN_ELSEWHERE = (CheckSummary, WrongField)
@@ -186,6 +188,8 @@ def _explain_in_file(
         raise NothingToExplainError(f"{simulation} cannot be explained: it is {one.item.problem}")
     explanation, label = _explain(simulation, one.item, one.item.domain, one.task)
     policy = check_simulation(one.item, one.item.domain, one.task)
+    if one.misfit is not None:
+        label, policy = label and misfit_label(one.misfit), None
     marks = tuple(options.marks)
     return Explained(source.path, simulation, explanation, label, one.causes, marks, policy)
 
@@ -197,6 +201,7 @@ class _FileTrial(NamedTuple):
     judged: RescoredSimulation
     task: Mapping[str, object] | None
     causes: tuple[Cause, ...]
+    misfit: str | None
 
 
 def _judge_alone(item: RecordItem, whole: SimulationRecord, options: ScoringOptions) -> _FileTrial:
@@ -210,43 +215,21 @@ def _judge_alone(item: RecordItem, whole: SimulationRecord, options: ScoringOpti
     reasons = tuple(
         each for each in causes(found) if not each.caution and each.kind != "missing simulations"
     )
-    return _FileTrial(item, again.simulation, again.task, reasons)
+    return _FileTrial(item, again.simulation, again.task, reasons, found.misfit(again.simulation))
 
 
-@dataclass(frozen=True)
-class FailureDiagnosis(Diagnosis):
-    """A failed simulation's label, and the explanation where there is a verdict to explain."""
-
-    explanation: Explanation | None = None
-
-    def sections(self) -> list[Section]:
-        """Return the diagnosis in words, the label first."""
-        return sections_of(self.label, self.explanation)
-
-    def for_page(self) -> dict[str, object]:
-        """Return the label, the wrong fields, and the rest in words, for the HTML page."""
-        form = super().for_page()
-        if self.explanation is not None:
-            form["summary"] = self.explanation.summary
-            form["fields"] = [_field(each) for each in self.explanation.wrong_fields]
-            form["sections"] = [
-                {"title": each.title, "lines": list(each.lines)}
-                for each in self.explanation.sections()
-                if each.kind not in _SHOWN_ELSEWHERE
-            ]
-        return form
-
-
-def sections_of(label: Label | None, explanation: Explanation | None) -> list[Section]:
+def sections_of(label: Label | None, explanation: Explanation) -> list[Section]:
     """Return an explained verdict in words, the label first."""
-    sections = []
-    if label is not None:
-        title = f"{label.who}: {label.what} (rule: {label.rule})"
-        sections.append(Section(title, label.evidence))
-    if explanation is not None:
-        sections.append(Section(explanation.summary))
-        sections += [Section(each.title, each.lines) for each in explanation.sections()]
-    return sections
+    if label is None:
+        return [Section(explanation.summary), *_explained(explanation)]
+    return Diagnosis(label, explanation.summary, _explained(explanation)).sections()
+
+
+def _explained(explanation: Explanation) -> list[Section]:
+    return [
+        Section(each.title, each.lines, each.kind not in _SHOWN_ELSEWHERE)
+        for each in explanation.sections()
+    ]
 
 
 def _field(field: WrongField) -> dict[str, object]:
@@ -261,13 +244,13 @@ def _field(field: WrongField) -> dict[str, object]:
     }
 
 
-def diagnose(report: Report) -> FailureDiagnosis | None:
+def diagnose(report: Report) -> Diagnosis | None:
     """Return the diagnosis of one simulation; None if it passed."""
     if RecordedReport(report).kind == "pass":
         return None
     found = read_report(report)
     if isinstance(found, Omitted):
-        return FailureDiagnosis(_label_unfinished(found))
+        return Diagnosis(_label_unfinished(found))
     recorded, parsed = found
     try:
         explanation, label = explain_and_label(
@@ -278,14 +261,18 @@ def diagnose(report: Report) -> FailureDiagnosis | None:
             version=recorded.version,
         )
     except UnknownTaskError as error:
-        return FailureDiagnosis(Label("unclear", "unknown task", "no such task", (str(error),)))
+        return Diagnosis(Label("unclear", "unknown task", "no such task", (str(error),)))
     except NoJudgeError as error:
-        return FailureDiagnosis(_label_by_judge(recorded, error))
+        return Diagnosis(_label_by_judge(recorded, error))
     if label is None:
         seen = ("recorded as failed, but it passes when it is judged again",)
         label = Label("infrastructure", "verdict not reproduced", "judged again", seen)
     # Passes have sound verdicts as well, so that commands and pages tell them apart from this.
-    return FailureDiagnosis(label, replace(explanation, sound=None))
+    explanation = replace(explanation, sound=None)
+    fields = [_field(each) for each in explanation.wrong_fields]
+    return Diagnosis(
+        label, explanation.summary, _explained(explanation), fields, meaning_of(label.rule)
+    )
 
 
 def _label_by_judge(recorded: RecordedSimulation, error: NoJudgeError) -> Label:

@@ -5,12 +5,13 @@ recorded rewards count, and a note says so.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from maseval.app.benchmarks import OnScored, RecordedOutcomes
+from maseval.app.results.examined import examine_run, simulations_in_order
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup, RecordedSide
 from maseval.benchmark.tau2.app.results.sources import own_panel
 from maseval.benchmark.tau2.data_loader import data_fingerprint
@@ -23,14 +24,15 @@ from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_rec
 from maseval.benchmark.tau2.rescoring.tasks import task_content
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
 from maseval.benchmark.tau2.results import ResultsFile, read_results
+from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import Outcome, TaskKey, parse_report
 from maseval.core.recorded import mapping
-from maseval.core.report import Report
+from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
-from maseval.runs import RunFolder
+from maseval.runs import RunFolder, Simulation
 from maseval.runs.recording import Recording
-from maseval.runs.verdict_check import VerdictChecker
+from maseval.runs.verdict_check import Misstatement, VerdictChecker
 
 
 def digest(value: object) -> str:
@@ -116,22 +118,25 @@ def outcomes_of_run(
     on_progress: OnScored | None = None,
 ) -> RecordedOutcomes:
     """Return the finished simulations of a run, recomputed where the data is what it was."""
-    outcomes: list[Outcome] = []
-
-    def reports() -> Iterator[Report]:
-        for report in folder.reports():
-            outcomes.append(parse_report(report).outcome)
-            yield report
-
     obstacle = None if options.as_recorded else verdict_obstacle(folder.config.values)
     planned = len(folder.planned)
     if options.as_recorded or obstacle is not None:
-        for _ in reports():
-            pass
+        outcomes = [parse_report(report).outcome for report in folder.reports()]
         notes = [obstacle] if obstacle else ScoringOptions(as_recorded=True).marks
         return RecordedOutcomes(outcomes, planned, config, [*notes, *folder.notes])
-    found = rescore_record(open_record(reports()), panel=own_panel(folder), on_progress=on_progress)
-    judged = [_recompute(one, each) for one, each in zip(outcomes, found.simulations, strict=True)]
+    found = RescoredRecord(SimulationRecord(iter(())), panel=own_panel(folder))
+    outcomes, judged = list[Outcome](), list[Outcome]()
+    holding = _holding_verdicts(folder, on_progress)
+    for one in simulations_in_order(folder):
+        outcome = holding.get(one)
+        if outcome is None or not _is_judged_alone(found, one):
+            report = folder.report(one)
+            outcome = parse_report(report).outcome
+            (item,) = open_record([report]).items
+            judged.append(_recompute(outcome, found.add(item)))
+        else:
+            judged.append(outcome)
+        outcomes.append(outcome)
     changed = sum(
         None not in (a.passed, b.passed) and a.passed != b.passed
         for a, b in zip(outcomes, judged, strict=True)
@@ -144,13 +149,39 @@ def outcomes_of_run(
     return RecordedOutcomes(judged, planned, config, notes, _task_digests(found, judged))
 
 
+def _holding_verdicts(folder: RunFolder, on_progress: OnScored | None) -> dict[Simulation, Outcome]:
+    """Return the recorded verdicts that were recomputed, now or by a command before, and hold."""
+    found = examine_run(folder, (), on_progress and (lambda done, _: on_progress(done)))
+    if found.check is None or found.check.obstacle:
+        return {}
+    every = ((Simulation(each.domain, each.task_id, each.trial), each) for each in found.lines)
+    return {
+        one: each.to_outcome()
+        for one, each in every
+        if each.status == TaskExecutionStatus.SUCCESS.value
+        and each.reward is not None
+        and one not in found.check.differing
+    }
+
+
+def _is_judged_alone(found: RescoredRecord, one: Simulation) -> bool:
+    """Return whether no judge is asked about a task; False while its domain is not known."""
+    if one.domain not in found.domains:
+        return False
+    task = mapping(found.known_tasks(found.domains[one.domain]).raw(one.task_id))
+    basis = mapping(task, "evaluation_criteria").get("reward_basis")
+    return isinstance(basis, list) and RewardType.NL_ASSERTION.value not in basis
+
+
 def verdict_checker(folder: Recording) -> VerdictChecker:
     """Return a function that compares the verdict of a run's report with the recomputed one."""
     scored = RescoredRecord(SimulationRecord(iter(())), panel=own_panel(folder))
 
-    def check(report: Report) -> str | None:
+    def check(report: Report) -> Misstatement | None:
         (item,) = open_record([report]).items
-        return scored.assess(item).simulation.misstatement
+        found = scored.assess(item).simulation
+        new = _recompute(parse_report(report).outcome, found)
+        return Misstatement(found.misstatement, new.passed) if found.misstatement else None
 
     return check
 

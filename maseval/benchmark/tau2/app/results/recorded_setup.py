@@ -5,18 +5,25 @@ benchmark, or from the ``info`` of a results file, which forks write in any form
 missing or of another kind counts as not recorded.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from maseval.benchmark.tau2.data.files import version_titled
-from maseval.benchmark.tau2.results import ResultsFile
+from maseval.benchmark.tau2.data import version_titled
 from maseval.core.recorded import Shape, mapping, whole_number
 from maseval.core.storage.redaction import REDACTED
 from maseval.core.words import text_or_none
 
+if TYPE_CHECKING:  # most runs are not in a results file
+    from maseval.benchmark.tau2.results import ResultsFile
+
 TAU2 = "tau2"
 """The name of this benchmark in the configuration of a run."""
+
+MEMORY_NAME = "judged.jsonl"
+"""The name of the replies of judges in a run's folder; the end of it beside a results file."""
 
 _MODES = {"llm_agent_solo": "solo", "llm_agent_gt": "oracle-plan"}
 
@@ -107,7 +114,7 @@ class RecordedSetup:
         )
 
     @classmethod
-    def of_file(cls, file: ResultsFile) -> "RecordedSetup":
+    def of_file(cls, file: "ResultsFile") -> "RecordedSetup":
         """Parse the ``info`` of a results file; a file of lines records none."""
         info = {} if file.layout == "lines" else file.raw_info
         agent = RecordedSide.of_info(mapping(info, "agent_info"))
@@ -126,3 +133,9 @@ class RecordedSetup:
 
 
 _LIMITS = ("max_steps", "max_errors", "seed")
+
+
+def memory_path(source: str | os.PathLike[str]) -> Path:
+    """Return the file of the replies: in the folder of a run, or beside a results file."""
+    path = Path(source)
+    return path / MEMORY_NAME if path.is_dir() else path.with_name(f"{path.stem}-{MEMORY_NAME}")

@@ -10,6 +10,7 @@ larger than memory.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -27,10 +28,13 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import NO_VERDICT_STATUSES, Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import Scratch
+from maseval.core.words import text_or_none
 from maseval.report.simulations import report_of_simulation
 from maseval.runs import Simulation
 from maseval.runs.config import RunConfig
 from maseval.runs.log import DamagedRecord
+from maseval.runs.recording import report_key
+from maseval.runs.verdict_check import MISFIT, Misstatement, RunDoubt, SimulationDoubt
 
 
 class _JudgedTrial(NamedTuple):
@@ -62,6 +66,10 @@ class ResultsFileRun:
         self._options = options or ScoringOptions()
         self._file: ResultsFile = read_results(path)
         self._setup = RecordedSetup.of_file(self._file)
+        self.judged = 0
+        """The number of simulations judged so far; another thread may ask for it."""
+        self.expected = 0
+        """The number of simulations that the file should hold, by its own plan; 0 without one."""
 
     @cached_property
     def config(self) -> RunConfig:
@@ -91,6 +99,7 @@ class ResultsFileRun:
         options = self._options
         whole = open_record(self._file, options.domain, version=options.data_version)
         recount = RescoredRecord(whole, options)
+        self.expected = len(whole.planned) or len(whole.tasks) * (whole.num_trials or 0)
         trials: dict[PlannedTrial, list[_JudgedTrial]] = defaultdict(list)
         for item in whole.items:
             again = recount.judge(item)
@@ -99,6 +108,7 @@ class ResultsFileRun:
             place = self._scratch.put([item.simulation, verdict, again.task, recorded])
             one = _JudgedTrial(again.simulation, item.domain, item.solo, item.version, place)
             trials[one.judged.slot].append(one)
+            self.judged += 1
         if not trials:
             raise ConfigurationError(f"{self.path} holds no simulation; there is nothing to show")
         return recount, trials
@@ -122,8 +132,12 @@ class ResultsFileRun:
         embedded = recount.record.tasks.get(chosen.judged.named)
         report = report_of_simulation(simulation, domain=slot.domain, task=task or embedded)
         report |= _status(recount, slot, chosen.judged, str(report["status"]))
-        report["config"] = self._configuration(chosen)
+        # Some releases have the policy with each simulation, as it may differ between tasks.
+        policy = text_or_none(stored.simulation.get("policy")) or recount.record.policy
+        report["config"] = self._configuration(chosen, policy)
         report["recorded_reward"] = stored.recorded_reward
+        if (doubt := self._doubt_about_one(chosen.judged)) is not None:
+            report["doubt"] = doubt
         if stored.task is not None:
             report["task"] = {
                 **cast("Mapping[str, object]", report["task"]),
@@ -131,7 +145,7 @@ class ResultsFileRun:
             }
         return cast("Report", report)
 
-    def _configuration(self, trial: _JudgedTrial) -> dict[str, object]:
+    def _configuration(self, trial: _JudgedTrial, policy: str | None) -> dict[str, object]:
         """Return the settings of the file in the place where reports of ours have them."""
         sides = {"agent_model": self._setup.agent, "user_model": self._setup.user}
         world = {
@@ -139,6 +153,7 @@ class ResultsFileRun:
             "solo": trial.solo,
             "version": trial.version,
             "tool_types": tool_types(trial.domain),
+            "policy_sha256": policy and sha256(policy.encode()).hexdigest(),
         }
         models = {role: {"model_id": side.model} for role, side in sides.items() if side.model}
         return {"environment": world, "models": models}
@@ -164,6 +179,10 @@ class ResultsFileRun:
             raise UnknownSimulationError(f"{self.path} has no {simulation}")
         return self._report(PlannedTrial(*simulation))
 
+    def content_key(self, simulation: Simulation) -> str:
+        """Return a text that is another one whenever the report is."""
+        return report_key(self.report(simulation))
+
     @cached_property
     def notes(self) -> list[str]:
         """Faults of the file, the rules it was judged by, and the number of confirmed verdicts."""
@@ -179,6 +198,33 @@ class ResultsFileRun:
             if compared
             else "no verdict is recorded that could be confirmed",
         ]
+
+    @cached_property
+    def doubt(self) -> RunDoubt | None:
+        """The reason why the numbers are not to be taken at face value, if there is one."""
+        found = [each for each in causes(self._recount) if not each.caution]
+        doubtful = [each for each in found if each.kind not in _SHOWN_OTHERWISE]
+        if not doubtful:
+            return None
+        new = self._recount.summary
+        return {
+            "reasons": list(map(str, doubtful)),
+            "recorded": self._recount.recorded_score,
+            "recomputed": None if new is None else new.scores.get(1),
+            "remedies": [each.scoring for each in doubtful if each.scoring],
+        }
+
+    def _doubt_about_one(self, judged: RescoredSimulation) -> SimulationDoubt | None:
+        """Say what is wrong with a simulation: its task, or its recorded verdict."""
+        if (words := self._recount.misfit(judged)) is not None:
+            return SimulationDoubt(MISFIT, words)
+        if self._options.as_recorded or judged.misstatement is None:
+            return None
+        return Misstatement(judged.misstatement, judged.passed).doubt
+
+
+# What is missing or open has a mark of its own wherever numbers are shown.
+_SHOWN_OTHERWISE = ("missing simulations", "unfinished simulations", "not recomputed")
 
 
 def _status(

@@ -6,8 +6,7 @@ from the first are listed. A file that cannot be read does not stop the others. 
 them out, its leaderboard counts them as failures.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import cached_property, reduce
@@ -15,13 +14,10 @@ from operator import add
 from pathlib import Path
 from typing import Unpack
 
-from maseval.app.benchmarks import support_for
 from maseval.app.results.counting import ConventionScore, conventions_in_json
-from maseval.app.results.finding import open_recording
-from maseval.app.results.recomputed import recompute_verdicts
 from maseval.app.results.sound import ScoreBeside, scores_beside, scores_in_json
-from maseval.app.running.run_options import chosen_engine
-from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
+from maseval.app.running.engine_options import chosen_engine
+from maseval.benchmark.tau2.app.results.conventions import conventions_of_recount
 from maseval.benchmark.tau2.app.results.sources import (
     Files,
     FilesRead,
@@ -30,8 +26,6 @@ from maseval.benchmark.tau2.app.results.sources import (
     open_source,
     panel_for,
 )
-from maseval.benchmark.tau2.domains.releases import RELEASES, release_named
-from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.rescoring.cause import Cause
 from maseval.benchmark.tau2.rescoring.causes import causes
 from maseval.benchmark.tau2.rescoring.releases import ReleaseTotals, ScoredUnder
@@ -39,12 +33,16 @@ from maseval.benchmark.tau2.rescoring.releases import score_under as score_one_u
 from maseval.benchmark.tau2.rescoring.remote import score_with_engine
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, ScoreElsewhere, rescore_record
 from maseval.benchmark.tau2.rescoring.verdict import NEEDS_JUDGE
-from maseval.benchmark.tau2.run_metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
-from maseval.core.engine.engines import DEFAULT, AnyEngine, Engine, MappingEngine, ThreadEngine
+from maseval.core.engine.engines import (
+    PROCESSES,
+    AnyEngine,
+    Engine,
+    MappingEngine,
+    ThreadEngine,
+)
+from maseval.core.engine.worker_setup import check_data
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import SimulationLine
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
-from maseval.interface.ray.worker_setup import check_data
 from maseval.stats.estimation import Estimate
 
 
@@ -216,7 +214,7 @@ def score(
     sound: bool = False,
     judge_model: Sequence[str] = (),
     base_url: str | None = None,
-    engine: AnyEngine = DEFAULT,
+    engine: AnyEngine = PROCESSES,
     ray_address: str | None = None,
     processes: int | None = None,
     on_progress: Callable[[int], object] | None = None,
@@ -235,10 +233,11 @@ def score(
             them. The first decides; with several, their agreement is reported. Replies are kept
             with the run or beside the file, and nothing is asked twice.
         base_url: The address of an OpenAI-compatible server for the judges.
-        engine: Where: in this process, or as the engine of another name, such as ``ray``, does it.
-            Files are read, and judges asked, in this process.
+        engine: Where: ``processes`` of this machine, which read large files in parts; ``threads``
+            for this process alone; or ``ray``, where all machines of the cluster must have the
+            files. Judges are asked in this process.
         ray_address: For ``ray``: ``local``, ``auto`` or ``ray://HOST:PORT``.
-        processes: For ``ray``: how many judge at once; by default one for each core.
+        processes: How many judge at once; by default one for each core.
         on_progress: Gets the number of simulations judged so far of the file at hand.
         scoring: The fields of ``ScoringOptions``. Without ``data_version``, runs are scored by the
             release that they were made with, files in the form of v1.0.x by v1.0.1, and other
@@ -268,13 +267,15 @@ def _count_beside(
     """Read a record once more, for who failed and for the sound verdicts, if ``sound``."""
     if not sound:
         return []
-    folder, _ = recompute_verdicts(open_recording(source.path, options))
-    support = support_for(folder)
-    diagnosis = support.run_diagnosis(folder, None)
+    from maseval.app.results.examined import examine_run  # most are not read once more
+    from maseval.app.results.finding import open_recording
+
+    examined = examine_run(open_recording(source.path, options), ("diagnosis", "sound"))
+    reasons = examined.diagnosis
     return scores_beside(
         found.outcomes,
-        user_faults=None if diagnosis is None else diagnosis.user_faults,
-        checks=support.sound_checks(folder),
+        user_faults=None if reasons is None else reasons.user_faults,
+        checks=examined.sound,
     )
 
 
@@ -290,7 +291,7 @@ def _assessor(engine: Engine) -> Iterator[ScoreElsewhere | None]:
     if not isinstance(engine, MappingEngine):
         raise ConfigurationError(
             f"the engine {type(engine).__name__} can run simulations, but not score recorded "
-            "ones: it lacks mapped(); leave it out, or use 'ray'"
+            "ones: it lacks mapped(); leave it out, or use 'processes'"
         )
     with engine if isinstance(engine, AbstractContextManager) else nullcontext():
         yield score_with_engine(engine, check_data)
@@ -333,59 +334,3 @@ def score_under(
 
     scores.add_files(files, lambda file: judge(open_source(file)))
     return scores
-
-
-MEANINGS: Mapping[Convention, str] = {
-    "metrics": "errors left out",
-    "leaderboard": "errors counted as failures",
-}
-_ENDINGS = {reason.value for reason in TerminationReason}
-Counted = tuple[str, str, str | None, bool]
-"""The domain, task, ending and success of a simulation, which the conventions look at."""
-
-
-def conventions_of_lines(
-    lines: Iterable[SimulationLine], config: Mapping[str, object]
-) -> list[ConventionScore]:
-    """Count a run of 1.0.x, or its results file; none for 0.2.0, which knows no such errors."""
-    release = (RecordedSetup.of(config).release or "").partition("+")[0]
-    is_run = release in RELEASES and RELEASES[release].rules.metrics.detailed
-    every = [(one.domain, one.task_id, one.ended, one.outcome == "pass") for one in lines]
-    return _count_conventions(every, is_detailed=is_run)
-
-
-def conventions_of_recount(found: RescoredRecord) -> list[ConventionScore]:
-    """Count simulations that were judged again."""
-    every = [
-        (each.slot.domain, each.slot.task_id, each.ending, found.passes[each.slot] is True)
-        for each in found.simulations
-    ]
-    detailed = any(release_named(one.version).rules.metrics.detailed for one in found.simulations)
-    return _count_conventions(every, is_detailed=detailed)
-
-
-def _count_conventions(every: Sequence[Counted], *, is_detailed: bool) -> list[ConventionScore]:
-    if not is_detailed and not any(ended == LEFT_OUT for _, _, ended, _ in every):
-        return []
-    records: dict[str, list[dict[str, object]]] = defaultdict(list)
-    for domain, task_id, ended, passed in every:
-        # tau2-bench stores an end that it does not know as an infrastructure error.
-        reason = ended if ended in _ENDINGS else LEFT_OUT
-        reward = {"reward": float(passed)}
-        records[domain].append(
-            {"task_id": task_id, "termination_reason": reason, "reward_info": reward}
-        )
-    metrics = {domain: by_convention(each, len(each)) for domain, each in records.items()}
-    return [
-        ConventionScore(
-            domain,
-            name,
-            MEANINGS[name],
-            found[name]["infra_error_count"],
-            found[name]["total_simulations"],
-            found[name]["total_tasks"],
-            found[name]["pass_hat_ks"],
-        )
-        for domain, found in metrics.items()
-        for name in CONVENTIONS
-    ]

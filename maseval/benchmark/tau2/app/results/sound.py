@@ -3,7 +3,12 @@
 from maseval.app.results.sound import SoundCheck
 from maseval.benchmark.tau2.app.results.sources import read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
-from maseval.benchmark.tau2.errata.sound import errata_of_case, sound_verdict_by, soundness_of
+from maseval.benchmark.tau2.errata.sound import (
+    errata_of_case,
+    sound_verdict_by,
+    soundness_of,
+    with_corrections,
+)
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.scoring.case import open_case
@@ -33,6 +38,8 @@ def check_soundness(report: Report) -> SoundCheck | None:
     sound = soundness_of(case, errata)
     if not sound.sound:
         return SoundCheck(left_out=True, reason=sound.reasons[0])
+    if passed and with_corrections(case, errata) is case:
+        return SoundCheck(passed=True)
     try:
         new = sound_verdict_by(case, errata, _whole(recorded.verdict))
     except NoJudgeError:  # only a judge can decide, and none was asked

@@ -16,13 +16,13 @@ from maseval.app.results.finding import (
     open_run_or_file,
     warn_of_damage,
 )
-from maseval.benchmark.tau2.app.results.recorded_setup import TAU2, RecordedSetup
-from maseval.benchmark.tau2.app.running.participants import ModelSpec
+from maseval.benchmark.tau2.app.results.recorded_setup import TAU2, RecordedSetup, memory_path
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.rescoring.judges import JudgePanel
 from maseval.benchmark.tau2.rescoring.record import (
     PlannedTrial,
     RecordItem,
+    RecordPart,
     SimulationRecord,
     open_record,
 )
@@ -37,7 +37,7 @@ from maseval.benchmark.tau2.results import (
 )
 from maseval.benchmark.tau2.results.layout import RESULTS_NAME, SIMULATIONS_NAME
 from maseval.benchmark.tau2.results.reports import Tau2Report
-from maseval.benchmark.tau2.scoring.judge import MEMORY_NAME, JudgeMemory, RememberingJudge
+from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.recorded import whole_number
@@ -69,7 +69,11 @@ class SimulationSource:
         """
         if self.folder is None:
             return open_record(read_results(self.path), domain, version=data_version)
-        found = open_record(self.folder.reports(), domain, version=data_version)
+        folder = self.folder
+        found = open_record(folder.reports(), domain, version=data_version)
+        found.parts = lambda readers: (
+            RecordPart(each, domain, version=data_version) for each in folder.parts(readers)
+        )
         found.planned = [PlannedTrial(*one) for one in self.folder.planned]
         config = self.folder.config.without_notes()
         found.subset = self.folder.config.subset
@@ -173,6 +177,10 @@ def judge_models(model_ids: Sequence[str], base_url: str | None = None) -> list[
             f"judge_model is {', '.join(model_ids)}; name each judge once, as one always agrees "
             "with itself"
         )
+    if not model_ids:
+        return []
+    from maseval.benchmark.tau2.app.running.participants import ModelSpec  # all that can play
+
     specs = [ModelSpec.of(each, None, base_url) for each in model_ids]
     return [resolve_model(each.model_id, **each.options) for each in specs]
 
@@ -193,9 +201,3 @@ def own_panel(folder: Recording | None) -> JudgePanel | None:
     name = RecordedSetup.of(folder.config.values).judge
     known = [each for each in memory.models if f"/{name}".endswith(f"/{each}")]
     return JudgePanel([RememberingJudge(known[0], memory)]) if known else None
-
-
-def memory_path(source: str | os.PathLike[str]) -> Path:
-    """Return the file of the replies: in the folder of a run, or beside a results file."""
-    path = Path(source)
-    return path / MEMORY_NAME if path.is_dir() else path.with_name(f"{path.stem}-{MEMORY_NAME}")

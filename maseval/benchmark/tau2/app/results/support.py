@@ -1,80 +1,70 @@
 """Tau2Support: labels, explanations, timelines and results files for commands that take any run."""
 
+import hashlib
+import marshal
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maseval.app.benchmarks import (
     BenchmarkSupport,
     Diagnosis,
     OnScored,
     RecordedOutcomes,
+    WorldTimeline,
 )
 from maseval.app.results.clean import PolicyCheck
 from maseval.app.results.counting import ConventionScore
 from maseval.app.results.sound import SoundCheck
 from maseval.app.results.user_faults import UserCheck
-from maseval.benchmark.tau2.app.results.audit import audit
-from maseval.benchmark.tau2.app.results.certify import certify, verify
-from maseval.benchmark.tau2.app.results.comply import check_report
-from maseval.benchmark.tau2.app.results.explain import FailureDiagnosis, diagnose
-from maseval.benchmark.tau2.app.results.outcomes import (
-    data_digest,
-    differing_data,
-    outcomes_of_file,
-    outcomes_of_run,
-    verdict_checker,
-    verdict_obstacle,
-)
-from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
-from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
-from maseval.benchmark.tau2.app.results.score import conventions_of_lines
-from maseval.benchmark.tau2.app.results.sound import check_soundness
-from maseval.benchmark.tau2.app.results.users import SCRIPTED, check_user_of_report
-from maseval.benchmark.tau2.app.running.options import PlayOptions
-from maseval.benchmark.tau2.app.running.tasks import reason_for_call
-from maseval.benchmark.tau2.data.files import title_of
-from maseval.benchmark.tau2.data_loader import load_raw_task
-from maseval.benchmark.tau2.domains import UnknownDomainError, domain_named
+from maseval.benchmark.tau2.app.results.conventions import conventions_of_lines
+from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup, memory_path
+from maseval.benchmark.tau2.data import title_of
+from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
-from maseval.benchmark.tau2.errata import errata_for
-from maseval.benchmark.tau2.results import has_simulations
-from maseval.benchmark.tau2.results.reports import Tau2Report, release_of_report
-from maseval.benchmark.tau2.texts.loading import fetching_command
-from maseval.benchmark.tau2.texts.original import format_texts_config
-from maseval.benchmark.tau2.timeline import Timeline, timeline
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import SimulationLine
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
-from maseval.report.index import TaskFindings
+from maseval.data.kept import package_fingerprint
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictChecker
+
+if TYPE_CHECKING:  # for pages
+    from maseval.report.index import TaskFindings
 
 # The severities of audit findings that may change the meaning of a verdict.
 _BADGES = ("error", "warning")
 
 
-def report_timeline(report: Report) -> Timeline | None:
-    """Return the timeline of a simulation, also of one that was cut off; None without messages."""
-    parsed = Tau2Report(report)
-    if not parsed.simulation.messages:
-        return None
-    return timeline(
-        {**parsed.simulation.raw, "task_id": report["task_id"]},
-        parsed.world,
-        parsed.judged_by,
-        solo=parsed.solo,
-        version=parsed.release,
-    )
-
-
 class Tau2Support(BenchmarkSupport):
-    """Explains failures, and reads results files of tau2-bench."""
+    """Explains failures, and reads results files of tau2-bench.
 
-    def diagnosis(self, report: Report) -> FailureDiagnosis | None:
+    Each method loads what it needs: a run whose findings are kept needs next to nothing of it.
+    """
+
+    def diagnosis(self, report: Report) -> Diagnosis | None:
+        from maseval.benchmark.tau2.app.results.explain import diagnose
+
         return diagnose(report)
+
+    def findings_version(self, folder: Recording) -> object:
+        fingerprint = package_fingerprint()
+        # The code of a domain of one's own can be anywhere; the files of ours have their hashes in
+        # the package.
+        names = {one.domain for every in (folder.recorded, folder.planned) for one in every}
+        names |= {*RecordedSetup.of(folder.config.values).data}
+        if fingerprint is None or not all(name in DOMAINS for name in names):
+            return None
+        replies = memory_path(folder.path)
+        if not replies.is_file():
+            return [fingerprint, None]
+        from maseval.data.folder import hash_file  # loads what reads archives
+
+        hashed = hash_file(replies)
+        return [fingerprint, hashed and hashed.sha256]
 
     def explanation_obstacle(self, folder: Recording) -> str | None:
         own = RecordedSetup.of(folder.config.values).own_domains
@@ -89,24 +79,59 @@ class Tau2Support(BenchmarkSupport):
         return None
 
     def policy_check(self, report: Report) -> PolicyCheck | None:
+        from maseval.benchmark.tau2.app.results.comply import check_report
+
         return check_report(report)
 
     def sound_check(self, report: Report) -> SoundCheck | None:
+        from maseval.benchmark.tau2.app.results.sound import check_soundness
+
         return check_soundness(report)
 
     def user_check(self, report: Report, diagnosis: Diagnosis | None) -> UserCheck | None:
-        found = check_user_of_report(report, diagnosis)
-        return None if found is None or found.obstacle == SCRIPTED else found
+        from maseval.benchmark.tau2.app.results.users import check_user_of_report
 
-    def timeline(self, report: Report) -> Timeline | None:
-        return report_timeline(report)
+        return check_user_of_report(report, diagnosis)
+
+    def timeline(self, report: Report) -> WorldTimeline | None:
+        from maseval.benchmark.tau2.results.reports import Tau2Report
+        from maseval.benchmark.tau2.timeline import timeline
+
+        parsed = Tau2Report(report)
+        if not parsed.simulation.messages:
+            return None
+        return timeline(
+            {**parsed.simulation.raw, "task_id": report["task_id"]},
+            parsed.world,
+            parsed.judged_by,
+            solo=parsed.solo,
+            version=parsed.release,
+        )
+
+    def likeness(self, report: Report) -> str | None:
+        from maseval.benchmark.tau2.results.reports import Tau2Report
+
+        parsed = Tau2Report(report)
+        if not (parsed.is_scripted and parsed.has_scripted_user):
+            return None
+        said = [{**each.raw, "timestamp": None} for each in parsed.simulation.messages]
+        setting = {**parsed.settings, "gathered_at": None}
+        where = (parsed.raw.get("task"), report["task_id"], setting, parsed.lenient)
+        ended = parsed.simulation.raw.get("termination_reason")
+        how = (report["status"], report["error"], report["eval"], parsed.texts, ended)
+        content: Any = (where, how, said)
+        try:
+            return hashlib.sha256(marshal.dumps(content, 2)).hexdigest()
+        except ValueError:  # values that are no JSON, of somebody's own
+            return None
 
     def viewer_features(self, play: object | None = None) -> Sequence[Any]:
-        if not isinstance(play, PlayOptions):
+        if play is None:
             return ()
-        from maseval.benchmark.tau2.app.running.play_page import PlayHost  # only to play
+        from maseval.benchmark.tau2.app.running.options import PlayOptions  # only to play
+        from maseval.benchmark.tau2.app.running.play_page import PlayHost
 
-        return [PlayHost(play).feature()]
+        return [PlayHost(play).feature()] if isinstance(play, PlayOptions) else ()
 
     def version(self, config: Mapping[str, object]) -> str | None:
         if "rules" not in config and config.get("version"):
@@ -120,6 +145,8 @@ class Tau2Support(BenchmarkSupport):
         models = setup.agent.model or setup.user.model or setup.judge
         if setup.texts != "ours" or not models:
             return []
+        from maseval.benchmark.tau2.texts.loading import fetching_command
+
         return [
             "Not comparable with published numbers: models read maseval's own texts; "
             f"`{fetching_command(release_named(setup.release).rules.version)}` gets the original's."
@@ -130,7 +157,20 @@ class Tau2Support(BenchmarkSupport):
     ) -> list[ConventionScore]:
         return conventions_of_lines(lines, folder.config.values)
 
+    def policies(self, folder: Recording) -> Mapping[str, Sequence[str]]:
+        from maseval.benchmark.tau2.rescoring.tasks import policies
+
+        release, found = release_named(RecordedSetup.of(folder.config.values).release), {}
+        for name in sorted({one.domain for one in folder.planned}):
+            with suppress(MASEvalError):  # the data is elsewhere, or the domain somebody else's
+                found[name] = policies(release.domain(name))
+        return found
+
     def task_title(self, report: Report) -> str | None:
+        from maseval.benchmark.tau2.app.running.tasks import reason_for_call
+        from maseval.benchmark.tau2.data_loader import load_raw_task
+        from maseval.benchmark.tau2.results.reports import release_of_report
+
         domain, task_id, _ = Simulation.of(report)
         try:
             release = release_of_report(report)
@@ -138,9 +178,13 @@ class Tau2Support(BenchmarkSupport):
         except MASEvalError:  # the data is elsewhere, or the domain somebody else's
             return None
 
-    def findings(self, folder: Recording) -> TaskFindings:
+    def findings(self, folder: Recording) -> "TaskFindings":
+        from maseval.benchmark.tau2.audit.auditing import known_findings
+        from maseval.benchmark.tau2.audit.subject import KINDS
+        from maseval.benchmark.tau2.errata import errata_for
+        from maseval.benchmark.tau2.results.reports import release_of_report
+
         wanted = {one[:2] for one in folder.recorded}
-        domains = [*dict.fromkeys(domain for domain, _ in wanted)]
         release = release_of_report(next(iter(folder.reports())))
         found: dict[tuple[str, str], list[tuple[str, str]]] = {}
         try:
@@ -148,32 +192,47 @@ class Tau2Support(BenchmarkSupport):
                 for each in errata_for(*key, release):
                     words = f"{each.what} Known from: {', '.join(each.known)}."
                     found.setdefault(key, []).append((f"erratum: {each.kind}", words))
-            remarks = audit(domains, data_version=release.name).remarks
+            # An audit takes longer than all else of a page, so that it is not begun for one.
+            domains = dict.fromkeys(domain for domain, _ in wanted)
+            remarks = [one for domain in domains for one in known_findings(domain, release)]
         except MASEvalError:  # the data is elsewhere, or the domain somebody else's
             return found
         for remark in remarks:
             key = remark.domain, str(remark.task_id)
             if key in wanted and remark.severity in _BADGES:
-                words = f"{remark.meaning}: {remark.text}"
+                words = f"{KINDS.get(remark.kind, '')}: {remark.text}"
                 found.setdefault(key, []).append((f"finding: {remark.kind}", words))
         return found
 
     def verdict_checker(self, folder: Recording) -> VerdictChecker:
+        from maseval.benchmark.tau2.app.results.outcomes import verdict_checker
+
         return verdict_checker(folder)
 
     def verdict_obstacle(self, folder: Recording) -> str | None:
+        from maseval.benchmark.tau2.app.results.outcomes import verdict_obstacle
+
         return verdict_obstacle(folder.config.values)
 
     def certificate(self, folder: RunFolder) -> str:
+        from maseval.benchmark.tau2.app.results.certify import certify
+
         return certify(folder.path, partial=True).certificate.to_json()
 
     def certificate_differences(self, certificate: Path, folder: RunFolder) -> list[str]:
+        from maseval.benchmark.tau2.app.results.certify import verify
+
         return verify(certificate, folder.path).differences
 
     def other_data(self, folder: RunFolder) -> list[str]:
+        from maseval.benchmark.tau2.app.results.outcomes import differing_data
+
         return differing_data(folder.config.values)
 
     def settings(self, folder: RunFolder) -> dict[str, object]:
+        from maseval.benchmark.tau2.app.results.outcomes import data_digest
+        from maseval.benchmark.tau2.texts.original import format_texts_config
+
         config = super().settings(folder)
         data = config.get("data")
         if isinstance(data, Mapping):
@@ -185,19 +244,27 @@ class Tau2Support(BenchmarkSupport):
         return config
 
     def holds_results(self, path: Path) -> bool:
+        from maseval.benchmark.tau2.results import has_simulations
+
         return has_simulations(path)
 
-    def recording(self, path: Path, options: ScoringOptions) -> ResultsFileRun:
+    def recording(self, path: Path, options: ScoringOptions) -> Recording:
+        from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
+
         return ResultsFileRun(path, options)
 
     def recorded_outcomes(
         self, path: Path, options: ScoringOptions, on_progress: OnScored | None = None
     ) -> RecordedOutcomes:
+        from maseval.benchmark.tau2.app.results.outcomes import outcomes_of_file
+
         return outcomes_of_file(path, options, on_progress)
 
     def run_outcomes(
         self, folder: RunFolder, options: ScoringOptions, on_progress: OnScored | None = None
     ) -> RecordedOutcomes:
+        from maseval.benchmark.tau2.app.results.outcomes import outcomes_of_run
+
         return outcomes_of_run(folder, self.settings(folder), options, on_progress)
 
 

@@ -7,30 +7,28 @@ from pathlib import Path
 from typing import Unpack
 
 from maseval.app.benchmarks import Diagnosis
+from maseval.app.results.examined import ExaminedRun, simulations_in_order
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import notes_on
 from maseval.app.results.user_faults import (
+    SCRIPTED,
     PlayedUser,
     UserCheck,
     UserFinding,
     UserScore,
     user_scores,
 )
-from maseval.benchmark.tau2.app.results.explain import diagnose
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.users import FaultKind, check_user_of_case
-from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
-from maseval.runs import Simulation
 from maseval.runs.recording import Recording
 from maseval.stats.failure_labels import Label
 
-SCRIPTED = "a script played the user"
 _PLACE = re.compile(r"\bmessage (\d+)")
 # By what a label says, or by its rule; all others are choices against the task.
 _KINDS = {
@@ -91,14 +89,14 @@ def users(
 
 
 def _users(folder: Recording, on_progress: Callable[[int, int], object] | None) -> UsersOfRun:
-    played = []
-    for number, report in enumerate(folder.reports(), 1):
-        check = check_user_of_report(report, diagnose(report))
-        if check is not None:
-            passed = RecordedReport(report).outcome.passed
-            played.append(PlayedUser(Simulation.of(report), bool(passed), check))
+    run, played = ExaminedRun(folder), []
+    for number, one in enumerate(simulations_in_order(folder), 1):
+        found = run.examine(one, ("line", "user"))
+        if found.line is not None and found.user is not None:
+            played.append(PlayedUser(one, bool(found.line.passed), found.user))
         if on_progress is not None:
             on_progress(number, len(folder.recorded))
+    run.save()
     return UsersOfRun(folder.path, played, notes_on(folder))
 
 

@@ -82,7 +82,7 @@ def branch(options: BranchOptions) -> BranchResult:
     )
     prepared = _prepare(options, origin)
     prepared.check()
-    environment = _replay_beginning(prepared, origin.past, lenient=options.lenient)
+    environment = replay_beginning(prepared, origin.past, lenient=options.lenient)
     if isinstance(prepared.setup.agent, OwnAgent):
         _check_agent(prepared.setup.agent, environment, origin.past)
     result = prepared.execute()
@@ -119,7 +119,7 @@ def _run_options(options: BranchOptions, recorded: OriginConversation) -> RunOpt
         "domain": recorded.simulation.domain,
         "data_version": recorded.version,
         "task_id": (recorded.simulation.task_id,),
-        "split": _split_of(recorded),
+        "split": split_of(recorded),
         "trials": options.repeats,
     }
     return RunOptions(**given)
@@ -171,7 +171,7 @@ def _read_prompt(path: Path) -> str:
     return text
 
 
-def _split_of(recorded: OriginConversation) -> str:
+def split_of(recorded: OriginConversation) -> str:
     """Return the split that has the task: telecom's sampled tasks are in its full set."""
     domain, task_id, _ = recorded.simulation
     for split in dict.fromkeys(["base", *domain_named(domain).task_files]):
@@ -198,7 +198,7 @@ class _Listener:
         return False
 
 
-def _replay_beginning(
+def replay_beginning(
     prepared: PreparedRun, past: Sequence[Tau2Message], *, lenient: bool
 ) -> Tau2Environment:
     """Return the environment after the recorded beginning; raises if it comes out otherwise."""

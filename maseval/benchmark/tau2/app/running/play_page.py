@@ -8,18 +8,20 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from itertools import count
-from pathlib import Path
 from typing import Any
 
+from maseval.app.running.folder_run import new_folder
 from maseval.benchmark.tau2.app.running.options import PlayOptions
-from maseval.benchmark.tau2.app.running.play import SIDES, Play, play
+from maseval.benchmark.tau2.app.running.origin import Origin, find_origin
+from maseval.benchmark.tau2.app.running.play import SIDES, Play, play, take_over
 from maseval.benchmark.tau2.app.running.tasks import tasks
 from maseval.benchmark.tau2.app.running.tool_forms import fields_of, read_form
-from maseval.benchmark.tau2.domains import domain_names
+from maseval.benchmark.tau2.data import UnknownVersionError
+from maseval.benchmark.tau2.data.files import are_fetched
+from maseval.benchmark.tau2.domains import domain_named, domain_names
+from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.formats.message import Tau2Message, tool_calls_of
 from maseval.benchmark.tau2.players.agent import PLAYERS
 from maseval.core.agent import HUMAN
@@ -145,7 +147,8 @@ class PlayHost:
 
     def _choices(self, library: Library, query: Query) -> Mapping[str, object]:
         return {
-            "domains": list(domain_names()),
+            "domains": [name for name in domain_names() if self._is_here(name)],
+            "missing": [name for name in domain_names() if not self._is_here(name)],
             "others": self._others(),
             "named": {
                 "agent": bool(self._options.user_model),
@@ -156,8 +159,22 @@ class PlayHost:
             "side": self._options.side,
         }
 
+    def _version(self, name: str) -> str:
+        """Return the release that was asked for, or the domain's own if that has no such domain."""
+        try:
+            release_named(self._options.data_version).domain(name)
+        except UnknownVersionError:
+            return domain_named(name).version
+        return self._options.data_version
+
+    def _is_here(self, name: str) -> bool:
+        """Return whether a domain can be played without fetching its files."""
+        domain = release_named(self._version(name)).tasks.domain(name)
+        return domain.data_dir is not None or are_fetched(domain.folder_name, domain.version)
+
     def _tasks(self, library: Library, query: Query) -> Mapping[str, object]:
-        found = tasks(_domain(query), self._options.split, data_version=self._options.data_version)
+        name = _domain(query)
+        found = tasks(name, self._options.split, data_version=self._version(name))
         return {"tasks": [{"id": each.task_id, "reason": each.reason} for each in found]}
 
     def _start(self, library: Library, body: Body) -> Mapping[str, object]:
@@ -166,9 +183,12 @@ class PlayHost:
         side, other = _text(body, "side"), _text(body, "other")
         if other not in self._others().get(side, ()):
             raise BadRequestError(f"nobody called {other!r} can play against {side!r}")
-        output = _new_folder(library.root, f"{_domain(body)}-{HUMAN}")
+        origin = _origin(library, body) if "run" in body else None
+        name = f"{datetime.now():%Y%m%d-%H%M%S}-{_domain(body)}-{HUMAN}"
+        output = new_folder(library.root / name)
         try:
-            begun = play(**self._play_options(body, side, other), output=output)
+            given = {**self._play_options(body, side, other), "output": output}
+            begun = play(**given) if origin is None else take_over(PlayOptions(**given), origin)
         except BaseException:
             output.rmdir()
             raise
@@ -188,6 +208,7 @@ class PlayHost:
             f"{side}_args": None,
             **self._other_options(side, other),
             "domain": _domain(body),
+            "data_version": self._version(_domain(body)),
             "task_id": _text(body, "task"),
             "side": side,
         }
@@ -240,24 +261,21 @@ class PlayHost:
                     game.play.interrupt()
 
 
-def _new_folder(root: Path, title: str) -> Path:
-    """Make a folder that did not exist before."""
-    name = f"{datetime.now():%Y%m%d-%H%M%S}-{title}"
-    root.mkdir(parents=True, exist_ok=True)
-    for number in count(1):
-        path = root / (name if number == 1 else f"{name}-{number}")
-        with suppress(FileExistsError):
-            path.mkdir()
-            break
-    return path
-
-
 def _domain(named: Mapping[str, object]) -> str:
     """Return a domain that is known; a page may not have a file loaded."""
     domain = named.get("domain")
     if not isinstance(domain, str) or domain not in domain_names():
         raise BadRequestError(f"there is no domain {domain!r}")
     return domain
+
+
+def _origin(library: Library, body: Body) -> Origin:
+    """Return the recorded conversation that a person takes over, up to a message."""
+    trial, at = body.get("trial"), body.get("at")
+    if type(trial) is not int or type(at) is not int:
+        raise BadRequestError("trial and at must be whole numbers")
+    task = f"{_domain(body)}/{_text(body, 'task')}"
+    return find_origin(library.path_of(_text(body, "run")), task, trial, at)
 
 
 def _text(body: Body, name: str) -> str:

@@ -29,6 +29,7 @@ from maseval.benchmark.tau2.app.running.setup import RunSetup
 from maseval.benchmark.tau2.app.running.tasks import TasksByDomain, chosen_tasks, select_tasks
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.core.agent import HUMAN
+from maseval.core.engine.engines import PROCESSES
 from maseval.core.exceptions import MASEvalError
 from maseval.core.task import ChosenSubset
 from maseval.core.words import count_of
@@ -128,6 +129,12 @@ class PreparedRun(FolderRun):
 
     def execute(self) -> RunResult:
         """Run the simulations that are missing in the folder."""
+        if self._needs_all_cores():
+            # No provider is asked: a few at once would have processes wait for their next one.
+            most = max(self.options.concurrency, _KEEPING_CORES_BUSY)
+            options = replace(self.options, engine=PROCESSES, concurrency=most)
+            setup = replace(self.setup, options=options)
+            return replace(self, options=options, setup=setup).execute()
         options = self.options
         probes = self.setup.probes
         if options.probe and probes and self.missing():
@@ -150,6 +157,27 @@ class PreparedRun(FolderRun):
             return replace(
                 result, notes=[*benchmark.notes(), *_notes_on_judges(result), *result.notes]
             )
+
+    def _needs_all_cores(self) -> bool:
+        """Tell whether nobody chose an engine for many simulations that wait for no model.
+
+        Programs that call this are imported by their worker processes, and must choose.
+        """
+        options, setup = self.options, self.setup
+        return (
+            options.engine is None
+            and options.processes is None
+            and options.command is not None
+            and isinstance(setup.agent, str)
+            and not (setup.models or self.start or own_domain_origins(self.tasks))
+            and not isinstance(setup.user, SeatedHuman)
+            and len(self.missing()) >= _MANY
+        )
+
+
+# From here on two processes are faster than one, with the time that they take to start.
+_MANY = 2_000
+_KEEPING_CORES_BUSY = 64
 
 
 def _screen(

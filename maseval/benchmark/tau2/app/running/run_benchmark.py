@@ -8,12 +8,12 @@ agent; a worker process starts one of its own and hands its counts back with eac
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 from weakref import WeakSet
 
 from maseval.app.running.own_code import title_of
@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.agent_brief import (
     make_agents,
     no_answer_error,
 )
-from maseval.benchmark.tau2.app.results.sources import memory_path
+from maseval.benchmark.tau2.app.results.recorded_setup import memory_path
 from maseval.benchmark.tau2.app.running.isolation import (
     IsolatedAgent,
     IsolatedAgentAdapter,
@@ -89,6 +89,13 @@ class WorkerNote(NamedTuple):
     judgements: list[tuple[str, str, str]]
 
 
+class _SeenAgents(WeakSet[AgentAdapter]):
+    """The agents that this process has seen; another one begins without any."""
+
+    def __reduce__(self) -> tuple[type["_SeenAgents"], tuple[()]]:
+        return _SeenAgents, ()
+
+
 class RunBenchmark(DefaultAgentTau2Benchmark):
     """tau2 with the participants of a ``RunSetup``.
 
@@ -130,7 +137,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         self._environments: dict[RepetitionKey, Tau2Environment] = {}
         self._rehearsal_models: dict[RepetitionKey, tuple[str, ScriptedModelAdapter]] = {}
         self._isolated: dict[RepetitionKey, IsolatedSimulation] = {}
-        self._seen: WeakSet[AgentAdapter] = WeakSet()
+        self._seen = _SeenAgents()
 
     # Around the run.
 
@@ -179,6 +186,12 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         known = None if environment is None else _last_message(environment)
         return known or super().last_said(task_id, repeat_idx)
 
+    def messages_so_far(self, task_id: str, repeat_idx: int) -> Sequence[Mapping[str, object]]:
+        environment = self._environments.get((task_id, repeat_idx))
+        if environment is None:
+            return super().messages_so_far(task_id, repeat_idx)
+        return [cast(Mapping[str, object], each) for each in list(environment.trajectory.messages)]
+
     def forget(self, report: Report) -> None:
         """Let go of a finished simulation; only its rehearsal and a timeout are counted."""
         self._timeouts += RecordedReport(report).termination == TerminationReason.TIMEOUT
@@ -202,7 +215,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         twin.setup = replace(self.setup, options=options)
         twin.rehearsals, twin.serves_rehearsals = None, self.rehearsals is not None
         twin._judge_memory = self._judge_memory and self._judge_memory.for_worker()
-        twin._environments, twin._rehearsal_models, twin._seen = {}, {}, WeakSet()
+        twin._environments, twin._rehearsal_models, twin._seen = {}, {}, _SeenAgents()
         twin._isolated = {}
         return twin
 

@@ -21,7 +21,7 @@ from maseval.benchmark.tau2.app.running.own_agents import (
 )
 from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent, SeatedHuman
 from maseval.benchmark.tau2.benchmark import Mode
-from maseval.benchmark.tau2.data.files import title_of
+from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.data_loader import configure_model_ids
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_named

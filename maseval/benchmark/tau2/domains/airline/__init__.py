@@ -6,10 +6,10 @@ After tau2-bench v0.2.0, src/tau2/domains/airline/ (MIT, Sierra Research).
 from maseval.benchmark.tau2.domains.airline.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.airline.models import AirlineDB
 from maseval.benchmark.tau2.domains.airline.permanence import PERMANENCE
-from maseval.benchmark.tau2.domains.airline.rules import RULES
 from maseval.benchmark.tau2.domains.airline.tools import AirlineTools
 from maseval.benchmark.tau2.domains.choices import OpenChoice, payment_choice
 from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.domains.late_rules import LateRules
 
 _BOOK, _PASSENGERS = "book_reservation", "update_reservation_passengers"
 CHOICES = (
@@ -25,7 +25,7 @@ AIRLINE = Domain(
     toolkit=AirlineTools,
     solo_refusal="Airline domain does not support solo mode",
     permanence=PERMANENCE,
-    rules=RULES,
+    rules=LateRules(f"{__name__}.rules"),
     choices=CHOICES,
 )
 

@@ -39,7 +39,7 @@ RESERVATION_IDS = ("HATHAT", "HATHAU", "HATHAV")
 CERTIFICATE_IDS = ("certificate_3221322", "certificate_3221323", "certificate_3221324")
 
 
-class AirlineTools(ToolKitBase[AirlineDB]):
+class AirlineTools(ToolKitBase[AirlineDB], predictable=True):
     """The tools of the airline's agent, over the airline's database."""
 
     @is_tool(ToolType.WRITE)

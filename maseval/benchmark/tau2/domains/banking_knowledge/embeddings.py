@@ -19,7 +19,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.documents import Hit, Know
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.texts import fill_parts
 from maseval.core.providers import Vector, resolve_embedder
-from maseval.data.store import cache_dir
+from maseval.data.cache import cache_dir
 
 
 class EmbeddingModel(NamedTuple):

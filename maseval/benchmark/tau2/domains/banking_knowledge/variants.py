@@ -18,7 +18,6 @@ from maseval.benchmark.tau2.domains.banking_knowledge.documents import Document,
 from maseval.benchmark.tau2.domains.banking_knowledge.embeddings import OPENAI, QWEN
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
 from maseval.benchmark.tau2.domains.banking_knowledge.reranking import RERANKER
-from maseval.benchmark.tau2.domains.banking_knowledge.rules import RULES
 from maseval.benchmark.tau2.domains.banking_knowledge.sandbox import require_sandbox
 from maseval.benchmark.tau2.domains.banking_knowledge.search_tools import (
     BothSearches,
@@ -31,8 +30,10 @@ from maseval.benchmark.tau2.domains.banking_knowledge.search_tools import (
 from maseval.benchmark.tau2.domains.banking_knowledge.tools import KnowledgeTools
 from maseval.benchmark.tau2.domains.banking_knowledge.user_tools import KnowledgeUserTools
 from maseval.benchmark.tau2.domains.base import ToolKitBase
+from maseval.benchmark.tau2.domains.catalogue import VARIANT_MARK
 from maseval.benchmark.tau2.domains.choices import OpenChoice
-from maseval.benchmark.tau2.domains.domain import VARIANT_MARK, Domain
+from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.domains.late_rules import LateRules
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.texts import fill_parts
 from maseval.core.exceptions import ConfigurationError, MASEvalError
@@ -226,7 +227,7 @@ def banking(variant: str = DEFAULT, *, name: str | None = None, **options: objec
         retrieval_options=given,
         documents=lambda folder: knowledge_base(folder).documents,
         described_in=_described_in,
-        rules=RULES,
+        rules=LateRules(f"{__package__}.rules"),
         choices=CHOICES,
         solo_refusal="banking_knowledge domain does not support solo mode",
     )

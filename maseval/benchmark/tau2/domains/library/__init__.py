@@ -7,8 +7,8 @@ the example that docs/add-your-own-domain.md refers to.
 from pathlib import Path
 
 from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.domains.late_rules import LateRules
 from maseval.benchmark.tau2.domains.library.models import LibraryDB, LibraryUserDB
-from maseval.benchmark.tau2.domains.library.rules import RULES
 from maseval.benchmark.tau2.domains.library.tools import LibraryTools
 from maseval.benchmark.tau2.domains.library.user_tools import LibraryUserTools, sync
 
@@ -20,7 +20,7 @@ LIBRARY = Domain(
     user_db_file="user_db.json",
     user_toolkit=LibraryUserTools,
     sync=sync,
-    rules=RULES,
+    rules=LateRules(f"{__name__}.rules"),
     data_dir=Path(__file__).parent / "data",
 )
 

@@ -23,7 +23,7 @@ LATE_FEE_A_DAY = {"book": 0.20, "dvd": 1.00}
 HIGHEST_LATE_FEE = 8.00
 
 
-class LibraryTools(ToolKitBase[LibraryDB]):
+class LibraryTools(ToolKitBase[LibraryDB], predictable=True):
     """The tools of the library's agent, over the library's database."""
 
     @is_tool(ToolType.READ)

@@ -7,7 +7,7 @@ from maseval.benchmark.tau2.domains.library.models import Card, LibraryUserDB, S
 from maseval.benchmark.tau2.domains.library.tools import LibraryTools
 
 
-class LibraryUserTools(ToolKitBase[LibraryUserDB]):
+class LibraryUserTools(ToolKitBase[LibraryUserDB], predictable=True):
     """The member's wallet and bag, and the drop box in the library's wall."""
 
     @is_tool(ToolType.READ)

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from maseval.benchmark.tau2.domains.choices import OpenChoice, payment_choice
 from maseval.benchmark.tau2.domains.domain import Domain
-from maseval.benchmark.tau2.domains.retail.eligibility import CANCEL, OF_ITEMS, REPLACING
+from maseval.benchmark.tau2.domains.late_rules import LateRules
 from maseval.benchmark.tau2.domains.retail.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.retail.models import RetailDB
 from maseval.benchmark.tau2.domains.retail.permanence import PERMANENCE
-from maseval.benchmark.tau2.domains.retail.rules import RULES
+from maseval.benchmark.tau2.domains.retail.tool_groups import CANCEL, OF_ITEMS, REPLACING
 from maseval.benchmark.tau2.domains.retail.tools import (
     FaultyItemRetailTools,
     ItemRetailTools,
@@ -37,7 +37,7 @@ RETAIL = Domain(
     toolkit=RetailTools,
     lenient_toolkit=LenientRetailTools,
     solo_refusal="Retail domain does not support solo mode",
-    rules=RULES,
+    rules=LateRules(f"{__name__}.rules"),
     choices=CHOICES,
     permanence=PERMANENCE,
 )

@@ -8,13 +8,6 @@ import re
 from collections.abc import Iterable, Iterator
 
 from maseval.benchmark.tau2.domains.retail.eligibility import (
-    CANCEL,
-    MODIFY_PAYMENT,
-    OF_ITEMS,
-    PAYING,
-    REPLACING,
-    RETURN,
-    WRITES,
     amount_booked,
     items_of,
     method_of,
@@ -23,10 +16,15 @@ from maseval.benchmark.tau2.domains.retail.eligibility import (
     paid_with,
     replacements,
 )
-from maseval.benchmark.tau2.domains.retail.models import (
-    CreditCard,
-    GiftCard,
-    User,
+from maseval.benchmark.tau2.domains.retail.models import CreditCard, GiftCard, User
+from maseval.benchmark.tau2.domains.retail.tool_groups import (
+    CANCEL,
+    MODIFY_PAYMENT,
+    OF_ITEMS,
+    PAYING,
+    REPLACING,
+    RETURN,
+    WRITES,
 )
 from maseval.benchmark.tau2.domains.rules import (
     Answer,

@@ -5,24 +5,23 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from maseval.benchmark.tau2.domains.retail.agreement import (
-    changes_on_this_reply,
-    texts_backwards,
-)
+from maseval.benchmark.tau2.domains.retail.agreement import changes_on_this_reply, texts_backwards
 from maseval.benchmark.tau2.domains.retail.eligibility import (
-    CANCEL,
-    MODIFY_ADDRESS,
-    OF_ITEMS,
     REASONS,
-    REPLACING,
-    RETURN,
-    USER_ADDRESS,
     items_of,
     order_of,
     owner_of,
     replacements,
 )
 from maseval.benchmark.tau2.domains.retail.models import OrderItem, UserAddress, Variant
+from maseval.benchmark.tau2.domains.retail.tool_groups import (
+    CANCEL,
+    MODIFY_ADDRESS,
+    OF_ITEMS,
+    REPLACING,
+    RETURN,
+    USER_ADDRESS,
+)
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,

@@ -16,6 +16,17 @@ from maseval.benchmark.tau2.domains.retail.models import (
     User,
     Variant,
 )
+from maseval.benchmark.tau2.domains.retail.tool_groups import (
+    CANCEL,
+    EXCHANGE,
+    MODIFY_ADDRESS,
+    MODIFY_ITEMS,
+    MODIFY_PAYMENT,
+    OF_ITEMS,
+    PAYING,
+    REPLACING,
+    RETURN,
+)
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,
@@ -25,17 +36,6 @@ from maseval.benchmark.tau2.domains.rules import (
     once_per_call,
     rule,
 )
-
-CANCEL, MODIFY_ITEMS = "cancel_pending_order", "modify_pending_order_items"
-MODIFY_ADDRESS, MODIFY_PAYMENT = "modify_pending_order_address", "modify_pending_order_payment"
-RETURN, EXCHANGE = "return_delivered_order_items", "exchange_delivered_order_items"
-USER_ADDRESS = "modify_user_address"
-
-REPLACING = (MODIFY_ITEMS, EXCHANGE)
-OF_ITEMS = (*REPLACING, RETURN)
-PAYING = (*OF_ITEMS, MODIFY_PAYMENT)
-OF_ORDERS = (*PAYING, CANCEL, MODIFY_ADDRESS)
-WRITES = (*OF_ORDERS, USER_ADDRESS)
 
 REASONS = ("no longer needed", "ordered by mistake")
 

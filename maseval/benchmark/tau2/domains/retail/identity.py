@@ -3,14 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from maseval.benchmark.tau2.domains.retail.eligibility import (
+from maseval.benchmark.tau2.domains.retail.eligibility import ids, order_of, owner_of
+from maseval.benchmark.tau2.domains.retail.tool_groups import (
     MODIFY_ADDRESS,
     OF_ORDERS,
     USER_ADDRESS,
     WRITES,
-    ids,
-    order_of,
-    owner_of,
 )
 from maseval.benchmark.tau2.domains.rules import (
     Answer,

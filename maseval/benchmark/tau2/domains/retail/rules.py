@@ -9,9 +9,10 @@ from maseval.benchmark.tau2.domains.confirming import (
 )
 from maseval.benchmark.tau2.domains.retail.agreement import AGREEMENT
 from maseval.benchmark.tau2.domains.retail.details import DETAILS
-from maseval.benchmark.tau2.domains.retail.eligibility import ELIGIBILITY, WRITES
+from maseval.benchmark.tau2.domains.retail.eligibility import ELIGIBILITY
 from maseval.benchmark.tau2.domains.retail.identity import IDENTITY
 from maseval.benchmark.tau2.domains.retail.telling import TELLING
+from maseval.benchmark.tau2.domains.retail.tool_groups import WRITES
 from maseval.benchmark.tau2.domains.rules import Rule
 
 RULES: tuple[Rule, ...] = (

@@ -7,15 +7,10 @@ from typing import Any
 
 from maseval.benchmark.tau2.domains.confirming import TRANSFER_TOOL
 from maseval.benchmark.tau2.domains.retail.agreement import amounts_in, report_of
-from maseval.benchmark.tau2.domains.retail.eligibility import (
-    CANCEL,
-    MODIFY_PAYMENT,
-    order_of,
-    owner_of,
-    paid_with,
-)
+from maseval.benchmark.tau2.domains.retail.eligibility import order_of, owner_of, paid_with
 from maseval.benchmark.tau2.domains.retail.identity import FINDING, helped_user
 from maseval.benchmark.tau2.domains.retail.models import GiftCard
+from maseval.benchmark.tau2.domains.retail.tool_groups import CANCEL, MODIFY_PAYMENT
 from maseval.benchmark.tau2.domains.rules import (
     Answer,
     Broken,

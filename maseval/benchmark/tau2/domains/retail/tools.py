@@ -30,7 +30,7 @@ from maseval.benchmark.tau2.domains.retail.models import (
 )
 
 
-class RetailTools(ToolKitBase[RetailDB]):
+class RetailTools(ToolKitBase[RetailDB], predictable=True):
     """The tools of the shop's agent, over the shop's database."""
 
     @is_tool(ToolType.GENERIC)
@@ -420,7 +420,7 @@ class RetailTools(ToolKitBase[RetailDB]):
             card.balance = round(card.balance + amount, 2)
 
 
-class ItemRetailTools(RetailTools, called="RetailTools"):
+class ItemRetailTools(RetailTools, called="RetailTools", predictable=True):
     """The shop's tools since v1.0.0: an item can be looked up without its product."""
 
     @is_tool(ToolType.READ, after="get_product_details")
@@ -437,7 +437,7 @@ class ItemRetailTools(RetailTools, called="RetailTools"):
         raise ValueError("Item not found")
 
 
-class FaultyItemRetailTools(RetailTools, called="RetailTools"):
+class FaultyItemRetailTools(RetailTools, called="RetailTools", predictable=True):
     """The shop's tools of tau2-bench-verified, whose lookup of items has a fault: it finds none."""
 
     @is_tool(ToolType.READ, after="get_product_details")

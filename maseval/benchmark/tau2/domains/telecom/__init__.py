@@ -8,14 +8,12 @@ After tau2-bench v0.2.0, src/tau2/domains/telecom/ (MIT, Sierra Research).
 
 from pathlib import Path
 
-from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.domain import Domain, Policy
-from maseval.benchmark.tau2.domains.rules import Rule
-from maseval.benchmark.tau2.domains.telecom.coupling import sync
+from maseval.benchmark.tau2.domains.late_rules import LateRules
+from maseval.benchmark.tau2.domains.telecom.coupling import SYNC_AFTER, sync
 from maseval.benchmark.tau2.domains.telecom.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB
 from maseval.benchmark.tau2.domains.telecom.permanence import PERMANENCE
-from maseval.benchmark.tau2.domains.telecom.rules import RULES, WORKFLOW_RULES
 from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
 from maseval.benchmark.tau2.domains.telecom.user_models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
@@ -34,7 +32,7 @@ def _policy(support: str, solo_support: str) -> Policy:
     return compose
 
 
-def _telecom(name: str, policy: Policy, rules: tuple[Rule, ...]) -> Domain:
+def _telecom(name: str, policy: Policy, rules: str) -> Domain:
     return Domain(
         name=name,
         folder_name="telecom",
@@ -45,23 +43,23 @@ def _telecom(name: str, policy: Policy, rules: tuple[Rule, ...]) -> Domain:
         user_db_file="user_db.toml",
         user_toolkit=TelecomUserTools,
         sync=sync,
-        sync_after={ToolType.WRITE},
+        sync_after=SYNC_AFTER,
         policy_text=policy,
         task_files={
             "base": "tasks.json",
             "small": "tasks_small.json",
             "full": "tasks_full.json",
         },
-        rules=rules,
+        rules=LateRules(f"{__name__}.rules", rules),
         permanence=PERMANENCE,
     )
 
 
-TELECOM = _telecom("telecom", _policy("tech_support_manual.md", "tech_support_manual.md"), RULES)
+TELECOM = _telecom("telecom", _policy("tech_support_manual.md", "tech_support_manual.md"), "RULES")
 TELECOM_WORKFLOW = _telecom(
     "telecom-workflow",
     _policy("tech_support_workflow.md", "tech_support_workflow_solo.md"),
-    WORKFLOW_RULES,
+    "WORKFLOW_RULES",
 )
 
 __all__ = [

@@ -9,6 +9,10 @@ from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
 from maseval.benchmark.tau2.domains.telecom.user_models import PaymentRequest, Surroundings
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
 
+_OF_THE_COMPANY = ("suspend_line", "resume_line", "enable_roaming", "disable_roaming")
+SYNC_AFTER = {*_OF_THE_COMPANY, "send_payment_request", "refuel_data", "make_payment"}
+"""The tools whose changes the other side sees; all that the customer does but pay stays there."""
+
 
 def sync(tools: TelecomTools, user_tools: TelecomUserTools) -> None:
     """Tell the phone what the company grants its line, and the company what was paid.

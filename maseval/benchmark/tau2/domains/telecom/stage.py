@@ -5,7 +5,7 @@ After tau2-bench v0.2.0, src/tau2/domains/telecom/user_tools.py (MIT, Sierra Res
 
 from collections.abc import Callable
 
-from maseval.benchmark.tau2.domains.base import for_tasks
+from maseval.benchmark.tau2.domains.base import for_checks, for_tasks
 from maseval.benchmark.tau2.domains.telecom import phone
 from maseval.benchmark.tau2.domains.telecom.coupled import CoupledTools
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB
@@ -163,28 +163,28 @@ class PhoneStage(CoupledTools[TelecomUserDB]):
         setattr(app.permissions, permission, False)
         return True, f"Permission '{permission}' removed from app '{app_name}'."
 
-    @for_tasks
+    @for_checks
     def assert_airplane_mode_status(self, expected_status: bool) -> bool:
         return self.db.device.airplane_mode == expected_status
 
-    @for_tasks
+    @for_checks
     def assert_service_status(self, expected_status: str) -> bool:
         return self.db.device.network_connection_status == NetworkStatus(expected_status)
 
-    @for_tasks
+    @for_checks
     def assert_mobile_data_status(self, expected_status: bool) -> bool:
         """Return True if mobile data works, not if it is merely switched on."""
         return phone.mobile_data_works(self.db) == expected_status
 
-    @for_tasks
+    @for_checks
     def assert_mobile_roaming_status(self, expected_status: bool) -> bool:
         return self.db.device.roaming_enabled == expected_status
 
-    @for_tasks
+    @for_checks
     def assert_mobile_data_saver_mode_status(self, expected_status: bool) -> bool:
         return self.db.device.data_saver_mode == expected_status
 
-    @for_tasks
+    @for_checks
     def assert_internet_speed(
         self, expected_speed: float, expected_desc: str | None = None
     ) -> bool:
@@ -195,14 +195,14 @@ class PhoneStage(CoupledTools[TelecomUserDB]):
             return fast_enough
         return fast_enough and speed.description.lower() == expected_desc.lower()
 
-    @for_tasks
+    @for_checks
     def assert_internet_not_excellent(self) -> bool:
         return phone.speed_test(self.db).description != "Excellent"
 
-    @for_tasks
+    @for_checks
     def assert_can_send_mms(self, expected_status: bool) -> bool:
         return phone.can_send_mms(self.db) == expected_status
 
-    @for_tasks
+    @for_checks
     def assert_mobile_data_usage_exceeded(self, expected_status: bool) -> bool:
         return self.db.surroundings.mobile_data_usage_exceeded == expected_status

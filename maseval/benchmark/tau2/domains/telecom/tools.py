@@ -7,7 +7,7 @@ import datetime as dt
 from collections.abc import Iterable
 from typing import TypeVar
 
-from maseval.benchmark.tau2.domains.base import ToolType, for_tasks, is_tool
+from maseval.benchmark.tau2.domains.base import ToolType, for_checks, for_tasks, is_tool
 from maseval.benchmark.tau2.domains.copying import own
 from maseval.benchmark.tau2.domains.telecom.coupled import CoupledTools
 from maseval.benchmark.tau2.domains.telecom.models import (
@@ -29,7 +29,7 @@ CYCLE_END = dt.date(2025, 2, 28)
 TelecomRecordT = TypeVar("TelecomRecordT", bound=TelecomRecord)
 
 
-class TelecomTools(CoupledTools[TelecomDB]):
+class TelecomTools(CoupledTools[TelecomDB], predictable=True):
     """The agent's desk: customers, lines, bills, data and roaming."""
 
     def __init__(self, db: TelecomDB) -> None:
@@ -287,7 +287,7 @@ class TelecomTools(CoupledTools[TelecomDB]):
         """The ids of all plans."""
         return [plan.plan_id for plan in self.db.plans]
 
-    @for_tasks
+    @for_checks
     def assert_data_refueling_amount(
         self, customer_id: str, line_id: str, expected_amount: float
     ) -> bool:
@@ -295,12 +295,12 @@ class TelecomTools(CoupledTools[TelecomDB]):
         line = self._line_of(customer_id, line_id)
         return abs(line.data_refueling_gb - expected_amount) < 1e-6
 
-    @for_tasks
+    @for_checks
     def assert_line_status(self, customer_id: str, line_id: str, expected_status: str) -> bool:
         """Return True if the line has that status."""
         return self._line_of(customer_id, line_id).status == expected_status
 
-    @for_tasks
+    @for_checks
     def assert_overdue_bill_exists(self, customer_id: str, overdue_bill_id: str) -> bool:
         """True, or an error that says what is wrong with the bill."""
         if overdue_bill_id not in self.get_customer_by_id(customer_id).bill_ids:
@@ -309,7 +309,7 @@ class TelecomTools(CoupledTools[TelecomDB]):
             raise ValueError(f"Overdue bill {overdue_bill_id} is not overdue")
         return True
 
-    @for_tasks
+    @for_checks
     def assert_no_overdue_bill(self, overdue_bill_id: str) -> bool:
         """Return True if there is no such bill, or it is paid."""
         # As in every look-up, the first of that id: a task file may open a second one.

@@ -32,7 +32,7 @@ _SPEED_ADVICE = {
 }
 
 
-class TelecomUserTools(PhoneStage):
+class TelecomUserTools(PhoneStage, predictable=True):
     """The customer's phone, as buttons to press and screens to read."""
 
     @is_tool(ToolType.READ)

@@ -1,4 +1,4 @@
-"""Values sent between processes, as bytes of our own: Ray does not see them, nor do its logs."""
+"""Values sent between processes, as bytes of our own: what carries them does not see them."""
 
 import json
 import pickle
@@ -7,11 +7,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from maseval.core.context import Said
+from maseval.core.context import Heard
 from maseval.core.engine.shipping import WorkResult
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.storage import strict_json
-from maseval.interface.ray.connection import load_ray
 
 _PROTOCOL = 5
 # Modules that are another one in every process; plain pickle would name them and leave it at that.
@@ -26,9 +25,20 @@ class WorkerExceptionError(MASEvalError, RuntimeError):
     """An exception in a worker that cannot be sent; its name and text are in the message."""
 
 
+_by_value: Any = None
+
+
+def pack_by_value(pickler: Any) -> None:
+    """Take along what no other process can import, from now on: ``pickler`` is cloudpickle."""
+    global _by_value
+    _by_value = pickler
+
+
 def pack(value: object) -> bytes:
-    """Pickle a value; functions and classes of the program itself become part of it."""
-    by_value = load_ray().cloudpickle
+    """Pickle a value; functions of the program itself become part of it if a pickler can."""
+    by_value = _by_value
+    if by_value is None:
+        return pickle.dumps(value, _PROTOCOL)
     with suppress(Exception):  # of whatever the value consists of
         data = pickle.dumps(value, _PROTOCOL)
         named = any(name in data for name in _NOT_ELSEWHERE)
@@ -42,7 +52,7 @@ def pack(value: object) -> bytes:
 def unpack(data: bytes) -> Any:
     """Unpickle what this run's driver or workers packed; never a file or a model's words.
 
-    Whoever can send anything here can run any code in the cluster anyway: Ray's calls are pickled.
+    Whoever can send anything here can run any code there anyway: calls are pickled as well.
     """
     return pickle.loads(data)
 
@@ -71,8 +81,8 @@ class WorkerReply(NamedTuple):
     deliveries: Sequence[WorkResult]
     unreadable: str = ""
     """The reason why none of the orders of the call could be read."""
-    said: Mapping[int, Said] = {}
-    """New messages of conversations in progress, by the numbers of their orders."""
+    heard: Mapping[int, Heard] = {}
+    """News of conversations in progress, by the numbers of their orders."""
 
 
 def pack_reply(reply: WorkerReply) -> bytes:

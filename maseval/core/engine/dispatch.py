@@ -8,19 +8,17 @@ its process every time is found this way and given up; the others are not harmed
 import math
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
+from maseval.core.engine.parcel import WorkerReply, pack, pack_for_worker, unpack_reply
 from maseval.core.engine.repetition import Repetition
 from maseval.core.engine.shipping import WorkOrder
+from maseval.core.engine.worker import Place
 from maseval.core.exceptions import MASEvalError
 from maseval.core.task.task import RepetitionKey
-from maseval.interface.ray.parcel import WorkerReply, pack, pack_for_worker, unpack_reply
-from maseval.interface.ray.worker import Place, Worker
 
 # A machine that goes down says nothing of what ran on it; but nobody is carried on for ever.
 _MOST_MOVES = 10
@@ -106,10 +104,6 @@ class Backlog:
         return (self.room, max(1, math.isqrt(self.room)), 1)[level]
 
 
-# Beside the one that waits: submits, and what is given up.
-_CALLS_AT_ONCE = 8
-
-
 class Stage(Enum):
     """The progress of a process."""
 
@@ -119,25 +113,59 @@ class Stage(Enum):
 
 
 class ProcessLostError(MASEvalError):
-    """The process does not answer any more; the text says what Ray knows of it."""
+    """The process does not answer any more; the text says what is known of it."""
 
     @property
     def machine_down(self) -> bool:
         return "node has died" in self.message
 
 
+class Carrier(Protocol):
+    """The way to worker processes: starts and ends them, and carries calls and replies.
+
+    A process is whatever ``start`` returns, a call whatever ``call`` returns.
+    """
+
+    cores: int
+    """The number of cores of all machines together."""
+    limits: Any
+    """What knows how much all processes together may ask of each provider; or None."""
+
+    def start(self) -> Any:
+        """Start a process with a ``Worker``."""
+
+    def share(self, value: object) -> Any:
+        """Return what to give to many calls in place of a value."""
+
+    def call(self, process: Any, method: str, *args: object) -> Any:
+        """Begin to call a method of the worker; several may be under way."""
+
+    def wait(self, calls: Sequence[Any], timeout: float) -> Sequence[Any]:
+        """Return the calls that are over, once there is one or the time is."""
+
+    def reply(self, call: Any, timeout: float | None = None) -> Any:
+        """Return the reply; raise ``ProcessLostError``, or ``TimeoutError``."""
+
+    def kill(self, process: Any) -> None:
+        """End a process at once."""
+
+    def is_down(self, node_id: str) -> bool:
+        """Tell whether a machine has gone down."""
+
+
+class Question(NamedTuple):
+    """The patience with which a process is asked for news, in seconds, and what belongs to them."""
+
+    patience: float
+    with_messages: bool
+
+
 class Process:
     """A worker process; ``pending`` is the call whose reply is awaited, if there is one."""
 
-    def __init__(self, ray: ModuleType, *, quarantine: bool) -> None:
-        actor = ray.remote(Worker).options(
-            num_cpus=0,  # it waits for models most of the time
-            max_restarts=0,
-            max_concurrency=_CALLS_AT_ONCE,
-            scheduling_strategy="SPREAD",
-        )
-        self._ray = ray
-        self._actor = actor.remote()
+    def __init__(self, carrier: Carrier, *, quarantine: bool) -> None:
+        self._carrier = carrier
+        self._actor = carrier.start()
         self._sent_along: Sequence[Assignment] = ()
         self._unconfirmed: dict[Any, Sequence[Assignment]] = {}
         self._unread: list[tuple[Sequence[Assignment], str]] = []
@@ -145,32 +173,32 @@ class Process:
         self.stage = Stage.STARTING
         self.place = Place("", "", 0)
         self.assignments: dict[int, Assignment] = {}
-        self.pending = self._actor.describe.remote()
+        self.pending = self._call("describe")
 
     def __str__(self) -> str:
         return f"process {self.place.process} on {self.place.node}"
 
     def equip(self, modules: Any, equipment: bytes, limits: Any) -> None:
         self.stage = Stage.EQUIPPING
-        self.pending = self._actor.begin.remote(modules, equipment, limits)
+        self.pending = self._call("begin", modules, equipment, limits)
 
     def collect(
-        self, patience: float, assignments: Sequence[Assignment] = (), orders: bytes = b""
+        self, question: "Question", assignments: Sequence[Assignment] = (), orders: bytes = b""
     ) -> None:
-        """Ask for what it will have finished within ``patience`` seconds, and send orders along."""
+        """Ask for what it will have finished, and send orders along."""
         self._sent_along = assignments
-        self.pending = self._actor.collect.remote(orders, patience)
+        self.pending = self._call("collect", orders, len(self.assignments), *question)
 
     def submit(self, assignments: Sequence[Assignment], orders: bytes) -> None:
-        self._unconfirmed[self._actor.submit.remote(orders)] = assignments
+        call = self._call("submit", orders, len(self.assignments))
+        self._unconfirmed[call] = assignments
 
     def stop(self) -> None:
-        self._actor.stop.remote()
+        self._call("stop")
 
     def reply(self) -> Any:
         """Take the reply to the pending call, which must be there; none is pending afterwards."""
-        with self._answering():
-            reply = self._ray.get(self.pending)
+        reply = self._carrier.reply(self.pending)
         self.pending = None
         return reply
 
@@ -184,9 +212,8 @@ class Process:
         """Take the assignments that could not be read there, by call, each with the reason."""
         waiting = list(self._unconfirmed)
         if waiting:
-            arrived, _ = self._ray.wait(waiting, num_returns=len(waiting), timeout=0)
-            with self._answering():
-                replies = self._ray.get(arrived)
+            arrived = self._carrier.wait(waiting, 0)
+            replies = [self._carrier.reply(each) for each in arrived]
             sent = [self._unconfirmed.pop(each) for each in arrived]
             self._unread += [pair for pair in zip(sent, replies, strict=True) if pair[1]]
         unread, self._unread = self._unread, []
@@ -194,37 +221,21 @@ class Process:
 
     def give_up(self, assignment: Assignment, seconds: float) -> bytes | None:
         """Give up a late assignment and return what it has done so far; None if it is finished."""
-        with self._answering():
-            reply: bytes | None = self._ray.get(
-                self._actor.give_up.remote(assignment.number), timeout=seconds
-            )
-            return reply
+        call = self._call("give_up", assignment.number)
+        reply: bytes | None = self._carrier.reply(call, timeout=seconds)
+        return reply
 
     def kill(self) -> None:
         """End it at once; it cannot be asked for anything afterwards."""
-        with suppress(Exception):
-            self._ray.kill(self._actor, no_restart=True)
+        self._carrier.kill(self._actor)
         self._actor = self.pending = None
         self._unconfirmed = {}
 
-    @contextmanager
-    def _answering(self) -> Iterator[None]:
-        errors = self._ray.exceptions
-        try:
-            yield
-        except errors.GetTimeoutError:
-            raise
-        except (errors.RayError, ConnectionError) as error:
-            raise ProcessLostError(_in_a_line(error)) from error
+    def _call(self, method: str, *args: object) -> Any:
+        return self._carrier.call(self._actor, method, *args)
 
 
-def _in_a_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    reasons = [line for line in lines if "because" in line]
-    return (reasons or lines or [type(error).__name__])[0]
-
-
-# A call of Ray costs about as much as a small repetition, whatever it carries.
+# A call may cost about as much as a small repetition, whatever it carries.
 _SENT_AT_ONCE = 64
 # Of a process, if nothing is finished there: in seconds, and a second over all processes.
 _SHORTEST_WAIT, _MOST_REPLIES = 1.0, 50
@@ -232,38 +243,41 @@ _WAY_FOR_TASK = "give tasks and agent data that consist of plain data"
 
 
 def hand_out(processes: Sequence[Process], backlog: Backlog) -> dict[Process, list[Assignment]]:
-    """Give each assignment that waits to the process with the fewest that has room for it."""
-    given: dict[Process, list[Assignment]] = {}
-    while pair := _next_pair(processes, backlog):
+    """Give each assignment that waits to the working process with the fewest that has room."""
+    given: dict[Process, list[Assignment]]
+    given = {one: [] for one in processes if one.stage is Stage.WORKING}
+    while pair := _next_pair(list(given), backlog):
         process, assignment = pair
         process.assignments[assignment.number] = assignment
-        given.setdefault(process, []).append(assignment)
+        given[process].append(assignment)
     return given
 
 
 def _next_pair(processes: Sequence[Process], backlog: Backlog) -> tuple[Process, Assignment] | None:
     if backlog.is_empty:
         return None
-    working = [one for one in processes if one.stage is Stage.WORKING]
-    for process in sorted(working, key=lambda one: len(one.assignments)):
+    for process in sorted(processes, key=lambda one: len(one.assignments)):
         if assignment := backlog.next_for(process.assignments, quarantine=process.quarantine):
             return process, assignment
     return None
 
 
-def send(process: Process, assignments: Sequence[Assignment], patience: float) -> None:
-    """Send assignments to a process, with the call that asks what it has finished if possible."""
-    for first in range(0, len(assignments), _SENT_AT_ONCE):
-        together = assignments[first : first + _SENT_AT_ONCE]
-        orders = pack_orders(together)
-        if process.pending is None:
-            process.collect(patience, together, orders)
-        else:
-            process.submit(together, orders)
-        for assignment in together:
-            assignment.since = time.monotonic()
-    if process.pending is None:
-        process.collect(patience)
+def send(given: Mapping[Process, Sequence[Assignment]], question: Question) -> None:
+    """Send assignments to processes, with the call that asks what it has finished if possible.
+
+    Each gets some in turn: none waits until another has all of its own.
+    """
+    most = max(map(len, given.values()), default=0)
+    for first in range(0, max(most, 1), _SENT_AT_ONCE):
+        for process, assignments in given.items():
+            together = assignments[first : first + _SENT_AT_ONCE]
+            orders = pack_orders(together) if together else b""
+            if process.pending is None:
+                process.collect(question, together, orders)
+            elif together:
+                process.submit(together, orders)
+            for assignment in together:
+                assignment.since = time.monotonic()
 
 
 def reply_seconds(processes: int) -> float:

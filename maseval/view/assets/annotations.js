@@ -26,7 +26,7 @@ function writing(cell, label, text, save, back) {
 }
 
 function editable(shown, label, text, run, remarks, send) {
-  const cell = h("div", { class: "remark" });
+  const cell = h("div", { class: "annotation" });
   const back = () => {
     const edit = h("button", { type: "button", class: "edit", "aria-label": label, click: begin }, "✎");
     cell.replaceChildren(h("span", {}, shown(run)), ...(remarks.edit ? [edit] : []));

@@ -1,10 +1,11 @@
-"""One worker process: an actor of Ray that holds many simulations, each in a thread.
+"""One worker process, which holds many simulations, each in a thread.
 
-All that comes and goes is bytes of our own, and no method raises: what Ray knows of a run is how
-many calls there were.
+All that comes and goes is bytes of our own, and no method raises: what carries the calls knows how
+many there were, and nothing else of a run.
 """
 
 import os
+import platform
 import sys
 import threading
 import time
@@ -13,22 +14,21 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, NamedTuple, TextIO
 
-from maseval.core.context import Said
+from maseval.core.context import Heard
 from maseval.core.engine.engines import Threads
+from maseval.core.engine.live_messages import LiveMessages
+from maseval.core.engine.parcel import WorkerReply, pack, pack_reply, unpack
 from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.engine.shipping import WorkOrder, WorkResult
+from maseval.core.engine.worker_setup import CodeFacts, ModuleSource, OwnSecrets, install
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.redaction import Secrets
-from maseval.interface.ray.connection import load_ray
-from maseval.interface.ray.limiter import share_limits
-from maseval.interface.ray.live_messages import LiveMessages
-from maseval.interface.ray.parcel import WorkerReply, pack, pack_reply, unpack
-from maseval.interface.ray.worker_setup import CodeFacts, ModuleSource, OwnSecrets, install
 
-# Replies may be sent through Ray's object store, which is not large.
+# Replies may be kept in a store of the carrier, which is not large.
 _LARGEST_REPLY = 8_000_000
 _MOST_IN_REPLY = 64
+_NOTHING: Mapping[int, Heard] = {}
 # A reply costs about as much as a small repetition, so that several are worth waiting for.
 _LINGER = 0.02
 
@@ -42,8 +42,8 @@ class Place(NamedTuple):
 
     @property
     def node(self) -> str:
-        """The machine; several nodes may have one address."""
-        return f"{self.address} ({self.node_id[:6]})"
+        """The machine; several nodes of a cluster may have one address."""
+        return f"{self.address} ({self.node_id[:6]})" if self.node_id else self.address
 
 
 class Equipment(NamedTuple):
@@ -73,21 +73,24 @@ class Worker:
 
     def describe(self) -> tuple[Place, CodeFacts]:
         """Return the place of this process and the code it runs, before anything is sent to it."""
-        ray = load_ray()
-        context = ray.get_runtime_context()
-        address = ray.util.get_node_ip_address()
-        return Place(context.get_node_id(), address, os.getpid()), CodeFacts.here()
+        return self._place(), CodeFacts.here()
+
+    def _place(self) -> Place:
+        return Place("", platform.node(), os.getpid())
 
     def begin(self, modules: dict[str, ModuleSource], equipment: bytes, limits: Any) -> bytes:
         """Get ready; return the checksums of the data here, or the reason why it cannot.
 
-        ``limits`` is the actor that knows what all processes may ask of each provider.
+        ``limits`` knows what all processes together may ask of each provider, if anything does.
         """
         try:
-            share_limits(limits)
+            self._share_limits(limits)
             return pack(self._set_up(modules, unpack(equipment)))
         except Exception as error:  # a user's code, imported here for the first time
             return pack(_in_words(error))
+
+    def _share_limits(self, limits: Any) -> None:
+        """Keep to the limits of all processes; without any, this one learns its own."""
 
     def _set_up(self, modules: dict[str, ModuleSource], given: Equipment) -> dict[str, str]:
         self._secrets = OwnSecrets(given.environment)
@@ -97,14 +100,17 @@ class Worker:
         install(modules, given.folders)
         unpack(given.settings).apply()
         self._setting = unpack(given.setting)
-        self._live_messages = LiveMessages(self._setting.benchmark.last_said, every)
+        self._live_messages = LiveMessages(self._setting.benchmark, every)
         self._threads = Threads(Repetition.run, given.size)
         self._open.enter_context(self._threads.open())
         self._open.enter_context(rare_garbage_collection())
         return dict(self._setting.benchmark.data_checksums(given.domains))
 
-    def submit(self, orders: bytes) -> str:
-        """Start the orders; return the reason why none of them can be read here, or nothing."""
+    def submit(self, orders: bytes, expected: int) -> str:
+        """Start the orders; return the reason why none of them can be read here, or nothing.
+
+        ``expected`` is the number at work here once all are sent.
+        """
         try:
             begun = [self._begin_order(order) for order in unpack(orders)]
         except Exception as error:  # a class of the user's that is not known here
@@ -113,14 +119,15 @@ class Worker:
             self._numbers.update(begun)
             for repetition, _ in begun:
                 self._threads.submit(repetition)
+            self._threads.begin(expected)
         return ""
 
     def _begin_order(self, order: WorkOrder) -> tuple[Repetition, int]:
         return order.start(self._setting, lambda: self._stopping), order.number
 
-    def collect(self, orders: bytes, patience: float) -> bytes:
+    def collect(self, orders: bytes, expected: int, patience: float, with_messages: bool) -> bytes:
         """Start the orders, and reply once something is finished or after ``patience`` seconds."""
-        if orders and (why := self.submit(orders)):
+        if orders and (why := self.submit(orders, expected)):
             return pack_reply(WorkerReply([], why))
         if not self._outbox:
             self._threads.wait(patience)
@@ -130,7 +137,7 @@ class Worker:
         while 0 < len(self._outbox) < len(self._numbers) and time.monotonic() < until:
             self._threads.wait(max(0.0, until - time.monotonic()))
             self._take_finished()
-        return self._next_reply()
+        return self._next_reply(with_messages)
 
     def _take_finished(self) -> None:
         with self._lock:
@@ -156,23 +163,23 @@ class Worker:
         except Exception as error:  # the benchmark's code
             return _failed_delivery(number, repetition, error)
 
-    def _next_reply(self) -> bytes:
+    def _next_reply(self, with_messages: bool) -> bytes:
         count = min(len(self._outbox), _MOST_IN_REPLY)
         with self._lock:
             running = dict(self._numbers)
-        said = self._live_messages.news(running)
-        reply = self._pack_done(self._outbox[:count], said)
+        heard = self._live_messages.news(running, with_messages)
+        reply = self._pack_done(self._outbox[:count], heard)
         while count > 1 and len(reply) > _LARGEST_REPLY:
             count //= 2
-            reply = self._pack_done(self._outbox[:count], said)
+            reply = self._pack_done(self._outbox[:count], heard)
         del self._outbox[:count]
         return reply
 
-    def _pack_done(self, done: Sequence["_Done"], said: Mapping[int, Said] | None = None) -> bytes:
+    def _pack_done(self, done: Sequence["_Done"], heard: Mapping[int, Heard] = _NOTHING) -> bytes:
         try:
-            return self._without_secrets([each.delivery for each in done], said)
+            return self._without_secrets([each.delivery for each in done], heard)
         except Exception:  # a report that nobody can write down
-            return self._without_secrets([self._sendable(each).delivery for each in done], said)
+            return self._without_secrets([self._sendable(each).delivery for each in done], heard)
 
     def _sendable(self, done: "_Done") -> "_Done":
         try:
@@ -182,13 +189,13 @@ class Worker:
         return done
 
     def _without_secrets(
-        self, deliveries: Sequence[WorkResult], said: Mapping[int, Said] | None = None
+        self, deliveries: Sequence[WorkResult], heard: Mapping[int, Heard] = _NOTHING
     ) -> bytes:
-        data = pack_reply(WorkerReply(deliveries, said=said or {}))
+        data = pack_reply(WorkerReply(deliveries, heard=heard))
         if not self._secrets.are_in(data):
             return data
         clean = [self._without_own_secrets(each) for each in deliveries]
-        return pack_reply(WorkerReply(clean, said=said or {}))
+        return pack_reply(WorkerReply(clean, heard=heard))
 
     def _without_own_secrets(self, delivery: WorkResult) -> WorkResult:
         report: Any = self._secrets.removed_from(dict(delivery.report))
@@ -209,7 +216,7 @@ def _failed_delivery(number: int, repetition: Repetition, error: Exception) -> _
 
 
 class _Redacted:
-    """A stream of a worker without secrets: Ray writes what is printed to its logs."""
+    """A stream of a worker without secrets: what is printed may be kept in logs."""
 
     def __init__(self, stream: TextIO, secrets: Secrets) -> None:
         self._stream = stream

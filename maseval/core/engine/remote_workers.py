@@ -1,4 +1,4 @@
-"""Workers on Ray: repetitions are sent to processes and their results collected.
+"""RemoteWorkers: repetitions are sent to processes, and their results collected.
 
 The driver alone keeps count. A result is taken once, for the assignment that is still awaited; one
 that comes late, or a second time, is dropped.
@@ -8,33 +8,28 @@ import math
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
-from types import ModuleType
 from typing import Any
 
-from maseval.core.context import Said
-from maseval.core.engine.engines import Finished, Job, WorkerEvent
-from maseval.core.engine.repetition import Repetition, RepetitionResult
-from maseval.core.engine.shipping import ProcessSettings, WorkResult, worker_setting
-from maseval.core.exceptions import MASEvalError, WorkerDiedError
-from maseval.core.words import count_of
-from maseval.interface.ray.connection import connect_ray
-from maseval.interface.ray.dispatch import (
+from maseval.core.context import Heard
+from maseval.core.engine.dispatch import (
     Assignment,
     Backlog,
+    Carrier,
     Process,
     ProcessLostError,
+    Question,
     Stage,
     hand_out,
     pack_orders,
     reply_seconds,
     send,
 )
-from maseval.interface.ray.limiter import start_limits
-from maseval.interface.ray.parcel import (
+from maseval.core.engine.engines import Finished, Job, WorkerEvent
+from maseval.core.engine.parcel import (
     WorkerExceptionError,
     can_be_sent,
     pack,
@@ -42,8 +37,10 @@ from maseval.interface.ray.parcel import (
     unpack,
     unpack_reply,
 )
-from maseval.interface.ray.worker import Equipment
-from maseval.interface.ray.worker_setup import (
+from maseval.core.engine.repetition import Repetition, RepetitionResult
+from maseval.core.engine.shipping import ProcessSettings, WorkResult, worker_setting
+from maseval.core.engine.worker import Equipment
+from maseval.core.engine.worker_setup import (
     CodeFacts,
     NodeMismatchError,
     check_code,
@@ -51,6 +48,8 @@ from maseval.interface.ray.worker_setup import (
     needed_by_workers,
     own_modules,
 )
+from maseval.core.exceptions import MASEvalError, WorkerDiedError
+from maseval.core.words import count_of
 
 # Between two looks at whether the run is stopping.
 _LONGEST_WAIT = 0.5
@@ -77,19 +76,15 @@ class Limits:
     variables: tuple[str, ...] = ()
 
 
-class RayWorkers:
-    """Up to ``size`` repetitions in several processes, here or on other machines.
-
-    A ``connection`` that is given stays open after the run.
-    """
+class RemoteWorkers:
+    """Up to ``size`` repetitions in several processes, here or on other machines."""
 
     def __init__(
-        self, job: Job, address: str, limits: Limits, connection: ExitStack | None = None
+        self, job: Job, limits: Limits, open_carrier: Callable[[], AbstractContextManager[Carrier]]
     ) -> None:
         self.size = job.size
         self.finished_by_node = Counter[str]()
         self._job = job
-        self._address = address
         self._limits = limits
         self._numbers = count(1)
         self._assignments: dict[Repetition, Assignment] = {}
@@ -98,14 +93,12 @@ class RayWorkers:
         self._failed_starts = self._refused = 0
         self._all_started = False
         self._said_stop = False
-        self._own_connection = ExitStack()
-        self._connection = self._own_connection if connection is None else connection
+        self._open_carrier, self._opened = open_carrier, ExitStack()
         self._count: int
         self._backlog: Backlog
-        self._ray: ModuleType
+        self._carrier: Carrier
         self._modules: Any
         self._equipment: bytes
-        self._shared_limits: Any = None
         self._checksums: Mapping[str, str]
 
     @property
@@ -121,7 +114,7 @@ class RayWorkers:
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        with self._own_connection:
+        with self._opened:
             try:
                 yield
             finally:
@@ -140,7 +133,7 @@ class RayWorkers:
             self._dispatch()
             limit = _LONGEST_WAIT if timeout is None else min(timeout, _LONGEST_WAIT)
             pending = [one.pending for one in self._processes if one.pending is not None]
-            self._ray.wait(pending, timeout=limit)
+            self._carrier.wait(pending, limit)
 
     def take(self) -> Finished | None:
         if not self._finished and self._processes:
@@ -161,7 +154,7 @@ class RayWorkers:
         except ProcessLostError as lost:
             self._replace_dead(holder, lost)
             return None
-        except self._ray.exceptions.GetTimeoutError:
+        except TimeoutError:
             self._forget(assignment)
             self._replace_dead(holder, ProcessLostError(f"no answer in {_WAIT_FOR_LATE:g} s"))
             return _cut_off(repetition)
@@ -176,29 +169,26 @@ class RayWorkers:
         setting, wanted = self._job.setting, self._job.domains
         self._checksums = setting.benchmark.data_checksums(wanted)
         shared = pack_for_worker("the benchmark", worker_setting(setting), _WAY_FOR_BENCHMARK)
-        way = connect_ray(self._address, self._limits.processes)
-        self._ray = self._connection.enter_context(way)
-        cores = int(self._ray.cluster_resources().get("CPU", 1))
-        self._count = max(1, min(self._limits.processes or cores, self.size))
+        self._carrier = self._opened.enter_context(self._open_carrier())
+        self._count = max(1, min(self._limits.processes or self._carrier.cores, self.size))
         self._backlog = Backlog(math.ceil(self.size / self._count))
         variables = needed_by_workers(self._limits.variables)
         around = pack(ProcessSettings.current(can_be_sent))
         self._equipment = pack(
             Equipment(shared, around, self._backlog.room, wanted, variables, tuple(sys.path))
         )
-        self._modules = self._ray.put(own_modules())
-        self._shared_limits = start_limits(self._ray)
+        self._modules = self._carrier.share(own_modules())
         self._start_all()
 
     def _start_all(self) -> None:
         until = time.monotonic() + self._limits.start_seconds
         for _ in range(self._count):
-            self._processes.append(Process(self._ray, quarantine=False))
+            self._processes.append(Process(self._carrier, quarantine=False))
         while any(one.stage is not Stage.WORKING for one in self._processes):
             if time.monotonic() > until:
                 raise WorkersUnavailableError(
                     f"not all of {self._count} worker processes were ready after "
-                    f"{self._limits.start_seconds:g} s; is the cluster busy, or out of memory?"
+                    f"{self._limits.start_seconds:g} s; is the machine busy, or out of memory?"
                 )
             self.wait(None)
             self._attend()
@@ -209,9 +199,6 @@ class RayWorkers:
             process.kill()
         # A reference that outlives its connection would release what the next one calls the same.
         self._processes, self._modules = [], None
-        if self._shared_limits is not None:
-            self._ray.kill(self._shared_limits, no_restart=True)
-            self._shared_limits = None
 
     def _attend(self) -> None:
         """Give out what waits, and see to every process that has replied."""
@@ -222,8 +209,7 @@ class RayWorkers:
         # Only now: the orders that replace what was finished are sent with the next call.
         self._dispatch()
         pending = {one.pending: one for one in self._processes if one.pending is not None}
-        ready, _ = self._ray.wait(list(pending), num_returns=len(pending), timeout=0)
-        for process in [pending[each] for each in ready]:
+        for process in [pending[each] for each in self._carrier.wait(list(pending), 0)]:
             self._take_reply(process)
         for process in tuple(self._processes):
             try:
@@ -245,7 +231,7 @@ class RayWorkers:
             case Stage.STARTING:
                 process.place, theirs = reply
                 check_code(process.place.node, theirs, CodeFacts.here())
-                process.equip(self._modules, self._equipment, self._shared_limits)
+                process.equip(self._modules, self._equipment, self._carrier.limits)
             case Stage.EQUIPPING:
                 checksums = unpack(reply)
                 if isinstance(checksums, str):
@@ -258,8 +244,8 @@ class RayWorkers:
                 answer = process.read_reply(reply)
                 for delivery in answer.deliveries:
                     self._receive(process, delivery)
-                for number, said in answer.said.items():
-                    self._pass_on(process.assignments.get(number), said)
+                for number, heard in answer.heard.items():
+                    self._pass_on(process.assignments.get(number), heard)
 
     def _receive(self, process: Process, delivery: WorkResult) -> None:
         assignment = process.assignments.pop(delivery.number, None)
@@ -269,9 +255,9 @@ class RayWorkers:
         self.finished_by_node[process.place.node] += 1
         self._finished.append((assignment.repetition, delivery.to_result(assignment.repetition)))
 
-    def _pass_on(self, assignment: Assignment | None, said: Said) -> None:
+    def _pass_on(self, assignment: Assignment | None, heard: Heard) -> None:
         if assignment is not None:
-            self._job.setting.conversations.note(assignment.key, said)
+            self._job.setting.conversations.note(assignment.key, heard)
 
     def _refuse(self, process: Process, error: NodeMismatchError) -> None:
         """Turn a process away: at the start of a run that is an error, later it is noted."""
@@ -281,7 +267,7 @@ class RayWorkers:
         if not self._all_started or not self._processes:
             raise error
         if self._refused <= _MOST_FAILED_STARTS:
-            self._processes.append(Process(self._ray, quarantine=process.quarantine))
+            self._processes.append(Process(self._carrier, quarantine=process.quarantine))
 
     def _replace_dead(self, process: Process, lost: ProcessLostError) -> None:
         self._remove(process)
@@ -293,12 +279,13 @@ class RayWorkers:
         what = f"{process.place.node} went down" if down else f"{process} died"
         self._note("died", process, f"{what} with {_simulations(len(assignments))}: {lost}")
         for assignment in assignments:
+            self._job.setting.conversations.forget(assignment.key)
             assignment.count_death(machine_down=down)
             if assignment.is_hopeless(self._limits.most_deaths):
                 self._abandon(process, assignment)
             else:
                 self._backlog.add(assignment)
-        self._processes.append(Process(self._ray, quarantine=process.quarantine))
+        self._processes.append(Process(self._carrier, quarantine=process.quarantine))
 
     def _failed_start(self, why: str, process: Process, *, blamed: bool = True) -> None:
         self._failed_starts += blamed
@@ -308,26 +295,25 @@ class RayWorkers:
                 f"worker processes die as soon as they start, {self._failed_starts} in a row: "
                 f"{why}{way}"
             )
-        self._processes.append(Process(self._ray, quarantine=process.quarantine))
+        self._processes.append(Process(self._carrier, quarantine=process.quarantine))
 
     def _remove(self, process: Process) -> None:
         process.kill()
         self._processes.remove(process)
 
     def _is_down(self, process: Process) -> bool:
-        nodes = {node["NodeID"]: node["Alive"] for node in self._ray.nodes()}
-        return not nodes.get(process.place.node_id, False)
+        return self._carrier.is_down(process.place.node_id)
 
     # Assignments.
 
     def _dispatch(self) -> None:
         given = hand_out(self._processes, self._backlog)
-        for process in self._processes:
-            if process.stage is Stage.WORKING:
-                send(process, given.get(process, []), reply_seconds(len(self._processes)))
+        followed = self._job.setting.conversations.followed
+        question = Question(reply_seconds(len(self._processes)), followed)
+        send(given, question)
         quarantined = sum(one.quarantine for one in self._processes)
         for _ in range(min(self._backlog.suspects, self._count - quarantined)):
-            self._processes.append(Process(self._ray, quarantine=True))
+            self._processes.append(Process(self._carrier, quarantine=True))
 
     def _sort_out(self, process: Process, assignments: Sequence[Assignment], why: str) -> None:
         """Send what cannot be read together one by one, and end the one that is the reason."""

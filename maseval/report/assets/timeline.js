@@ -1,12 +1,10 @@
 // Time travel: a slider over the conversation, and beside the message what the databases were like
 // after it: what it changed, what differs from the start, and from the gold end state.
 
-import { drawMessage } from "../conversation.js";
-import { detailOf, linkTo, taskOf } from "../data.js";
-import { add, code, folded, h, scrollable, svg } from "../dom.js";
-import { counted } from "../text.js";
-import { reading, writeAddress } from "../view.js";
-import { ask } from "./server.js";
+import { drawMessage } from "./conversation.js";
+import { add, code, folded, h, scrollable, svg } from "./dom.js";
+import { counted } from "./text.js";
+import { reading, writeAddress } from "./view.js";
 
 // What stays as the reader left it when another simulation is opened.
 let unfolded = false;
@@ -74,54 +72,7 @@ function spokenBy({ role, calls }) {
   return calls.length ? `${who} calls ${calls.map(({ name }) => name).join(", ")}` : who;
 }
 
-function recordItem({ side, table, record, changed, value }) {
-  const name = record == null ? table : `${table}[${record}]`;
-  const marks = [side === "customer" && h("span", { class: "tag" }, "customer's"), changed && h("span", { class: "tag write" }, "changed")];
-  return h("li", {}, folded([h("span", { class: "id" }, name), marks], () => code(JSON.stringify(value))));
-}
-
-/** The search in all records at the message that is chosen. */
-function recordSearch(asked, messageNow) {
-  const field = h("input", { type: "search", placeholder: "Name, id or any value", "aria-label": "Search records" });
-  const status = h("output", { class: "status" });
-  const list = h("ul", { class: "hits" });
-  const find = async () => {
-    list.replaceChildren();
-    if (!field.value.trim()) return (status.textContent = "");
-    try {
-      const { total, records } = await ask("/api/run/records", { ...asked, q: field.value, message: messageNow() });
-      const some = records.length < total ? `, the first ${records.length} are shown` : "";
-      status.textContent = `${counted(total, "record")} after message ${messageNow()}${some}`;
-      list.replaceChildren(...records.map(recordItem));
-    } catch (error) {
-      status.textContent = error.message;
-    }
-  };
-  const submit = (event) => {
-    event.preventDefault();
-    find();
-  };
-  const form = h("form", { class: "record-search", role: "search", "aria-label": "Records", submit }, field, h("button", { type: "submit" }, "Search records"), status);
-  return { part: h("div", { class: "world" }, form, list), find };
-}
-
-function branchPart(command, messageNow) {
-  const line = h("code", { class: "command" });
-  const copied = h("output", { class: "status" });
-  const copy = async () => {
-    await navigator.clipboard?.writeText(line.textContent);
-    copied.textContent = "Copied.";
-  };
-  const show = () => {
-    line.textContent = `${command} --at ${messageNow()} --repeats 20`;
-    copied.textContent = "";
-  };
-  const words = "The beginning up to this message is replayed; the rest is live. Add --agent, --agent-model or --user-model to continue with another one.";
-  const part = folded("Branch from here", () => h("div", { class: "branch" }, line, h("button", { type: "button", click: copy }, "Copy"), copied, h("p", { class: "status" }, words)));
-  return { part, show };
-}
-
-function travel({ timeline, branch }, simulation, details, asked) {
+function drawTravel({ timeline, messages = [] }, link, extras) {
   const moments = timeline.messages;
   let here = 0;
   const messageNow = () => moments[here].index;
@@ -129,8 +80,7 @@ function travel({ timeline, branch }, simulation, details, asked) {
   const where = h("output", { class: "status" });
   const said = h("ol", { class: "conversation" });
   const world = h("div", { class: "worlds" });
-  const records = recordSearch(asked, messageNow);
-  const command = branchPart(branch, messageNow);
+  const beside = extras?.(messageNow) ?? [];
   const section = h("div", { class: "travel" });
 
   const moveTo = (position, { address = true } = {}) => {
@@ -139,15 +89,14 @@ function travel({ timeline, branch }, simulation, details, asked) {
     slider.value = here;
     where.textContent = `Message ${moment.index} of ${moments.at(-1).last}: ${spokenBy(moment)}`;
     slider.setAttribute("aria-valuetext", where.textContent);
-    const words = details.messages?.find(({ index }) => index === moment.index);
-    const drawn = words && drawMessage(words, (message) => linkTo(simulation, message));
+    const words = messages.find(({ index }) => index === moment.index);
+    const drawn = words && drawMessage(words, link);
     drawn?.removeAttribute("id"); // it stands in the conversation too
     drawn?.removeAttribute("data-message");
     said.replaceChildren(...[drawn].filter(Boolean));
     world.replaceChildren();
     add(world, [worldAfter(timeline, moment)]);
-    command.show();
-    records.find();
+    for (const { show } of beside) show();
     const inside = section.closest(".inside");
     inside?.querySelectorAll(".message.now").forEach((each) => each.classList.remove("now"));
     inside?.querySelector(`[data-message="${moment.index}"]`)?.classList.add("now");
@@ -158,29 +107,36 @@ function travel({ timeline, branch }, simulation, details, asked) {
   slider.addEventListener("input", () => moveTo(Number(slider.value)));
   const step = (label, title, by) => h("button", { type: "button", title, "aria-label": title, click: () => moveTo(here + by) }, label);
   const bar = h("div", { class: "travel-bar" }, step("◀", "Message before", -1), h("div", { class: "travel-slider" }, slider, changeMarks(timeline)), step("▶", "Message after", 1), where);
-  add(section, [bar, h("div", { class: "travel-columns" }, said, world), records.part, command.part]);
-  const named = () => moments.findIndex(({ index, last }) => reading.message != null && index <= reading.message && reading.message <= last);
+  add(section, [bar, h("div", { class: "travel-columns" }, said, world), beside.map(({ part }) => part)]);
+  const placeOf = (message) => moments.findIndex(({ index, last }) => message != null && index <= message && message <= last);
   followAddress = () => {
-    const wanted = section.isConnected ? named() : -1;
+    const wanted = section.isConnected ? placeOf(reading.message) : -1;
     if (wanted >= 0 && wanted !== here) moveTo(wanted, { address: false });
   };
-  const first = named();
+  const first = placeOf(reading.message);
   moveTo(first < 0 ? moments.length - 1 : first, { address: false });
-  return section;
+  return { section, to: (message) => moveTo(Math.max(0, placeOf(message))) };
 }
 
-/** The section of a simulation; the source names the run. What the server cannot tell it says. */
-export function timelineSection(simulation, { run }) {
-  const { domain, id } = taskOf(simulation);
-  const asked = { run, domain, task: id, trial: simulation.trial };
+/**
+ * The section of a simulation. `extras` makes further parts from a function that says which message
+ * is looked at, each with `part` and `show`; `onTravel` gets what opens the section at a message.
+ */
+export function timelineSection(detail, link, { extras, onTravel } = {}) {
+  if (!detail.timeline?.messages.length) return null;
+  let travelled;
   const inside = () => {
-    const place = h("div", {}, h("p", { class: "status" }, "Replaying …"));
-    Promise.all([ask("/api/run/timeline", asked), detailOf(simulation)])
-      .then(([found, details]) => place.replaceChildren(found.timeline?.messages.length ? travel(found, simulation, details, asked) : h("p", { class: "status" }, "This simulation has no databases to show.")))
-      .catch((error) => place.replaceChildren(h("p", { class: "error" }, error.message)));
-    return place;
+    travelled = drawTravel(detail, link, extras);
+    return travelled.section;
   };
   const details = folded("Step through the conversation with the databases as they were", inside, unfolded);
   details.addEventListener("toggle", () => (unfolded = details.open));
-  return h("section", { class: "part timeline" }, h("h3", {}, "Time travel"), details);
+  onTravel?.((message) => {
+    details.open = true;
+    if (!travelled) details.append(inside());
+    travelled.to(message);
+    details.scrollIntoView({ block: "start" });
+    details.querySelector("input").focus({ preventScroll: true });
+  });
+  return details;
 }

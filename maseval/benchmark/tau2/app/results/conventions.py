@@ -1,0 +1,73 @@
+"""The numbers of a run in both conventions of 1.0.x for infrastructure errors.
+
+Its metrics leave such errors out, its leaderboard counts them as failures.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from maseval.app.results.counting import ConventionScore
+from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
+from maseval.benchmark.tau2.domains.releases import RELEASES, release_named
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.run_metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
+from maseval.core.outcome import SimulationLine
+
+if TYPE_CHECKING:  # a run that is shown again is not judged again
+    from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+
+MEANINGS: Mapping[Convention, str] = {
+    "metrics": "errors left out",
+    "leaderboard": "errors counted as failures",
+}
+_ENDINGS = {reason.value for reason in TerminationReason}
+Counted = tuple[str, str, str | None, bool]
+"""The domain, task, ending and success of a simulation, which the conventions look at."""
+
+
+def conventions_of_lines(
+    lines: Iterable[SimulationLine], config: Mapping[str, object]
+) -> list[ConventionScore]:
+    """Count a run of 1.0.x, or its results file; none for 0.2.0, which knows no such errors."""
+    release = (RecordedSetup.of(config).release or "").partition("+")[0]
+    is_run = release in RELEASES and RELEASES[release].rules.metrics.detailed
+    every = [(one.domain, one.task_id, one.ended, one.outcome == "pass") for one in lines]
+    return _count_conventions(every, is_detailed=is_run)
+
+
+def conventions_of_recount(found: "RescoredRecord") -> list[ConventionScore]:
+    """Count simulations that were judged again."""
+    every = [
+        (each.slot.domain, each.slot.task_id, each.ending, found.passes[each.slot] is True)
+        for each in found.simulations
+    ]
+    detailed = any(release_named(one.version).rules.metrics.detailed for one in found.simulations)
+    return _count_conventions(every, is_detailed=detailed)
+
+
+def _count_conventions(every: Sequence[Counted], *, is_detailed: bool) -> list[ConventionScore]:
+    if not is_detailed and not any(ended == LEFT_OUT for _, _, ended, _ in every):
+        return []
+    records: dict[str, list[dict[str, object]]] = defaultdict(list)
+    for domain, task_id, ended, passed in every:
+        # tau2-bench stores an end that it does not know as an infrastructure error.
+        reason = ended if ended in _ENDINGS else LEFT_OUT
+        reward = {"reward": float(passed)}
+        records[domain].append(
+            {"task_id": task_id, "termination_reason": reason, "reward_info": reward}
+        )
+    metrics = {domain: by_convention(each, len(each)) for domain, each in records.items()}
+    return [
+        ConventionScore(
+            domain,
+            name,
+            MEANINGS[name],
+            found[name]["infra_error_count"],
+            found[name]["total_simulations"],
+            found[name]["total_tasks"],
+            found[name]["pass_hat_ks"],
+        )
+        for domain, found in metrics.items()
+        for name in CONVENTIONS
+    ]

@@ -1,0 +1,14 @@
+from maseval.benchmark.tau2.domains.permanence import ABSENT as ABSENT
+from maseval.benchmark.tau2.explain.divergence import Divergence as Divergence
+from maseval.benchmark.tau2.explain.evidence import AssertionEvidence as AssertionEvidence
+from maseval.benchmark.tau2.explain.evidence import CommunicationEvidence as CommunicationEvidence
+from maseval.benchmark.tau2.explain.evidence import Quote as Quote
+from maseval.benchmark.tau2.explain.explaining import explain as explain
+from maseval.benchmark.tau2.explain.explanation import Explanation as Explanation
+from maseval.benchmark.tau2.explain.findings import CheckSummary as CheckSummary
+from maseval.benchmark.tau2.explain.repair import CallChange as CallChange
+from maseval.benchmark.tau2.explain.repair import Repair as Repair
+from maseval.benchmark.tau2.explain.replay_faults import ReplayFault as ReplayFault
+from maseval.benchmark.tau2.explain.snapshot import FieldPlace as FieldPlace
+from maseval.benchmark.tau2.explain.tracing import CallAt as CallAt
+from maseval.benchmark.tau2.explain.tracing import WrongField as WrongField

@@ -1,0 +1,152 @@
+"""Replay in the steps of earlier conversations: a known call is looked up and not made again.
+
+Conversations of one task begin in the same state and ask much the same. What a tool answers, and
+what it changes, depends on nothing but the calls before it that changed something. So a task has a
+tree of states: calls that change nothing stay at one, each of the others leads to its own. A world
+is made, and brought to where the conversation is, when a call is met that was not made there yet.
+This is for tools that are known to be predictable; every other conversation is replayed.
+"""
+
+import marshal
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from maseval.benchmark.tau2.domains.copying import once
+from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, ToolMessage
+from maseval.benchmark.tau2.world.replay import replay
+from maseval.benchmark.tau2.world.setting import TaskStage
+from maseval.benchmark.tau2.world.tasks import TaskSpec
+from maseval.benchmark.tau2.world.world import World
+
+TASKS = 300
+"""So many tasks have a tree at a time."""
+_CHARACTERS = 200_000  # of calls and answers in one
+
+# Equal calls give equal bytes only if no part of one points at another.
+_NO_REFERENCES = 2
+
+T = TypeVar("T")
+
+
+class KnownCall(NamedTuple):
+    """The answer to a call, and the state after it."""
+
+    content: str
+    error: bool
+    after: "KnownState"
+
+
+class KnownState:
+    """A state of the world: that in which a task begins, or one that calls have changed it to.
+
+    ``found`` is what a look at a conversation's end showed there, if one has ended there.
+    """
+
+    __slots__ = ("calls", "found")
+
+    def __init__(self) -> None:
+        self.calls: dict[bytes, KnownCall] = {}
+        self.found: Any = None
+
+
+class KnownStates:
+    """The states of a task; ``room`` is how many more characters can be kept."""
+
+    def __init__(self) -> None:
+        self.start = KnownState()
+        self.room = _CHARACTERS
+
+
+@once(maxsize=TASKS)
+def _states_of(stage: TaskStage, content: str) -> KnownStates:
+    stage.prepare()  # a task that cannot be set up fails here, before any message is looked at
+    return KnownStates()
+
+
+class Retracing:
+    """The replay of one conversation, along known steps as far as there are any."""
+
+    def __init__(self, stage: TaskStage, states: KnownStates) -> None:
+        self._stage = stage
+        self._states = states
+        self._world: World | None = None
+        self._to_be_made: list[Tau2ToolCall] = []
+        self.state = states.start
+
+    def respond(self, call: Tau2ToolCall) -> ToolMessage:
+        """Answer a call as the world would."""
+        key = _key(call)
+        known = self.state.calls.get(key)
+        if known is None:
+            return self._make(call, key)
+        if known.after is not self.state:
+            self._to_be_made.append(call)
+            self.state = known.after
+        return {
+            "id": call["id"],
+            "role": "tool",
+            "content": known.content,
+            "requestor": call["requestor"],
+            "error": known.error,
+        }
+
+    def world(self) -> World:
+        """Return the world where the conversation is now."""
+        world = self._world
+        if world is None:
+            world = self._world = self._stage.world()
+        if self._to_be_made:
+            for call in self._to_be_made:
+                world.respond(call)
+            self._to_be_made.clear()
+        return world
+
+    def _make(self, call: Tau2ToolCall, key: bytes) -> ToolMessage:
+        world, name = self.world(), call["name"]
+        settled = world.is_settled
+        answer = world.respond(call)
+        # What raised is not settled: the next call synchronises both sides, whatever it does.
+        theirs = world.user_tools
+        mutates = world.tools.mutates(name) or (theirs is not None and theirs.mutates(name))
+        before = self.state
+        if mutates or not (settled and world.is_settled):
+            self.state = KnownState()
+        content = answer["content"] or ""
+        size = len(key) + len(content)
+        if key and size <= self._states.room:
+            self._states.room -= size
+            before.calls[key] = KnownCall(content, answer["error"], self.state)
+        return answer
+
+
+def _key(call: Tau2ToolCall) -> bytes:
+    """Return bytes that are equal for equal calls only; none for values that no file can hold."""
+    try:
+        return marshal.dumps((call["name"], call["requestor"], call["arguments"]), _NO_REFERENCES)
+    except ValueError:
+        return b""
+
+
+def look_at_end(
+    stage: TaskStage,
+    task: TaskSpec,
+    messages: Sequence[Tau2Message],
+    look: Callable[[World], T],
+) -> T:
+    """Replay a conversation and return what ``look``, the same for all of a task, finds at its end.
+
+    Where a conversation of the task has ended before in the same state, that is known already.
+    """
+    if not stage.domain.is_predictable:
+        return look(stage.world_after(messages))
+    stage.check_mode(messages)
+    retracing, rules = Retracing(stage, _states_of(stage, task.content)), stage.rules
+    chosen = (lambda call: stage.domain.mutates(call["name"])) if rules.mutating_only else None
+    replay(retracing.respond, messages, chosen, strict=rules.strict)
+    state = retracing.state
+    if state.found is None:
+        world = retracing.world()
+        world.settle()
+        state.found = look(world)
+    found: T = state.found
+    return found

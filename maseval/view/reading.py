@@ -1,0 +1,246 @@
+"""Reads the reports of a viewed run: from the log of a folder, or from a judged results file.
+
+The viewer knows no benchmark; a ``RunReader`` does, which adds numbers, titles and explanations.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from maseval.core.outcome import RecordedReport
+from maseval.core.recorded import Shape, mapping
+from maseval.core.report import Report
+from maseval.core.scoring_options import ScoringOptions
+from maseval.report.index import (
+    Entry,
+    Fact,
+    TaskFindings,
+    entry_of,
+)
+from maseval.runs import Simulation
+from maseval.runs.config import RunConfig
+from maseval.runs.config_file import LOG, read_config
+from maseval.runs.exceptions import RunFolderError
+from maseval.runs.log import ContentKeys, DamagedRecord, LogContents, ReportPlace, report_in
+from maseval.runs.recording import Recording, notes_on_folder, report_key
+from maseval.runs.verdict_check import (
+    Misstatement,
+    RunCheck,
+    SimulationDoubt,
+    doubt_about,
+    doubt_in,
+)
+from maseval.stats.summary import Summary
+from maseval.view.exceptions import NothingThereError
+from maseval.view.log_index import LogIndex
+
+
+class Overview(NamedTuple):
+    """The part of a page above the simulations: see ``write_report`` for each field."""
+
+    summary: Shape | None = None
+    findings: TaskFindings | None = None
+    facts: Sequence[Fact] = ()
+
+
+class RunReader:
+    """Knows benchmarks, which the viewer itself does not.
+
+    This one adds nothing to what a run says of itself, and knows no results files.
+    """
+
+    def is_results(self, path: Path) -> bool:
+        """Return whether ``open_results`` can read a file; looks at its start only."""
+        return False
+
+    def open_results(self, path: Path, options: ScoringOptions) -> Recording:
+        """Open a results file as a run, its verdicts recomputed."""
+        raise NotImplementedError
+
+    def overview(
+        self, run: Recording, known: Sequence[Entry], found: Summary, labelled: bool = False
+    ) -> Overview:
+        """Return the part of a run's page above its simulations, of which there are some.
+
+        Numbers that go by labels can be given once all are ``labelled``.
+        """
+        return Overview()
+
+    def plots(
+        self, run: Recording, known: Sequence[Entry], found: Summary, *, marks: bool
+    ) -> Sequence[str]:
+        """Draw a run; without ``marks``, nothing that has a mark for each simulation."""
+        return ()
+
+    def begin_check(self, run: Recording) -> RunCheck | None:
+        """Begin to check the recorded verdicts of a run; None if they cannot be recomputed."""
+        return None
+
+    def check_verdict(
+        self, checking: RunCheck, run: Recording, report: Report, key: str
+    ) -> Misstatement | None:
+        """Add to a check how the verdict of a report differs from the recomputed one."""
+        return None
+
+    def title(self, run: Recording, report: Shape) -> str | None:
+        """Return what the task of a simulation is about."""
+        return None
+
+    def policies(self, run: Recording) -> Mapping[str, Sequence[str]]:
+        """Return the rules that agents are told to obey, by domain."""
+        return {}
+
+    def timeline(self, run: Recording, report: Shape) -> Shape | None:
+        """Return the world of a simulation after each message, if its benchmark has one."""
+        return None
+
+    def complete_report(self, run: Recording, report: Report, key: str | None = None) -> Shape:
+        """Add all that is shown of a report: the task's title, and why it failed.
+
+        ``key``, if it is at hand, is another one whenever the report is.
+        """
+        return report
+
+    def examine(self, run: Recording) -> None:
+        """Find out and keep all that can be kept about a run, with all cores."""
+
+    def keep_findings(self, run: Recording) -> None:
+        """Keep what was found out about reports of a run, for the next start."""
+
+
+class IndexedRun:
+    """A run folder whose log is read once, however long it is and however it grows."""
+
+    def __init__(self, path: Path, reader: RunReader) -> None:
+        self.path = path
+        self._log = path / LOG
+        self._stored = read_config(path)
+        self.index = LogIndex(self._log, partial(reader.title, self))
+        self._hashed: tuple[LogContents, ContentKeys] | None = None
+
+    @property
+    def config(self) -> RunConfig:
+        return self.index.contents.config or self._stored.config
+
+    @property
+    def damaged(self) -> Sequence[DamagedRecord]:
+        return self.index.damaged
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return notes_on_folder(self, self._stored)
+
+    @property
+    def planned(self) -> Mapping[Simulation, None]:
+        return self.config.planned
+
+    @property
+    def recorded(self) -> Mapping[Simulation, object]:
+        return self.index.contents.places
+
+    def reports(self) -> Iterator[Report]:
+        recorded = self.recorded
+        ordered = [one for one in self.planned if one in recorded]
+        return map(self.report, [*ordered, *(recorded.keys() - self.planned.keys())])
+
+    def report(self, simulation: Simulation) -> Report:
+        contents = self.index.contents
+        if simulation not in contents.places:
+            raise NothingThereError(f"the run has no report on {simulation}")
+        return self._read(contents.places[simulation])
+
+    def content_key(self, simulation: Simulation) -> str:
+        return self._keys().of(self.index.contents.places[simulation])
+
+    def refresh(self) -> bool:
+        return self.index.update()
+
+    def growth(self) -> list[tuple[Sequence[int], Entry]] | None:
+        """Return the entries of the last refresh, with the places of those they replace."""
+        found = self.index.added
+        return None if found is None else [(p.earlier, self.index.entry_at(p)) for p in found]
+
+    def entries(self) -> list[Entry]:
+        return self.index.entries()
+
+    def doubt_at(self, at: int) -> SimulationDoubt | None:
+        return None  # a log says nothing against itself
+
+    def settings(self) -> list[Shape]:
+        return [mapping(each) for each in self.index.contents.shared.values()]
+
+    def report_at(self, at: int) -> Report:
+        return self._read(ReportPlace(at, ""))
+
+    def key_at(self, at: int) -> str:
+        return self._keys().of(ReportPlace(at, ""))
+
+    def _keys(self) -> ContentKeys:
+        contents = self.index.contents
+        if self._hashed is None or self._hashed[0] is not contents:
+            self._hashed = contents, ContentKeys(self._log, contents.shared)
+        return self._hashed[1]
+
+    def _read(self, place: ReportPlace) -> Report:
+        try:
+            return report_in(self._log, place, self.index.contents.shared)
+        except (OSError, ValueError, KeyError) as error:
+            raise RunFolderError(
+                f"{self._log} has changed while it was read ({error}); load the page again"
+            ) from error
+
+
+class JudgedFile:
+    """A results file as a run: everything in it was judged when it was opened."""
+
+    def __init__(self, recorded: Recording, reader: RunReader) -> None:
+        self.path, self.config, self.damaged = recorded.path, recorded.config, recorded.damaged
+        self.planned, self.recorded = recorded.planned, recorded.recorded
+        self.notes: Sequence[str] = list(getattr(recorded, "notes", ()))
+        self.doubt = doubt_about(recorded)
+        self._reports = list(recorded.reports())
+        self._places = {Simulation.of(each): at for at, each in enumerate(self._reports)}
+        keys = [RecordedReport(each).task for each in self._reports]
+        first = dict(zip(reversed(keys), reversed(self._reports), strict=True))
+        titles = {key: reader.title(self, each) for key, each in first.items()}
+        self._entries = [
+            entry_of(RecordedReport(each), at, titles[key])
+            for at, (key, each) in enumerate(zip(keys, self._reports, strict=True))
+        ]
+
+    def reports(self) -> Iterator[Report]:
+        return iter(self._reports)
+
+    def report(self, simulation: Simulation) -> Report:
+        if simulation not in self._places:
+            raise NothingThereError(f"the file has no {simulation}")
+        return self._reports[self._places[simulation]]
+
+    def content_key(self, simulation: Simulation) -> str:
+        return report_key(self.report(simulation))
+
+    def refresh(self) -> bool:
+        return False  # a file that has changed is opened anew
+
+    def growth(self) -> list[tuple[Sequence[int], Entry]] | None:
+        return None
+
+    def entries(self) -> list[Entry]:
+        return self._entries
+
+    def doubt_at(self, at: int) -> SimulationDoubt | None:
+        return doubt_in(self._reports[at])
+
+    def settings(self) -> list[Shape]:
+        return []
+
+    def report_at(self, at: int) -> Report:
+        return self._reports[at]
+
+    def key_at(self, at: int) -> str:
+        return report_key(self._reports[at])
+
+
+RunSource = IndexedRun | JudgedFile
+"""A run with an entry for each report, each of which can be read by its place ``at``."""

@@ -1,0 +1,439 @@
+"""write_site: the viewer of a folder as files that need no server.
+
+A site has the pages of the viewer, its modules as one script, and what the server would answer: a
+file for the list of runs, and for each run a folder with its index, files with a few tasks each,
+and the words that occur in each task, so that a search reads only what it has to. A page loads a
+file when it is asked for. Each is a script that hands over one packed answer, because a page that
+was opened from disk may load scripts and nothing else.
+
+The whole site is written beside its place and takes that place at the end.
+"""
+
+import glob
+import hashlib
+import html
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from itertools import combinations
+from pathlib import Path
+from shutil import rmtree
+from typing import Any, Literal, NamedTuple
+from uuid import uuid4
+
+from maseval.core.engine.child import may_fork, usable_cores
+from maseval.core.engine.processes import ProcessEngine
+from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError
+from maseval.core.outcome import TaskKey
+from maseval.core.storage import strict_json
+from maseval.core.storage.files import SUFFIX, LocksUnavailableError, lock, make_room, sync_folder
+from maseval.report.document import bundle_script, pack
+from maseval.report.page import Packet
+from maseval.runs.config_file import LOG
+from maseval.runs.listing import run_state
+from maseval.view.api import Query
+from maseval.view.app import asset_text, page_html
+from maseval.view.folding import fold
+from maseval.view.library import Library
+from maseval.view.rows import RunRow
+from maseval.view.viewed import ViewedRun
+
+MARK = "maseval-site.json"
+"""The file that says of a folder that it is a site, and what belongs to it."""
+
+_FORMAT = 2
+# Fewer tasks are written sooner than other processes begin.
+_MANY = 100
+# The record of the tasks in one file: more repeats itself more, and takes longer to load.
+_AT_A_TIME = 1 << 20
+# A site is written once, and its files are small by then.
+_LEVEL = 6
+_LOCK = ".lock"
+_PAGES = ("index", "run", "compare", "search")
+_ASSETS = {"page.css": "page.css", "view.css": "view/view.css"}
+_PARTS = sorted([*(f"{page}.html" for page in _PAGES), "assets", "data", MARK])
+# 'self' is not the folder of a page from disk in every browser.
+_POLICY = (
+    "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src data:; "
+    "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types maseval"
+)
+_WORD = re.compile(r"\w+")
+
+Asked = Mapping[str, Callable[[Library, Query], object]]
+"""What the server answers to a GET, by path."""
+
+OnSimulation = Callable[[int, int], object]
+"""Called with how many simulations are written, and of how many."""
+
+
+class Site(NamedTuple):
+    """A site that was written: how many runs and simulations it has, and which were unreadable."""
+
+    folder: Path
+    runs: int
+    simulations: int
+    unreadable: Mapping[str, str]
+    bytes: int
+
+
+def write_site(
+    target: str | os.PathLike[str],
+    library: Library,
+    asked: Asked,
+    names: Sequence[str] | None = None,
+    on_simulation: OnSimulation = lambda done, total: None,
+) -> Site:
+    """Write the runs of these names, by default all of the library, as a site.
+
+    ``target`` must be new, empty, or a site, which is then replaced as a whole.
+    """
+    wanted = sorted(library.places()) if names is None else list(names)
+    if not wanted:
+        raise NotRunError(f"no run is in {library.root}; `maseval demo` makes one")
+    place = Path(os.path.abspath(target))
+    with _replaced_folder(place) as folder:
+        _write_pages(folder)
+        writer = _SiteWriter(folder / "data", library, asked, wanted, on_simulation)
+        writer.write()
+        mark = {"format": _FORMAT, "files": _PARTS}
+        (folder / MARK).write_text(strict_json.dumps(mark, indent=1) + "\n", encoding="ascii")
+        size = sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
+    return Site(place, len(wanted), writer.done, writer.unreadable, size)
+
+
+@contextmanager
+def _replaced_folder(target: Path) -> Iterator[Path]:
+    """Yield an empty folder that becomes ``target`` at the end; an error changes nothing."""
+    _check_replaceable(target)
+    make_room(target)
+    for each in _leftovers(target, "new"):
+        # An export that is still going on holds its lock.
+        with suppress(OSError), (each / _LOCK).open("rb+") as file:
+            if lock(file.fileno()):
+                rmtree(each, ignore_errors=True)
+    hidden, former = (
+        target.with_name(f".{target.name}.{uuid4().hex}.{kind}{SUFFIX}") for kind in ("new", "old")
+    )
+    try:
+        hidden.mkdir()
+    except OSError as error:  # whoever reads it knows only the name that the folder is to get
+        raise OSError(error.errno, error.strerror, str(target)) from error
+    try:
+        with (hidden / _LOCK).open("wb") as file:
+            with suppress(LocksUnavailableError):
+                lock(file.fileno())
+            yield hidden
+        (hidden / _LOCK).unlink()
+        _check_replaceable(target)
+        if target.exists():
+            target.rename(former)
+        try:
+            hidden.rename(target)
+        except BaseException:
+            if former.exists():
+                former.rename(target)
+            raise
+    except BaseException:
+        rmtree(hidden, ignore_errors=True)
+        raise
+    sync_folder(target.parent)
+    for each in _leftovers(target, "old"):  # only now there is another site for sure
+        rmtree(each, ignore_errors=True)
+
+
+def _leftovers(target: Path, kind: Literal["new", "old"]) -> list[Path]:
+    """Return the hidden folders of exports to the same place, of which some were killed."""
+    name = glob.escape(target.name)
+    return [*target.parent.glob(f".{name}.{'[0-9a-f]' * 32}.{kind}{SUFFIX}")]
+
+
+def _check_replaceable(target: Path) -> None:
+    if not os.path.lexists(target):
+        return
+    if target.is_symlink() or not target.is_dir():
+        raise OutputExistsError(f"{target} is not a folder; give the name of a new one")
+    there = {each.name for each in target.iterdir()}
+    foreign = sorted(there - set(_PARTS))
+    if there and (MARK not in there or foreign):
+        known = f"has {foreign[0]}, which is not part of a site" if foreign else "is no whole site"
+        raise OutputExistsError(
+            f"{target} {known} that `maseval view --export` wrote; nothing was changed: give "
+            "another folder, or empty this one"
+        )
+
+
+def _write_pages(folder: Path) -> None:
+    head = [
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(_POLICY)}">',
+        '<meta name="referrer" content="no-referrer">',
+        *(f'<link rel="stylesheet" href="assets/{name}">' for name in _ASSETS),
+        '<script src="assets/view.js" defer></script>',
+    ]
+    page = page_html("\n".join(head), site=True)
+    for name in _PAGES:
+        (folder / f"{name}.html").write_text(page, encoding="utf-8", newline="\n")
+    (folder / "assets").mkdir()
+    for name, source in _ASSETS.items():
+        (folder / "assets" / name).write_text(asset_text(source), encoding="utf-8", newline="\n")
+    script = bundle_script("view/view.js", asset_text)
+    # A page from disk may load no module, and only a module waits at its top level.
+    whole = f'(async () => {{\n"use strict";\n{script}\n}})();\n'
+    (folder / "assets" / "view.js").write_text(whole, encoding="utf-8", newline="\n")
+
+
+class _SiteWriter:
+    """Writes what the server would answer about some runs."""
+
+    def __init__(
+        self,
+        folder: Path,
+        library: Library,
+        asked: Asked,
+        names: Sequence[str],
+        on_simulation: OnSimulation,
+    ) -> None:
+        self._folder, self._library, self._asked = folder, library, asked
+        self._names = {name: _folder_name(name) for name in names}
+        self._on_simulation = on_simulation
+        self._hidden = _machine_paths(library.root)
+        self.done, self._total = 0, 0
+        self.unreadable: dict[str, str] = {}
+
+    def write(self) -> None:
+        """Write every run, and then the list of them with what was found out on the way."""
+        places = map(self._library.path_of, self._names)
+        states = [run_state(path) for path in places if path.is_dir()]
+        self._total = sum(state.done + state.failed for state in states)
+        for name, folder in self._names.items():
+            try:
+                self._write_run(name, folder)
+            except MASEvalError as error:
+                self.unreadable[name] = self._inert(str(error))
+                self._put(f"{folder}/index", {"error": self.unreadable[name]})
+        groups = self._write_comparisons()
+        rows = [{**row, "folder": self._names[row["name"]]} for row in self._rows()]
+        listed = {"root": self._library.root.name, "edit": False, "play": False, "features": []}
+        self._put("runs", {**listed, "runs": rows, "groups": groups}, short_paths=True)
+
+    def _rows(self) -> list[RunRow]:
+        """Return the rows of the list, once every results file is judged."""
+        while True:
+            rows = [row for row in self._library.rows() if row["name"] in self._names]
+            if all(row["state"] != "reading" for row in rows):
+                return rows
+            time.sleep(0.05)
+
+    def _write_run(self, name: str, folder: str) -> None:
+        run = self._library.run(name)
+        self._library.reader.examine(run.source)
+        run.check_verdicts()
+        words: dict[str, list[int]] = {}
+        every, step = list(run.tasks()), self._tasks_per_file(run)
+        for place, written in enumerate(self._write_tasks(run, folder, every, step)):
+            for word in written.words:
+                words.setdefault(word, []).append(place)
+            run.learn(written.labels)
+            self.done += len(written.labels)
+            self._on_simulation(self.done, max(self.done, self._total))
+        run.keep_labels()
+        index = self._answer("/api/run/index", run=name)
+        # How far a page had heard of this run differs from one export to the next.
+        known = {"kind": index["live"]["kind"], **self._answer("/api/run/live", run=name)}
+        found = {**index, "live": known, "tasks_per_file": step}
+        self._put(f"{folder}/index", found, short_paths=True)
+        if index.get("marks"):
+            self._put(f"{folder}/plots", self._answer("/api/run/plots", run=name))
+        self._put(f"{folder}/words", _word_index(words, len(every)))
+
+    def _tasks_per_file(self, run: ViewedRun) -> int:
+        path = run.source.path
+        size = (path / LOG if path.is_dir() else path).stat().st_size
+        return max(1, _AT_A_TIME * len(run.tasks()) // max(1, size))
+
+    def _write_tasks(
+        self, run: ViewedRun, folder: str, every: Sequence[TaskKey], step: int
+    ) -> Iterator["_WrittenTask"]:
+        """Write the files of a run's tasks; all cores write those of a large run."""
+
+        def write(some: Sequence[tuple[int, TaskKey]]) -> list[_WrittenTask]:
+            packets = {key: self._packet(run, key) for _, key in some}
+            self._put(f"{folder}/{some[0][0] // step}", fold([*packets.values()]))
+            return [
+                _WrittenTask(
+                    _words_of(packet),
+                    {entry.at: run.labels_of(entry.at) for _, entry in run.tasks()[key]},
+                )
+                for key, packet in packets.items()
+            ]
+
+        numbered = [*enumerate(every)]
+        parts = (numbered[at : at + step] for at in range(0, len(every), step))
+        if len(every) < _MANY or not may_fork():
+            for part in parts:
+                yield from write(part)
+            return
+        # What raised an error there raises it here.
+        with closing(ProcessEngine(usable_cores()).mapped(write, parts)) as mapped:
+            for values, result, _ in mapped:
+                yield from write(values) if result is None else result
+
+    def _write_comparisons(self) -> list[list[str]]:
+        """Compare every two runs, and all that can be compared with each other.
+
+        Returns these groups; what a site says of some runs of a group is a part of the whole.
+        """
+        names = [each for each in self._names if each not in self.unreadable]
+        together = self._comparison(*names) if len(names) > 2 else None
+        whole = None if together is None or "error" in together else together
+        refused, groups = set[frozenset[str]](), list[list[str]]()
+        for pair in combinations(names, 2):
+            place = "/".join(sorted(self._names[name] for name in pair))
+            found = self._comparison(*pair)
+            found = found if whole is None else _part_of(whole, found)
+            self._put(f"compare/{place}", found, short_paths=True)
+            if "error" in found:
+                refused.add(frozenset(pair))
+        if whole is not None:
+            self._put("compare/group-0", whole, short_paths=True)
+            return [names]
+        for name in names:
+            fitting = (
+                g for g in groups if not any(frozenset((name, each)) in refused for each in g)
+            )
+            group = next(fitting, None)
+            if group is None:
+                groups.append(group := [])
+            group.append(name)
+        groups = [each for each in groups if len(each) > 2]
+        for number, group in enumerate(groups):
+            self._put(f"compare/group-{number}", self._comparison(*group), short_paths=True)
+        return groups
+
+    def _comparison(self, *names: str) -> dict[str, object]:
+        """Return a comparison with all that the server adds to it later."""
+        found: dict[str, object] = {}
+        for path in ("/api/compare", "/api/compare/reasons"):
+            while "waiting" in (answer := self._answer(path, run=names)):
+                pass  # each answer waits for a while by itself
+            found |= answer
+            if "error" in answer:
+                break
+        return found
+
+    def _answer(self, path: str, **query: str | Sequence[str]) -> Any:
+        """Return what the server answers, or its refusal."""
+        pairs = [
+            (name, each)
+            for name, value in query.items()
+            for each in ([value] if isinstance(value, str) else value)
+        ]
+        try:
+            return self._asked[path](self._library, Query(pairs))
+        except MASEvalError as error:
+            return {"error": self._inert(str(error))}
+
+    def _packet(self, run: ViewedRun, key: TaskKey) -> Packet:
+        if not run.tasks()[key]:  # planned, and not run yet
+            return {"common": {}, "names": [], "trials": []}
+        packet = run.packet(*key)
+        for each in packet["trials"]:
+            for part in ("error", "attempts"):
+                if part in each:
+                    each[part] = strict_json.loads(_shorten_paths(strict_json.dumps(each[part])))
+        return packet
+
+    def _put(self, name: str, value: object, short_paths: bool = False) -> None:
+        text = self._inert(strict_json.dumps(value))
+        packed = pack(_shorten_paths(text) if short_paths else text, _LEVEL)
+        path = self._folder / f"{name}.js"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f'maseval("{name}","{packed}")\n', encoding="ascii", newline="\n")
+
+    def _inert(self, text: str) -> str:
+        """Return a text without the folders of this machine."""
+        for known, word in self._hidden:
+            text = known.sub(word, text)
+        return text
+
+
+class _WrittenTask(NamedTuple):
+    """The words of a task's simulations, and the labels of each by its place in the record."""
+
+    words: set[str]
+    labels: Mapping[int, tuple[str, ...]]
+
+
+def _part_of(whole: Mapping[str, Any], two: dict[str, Any]) -> dict[str, Any]:
+    """Return a comparison of two runs without what the one of all says of their tasks as well.
+
+    Their tasks are then numbers: the places of the same ones there, in the order of the two.
+    """
+    places = {(each["domain"], each["id"]): at for at, each in enumerate(whole["tasks"])}
+    runs = [whole["names"].index(name) for name in two.get("names", ())]
+    numbers = [places.get((each["domain"], each["id"]), -1) for each in two.get("tasks", ())]
+    for at, each in zip(numbers, two.get("tasks", ()), strict=True):
+        known = whole["tasks"][at]
+        if at < 0 or {**known, "cells": [known["cells"][run] for run in runs]} != each:
+            return two
+    return {**two, "tasks": numbers} if numbers else two
+
+
+def _folder_name(run: str) -> str:
+    """Return a name for the files of a run that any file system and any web host takes."""
+    plain = re.sub(r"[^a-z0-9]+", "-", run.lower()).strip("-")[:40]
+    return f"{plain}-{hashlib.sha256(run.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+def _words_of(packet: Packet) -> set[str]:
+    """Return every word that a search can find in a task's simulations, in lower case."""
+    return {word for text in _texts_of(packet) for word in _WORD.findall(text.lower())}
+
+
+def _texts_of(packet: Packet) -> Iterator[str]:
+    for trial in packet["trials"]:
+        messages: Any = trial.get("messages", ())
+        for said in messages:
+            yield said.get("text", "")
+            for call in said.get("calls", ()):
+                yield from (call["name"], call["arguments"])
+                yield "" if call["result"] is None else call["result"]["text"]
+        error: Any = trial.get("error") or {}
+        yield error.get("message") or ""
+
+
+def _word_index(words: Mapping[str, Sequence[int]], tasks: int) -> Mapping[str, object]:
+    """Return the words and the places of their tasks; none for a word that most tasks have."""
+    ordered = sorted(words)
+    places = [words[word] if 2 * len(words[word]) <= tasks else [] for word in ordered]
+    return {"words": ordered, "places": places}
+
+
+# What looks, in JSON, like a path from the root of a file system, up to its last part.
+_ABSOLUTE = re.compile(
+    r"(?:(?<![\w/.:~…-])|(?<=\\n))"
+    r"(?:/(?:[\w.@+-]{1,80}/){1,30}|[A-Za-z]:\\\\(?:[\w.@+ -]{1,80}\\\\){1,30})"
+)
+
+
+def _shorten_paths(text: str) -> str:
+    """Return a text in which an absolute path is its last part."""
+    return _ABSOLUTE.sub("…/", text)
+
+
+def _machine_paths(root: Path) -> list[tuple[re.Pattern[str], str]]:
+    """Return the folders of this machine as they stand in JSON, and what to write instead."""
+    known = {
+        str(root): root.name,
+        **{each: "…" for each in (os.getcwd(), sys.prefix, tempfile.gettempdir())},
+        str(Path.home()): "~",
+    }
+    longest = sorted(known.items(), key=lambda item: -len(item[0]))
+    return [
+        (re.compile(re.escape(strict_json.dumps(path)[1:-1]) + r"(?![\w.-])"), word)
+        for path, word in longest
+        if len(Path(path).parts) > 1
+    ]

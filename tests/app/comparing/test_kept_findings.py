@@ -1,0 +1,33 @@
+"""What was found out about a run is read again when it is compared again."""
+
+import pytest
+
+from maseval.app.comparing.compared_runs import open_compared, read_outcomes
+from maseval.app.comparing.tools import tool_use
+from maseval.commands import tau2
+from maseval.core.scoring_options import ScoringOptions
+from maseval.runs import RunFolder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    options = {"agent": "noisy", "agent_args": {"error_rate": 0.5}, "num_tasks": 3, "trials": 2}
+    return tau2.run(domain="library", output=tmp_path_factory.mktemp("runs") / "run", **options)
+
+
+def test_verdicts_and_calls_that_are_known_are_not_computed_again(run, monkeypatch):
+    def look():
+        outcomes = read_outcomes(run.folder)
+        recording = open_compared(outcomes, ScoringOptions())
+        return outcomes, tool_use(recording, [*recording.recorded])
+
+    (first, used), read = look(), []
+    assert len(first.outcomes) == 6 and {each.passed for each in first.outcomes} == {True, False}
+    assert sum(used.calls.values()) > sum(used.errors.values()) > 0
+
+    real = RunFolder.report
+    monkeypatch.setattr(
+        RunFolder, "report", lambda self, one: (read.append(one), real(self, one))[1]
+    )
+    assert look() == (first, used)
+    assert len(read) == 1  # which says what the domain is

@@ -1,0 +1,282 @@
+"""What was found out about a run is found out once, and never taken for what it is not."""
+
+import os
+from copy import deepcopy
+
+import pytest
+
+from maseval.app.results import examined
+from maseval.app.results.examined import FILE, ExaminedRun
+from maseval.benchmark.tau2.app.results.support import Tau2Support
+from maseval.commands import compare, report, show, tau2
+from maseval.core.engine import child
+from maseval.core.engine.child import may_fork
+from maseval.core.storage import files as storage_files
+from maseval.frames import user_faults
+from maseval.runs import RunFolder
+from maseval.testing import FORGERIES
+
+REASONS = ("diagnosis", "policy_check", "sound_check", "user_check")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return tau2.run(
+        domain="library",
+        agent="noisy",
+        agent_args={"error_rate": 0.3},
+        trials=2,
+        output=tmp_path_factory.mktemp("examined") / "run",
+    ).folder
+
+
+@pytest.fixture
+def run(made, tmp_path, monkeypatch):
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    copy = tmp_path / "run"
+    copy.mkdir()
+    for file in ("config.json", "log.jsonl", "seal.json"):
+        (copy / file).write_bytes((made / file).read_bytes())
+    return copy
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The questions that the benchmark was asked about a report."""
+    questions = []
+
+    def note(name):
+        original = getattr(Tau2Support, name)
+
+        def ask(self, *args):
+            questions.append(name)
+            return original(self, *args)
+
+        monkeypatch.setattr(Tau2Support, name, ask)
+
+    for name in REASONS:
+        note(name)
+    return questions
+
+
+@pytest.fixture
+def divide(monkeypatch):
+    """A function after which every run counts as a large one, on a machine with two cores."""
+
+    if not may_fork():  # asked now, as a test before may have left a thread
+        pytest.skip("children begin with what this process has")
+
+    def patch():
+        monkeypatch.setattr(storage_files, "_WORTH_DIVIDING", 1)
+        monkeypatch.setattr(storage_files, "_SMALLEST_PART", 1)
+        monkeypatch.setattr(child, "usable_cores", lambda: 2)
+
+    return patch
+
+
+def test_other_processes_find_the_same_in_a_large_run(run, asked, divide):
+    alone = examined.examine_run(RunFolder.read(run), timelines=True)
+    kept = sorted((run / FILE).read_bytes().split(b"\n"))
+    (run / FILE).unlink()
+    asked.clear()
+    divide()
+    seen = []
+
+    found = examined.examine_run(
+        RunFolder.read(run), on_progress=lambda *each: seen.append(each), timelines=True
+    )
+
+    assert asked == []  # here
+    assert (found.lines, found.check) == (alone.lines, alone.check)
+    assert (found.diagnosis, found.compliance) == (alone.diagnosis, alone.compliance)
+    assert (found.sound, found.users) == (alone.sound, alone.users)
+    assert found.timelines == alone.timelines
+    assert seen == [(each, len(found.lines)) for each in range(1, len(found.lines) + 1)]
+    assert sorted((run / FILE).read_bytes().split(b"\n")) == kept
+
+
+def test_what_other_processes_cannot_find_is_found_here(run, asked, divide, monkeypatch):
+    here = os.getpid()
+    original = Tau2Support.sound_check
+
+    def check(self, report):
+        if os.getpid() != here and report["task_id"] == first:
+            raise MemoryError
+        return original(self, report)
+
+    first = next(iter(RunFolder.read(run).planned)).task_id
+    alone = examined.examine_run(RunFolder.read(run)).sound
+    (run / FILE).unlink()
+    asked.clear()
+    monkeypatch.setattr(Tau2Support, "sound_check", check)
+    divide()
+
+    assert examined.examine_run(RunFolder.read(run)).sound == alone
+    assert 0 < len(asked) < len(alone) * len(REASONS)
+
+
+def test_a_script_that_repeats_itself_is_looked_at_once(run, asked, tmp_path, monkeypatch):
+    def look(name):
+        asked.clear()
+        found, page = examined.examine_run(RunFolder.read(run)), tmp_path / name
+        report(run, page, title="one")
+        (run / FILE).unlink()
+        return found, page.read_bytes(), asked.count("policy_check")
+
+    once, page, questions = look("once.html")
+    monkeypatch.setattr(Tau2Support, "likeness", lambda self, report: None)
+    each, same_page, every = look("each.html")
+
+    assert (once.lines, once.check, once.diagnosis) == (each.lines, each.check, each.diagnosis)
+    assert (once.compliance, once.sound, once.users) == (each.compliance, each.sound, each.users)
+    assert page == same_page
+    assert questions < every == len(once.lines)
+
+
+def test_only_reports_that_differ_in_nothing_but_time_are_alike(run):
+    one = next(RunFolder.read(run).reports())
+    likeness = Tau2Support().likeness
+
+    def changed(*path, to):
+        copy = deepcopy(one)
+        place = copy
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = to
+        return likeness(copy)
+
+    conversation = ("traces", "environment", "simulation")
+    message = (*conversation, "messages", -1)
+    same = [
+        changed("repeat_idx", to=9),
+        changed("duration_seconds", to=9.0),
+        changed(*message, "timestamp", to="2020-01-01T00:00:00"),
+    ]
+    others = [
+        changed(*message, "content", to="otherwise"),
+        changed(*conversation, "termination_reason", to="max_steps"),
+        changed("eval", 0, "reward", to=0.25),
+        changed("status", to="agent_error"),
+        changed("task_id", to="another"),
+        changed("config", "environment", "version", to="1.0.1"),
+    ]
+
+    assert set(same) == {likeness(one)}
+    assert len({likeness(one), *others}) == 1 + len(others)
+    assert changed("config", "user", "type", to="Tau2User") is None
+    assert changed("eval", to=[object()]) is None
+
+
+def test_timelines_are_found_with_the_rest_and_not_kept(run, tmp_path):
+    FORGERIES["passed"].do(run)
+    first = report(run, tmp_path / "first.html").read_bytes()
+
+    found = examined.examine_run(RunFolder.read(run), timelines=True)
+
+    assert report(run, tmp_path / "again.html").read_bytes() == first
+    assert b"timeline" not in (run / FILE).read_bytes()
+    assert found.check.differing
+    assert found.timelines == {
+        one: Tau2Support().timeline_form(found.folder.report(one)) for one in found.folder.recorded
+    }
+
+
+def test_a_second_look_asks_nothing_and_says_the_same(run, asked):
+    first = show(run).to_dict()
+    assert set(asked) == set(REASONS)
+    asked.clear()
+
+    assert show(run).to_dict() == first
+    assert asked == []
+
+
+def test_every_command_uses_what_another_found(run, asked, tmp_path):
+    view = show(run)
+    failed = next(line for line in view.lines if line.outcome == "fail")
+    asked.clear()
+
+    report(run, tmp_path / "page.html", audit=False)
+    tau2.comply([run])
+    tau2.users([run])
+    list(user_faults(run))
+    one = show(run, failed.task_id, failed.trial)
+
+    assert asked == []
+    assert one.diagnosis.name == view.label_of[one.line[:3]]
+
+
+def test_findings_of_other_rules_are_found_again(run, asked, monkeypatch):
+    show(run)
+    asked.clear()
+    monkeypatch.setattr(Tau2Support, "findings_version", lambda self, folder: "other rules")
+
+    show(run)
+
+    assert set(asked) == set(REASONS)
+
+
+def test_a_domain_of_ones_own_is_not_kept(run, monkeypatch):
+    monkeypatch.setattr("maseval.benchmark.tau2.app.results.support.DOMAINS", {})
+
+    show(run)
+
+    assert not (run / FILE).exists()
+
+
+def test_only_a_report_that_is_new_is_examined(run, asked):
+    before = show(run)
+    asked.clear()
+    with RunFolder.open(run, RunFolder.read(run).config.values) as folder:
+        one = next(folder.reports())
+        folder.append({**one, "duration_seconds": 1234.5})
+
+    after = show(run)
+
+    assert asked.count("diagnosis") == 1
+    assert after.lines[0].seconds == 1234.5
+    assert after.lines[1:] == before.lines[1:]
+
+
+def test_findings_that_came_with_a_run_are_not_believed(run, asked, tmp_path, monkeypatch):
+    first = show(run).to_dict()
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "elsewhere"))
+    asked.clear()
+
+    assert show(run).to_dict() == first
+    assert set(asked) == set(REASONS)
+
+
+def test_whatever_the_file_holds_the_answer_is_the_same(run):
+    first = show(run).to_dict()
+    whole = (run / FILE).read_bytes()
+
+    for damaged in (b"", whole[: len(whole) // 2], whole[:70] + b"x" + whole[71:], b"\0" * 99):
+        (run / FILE).write_bytes(damaged)
+        assert show(run).to_dict() == first
+    (run / FILE).unlink()
+    (run / FILE).mkdir()
+    assert show(run).to_dict() == first
+
+
+def test_a_form_of_other_fields_is_found_again(run, monkeypatch):
+    folder = RunFolder.read(run)
+    one = next(iter(folder.recorded))
+    kept = ExaminedRun(folder)
+    kept._kept.put(folder.content_key(one), {"diagnosis": {"surprise": 1}, "policy": 7})
+    kept.save()
+
+    found = ExaminedRun(folder).examine(one, examined.REASONS)
+
+    assert found.policy is None or found.policy.findings == ()
+
+
+def test_compared_runs_are_explained_once(run, made, asked, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    for file in ("config.json", "log.jsonl", "seal.json"):
+        (other / file).write_bytes((made / file).read_bytes())
+    first = compare([run, other]).to_dict()
+    asked.clear()
+
+    assert compare([run, other]).to_dict() == first
+    assert "diagnosis" not in asked

@@ -1,0 +1,77 @@
+"""The hash of a database, taken up before the first change, is that of its whole text."""
+
+import hashlib
+import json
+import random
+
+import pytest
+
+from maseval.benchmark.tau2.domains.hashing import state_hash
+from maseval.benchmark.tau2.domains.records import Record, SharedTable, Table
+
+
+class Book(Record):
+    title: str
+    copies: int = 1
+
+
+def tables_of(*sizes):
+    """Return tables of so many records each, of which the keys leave room for others."""
+    return {
+        f"table{number}": Table(
+            SharedTable(Book, {f"k{key:03}": {"title": f"b{key}"} for key in range(1, 2 * size, 2)})
+        )
+        for number, size in enumerate(sizes)
+    }
+
+
+def hash_of(tables):
+    return state_hash({name: table.state() for name, table in tables.items()})
+
+
+def hash_of_whole_text(tables):
+    content = {
+        name: {key: record.model_dump() for key, record in table.items()}
+        for name, table in tables.items()
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+@pytest.mark.parametrize("sizes", [(0,), (1,), (32,), (33, 0, 5), (100, 64, 70)])
+def test_a_database_as_loaded(sizes):
+    tables = tables_of(*sizes)
+    assert hash_of(tables) == hash_of_whole_text(tables) == hash_of(tables)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_change_to_any_table(seed):
+    luck = random.Random(seed)
+    as_loaded = tables_of(*luck.choices([0, 1, 31, 32, 33, 100], k=3))
+    for _ in range(5):  # environments over the same loaded tables
+        tables = {name: Table(table.shared) for name, table in as_loaded.items()}
+        for _ in range(luck.randrange(4)):
+            table = luck.choice([*tables.values()])
+            key = f"k{luck.randrange(-1, 202):03}"
+            if key not in table:
+                table[key] = Book(title="new")
+            elif luck.random() < 0.5:
+                del table[key]
+            else:
+                table[key].copies += 1
+        assert hash_of(tables) == hash_of_whole_text(tables) == hash_of(tables)
+
+
+def test_a_piece_of_which_nothing_is_left():
+    for removed in (range(64), range(64, 128), range(128, 200), range(200)):
+        tables = tables_of(100, 3)
+        for key in removed:
+            tables["table0"].pop(f"k{key:03}", None)
+        assert hash_of(tables) == hash_of_whole_text(tables)
+
+
+def test_other_values_between_the_tables():
+    tables = tables_of(40, 40)
+    tables["table1"]["k001"].copies = 7
+    state = {name: table.state() for name, table in tables.items()} | {"table00": '"between"'}
+    text = f'{{"table0": {state["table0"]}, "table00": "between", "table1": {state["table1"]}}}'
+    assert state_hash(state) == hashlib.sha256(text.encode()).hexdigest()

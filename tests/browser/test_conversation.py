@@ -1,0 +1,203 @@
+"""A conversation that explains itself: the verdict, where it was decided, and what was changed."""
+
+import re
+from hashlib import sha256
+
+import pytest
+from playwright.sync_api import expect
+
+from maseval.commands import report as write_page
+from maseval.commands import tau2
+from maseval.report import write_report
+from tests.browser.hostile import ALIVE
+from tests.browser.waiting import eventually
+from tests.report.builders import said, simulated
+from tests.report.reading import index_of, packets_of
+
+
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory):
+    """The report of a run with failures."""
+    folder = tmp_path_factory.mktemp("talk")
+    arguments = {"error_rate": 0.6}
+    tau2.run(domain="library", agent="noisy", agent_args=arguments, output=folder / "run")
+    return write_page(folder / "run", folder / "report.html", audit=False)
+
+
+def decided_by_a_change(page):
+    """A failure whose deciding message changed a field: its task, explanation and moment."""
+    for task, (detail,) in zip(index_of(page)["tasks"], packets_of(page), strict=True):
+        explanation = detail.get("explanation") or {}
+        for each in detail["timeline"]["messages"]:
+            changed = any(call["changed"] for call in each["calls"])
+            if changed and each["index"] == explanation.get("message"):
+                return task, explanation, each
+    return pytest.fail("no such failure in the run")
+
+
+@pytest.fixture
+def failed(visit, noisy):
+    """A failed simulation, opened, with what is known of it."""
+    task, explanation, moment = decided_by_a_change(noisy)
+    visited = visit(noisy)
+    page = visited.open(f"#{task['domain']}/{task['id']}/0")
+    return page, visited.wait_for_simulation(), explanation, moment
+
+
+def test_the_verdict_is_a_line_that_leads_to_the_deciding_message(failed):
+    _, panel, explanation, moment = failed
+
+    line = panel.locator(".verdict-line")
+    expect(line).to_contain_text("failed")
+    expect(line).to_contain_text(explanation["label"]["name"])
+    line.get_by_role("button", name=f"message {moment['index']}").click()
+
+    decided = panel.locator(f"#message-{moment['index']}")
+    expect(decided).to_be_focused()
+    expect(decided.locator(".lost-mark")).to_contain_text("Lost here")
+    expect(panel.locator(".lost-here")).to_have_count(1)
+
+
+def test_the_conversation_comes_before_what_the_verdict_rests_on(failed):
+    _, panel, _, _ = failed
+    titles = panel.locator(".part > h3").all_text_contents()
+    assert titles[:3] == ["Conversation", "Verdict", "Explanation"]
+
+
+def test_a_change_stands_beside_its_call_and_the_wrong_ones_are_marked(failed):
+    _, panel, explanation, moment = failed
+    changed = [each for call in moment["calls"] for each in call["changed"]]
+    wrong = {each["place"] for each in explanation["fields"]}
+
+    lines = panel.locator(f"#message-{moment['index']} .changes li")
+    expect(lines).to_have_count(len(changed))
+    expect(lines.first).to_contain_text(changed[0]["place"])
+    marked = panel.locator(f"#message-{moment['index']} .changes li.wrong")
+    expect(marked).to_have_count(sum(each["place"] in wrong for each in changed))
+
+
+def test_time_travel_works_in_a_file_from_any_message(failed):
+    page, panel, _, moment = failed
+    panel.locator(f"#message-{moment['index']}").get_by_role("button", name="databases").click()
+
+    expect(panel.locator(".travel-bar output")).to_contain_text(f"Message {moment['index']} of")
+    changed = panel.locator(".worlds .world").filter(has_text="This message changed")
+    expect(changed.locator("tbody tr")).not_to_have_count(0)
+    expect(page).to_have_url(re.compile(f"/m{moment['index']}"))
+
+
+def test_a_hint_comes_with_the_keyboard_and_goes_with_escape(failed):
+    page, panel, _, _ = failed
+    hint = page.locator("#hint")
+    panel.locator(".verdict-line .chip").focus()
+    expect(hint).to_contain_text("the reward is below 1")
+    expect(panel.locator(".verdict-line .chip")).to_have_attribute("aria-describedby", "hint")
+
+    page.keyboard.press("Escape")
+    expect(hint).to_be_hidden()
+    expect(panel).to_be_visible()
+    panel.locator(".blame").hover()
+    expect(hint).to_be_visible()
+
+
+TEXT = """# A **plan**
+
+Two things, *both* `free`:
+- one
+  1. inner
+- two <b>bold</b>
+
+| a | b |
+|---|---|
+| 1 | **2** |
+
+```
+keep   *this*
+```
+> quoted
+[site](javascript:alert(1)) and __init__ stay
+"""
+
+
+def test_markdown_is_drawn_and_can_be_read_as_it_was_written(visit, tmp_path):
+    path = write_report([simulated(messages=[said("user", TEXT)])], tmp_path / "report.html")
+    visited = visit(path)
+    page = visited.open("#retail/0/0")
+    message = visited.wait_for_simulation().locator("#message-0")
+
+    expect(message.locator(".heading strong")).to_have_text("plan")
+    expect(message.locator("em")).to_have_text("both")
+    expect(message.locator("p code")).to_have_text("free")
+    expect(message.locator(".markdown > ul > li")).to_have_count(2)
+    expect(message.locator(".markdown li ol li")).to_have_text("inner")
+    expect(message.locator(".markdown td").last).to_have_text("2")
+    expect(message.locator(".code")).to_have_text("keep   *this*")
+    expect(message.locator("blockquote")).to_have_text("quoted")
+    expect(message).to_contain_text("two <b>bold</b>")
+    expect(message).to_contain_text("site (javascript:alert(1)) and __init__ stay")
+    assert page.evaluate(ALIVE) == []
+
+    page.get_by_role("button", name="Raw text").click()
+    eventually(message.locator(".prose").text_content, TEXT)
+    expect(message.locator(".markdown")).to_have_count(0)
+
+
+@pytest.mark.parametrize("sign", ["> ", "- ", "**", "`", "[", "|", "  " * 3 + "* ", "1. "])
+def test_no_text_is_too_odd_to_be_drawn(visit, tmp_path, sign):
+    line = sign * (3000 // len(sign)) + "end"
+    odd = "\n".join([line, *[" " * depth + sign + "x" for depth in range(60)]])
+    path = write_report([simulated(messages=[said("user", odd)])], tmp_path / "report.html")
+    visited = visit(path)
+    visited.open("#retail/0/0")
+    expect(visited.wait_for_simulation().locator("#message-0")).to_contain_text("end")
+
+
+def test_no_word_beside_a_fence_of_code_is_lost(visit, tmp_path):
+    odd = "```python never mind\ncode\n``` but this\nmore\n```\nafter"
+    path = write_report([simulated(messages=[said("user", odd)])], tmp_path / "report.html")
+    visited = visit(path)
+    visited.open("#retail/0/0")
+    written = visited.wait_for_simulation().locator("#message-0 .markdown")
+    expect(written.locator("small")).to_have_text("python never mind")
+    expect(written.locator(".code")).to_have_text("code\n``` but this\nmore")
+    expect(written.locator("p")).to_have_text("after")
+
+
+def test_a_long_text_is_cut_until_somebody_wants_it(visit, tmp_path):
+    told = [said("assistant", "A sentence of it. " * 200)]
+    path = write_report([simulated(messages=told)], tmp_path / "report.html")
+    visited = visit(path)
+    visited.open("#retail/0/0")
+    message = visited.wait_for_simulation().locator("#message-0")
+    height = message.bounding_box()["height"]
+
+    message.get_by_role("button", name="Show all").click()
+
+    expect(message.get_by_role("button", name="Show less")).to_be_visible()
+    assert message.bounding_box()["height"] > height
+
+
+def test_the_policy_is_the_one_that_was_recorded_or_the_page_says_that_it_is_not(visit, tmp_path):
+    usual, alone = "# Be kind", "# Be alone"
+
+    def told(task, policy):
+        settings = {} if policy is None else {"policy_sha256": sha256(policy.encode()).hexdigest()}
+        return simulated(task, config={"environment": settings})
+
+    finished = [told("0", usual), told("1", alone), told("2", "# Be strict"), told("3", None)]
+    path = write_report(finished, tmp_path / "told.html", policies={"retail": [usual, alone]})
+    visited = visit(path)
+
+    def read(task):
+        visited.open(f"#retail/{task}/0")
+        section = visited.wait_for_simulation(f"retail/{task}/0").locator(".part.policy")
+        section.locator("summary").click()
+        return section
+
+    for task, words in (("0", "Be kind"), ("1", "Be alone")):
+        section = read(task)
+        expect(section).to_contain_text("The policy that the agent was given")
+        expect(section).to_contain_text(words)
+        expect(section.get_by_role("note")).to_have_count(0)
+    expect(read("2").get_by_role("note")).to_contain_text("Not the text that the agent was given")
+    expect(read("3").get_by_role("note")).to_contain_text("does not say which policy")

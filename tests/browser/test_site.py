@@ -1,0 +1,203 @@
+"""A site from disk: list, runs, simulations, comparison and search, without a server."""
+
+import re
+import shutil
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+from playwright.sync_api import expect
+
+from maseval.commands import export_site, tau2
+from maseval.runs import Remark, Simulation, keep_remark
+from tests.browser.hostile import ALIVE, PAYLOADS, hostile_reports
+from tests.browser.runs import written_run
+from tests.browser.waiting import eventually
+from tests.report.builders import simulated
+
+
+@pytest.fixture(scope="module")
+def site(compared, tmp_path_factory):
+    return export_site(tmp_path_factory.mktemp("site") / "pages", compared).folder
+
+
+def data_files(visited):
+    """The names of the files that were read, without those that were read before."""
+    found = [url.partition("/data/")[2] for url in visited.requests if "/data/" in url]
+    visited.requests.clear()
+    return [re.sub(r"-[0-9a-f]{8}/", "/", name) for name in found]
+
+
+def test_the_list_leads_to_a_run_and_its_simulations(visit, site):
+    visited = visit(site)
+    page = visited.open("index.html")
+    expect(page.locator("table.runs tbody tr")).to_have_count(2)
+    assert data_files(visited) == ["runs.js"]
+    assert page.get_by_role("link", name="Play").count() == 0
+    page.get_by_placeholder("Name, model, tag or note ( / )").fill("hur")
+    expect(page.locator("table.runs tbody tr")).to_have_count(1)
+
+    page.get_by_role("link", name="hurried").click()
+    page.wait_for_selector("html[data-ready]", state="attached")
+    expect(page.get_by_role("heading", level=1)).to_have_text("hurried")
+    assert data_files(visited) == ["runs.js", "hurried/index.js"]
+    page.keyboard.press("n")
+    panel = visited.wait_for_simulation()
+    expect(panel.locator(".message").first).to_be_visible()
+    expect(panel.locator("section.explanation")).to_be_visible()
+    assert len(data_files(visited)) == 1
+
+    panel.get_by_text("Step through the conversation").click()
+    expect(panel.locator(".travel-bar output")).to_contain_text("Message")
+    expect(panel.get_by_text("Branch from here")).to_have_count(0)
+    expect(panel.get_by_role("button", name="Search records")).to_have_count(0)
+    panel.get_by_role("button", name="Message before").click()
+    expect(page).to_have_url(re.compile(r"run\.html\?run=hurried#library/.*/m\d+$"))
+    address = page.url
+    page.goto("about:blank")
+    page.goto(address)
+    visited.wait_for_simulation()
+
+
+def test_a_run_is_searched_by_the_words_of_its_tasks(visit, site):
+    visited = visit(site)
+    page = visited.open("run.html?run=careful")
+    page.fill("#search-text", "nobody says this")
+    expect(page.locator("output.status")).to_have_text("0 of 24 simulations")
+    page.fill("#search-text", "renew_loan")
+    expect(page.locator("output.status")).to_contain_text(re.compile(r"^([1-9]|1\d) of 24"))
+
+
+def test_two_runs_are_compared_message_by_message(visit, site):
+    visited = visit(site)
+    page = visited.open("index.html")
+    for name in ("careful", "hurried"):
+        page.get_by_role("checkbox", name=f"Compare {name}").check()
+    page.get_by_role("link", name="Compare careful with hurried").click()
+    page.wait_for_selector("html[data-ready]", state="attached")
+    page.locator("table.compared tbody th a").first.click()
+    panel = visited.wait_for_simulation()
+    expect(panel.locator(".message").first).to_be_visible()
+    panel.get_by_role("link", name="Open in its run").first.click()
+    visited.wait_for_simulation()
+    expect(page).to_have_url(re.compile(r"run\.html\?run=careful#"))
+
+
+def test_remarks_of_readers_are_shown_and_cannot_be_changed(visit, tmp_path):
+    run = written_run(tmp_path / "runs" / "one", [simulated("0", 0, reward=1.0)])
+    keep_remark(run, Remark(Simulation("retail", "0", 0), "Read by a person."))
+    visited = visit(export_site(tmp_path / "site", tmp_path / "runs").folder)
+    visited.open("run.html?run=one#retail/0/0")
+    remarks = visited.wait_for_simulation().locator(".part.reader")
+    expect(remarks).to_contain_text("Read by a person.")
+    expect(remarks.get_by_role("button")).to_have_count(0)
+
+
+def test_a_search_reads_only_tasks_that_have_the_words(visit, site):
+    visited = visit(site)
+    page = visited.open("index.html")
+    page.get_by_role("searchbox", name="Search all conversations").fill("renew_loan")
+    page.keyboard.press("Enter")
+    hits = page.locator(".hits li")
+    expect(hits.first).to_contain_text("renew_loan")
+    eventually(
+        lambda: re.search(r"\d hits", page.locator("output.status").inner_text()) is not None, True
+    )
+    read = [name for name in data_files(visited) if re.search(r"/\d+\.js$", name)]
+    assert 0 < len(read) < 24
+    hits.first.get_by_role("link").click()
+    visited.wait_for_simulation()
+
+    data_files(visited)
+    page = visited.open("search.html?q=nosuchword")
+    expect(page.locator("output.status")).to_contain_text("0 hits")
+    assert not [name for name in data_files(visited) if re.search(r"/\d+\.js$", name)]
+
+
+def test_what_is_missing_is_said(visit, site, tmp_path):
+    broken = tmp_path / "broken"
+    shutil.copytree(site, broken)
+    for each in (broken / "data").glob("hurried-*/index.js"):
+        each.write_text('maseval("x","y")')
+    visited = visit(broken)
+    page = visited.open("run.html?run=nobody")
+    expect(page.get_by_role("alert")).to_contain_text("no run called nobody")
+    page = visited.open("run.html?run=hurried")
+    expect(page.get_by_role("alert")).to_contain_text("damaged")
+
+
+def test_a_web_host_serves_it_below_any_path(visit, site):
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *words):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=site.parent)) as host:
+        Thread(target=host.serve_forever, daemon=True).start()
+        visited = visit(f"http://127.0.0.1:{host.server_port}")
+        page = visited.open("/pages/")
+        page.get_by_role("link", name="careful").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("careful")
+        page.get_by_role("link", name="All runs").click()
+        expect(page.locator("table.runs tbody tr")).to_have_count(2)
+        host.shutdown()
+
+
+def test_hostile_text_stays_text(visit, tmp_path):
+    reports = [each for text in PAYLOADS.values() for each in hostile_reports(text)[:1]]
+    written_run(tmp_path / "runs" / "one", reports)
+    visited = visit(export_site(tmp_path / "site", tmp_path / "runs").folder)
+    page = visited.open("run.html?run=one")
+    for _ in PAYLOADS:
+        page.keyboard.press("j")
+        visited.wait_for_simulation()
+    assert page.evaluate("window.__pwned") is None and page.evaluate(ALIVE) == []
+    expect(page.locator("script")).to_have_count(1)
+
+
+@pytest.fixture(scope="module")
+def several(compared, tmp_path_factory):
+    """A folder of runs of the same tasks, and two that the others cannot be compared with."""
+    root = tmp_path_factory.mktemp("several") / "runs"
+    shutil.copytree(compared, root)
+    for name, rate in (("lost", 0.9), ("sure", 0.0)):
+        arguments = {"error_rate": rate}
+        tau2.run(
+            domain="library", agent="noisy", agent_args=arguments, trials=2, output=root / name
+        )
+    written_run(root / "strange", [simulated("0", 0, reward=1.0)])
+    return root
+
+
+def test_any_runs_of_a_site_are_compared_as_the_server_compares_them(
+    visit, serve, several, tmp_path
+):
+    site = export_site(tmp_path / "site", several).folder
+    runs = ("careful", "lost", "sure")
+    query = "&".join(f"run={name}" for name in runs)
+
+    def read(page):
+        page.locator(".looked-into table.tools").wait_for()
+        page.get_by_text(re.compile("^All 3 pairs")).click()
+        parts = (".headline", "table.results", "table.sure", "details table", "table.compared")
+        found = {part: page.locator(part).first.inner_text() for part in (*parts, "table.tools")}
+        # Which differ most depends on the runs that are compared.
+        return found, sorted(page.locator("table.reasons tr").all_inner_texts())
+
+    live = read(visit(serve(several).url).open(f"/compare?{query}"))
+    page = visit(site).open(f"compare.html?{query}")
+
+    assert read(page) == live
+    expect(page.locator(".notes").last).to_contain_text("3 comparisons, Holm-corrected")
+    page = visit(site).open(f"compare.html?{query}&run=strange")
+    expect(page.get_by_text("cannot be compared with each other")).to_be_visible()
+
+
+def test_a_large_run_of_a_site_draws_its_trials_when_asked(visit, tmp_path, monkeypatch):
+    monkeypatch.setattr("maseval.view.viewed._MANY_MARKS", 1)
+    written_run(tmp_path / "runs" / "one", [simulated("0", 0), simulated("1", 0, reward=0.0)])
+    page = visit(export_site(tmp_path / "site", tmp_path / "runs").folder).open("run.html?run=one")
+    marks = page.locator(".plots [data-simulation]")
+    expect(marks).to_have_count(0)
+    page.get_by_role("button", name="Draw the trials of each task").click()
+    expect(marks).to_have_count(2)

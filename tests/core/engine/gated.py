@@ -1,0 +1,23 @@
+"""A benchmark whose later simulations wait for a file, so that a run is caught in the middle."""
+
+import os
+from pathlib import Path
+
+from maseval.benchmark.booking import BookingBenchmark, load_tasks
+from tests.waiting import wait_until
+
+GATE = "MASEVAL_TEST_GATE"
+
+
+def some():
+    """Five tasks."""
+    return load_tasks()[:5]
+
+
+class Gated(BookingBenchmark):
+    """Bookings, of which the first are over at once."""
+
+    def setup_environment(self, agent_data, task, seed_generator):
+        if task.id not in {each.id for each in some()[:2]}:
+            wait_until(Path(os.environ[GATE]).exists, "the gate")
+        return super().setup_environment(agent_data, task, seed_generator)
