@@ -36,18 +36,26 @@ export function matches(simulation) {
   );
 }
 
-/** Finds out in which conversations filters.text is said, unless that is known. */
+/** Finds out in which conversations filters.text is said, unless that is known; returns what kept it from that. */
 export async function search(status) {
   const { text } = filters;
-  if (text === searched) return;
+  if (text === searched) return "";
   searched = text;
   if (!text) saying = null;
   else {
     const words = text.toLowerCase();
     const progress = (done, all) => (status.textContent = `Searching: ${count.format(done)} of ${counted(all, "task")}`);
-    const found = await searchConversations(words, progress, () => searched === text);
-    if (searched === text) saying = found;
+    try {
+      const found = await searchConversations(words, progress, () => searched === text);
+      if (searched === text) saying = found;
+    } catch (error) {
+      if (searched === text) {
+        searched = saying = null; // the next change of a filter searches again
+        return error.message;
+      }
+    }
   }
+  return "";
 }
 
 /** Shows the filters as they are, wherever they were set. */

@@ -255,8 +255,9 @@ export function drawTasks(follow) {
   let bar = drawBar();
   const start = async () => {
     showFilters();
-    await search(status);
+    const trouble = await search(status);
     applyFilters(status);
+    if (trouble) status.textContent = `The search in conversations was cut short: ${trouble}`;
   };
   const update = (tasks) => {
     const restore = redraw(tasks);
