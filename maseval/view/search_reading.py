@@ -1,8 +1,8 @@
 """Read logs into the search index: only what was added to them since, and nothing twice."""
 
 import os
+import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from maseval.view.library import Library
 from maseval.view.search_file import Passage, Progress, SearchFile, passages_of
 
 _BATCH = 4 << 20
+_MEGABYTE = 1e6
 _LABELLED_AT_ONCE = 20
 
 
@@ -32,24 +33,47 @@ def unread(index: SearchFile, library: Library, run: str | None = None) -> int:
     return sum(max(0, _size(file) - _begin(index, name, file)) for name, file in files)
 
 
+def progress_on(index: SearchFile, library: Library, run: str) -> str:
+    """Say how much of a run is in the index."""
+    size = _size(_file_of(library.path_of(run)))
+    done = size - unread(index, library, run)
+    return f"Reading the conversations: {done / _MEGABYTE:,.1f} of {size / _MEGABYTE:,.1f} MB"
+
+
 def read_on(index: SearchFile, library: Library) -> bool:
     """Read the next few megabytes of some log; False if there is nothing new in any."""
     files = files_of(library)
     for gone in set(index.known_runs()) - files.keys():
         with index.writing():
             index.forget(gone)
-    for run, file in files.items():
-        if _begin(index, run, file) < _size(file):
-            read = _read_batch if file.name == LOG else partial(_read_results, library)
-            if read(index, run, file):
-                return True
-    return False
+    return any(_read_next(index, library, run, file) for run, file in files.items())
+
+
+def read_run(index: SearchFile, library: Library, run: str, patience: float) -> bool:
+    """Read all that is new of one run; False if that takes longer than so many seconds."""
+    file, end = _file_of(library.path_of(run)), time.monotonic() + patience
+    while _read_next(index, library, run, file):
+        if time.monotonic() > end:
+            return False
+    return True
+
+
+def _read_next(index: SearchFile, library: Library, run: str, file: Path) -> bool:
+    """Read the next part of a run, and return whether there was one."""
+    if _begin(index, run, file) >= _size(file):
+        return False
+    if file.name == LOG:
+        return _read_batch(index, run, file)
+    return _read_results(library, index, run, file)
 
 
 def files_of(library: Library) -> dict[str, Path]:
     """Return the log of every run, and every results file."""
-    places = library.places().items()
-    return {name: path / LOG if path.is_dir() else path for name, path in places}
+    return {name: _file_of(path) for name, path in library.places().items()}
+
+
+def _file_of(path: Path) -> Path:
+    return path / LOG if path.is_dir() else path
 
 
 def label_on(index: SearchFile, library: Library) -> bool:

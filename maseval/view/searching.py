@@ -9,9 +9,9 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
@@ -34,7 +34,14 @@ from maseval.view.search_file import (
     holds,
     passages_of,
 )
-from maseval.view.search_reading import label_on, passages_at, read_on, unread
+from maseval.view.search_reading import (
+    label_on,
+    passages_at,
+    progress_on,
+    read_on,
+    read_run,
+    unread,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -42,8 +49,8 @@ SHOWN = 25
 """How many hits a page has."""
 # Long enough for what was added to a log since, too short to be noticed.
 _PATIENCE = 0.5
-# A filter is set once, and what it does not find is hidden; some who wait leave threads for others.
-_PATIENCE_OF_FILTERS = 5.0
+# What a filter does not find is hidden, so it waits until all is read and hears how far that is.
+_PATIENCE_OF_FILTERS = 2.0
 
 
 class SearchHit(TypedDict):
@@ -133,40 +140,56 @@ class Search:
         except (OSError, IndexError, MASEvalError):  # it was deleted meanwhile
             return ()
 
-    def simulations(self, words: str, kind: str, run: str | None) -> Mapping[str, object]:
-        """Return every simulation with a hit, once."""
-        chunks = chunks_of(words)
+    def simulations(self, words: str, kind: str, run: str) -> Mapping[str, object]:
+        """Return every simulation of a run with a hit, once; or how much is still to be read."""
+        self.catch_up(0.0)  # labels are found meanwhile
         with closing(self.open_index()) as index:
-            left = unread(index, self.library, run)
+            if not read_run(index, self.library, run, _PATIENCE_OF_FILTERS):
+                return {"waiting": progress_on(index, self.library, run)}
+            chunks = chunks_of(words)
             found = index.simulations(chunks, KINDS[kind], run) if chunks else []
-        hits = [_hit(name, one) for name, one in found]
-        return {"total": len(hits), "unread": left, "hits": hits}
+        return _each_once(found)
 
 
 def scan_logs(
     library: Library, words: str, kind: str, run: str | None, skip: int = 0
 ) -> Mapping[str, object]:
     """Find hits without an index, by reading every log."""
-    chunks, places = chunks_of(words), KINDS[kind]
+    chunks = chunks_of(words)
     total = 0
     hits: list[SearchHit] = []
-    for name in library.places() if chunks else ():
-        if run not in (None, name):
-            continue
-        for report in map(RecordedReport, library.run(name).source.reports()):
-            for passage in passages_of(report):
-                if passage.where in places and holds(passage, chunks):
-                    total += 1
-                    if skip < total <= skip + SHOWN:
-                        hits.append(
-                            {
-                                **_hit(name, Simulation(*report.key)),
-                                "message": passage.message,
-                                "where": passage.where,
-                                "excerpt": excerpt_of(passage.text, chunks),
-                            }
-                        )
+    for name in library.places() if run is None else (run,):
+        for one, passage in _scan(library, name, chunks, kind):
+            total += 1
+            if skip < total <= skip + SHOWN:
+                hits.append(
+                    {
+                        **_hit(name, one),
+                        "message": passage.message,
+                        "where": passage.where,
+                        "excerpt": excerpt_of(passage.text, chunks),
+                    }
+                )
     return {"total": total, "unread": 0, "hits": hits}
+
+
+def scan_simulations(library: Library, words: str, kind: str, run: str) -> Mapping[str, object]:
+    """Return every simulation of a run with a hit, once, by reading the run."""
+    found = _scan(library, run, chunks_of(words), kind)
+    return _each_once([*dict.fromkeys((run, one) for one, _ in found)])
+
+
+def _scan(
+    library: Library, run: str, chunks: Sequence[str], kind: str
+) -> Iterator[tuple[Simulation, Passage]]:
+    for report in map(RecordedReport, library.run(run).source.reports() if chunks else ()):
+        for passage in passages_of(report):
+            if passage.where in KINDS[kind] and holds(passage, chunks):
+                yield Simulation(*report.key), passage
+
+
+def _each_once(found: Sequence[tuple[str, Simulation]]) -> Mapping[str, object]:
+    return {"total": len(found), "unread": 0, "hits": [_hit(*each) for each in found]}
 
 
 def _hit_with_excerpt(hit: Match, passages: Sequence[Passage], chunks: Sequence[str]) -> SearchHit:
@@ -190,6 +213,20 @@ def searches(*, indexed: bool | None = None) -> Answers:
     lock = threading.Lock()
     use_index = has_full_text_search() if indexed is None else indexed
 
+    def index_for(library: Library, run: str | None) -> Search | None:
+        """Return the index that knows a run; None if none does, or nothing can be kept here."""
+        # A results file that is scored in an unusual way is none of those that are listed.
+        if not use_index or (run is not None and run not in library.places()):
+            return None
+        with lock:
+            search = known.setdefault(library.root, Search(library))
+        try:
+            search.open_index().close()
+        except (sqlite3.Error, OSError) as error:
+            logger.warning("the logs are searched without an index: %s", error)
+            return None
+        return search
+
     def answer(library: Library, query: Query) -> Mapping[str, object]:
         began = time.perf_counter()
         (words,) = required_parts(query, "q")
@@ -201,15 +238,14 @@ def searches(*, indexed: bool | None = None) -> Answers:
             raise BadRequestError(f"skip is {skip!r}; it must be how many hits to pass over")
         if run is not None:
             library.path_of(run)  # raises if there is none
-        if use_index:
-            with lock:
-                search = known.setdefault(library.root, Search(library))
-            each_once = query.get("per") == "simulation"
-            search.catch_up(_PATIENCE_OF_FILTERS if each_once else _PATIENCE)
-            if each_once:
-                found = search.simulations(words, kind, run)
-            else:
-                found = search.find(words, kind, run, int(skip))
+        search = index_for(library, run)
+        if query.get("per") == "simulation":
+            (run,) = required_parts(query, "run")
+            find_once = search.simulations if search else partial(scan_simulations, library)
+            found = find_once(words, kind, run)
+        elif search:
+            search.catch_up(_PATIENCE)
+            found = search.find(words, kind, run, int(skip))
         else:
             found = scan_logs(library, words, kind, run, int(skip))
         return {"took_ms": 1000 * (time.perf_counter() - began), **found}

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("starlette")
 
 from maseval.runs import RunFolder
-from maseval.view import searching
+from maseval.view import search_reading, searching
 from maseval.view.search_file import SearchFile, chunks_of, excerpt_of
 from maseval.view.search_reading import read_on
 from maseval.view.searching import Search, searches
@@ -131,6 +131,44 @@ def test_every_simulation_is_named_once_where_only_those_are_wanted(folder):
     ]
 
 
+def test_the_simulations_of_one_run_are_found_without_an_index_too(found):
+    parrots = found("parrot", per="simulation", run="two")["hits"]
+
+    assert parrots == [{"run": "two", "domain": "retail", "task": "1", "trial": 0}]
+    assert found("parrot", per="simulation", run="one")["hits"] == []
+
+
+def test_how_far_a_run_is_read_is_said_until_all_of_it_is(folder, monkeypatch):
+    monkeypatch.setattr(searching, "_PATIENCE_OF_FILTERS", -1)
+    monkeypatch.setattr(search_reading, "_BATCH", 1)
+    monkeypatch.setattr(searching.Search, "catch_up", lambda self, patience: None)
+    find = finder(folder)
+
+    answers = [find("parrot", per="simulation", run="two") for _ in range(4)]
+
+    assert all("waiting" in each for each in answers[:2])
+    assert "MB" in answers[0]["waiting"] and "hits" not in answers[0]
+    assert [hit["task"] for hit in answers[3]["hits"]] == ["1"]
+
+
+def test_a_line_that_is_never_finished_does_not_keep_a_filter_waiting(folder):
+    with (folder / "two" / "log.jsonl").open("ab") as log:
+        log.write(b'{"torn')
+
+    found = finder(folder)("parrot", per="simulation", run="two")
+
+    assert [hit["task"] for hit in found["hits"]] == ["1"]
+
+
+def test_where_nothing_can_be_kept_the_logs_are_searched(folder, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "file"))
+    find = finder(folder)
+
+    assert find("parrot")["total"] == 2
+    assert len(find("parrot", per="simulation", run="two")["hits"]) == 1
+
+
 def test_a_running_run_is_found_as_it_goes_on(folder):
     find = finder(folder)
     reports = [simulated("0"), simulated("7", messages=PARROT)]
@@ -242,6 +280,10 @@ def test_a_results_file_is_searched_too(tmp_path, monkeypatch):
 
     (hit,) = found["hits"]
     assert hit["run"] == "theirs.json" and "everything I can do" in hit["excerpt"]
+    for name in ("theirs.json", "theirs.json?as-recorded"):
+        asked = {"q": "everything I can do", "run": name, "per": "simulation"}
+        (simulation,) = client.get("/api/search", params=asked).json()["hits"]
+        assert simulation == {"run": name, **{key: hit[key] for key in ("domain", "task", "trial")}}
 
 
 def test_a_question_waits_for_what_was_written_before_it(folder, monkeypatch):
@@ -251,7 +293,7 @@ def test_a_question_waits_for_what_was_written_before_it(folder, monkeypatch):
 
     def ask():
         search.catch_up(600)
-        hits.append(search.simulations("walrus", "any", "three"))
+        hits.append(search.find("walrus", "any", "three"))
 
     second = threading.Thread(target=ask)
 

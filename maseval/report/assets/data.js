@@ -153,8 +153,8 @@ export async function detailOf(simulation) {
 }
 
 /** The simulations whose conversation has these words, if the source can say so itself. */
-export function searchSource(words) {
-  return source.search?.(words);
+export function searchSource(words, say) {
+  return source.search?.(words, say);
 }
 
 /** How many simulations there are of each kind, the most frequent first. */

@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 import { remarkKinds } from "./remarks.js";
 import { searchConversations } from "./search.js";
 import { meaningOf, term } from "./terms.js";
-import { count, counted } from "./text.js";
+import { count } from "./text.js";
 import { filters, setFilter, toggleOutcome } from "./view.js";
 
 // The simulations in which filters.text was found; null while nothing is searched for.
@@ -43,13 +43,13 @@ export async function search(status) {
   searched = text;
   if (!text) saying = null;
   else {
-    const words = text.toLowerCase();
-    const progress = (done, all) => (status.textContent = `Searching: ${count.format(done)} of ${counted(all, "task")}`);
+    const wanted = () => searched === text;
+    const say = (progress) => wanted() && (status.textContent = progress);
     try {
-      const found = await searchConversations(words, progress, () => searched === text);
-      if (searched === text) saying = found;
+      const found = await searchConversations(text.toLowerCase(), say, wanted);
+      if (wanted()) saying = found;
     } catch (error) {
-      if (searched === text) {
+      if (wanted()) {
         searched = saying = null; // the next change of a filter searches again
         return error.message;
       }

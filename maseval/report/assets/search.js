@@ -2,6 +2,7 @@
 // for it and let go again, so that a large run does not fill the memory.
 
 import { detailsOf, named, searchSource, trialsOf } from "./data.js";
+import { count, counted } from "./text.js";
 
 function* spoken({ messages = [], answer, wish }) {
   if (wish) yield wish;
@@ -17,15 +18,15 @@ function says(detail = {}, words) {
   return false;
 }
 
-/** The simulations in which the words are said; `progress` gets how many tasks are done. */
-export async function searchConversations(words, progress, wanted = () => true) {
-  const names = await searchSource(words)?.catch(() => undefined);
+/** The simulations in which the words are said; `say` hears how far it is, as long as that is `wanted`. */
+export async function searchConversations(words, say, wanted = () => true) {
+  const names = await searchSource(words, say);
   if (names) return new Set(names.map((name) => named.get(name)));
   const found = new Set();
   for (let task = 0; task < trialsOf.length && wanted(); task += 1) {
     const details = trialsOf[task].length ? await detailsOf(task) : new Map();
     for (const simulation of trialsOf[task]) if (says(details.get(simulation.trial), words)) found.add(simulation);
-    progress(task + 1, trialsOf.length);
+    say(`Searching: ${count.format(task + 1)} of ${counted(trialsOf.length, "task")}`);
   }
   return found;
 }

@@ -2,7 +2,7 @@
 // a task's packet of details, which is read when one of its simulations is opened:
 // `{ index(): Promise, packet(place, task, trial): Promise }`, where `place` is the task's in the index.
 // One whose packets hold nothing but the trial asked for says so with `byTrial`; one that can search
-// has `search(words)`. What a source throws is shown to the reader.
+// has `search(words, say)`. What a source throws is shown to the reader.
 
 /** A value that was written as JSON, gzip and base64. */
 export async function unpack(text) {

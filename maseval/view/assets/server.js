@@ -81,23 +81,16 @@ export function comparedRuns(asked) {
 
 /** A source of the page: the run of this name. */
 export function served(run) {
-  let indexed = false;
   return {
     run,
     byTrial: !STORED, // a file has all trials of a task
-    index: async () => {
-      const found = await ask("/api/run/index", { run });
-      indexed = STORED || found.live.kind === "run";
-      return found;
-    },
+    index: () => ask("/api/run/index", { run }),
     plots: async () => (await ask("/api/run/plots", { run })).plots,
     results: () => ask("/api/run/results", { run }),
     packet: (_, { domain, id }, trial) => ask("/api/run/packet", { run, domain, task: id, ...(trial && { trial }) }),
-    // Nothing is answered where the server has no index of all that there is, and the page then reads for itself.
-    search: async (words) => {
-      if (!indexed) return undefined;
-      const { hits, total, unread } = await ask("/api/search", { q: words.includes('"') ? words : `"${words}"`, run, per: "simulation" });
-      return unread || hits.length < total ? undefined : hits.map(({ domain, task, trial }) => simulationName(domain, task, String(trial)));
+    search: async (words, say) => {
+      const { hits } = await askPatiently("/api/search", { q: words.includes('"') ? words : `"${words}"`, run, per: "simulation" }, say);
+      return hits.map(({ domain, task, trial }) => simulationName(domain, task, String(trial)));
     },
   };
 }
