@@ -187,10 +187,10 @@ class Process:
     ) -> None:
         """Ask for what it will have finished, and send orders along."""
         self._sent_along = assignments
-        self.pending = self._call("collect", orders, len(self.assignments), *question)
+        self.pending = self._call("collect", orders, *question)
 
     def submit(self, assignments: Sequence[Assignment], orders: bytes) -> None:
-        call = self._call("submit", orders, len(self.assignments))
+        call = self._call("submit", orders)
         self._unconfirmed[call] = assignments
 
     def stop(self) -> None:
@@ -235,8 +235,6 @@ class Process:
         return self._carrier.call(self._actor, method, *args)
 
 
-# A call may cost about as much as a small repetition, whatever it carries.
-_SENT_AT_ONCE = 64
 # Of a process, if nothing is finished there: in seconds, and a second over all processes.
 _SHORTEST_WAIT, _MOST_REPLIES = 1.0, 50
 _WAY_FOR_TASK = "give tasks and agent data that consist of plain data"
@@ -265,19 +263,16 @@ def _next_pair(processes: Sequence[Process], backlog: Backlog) -> tuple[Process,
 def send(given: Mapping[Process, Sequence[Assignment]], question: Question) -> None:
     """Send assignments to processes, with the call that asks what it has finished if possible.
 
-    Each gets some in turn: none waits until another has all of its own.
+    All for one process go together, so that each of them begins before any goes on.
     """
-    most = max(map(len, given.values()), default=0)
-    for first in range(0, max(most, 1), _SENT_AT_ONCE):
-        for process, assignments in given.items():
-            together = assignments[first : first + _SENT_AT_ONCE]
-            orders = pack_orders(together) if together else b""
-            if process.pending is None:
-                process.collect(question, together, orders)
-            elif together:
-                process.submit(together, orders)
-            for assignment in together:
-                assignment.since = time.monotonic()
+    for process, assignments in given.items():
+        orders = pack_orders(assignments) if assignments else b""
+        if process.pending is None:
+            process.collect(question, assignments, orders)
+        elif assignments:
+            process.submit(assignments, orders)
+        for assignment in assignments:
+            assignment.since = time.monotonic()
 
 
 def reply_seconds(processes: int) -> float:

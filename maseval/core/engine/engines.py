@@ -23,7 +23,11 @@ from typing import (
     runtime_checkable,
 )
 
-from maseval.core.engine.process import spread_waiting_threads, switch_interval
+from maseval.core.engine.process import (
+    rare_garbage_collection,
+    spread_waiting_threads,
+    switch_interval,
+)
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.lazy import find_entry_points
@@ -111,9 +115,10 @@ class CallingThread:
         raise AssertionError("what runs in the calling thread is finished before it can be late")
 
 
-# A thread that waits for the interpreter asks for it again after each switch interval. With a
-# thousand of them, Python's 5 ms would leave the machine little time for anything else.
-_INTERVAL_PER_THREAD, _LONGEST_INTERVAL = 0.0003, 1.0
+# After each switch interval a thread that waits for the interpreter goes to the end of the queue.
+# Within this one each of thousands has a turn: otherwise those that wait longest, as they have yet
+# to begin, are overtaken again and again.
+_INTERVAL_PER_THREAD, _LONGEST_INTERVAL = 0.001, 5.0
 # Threads with which it is seen how the system keeps those that wait.
 _MANY = 500
 
@@ -135,7 +140,9 @@ class Threads:
         self.size = size
         self._run = run
         self._note = note
-        self._work: queue.SimpleQueue[Repetition | None] = queue.SimpleQueue()
+        # Unlike a SimpleQueue it wakes a thread for each repetition at once. There each wakes up
+        # when the last has its turn, and is then behind all others that want theirs.
+        self._work: queue.Queue[Repetition | None] = queue.Queue()
         self._finished: deque[Finished] = deque()
         self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._threads = 0
@@ -149,7 +156,8 @@ class Threads:
     def open(self) -> Iterator[None]:
         if self.size >= _MANY:
             spread_waiting_threads()
-        with switch_interval(min(self.size * _INTERVAL_PER_THREAD, _LONGEST_INTERVAL)):
+        interval = min(self.size * _INTERVAL_PER_THREAD, _LONGEST_INTERVAL)
+        with switch_interval(interval), rare_garbage_collection(self.size):
             try:
                 yield
             finally:
@@ -162,10 +170,10 @@ class Threads:
         else:
             self._work.put(repetition)
 
-    def begin(self, expected: int = 0) -> None:
-        """Begin what was submitted, with as many threads as it takes or as are ``expected``."""
+    def begin(self) -> None:
+        """Begin what was submitted, with as many threads as it takes."""
         with self._beginning:
-            while self._threads < min(max(self._busy, expected), self.size):
+            while self._threads < min(self._busy, self.size):
                 self._start_thread()
             free = self._threads - (self._busy - len(self._held))
             for number in range(len(self._held)):

@@ -74,6 +74,8 @@ _collecting = _SharedSetting(gc.get_threshold, lambda values: gc.set_threshold(*
 # live object. With a thousand simulations in flight that took a third of all the work and found
 # nothing: what a repetition leaves behind is freed by reference counting.
 _RARE: Thresholds = (200_000, 20, 50)
+# About what a simulation itself holds. With fewer, each look finds what has just begun to be used.
+_OBJECTS_IN_FLIGHT = 1_000
 
 
 def switch_interval(seconds: float) -> AbstractContextManager[None]:
@@ -102,9 +104,12 @@ def spread_waiting_threads() -> None:
             ctypes.CDLL(None).prctl(_FUTEX_HASH, _SET_SLOTS, ctypes.c_ulong(_SLOTS), unused, unused)
 
 
-def rare_garbage_collection() -> AbstractContextManager[None]:
-    """Collect garbage less often; a process that collects never, or even less, keeps to that."""
-    return _collecting.request(_RARE)
+def rare_garbage_collection(in_flight: int = 1) -> AbstractContextManager[None]:
+    """Collect garbage less often, by the number of simulations that run at once.
+
+    A process that collects never, or even less, keeps to that.
+    """
+    return _collecting.request((max(_RARE[0], in_flight * _OBJECTS_IN_FLIGHT), *_RARE[1:]))
 
 
 @contextmanager

@@ -18,7 +18,6 @@ from maseval.core.context import Heard
 from maseval.core.engine.engines import Threads
 from maseval.core.engine.live_messages import LiveMessages
 from maseval.core.engine.parcel import WorkerReply, pack, pack_reply, unpack
-from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.engine.shipping import WorkOrder, WorkResult
 from maseval.core.engine.worker_setup import CodeFacts, ModuleSource, OwnSecrets, install
@@ -27,7 +26,7 @@ from maseval.core.storage.redaction import Secrets
 
 # Replies may be kept in a store of the carrier, which is not large.
 _LARGEST_REPLY = 8_000_000
-_MOST_IN_REPLY = 64
+_MOST_IN_FIRST_REPLY = 64
 _NOTHING: Mapping[int, Heard] = {}
 # A reply costs about as much as a small repetition, so that several are worth waiting for.
 _LINGER = 0.02
@@ -66,6 +65,7 @@ class Worker:
         self._stopping = False
         self._numbers: dict[Repetition, int] = {}
         self._outbox: list[_Done] = []
+        self._most_in_reply = _MOST_IN_FIRST_REPLY
         self._setting: RunSetting
         self._threads: Threads
         self._secrets: OwnSecrets
@@ -103,14 +103,10 @@ class Worker:
         self._live_messages = LiveMessages(self._setting.benchmark, every)
         self._threads = Threads(Repetition.run, given.size)
         self._open.enter_context(self._threads.open())
-        self._open.enter_context(rare_garbage_collection())
         return dict(self._setting.benchmark.data_checksums(given.domains))
 
-    def submit(self, orders: bytes, expected: int) -> str:
-        """Start the orders; return the reason why none of them can be read here, or nothing.
-
-        ``expected`` is the number at work here once all are sent.
-        """
+    def submit(self, orders: bytes) -> str:
+        """Start the orders; return the reason why none of them can be read here, or nothing."""
         try:
             begun = [self._begin_order(order) for order in unpack(orders)]
         except Exception as error:  # a class of the user's that is not known here
@@ -119,15 +115,15 @@ class Worker:
             self._numbers.update(begun)
             for repetition, _ in begun:
                 self._threads.submit(repetition)
-            self._threads.begin(expected)
+            self._threads.begin()
         return ""
 
     def _begin_order(self, order: WorkOrder) -> tuple[Repetition, int]:
         return order.start(self._setting, lambda: self._stopping), order.number
 
-    def collect(self, orders: bytes, expected: int, patience: float, with_messages: bool) -> bytes:
+    def collect(self, orders: bytes, patience: float, with_messages: bool) -> bytes:
         """Start the orders, and reply once something is finished or after ``patience`` seconds."""
-        if orders and (why := self.submit(orders, expected)):
+        if orders and (why := self.submit(orders)):
             return pack_reply(WorkerReply([], why))
         if not self._outbox:
             self._threads.wait(patience)
@@ -164,7 +160,7 @@ class Worker:
             return _failed_delivery(number, repetition, error)
 
     def _next_reply(self, with_messages: bool) -> bytes:
-        count = min(len(self._outbox), _MOST_IN_REPLY)
+        count = min(len(self._outbox), self._most_in_reply)
         with self._lock:
             running = dict(self._numbers)
         heard = self._live_messages.news(running, with_messages)
@@ -172,6 +168,8 @@ class Worker:
         while count > 1 and len(reply) > _LARGEST_REPLY:
             count //= 2
             reply = self._pack_done(self._outbox[:count], heard)
+        if count:  # as many as should fit, if they are about as large as these
+            self._most_in_reply = max(1, count * _LARGEST_REPLY // len(reply) // 2)
         del self._outbox[:count]
         return reply
 

@@ -84,7 +84,7 @@ def test_the_end_of_one_run_does_not_change_what_the_other_needs():
     overlapping = Overlapping()
     overlapping.run()
 
-    assert overlapping.meanwhile == [(pytest.approx(0.03), (200_000, 20, 50))]
+    assert overlapping.meanwhile == [(pytest.approx(0.1), (200_000, 20, 50))]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a setting of Linux")
@@ -132,6 +132,13 @@ def test_a_run_refused_by_a_callback_leaves_the_process_as_it_was():
 def test_garbage_is_collected_less_often_inside_and_as_before_outside():
     with rare_garbage_collection():
         assert gc.get_threshold()[0] >= 10_000
+
+    assert gc.get_threshold() == (700, 10, 10)
+
+
+def test_many_in_flight_let_garbage_wait_for_as_much_as_they_hold_themselves():
+    with rare_garbage_collection(2_500):
+        assert gc.get_threshold()[0] == 2_500_000
 
     assert gc.get_threshold() == (700, 10, 10)
 

@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from maseval.core.engine.dispatch import Assignment, Backlog
+from maseval.core.engine.dispatch import Assignment, Backlog, Process, Question, Stage, send
+from maseval.core.engine.parcel import unpack
 
 
 def assignment(number, deaths=0, timeout=None):
@@ -82,3 +83,36 @@ def test_what_was_begun_again_is_not_late_yet():
     assert late.is_late
     late.count_death(machine_down=True)
     assert not late.is_late
+
+
+class CallList(list):
+    """A carrier that takes note of calls, and answers none."""
+
+    def start(self):
+        return "process"
+
+    def call(self, process, method, *args):
+        self.append((method, args))
+        return len(self)
+
+
+def repetition(number):
+    task = SimpleNamespace(id=str(number))
+    return SimpleNamespace(
+        task=task, repeat_idx=0, agent_data={}, timeout=None, attempts=[], recorded=None
+    )
+
+
+def test_all_orders_for_a_process_go_in_one_call_so_that_each_begins_before_any_continues():
+    calls = CallList()
+    process = Process(calls, quarantine=False)
+    process.stage, process.pending = Stage.WORKING, None
+    assignments = [Assignment(number, repetition(number)) for number in range(1_000)]
+    del calls[:]
+
+    send({process: assignments}, Question(1.0, False))
+
+    [(method, (orders, *_))] = calls
+    assert method == "collect"
+    assert [order.number for order in unpack(orders)] == list(range(1_000))
+    assert all(each.since is not None for each in assignments)
