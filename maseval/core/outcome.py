@@ -110,16 +110,19 @@ class TrialVerdict(NamedTuple):
     reason: str | None = None
 
 
+_PASSED, _FAILED, _UNJUDGED = TrialVerdict(True), TrialVerdict(False), TrialVerdict(None, UNJUDGED)
+
+
 def verdict_for(kind: OutcomeKind, status: str | None) -> TrialVerdict:
     """Return the verdict on a repetition of this kind and status."""
     match kind:
-        case "pass" | "fail":
-            return TrialVerdict(kind == "pass")
-        case "error" if status in AGENT_FAILURES:
-            return TrialVerdict(False)
+        case "pass":
+            return _PASSED
+        case "fail":
+            return _FAILED
         case "error":
-            return TrialVerdict(None, status)
-    return TrialVerdict(None, UNJUDGED)
+            return _FAILED if status in AGENT_FAILURES else TrialVerdict(None, status)
+    return _UNJUDGED
 
 
 class SimulationLine(NamedTuple):

@@ -12,6 +12,8 @@ Lines of earlier releases have no link; they are read as before.
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,7 +55,8 @@ class Link(NamedTuple):
 BEGINNING = Link(0, "")
 
 
-class LogLine(NamedTuple):
+@dataclass(eq=False)
+class LogLine:
     """A line of a log that has content: its number among these, and its place in the file."""
 
     number: int
@@ -61,7 +64,7 @@ class LogLine(NamedTuple):
     offset: int
     text: bytes
 
-    @property
+    @cached_property
     def link(self) -> Link:
         """The link that the next line should name."""
         return Link.of(self.number, self.text)

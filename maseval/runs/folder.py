@@ -38,6 +38,7 @@ from maseval.runs.config_file import (
     is_run_folder,
     read_config,
 )
+from maseval.runs.content_keys import ContentKeys
 from maseval.runs.exceptions import (
     RunConfigError,
     RunFolderError,
@@ -47,7 +48,6 @@ from maseval.runs.exceptions import (
 )
 from maseval.runs.lock import FolderLock
 from maseval.runs.log import (
-    ContentKeys,
     DamagedRecord,
     LogContents,
     ReportsPart,
@@ -267,7 +267,7 @@ class RunFolder:
     def content_key(self, simulation: Simulation) -> str:
         """Return a hash of all that the report on a simulation is read from."""
         if self._keys is None:
-            self._keys = ContentKeys(self.log, self._contents.shared)
+            self._keys = ContentKeys(self.log, self._contents)
         return self._keys.of(self._contents.places[simulation])
 
     def append(self, report: Report) -> None:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
 
 from maseval import __version__
 from maseval.core.outcome import Score
@@ -55,7 +55,6 @@ _WORTH_KNOWING = 1 << 20
 _UNREADABLE = (ValueError, KeyError, TypeError)
 _END_OF_HEAD = b', "shared": '
 _SHARED_ID = re.compile(_END_OF_HEAD + rb'"([^"]{0,64})"')
-_LINES = 1 << 15
 _LONGEST_CONFIG = 64 << 20
 
 
@@ -88,6 +87,19 @@ class ReportPlace(NamedTuple):
     earlier: tuple[int, ...] = ()
 
 
+class ReportLine(NamedTuple):
+    """All that decides a report: the hash of its line, and the name of what it shares."""
+
+    hash: str
+    shared: str | None
+
+    @classmethod
+    def of(cls, line: LogLine) -> "ReportLine":
+        """Return it for a line of a log."""
+        name = _SHARED_ID.search(line.text)
+        return cls(line.link.hash, name[1].decode("ascii", "replace") if name else None)
+
+
 class SessionEnd(TypedDict):
     """The line that ends a session; ``config`` only if the run was extended.
 
@@ -118,6 +130,8 @@ class LogContents:
     torn: bool = False
     end: Link = BEGINNING
     """The link that the next line should have."""
+    lines: dict[int, ReportLine] = field(default_factory=dict, compare=False)
+    """Those of reports, by their offsets, as far as they are known."""
 
     def add(self, record: Mapping[str, object], offset: int) -> None:
         """Add one line; raises if it lacks what its kind requires."""
@@ -321,7 +335,10 @@ class LogReading:
 
     def _settle(self, void: LogLine | None = None) -> None:
         if self._waiting is not None and self._waiting[0] is not void:
-            self._waiting[2]()
+            line, record, settle = self._waiting
+            settle()
+            if record["kind"] == "report":
+                self.settled.lines[line.offset] = ReportLine.of(line)
         self._waiting = None
 
     def _note(self, line: LogLine, reason: str) -> None:
@@ -451,35 +468,6 @@ def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:
             f"{path}: the report on {simulation_of(record)} names a part of itself that is not "
             f"there ({excerpt(error)}); remove its line, and resume the run to make it again"
         ) from error
-
-
-class ContentKeys:
-    """Hashes of all that ``report_in`` reads for a report, which is much faster than reading it."""
-
-    def __init__(self, path: Path, shared: Mapping[str, object]) -> None:
-        self._path = path
-        self._shared = {name: shared_id(benchmark) for name, benchmark in shared.items()}
-
-    def of(self, place: ReportPlace) -> str:
-        """Return the hash of a report."""
-        digest = hashlib.sha256()
-        with self._path.open("rb", buffering=0) as file:
-            for offset in (place.offset, *place.earlier):
-                line = _line_at(file, offset)
-                name = _SHARED_ID.search(line)
-                shared = self._shared.get(name[1].decode("ascii", "replace")) if name else None
-                digest.update(f"{shared} {len(line)} ".encode("ascii"))
-                digest.update(line)
-        return digest.hexdigest()[:32]
-
-
-def _line_at(file: IO[bytes], offset: int) -> bytes:
-    """Return a line of a file without a buffer, which would be filled anew for every line."""
-    file.seek(offset)
-    line = b""
-    while (more := file.read(_LINES)) and not (end := more.find(b"\n") + 1):
-        line += more
-    return line + more[:end] if more else line
 
 
 def _mapping(value: object) -> Mapping[str, object]:

@@ -139,7 +139,7 @@ class RunCheck:
         self._log = run.path / LOG
         self._state = FileState.now(self._log)
         self.obstacle = obstacle
-        self._checked: dict[Simulation, Outcome] = {}
+        self._checked: dict[Simulation, SimulationLine] = {}
         self._differing: dict[Simulation, Misstatement] = {}
 
     def add(
@@ -150,7 +150,7 @@ class RunCheck:
             self.obstacle = f"rewards as recorded, not recomputed: {obstacle}"
             return
         simulation = Simulation(line.domain, line.task_id, line.trial)
-        self._checked[simulation] = line.to_outcome()
+        self._checked[simulation] = line
         self._differing.pop(simulation, None)  # it may have been run again
         if found is not None:
             self._differing[simulation] = found
@@ -168,11 +168,12 @@ class RunCheck:
         """Return pass^1 as recorded and as recomputed, if they differ."""
         if not self._differing:
             return None, None
+        recorded = {one: line.to_outcome() for one, line in self._checked.items()}
         new = {
-            one: replace(self._checked[one], passed=each.passed, reason=None)
+            one: replace(recorded[one], passed=each.passed, reason=None)
             for one, each in self._differing.items()
         }
-        return self._pass_1(self._checked), self._pass_1({**self._checked, **new})
+        return self._pass_1(recorded), self._pass_1({**recorded, **new})
 
     def _pass_1(self, outcomes: Mapping[Simulation, Outcome]) -> Score | None:
         k = self._run.config.stops_at_failure

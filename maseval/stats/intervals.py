@@ -188,21 +188,17 @@ def log_beta(a: float, b: float) -> float:
 
 def _continued_fraction(x: float, a: float, b: float) -> float:
     """Evaluate it from the front, by Lentz's method (Press et al., Numerical Recipes, 6.4)."""
-    upper, lower = 1.0, 1 / _nonzero(1 - (a + b) * x / (a + 1))
+    upper, lower = 1.0, 1 / ((1 - (a + b) * x / (a + 1)) or _TINY)
     value = lower
     for m in range(1, 10_000):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         step = 1.0
         for term in (even, odd):
-            lower = 1 / _nonzero(1 + term * lower)
-            upper = _nonzero(1 + term / upper)
+            lower = 1 / ((1 + term * lower) or _TINY)
+            upper = (1 + term / upper) or _TINY
             step = upper * lower
             value *= step
         if abs(step - 1) < _PRECISION:
             break
     return value
-
-
-def _nonzero(value: float) -> float:
-    return value if abs(value) > _TINY else _TINY

@@ -1,7 +1,7 @@
 """The summary of a run: pass^k and pass@k with intervals, and the counts behind them."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal, NamedTuple
@@ -13,7 +13,15 @@ from maseval.core.words import count_of
 from maseval.stats.estimation import Estimate, IntervalMethod, check_method, estimate
 from maseval.stats.intervals import LEVEL, OVER_TASKS, OVER_TASKS_IN_WORDS
 from maseval.stats.result import Result
-from maseval.stats.trials import MEASURES, Measure, by_task, mean_cost, measure_name, shown_k
+from maseval.stats.trials import (
+    MEASURES,
+    Measure,
+    Trials,
+    by_task,
+    mean_cost,
+    measure_name,
+    shown_k,
+)
 
 Planned = int | Collection[tuple[str, str, int]]
 Ks = Collection[int] | Literal["all"] | None
@@ -140,9 +148,10 @@ def summarise(
     for outcome in run:
         by_name.setdefault(outcome.group, []).append(outcome)
     how = _How(level, method, ks, tuple(MEASURES) if pass_at else ("pass^k",))
-    groups = [_group(name, mine, how) for name, mine in by_name.items()]
+    by_group = {name: _count_tasks(mine) for name, mine in by_name.items()}
+    groups = [_group(name, mine, by_group[name], how) for name, mine in by_name.items()]
     if len(groups) > 1:
-        groups.append(_overall(run, groups, how))
+        groups.append(_overall(run, by_group, groups, how))
     return Summary(groups, level, _notes(groups))
 
 
@@ -173,8 +182,27 @@ class _How(NamedTuple):
     measures: Sequence[Measure]
 
 
-def _overall(run: list[Outcome], groups: Sequence[GroupSummary], how: _How) -> GroupSummary:
-    summary = _group(None, run, how)
+class _Counted(NamedTuple):
+    """The trials of a task that have a verdict, and the number of all that it was to have."""
+
+    trials: Trials
+    planned: int
+
+
+_Tasks = Mapping[tuple[str, str], _Counted]
+
+
+def _count_tasks(mine: list[Outcome]) -> _Tasks:
+    wanted = Counter((each.group, each.task) for each in mine)
+    return {key: _Counted(trials, wanted[key]) for key, trials in by_task(mine).items()}
+
+
+def _overall(
+    run: list[Outcome], by_group: Mapping[str, _Tasks], groups: Sequence[GroupSummary], how: _How
+) -> GroupSummary:
+    # In the order of the run, as resampling draws tasks by their places.
+    order = dict.fromkeys((each.group, each.task) for each in run)
+    summary = _group(None, run, {key: by_group[key[0]][key] for key in order}, how)
     by_name = [{each.name: each.value for each in group.estimates} for group in groups]
     estimates = [
         replace(each, mean_of_groups=_mean_of_all([group.get(each.name) for group in by_name]))
@@ -188,13 +216,12 @@ def _mean_of_all(values: Sequence[float | None]) -> float | None:
     return fmean(known) if len(known) == len(values) else None
 
 
-def _group(group: str | None, mine: list[Outcome], how: _How) -> GroupSummary:
-    tasks = by_task(mine)
-    wanted = Counter(outcome.key for outcome in mine)
+def _group(group: str | None, mine: list[Outcome], tasks: _Tasks, how: _How) -> GroupSummary:
     missing = Counter(outcome.reason or "excluded" for outcome in mine if outcome.passed is None)
-    trials, numbers = [*tasks.values()], [wanted[key] for key in tasks]
+    trials, numbers = [e.trials for e in tasks.values()], [e.planned for e in tasks.values()]
+    planned = numbers if missing else None
     estimates = [
-        estimate(trials, measure, k, planned=numbers, level=how.level, method=how.method)
+        estimate(trials, measure, k, planned=planned, level=how.level, method=how.method)
         for measure in how.measures
         for k in _wanted_k(how.ks, min(numbers))
     ]

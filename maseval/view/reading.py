@@ -21,8 +21,9 @@ from maseval.report.index import (
 from maseval.runs import Simulation
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOG, read_config
+from maseval.runs.content_keys import ContentKeys
 from maseval.runs.exceptions import RunFolderError
-from maseval.runs.log import ContentKeys, DamagedRecord, LogContents, ReportPlace, report_in
+from maseval.runs.log import DamagedRecord, LogContents, ReportPlace, report_in
 from maseval.runs.recording import Recording, notes_on_folder, report_key
 from maseval.runs.verdict_check import (
     Misstatement,
@@ -179,7 +180,7 @@ class IndexedRun:
     def _keys(self) -> ContentKeys:
         contents = self.index.contents
         if self._hashed is None or self._hashed[0] is not contents:
-            self._hashed = contents, ContentKeys(self._log, contents.shared)
+            self._hashed = contents, ContentKeys(self._log, contents)
         return self._hashed[1]
 
     def _read(self, place: ReportPlace) -> Report:

@@ -227,14 +227,14 @@ def run_compliance(
 ) -> RunCompliance:
     """Count clean passes, from every simulation's line and check."""
     planned = trials_of_all(planned)
-    lines = [line for line in lines if Simulation(*line[:3]) in planned]
-    passes = {Simulation(*line[:3]) for line in lines if line.passed}
-    official = [line.to_outcome() for line in lines]
-    checks = [found.get(Simulation(*line[:3])) for line in lines]
+    own = [(one, line) for line in lines if (one := Simulation(*line[:3])) in planned]
+    official = [line.to_outcome() for _, line in own]
+    told = [found[one].clean if one in found else None for one, _ in own]
+    passes = {one for (one, _), each in zip(own, official, strict=True) if each.passed}
     clean, surely = (
         [
-            clean_outcome(each, check.clean if check else None, untold=untold)
-            for each, check in zip(official, checks, strict=True)
+            each if is_clean else clean_outcome(each, is_clean, untold=untold)
+            for each, is_clean in zip(official, told, strict=True)
         ]
         for untold in (True, False)
     )
@@ -248,14 +248,16 @@ def run_compliance(
     scores = []
     for all_of, clean_of, surely_of in groups:
         mine = [one for one in passes if all_of.group in (None, one.domain)]
-        told = Counter(found[one].clean if one in found else None for one in mine)
+        number = Counter(found[one].clean if one in found else None for one in mine)
         estimates = (
             {each.k: each for each in group.estimates if each.measure == "pass^k"}
             for group in (all_of, clean_of, surely_of)
         )
         scores.append(
             CleanScore(
-                all_of.group or "all", len(mine), told[True], told[False], told[None], *estimates
+                *(all_of.group or "all", len(mine)),
+                *(number[True], number[False], number[None]),
+                *estimates,
             )
         )
     return RunCompliance(found, scores, _count_rules(found, passes), passes)

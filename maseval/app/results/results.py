@@ -17,7 +17,7 @@ from maseval.runs import Simulation
 from maseval.runs.config import RunConfig
 from maseval.stats import Estimate, GroupSummary
 from maseval.stats.first_failures import ONLY_FIRST, summarise_run
-from maseval.stats.summary import Ks, Summary
+from maseval.stats.summary import Summary
 
 INTERRUPTED = "interrupted"
 """Why a run stopped early, if a signal ended it."""
@@ -192,7 +192,6 @@ def run_summary(
     planned: Iterable[Simulation],
     conventions: Sequence[ConventionScore] = (),
     config: RunConfig | None = None,
-    ks: Ks = None,
     found: Summary | None = None,
 ) -> RunSummary:
     """Return the numbers of a run, as far as it has come.
@@ -204,7 +203,7 @@ def run_summary(
     subset, stopped = (config.subset, config.stopped) if config else (None, None)
     k = config.stops_at_failure if config else 0
     if found is None:
-        found = summarise_run([line.to_outcome() for line in lines], planned, k, ks)
+        found = summarise_run([line.to_outcome() for line in lines], planned, k)
     names = dict.fromkeys(one.domain for one in planned)
     order = {domain: place for place, domain in enumerate(names)}
     domains = sorted(found.domains, key=lambda each: order.get(each.group or "", len(order)))

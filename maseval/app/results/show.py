@@ -40,6 +40,7 @@ from maseval.runs.recording import Recording
 from maseval.runs.remarks import remarks_by_simulation
 from maseval.runs.verdict_check import VerdictCheck, doubt_in
 from maseval.stats.failure_labels import LabelSummary
+from maseval.stats.first_failures import summarise_run
 from maseval.stats.summary import Ks
 
 
@@ -229,9 +230,11 @@ def _run_view(
     folder, lines, reasons = found.folder, found.lines, found.diagnosis
     label_of = {one: each.name for one, each in reasons.found.items() if each} if reasons else {}
     conventions = support_for(folder).conventions(folder, lines)
+    outcomes, k = [line.to_outcome() for line in lines], folder.config.stops_at_failure
+    summary = summarise_run(outcomes, folder.planned, k, ks)
     return RunView(
         folder,
-        run_summary(lines, folder.planned, conventions, folder.config, ks),
+        run_summary(lines, folder.planned, conventions, folder.config, summary),
         lines,
         [line for line in lines if wanted.includes(line, label_of.get(simulation_in(line), ""))],
         None if reasons is None else reasons.labels,
@@ -243,7 +246,7 @@ def _run_view(
         found.compliance,
         found.sound or {},
         scores_beside(
-            [line.to_outcome() for line in lines],
+            outcomes,
             folder.planned,
             user_faults=None if reasons is None else reasons.user_faults,
             checks=found.sound,

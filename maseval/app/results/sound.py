@@ -138,21 +138,28 @@ def scores_beside(
         return []
     found = []
     groups = summarise(outcomes, planned=planned, pass_at=False).groups
+    every = [each for each in outcomes if each.passed is not None]
+    kept: dict[Counted, list[Outcome]] = {}
+    if user_faults is not None:
+        kept["without user faults"] = [
+            e for e in every if (e.group, e.task, e.trial) not in user_faults
+        ]
+    if checks is not None:
+        kept["over sound tasks"] = sound_outcomes(every, checks)
     for group in groups:
         official = {
             e.k: e for e in group.estimates if e.measure == "pass^k" and e.value is not None
         }
-        mine = [each for each in outcomes if group.group in (None, each.group)]
-        judged = [each for each in mine if each.passed is not None]
-        name, tasks = group.group or "all", len({each.key for each in judged})
+        judged = _of_group(every, group.group)
+        name, tasks = group.group or "all", len({(each.group, each.task) for each in judged})
         found.append(ScoreBeside(name, "official", tasks, len(judged), official))
-        if user_faults is not None:
-            kept = [e for e in judged if (e.group, e.task, e.trial) not in user_faults]
-            found.append(_score(name, "without user faults", judged, kept, official))
-        if checks is not None:
-            kept = sound_outcomes(judged, checks)
-            found.append(_score(name, "over sound tasks", judged, kept, official))
+        for counted, some in kept.items():
+            found.append(_score(name, counted, judged, _of_group(some, group.group), official))
     return found
+
+
+def _of_group(outcomes: Sequence[Outcome], group: str | None) -> Sequence[Outcome]:
+    return outcomes if group is None else [each for each in outcomes if each.group == group]
 
 
 def trials_of_all(planned: Iterable[Simulation]) -> dict[Simulation, None]:
@@ -171,11 +178,9 @@ def sound_outcomes(
 ) -> list[Outcome]:
     """Return the outcomes of sound tasks, with their sound verdicts."""
     unsound = {one[:2] for one, check in checks.items() if check.left_out}
+    differing = {one[:]: check.passed for one, check in checks.items() if check.differs}
     kept = [each for each in outcomes if (each.group, each.task) not in unsound]
-    return [
-        _with_verdict(each, checks.get(Simulation(each.group, each.task, each.trial)))
-        for each in kept
-    ]
+    return [_with_verdict(each, differing) for each in kept]
 
 
 def rows_beside(scores: Sequence[ScoreBeside]) -> list[dict[str, Any]]:
@@ -238,13 +243,16 @@ def _score(
         len(trials),
         len(kept),
         pass_hat,
-        len({each.key for each in judged}) - len(trials),
+        len({(each.group, each.task) for each in judged}) - len(trials),
         len(judged) - len(kept),
         sum(each.passed != verdicts[each.group, each.task, each.trial] for each in kept),
     )
 
 
-def _with_verdict(outcome: Outcome, check: SoundCheck | None) -> Outcome:
-    if check is None or not check.differs or outcome.passed is None:
+def _with_verdict(
+    outcome: Outcome, differing: Mapping[tuple[str, str, int], bool | None]
+) -> Outcome:
+    place = outcome.group, outcome.task, outcome.trial
+    if outcome.passed is None or place not in differing:
         return outcome
-    return replace(outcome, passed=check.passed)
+    return replace(outcome, passed=differing[place])
