@@ -6,6 +6,7 @@ the files without running them: a file of ours takes ten times as long to run as
 
 import ast
 import inspect
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
@@ -183,9 +184,20 @@ def _process_value(parameter: Any, context: Any, value: Any) -> Any:
     Typer converts even what was not given, and loads pydantic for it, which takes a third of the
     time of a small command. A text that is not ASCII may stem from bytes that are none.
     """
-    wanted = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    described: Any = getattr(parameter, "type_descriptor", None)
+    wanted = getattr(described, "annotation", None)
     if value is None and not parameter.required:
         value = () if parameter.multiple or parameter.nargs == -1 else None
+    elif wanted is Path and _is_any_path(described.parameter_info, value):
+        value = Path(value)
     elif type(value) is not wanted or (wanted is str and not value.isascii()):
         return type(parameter).process_value(parameter, context, value)
     return value if parameter.callback is None else parameter.callback(context, parameter, value)
+
+
+def _is_any_path(info: Any, value: Any) -> bool:
+    """Return whether a text names something readable, and no more is asked of a path."""
+    asked = (info.writable, info.resolve_path, info.path_type, info.parser)
+    if any(asked) or not (info.file_okay and info.dir_okay):
+        return False
+    return type(value) is str and value.isascii() and os.access(value, os.R_OK)

@@ -55,11 +55,12 @@ def test_the_help_of_a_group_loads_none_of_its_commands(group):
     assert found == []
 
 
-def test_a_list_of_runs_loads_no_benchmark_and_converts_nothing(tmp_path):
+@pytest.mark.parametrize("words", [["runs"], ["runs", "runs"]])
+def test_a_list_of_runs_loads_no_benchmark_and_converts_nothing(tmp_path, words):
     tau2.run(domain="library", agent="gold", num_tasks=1, output=tmp_path / "runs" / "mine")
 
     found = loaded(
-        command("runs"),
+        command(*words),
         *("maseval.app.benchmarks", "maseval.benchmark.tau2.app", "maseval.benchmark.tau2.domains"),
         *("maseval.interface", "maseval.data.store"),
         *PYDANTIC,
