@@ -27,7 +27,6 @@ from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.registry import ComponentRegistry, ComponentT, UsageTotals
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.seeding import DefaultSeedGenerator, SeedGenerator
-from maseval.core.system_info import gather_benchmark_config
 from maseval.core.task import BaseTaskQueue, SequentialTaskQueue, Task
 from maseval.core.task.queues import (
     SUBSET,
@@ -426,6 +425,8 @@ class Benchmark(ABC):
     @cached_property
     def benchmark_level_config(self) -> JsonObject:
         """Git, Python, system and packages: one object, shared by all reports."""
+        from maseval.core.system_info import gather_benchmark_config  # only runs need it
+
         return gather_benchmark_config()
 
     @property

@@ -6,11 +6,13 @@ registered, come with the library, or are entry points of installed packages.
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import EntryPoint
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
 from maseval.core.exceptions import ConfigurationError, HookResultError, UnknownModelError
 from maseval.core.lazy import find_entry_points
+
+if TYPE_CHECKING:  # takes long to load
+    from importlib.metadata import EntryPoint
 
 MadeT = TypeVar("MadeT")
 
@@ -29,9 +31,7 @@ class Providers(Generic[MadeT]):
         self._made = made
         self._like = like
         self._group = f"maseval.{kind}s"
-        self._built_in = {
-            prefix: EntryPoint(prefix, place, self._group) for prefix, place in built_in.items()
-        }
+        self._built_in = built_in
         self.registered: dict[str, Callable[..., MadeT]] = {}
 
     def register(self, prefix: str, factory: Callable[..., MadeT]) -> None:
@@ -64,13 +64,20 @@ class Providers(Generic[MadeT]):
     def _factory(self, prefix: str, model_id: str) -> Callable[..., MadeT]:
         if prefix in self.registered:
             return self.registered[prefix]
-        provider = self._built_in.get(prefix) or self._entry_points().get(prefix)
+        provider = self._entry_point(prefix)
         if provider is None:
             raise UnknownModelError(self._nobody(prefix, model_id))
         factory: Callable[..., MadeT] = provider.load()
         return factory
 
-    def _entry_points(self) -> dict[str, EntryPoint]:
+    def _entry_point(self, prefix: str) -> "EntryPoint | None":
+        from importlib.metadata import EntryPoint
+
+        if place := self._built_in.get(prefix):
+            return EntryPoint(prefix, place, self._group)
+        return self._entry_points().get(prefix)
+
+    def _entry_points(self) -> "dict[str, EntryPoint]":
         return {found.name: found for found in find_entry_points(self._group)}
 
     def _nobody(self, prefix: str, model_id: str) -> str:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypedDict, TypeVar, cast
 from uuid import uuid4
 
@@ -338,7 +338,7 @@ class AgenticUserLLMSimulator(_PersonSimulator[tuple[str, list[dict[str, object]
 
 @cache
 def _packaged_template(name: str) -> str:
-    return (files("maseval.core") / "templates" / name).read_text(encoding="utf-8")
+    return (Path(__file__).with_name("templates") / name).read_text(encoding="utf-8")
 
 
 def _fill(template: str | None, **values: object) -> str:

@@ -8,13 +8,11 @@ and certificates in use here.
 import importlib.util
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, InvalidStateError
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +20,7 @@ from typing import TYPE_CHECKING
 from maseval.data.files import MEMBER_LIMIT, DataError, SourceError
 
 if TYPE_CHECKING:  # they take long to load, and most commands download nothing
+    import subprocess
     from http.client import HTTPResponse
     from urllib.error import HTTPError
 
@@ -145,6 +144,7 @@ def _retry_after(error: "HTTPError") -> float:
 
 def _open_url(url: str, patience: float) -> "HTTPResponse":
     """Open ``url`` in a thread: looking up a host name has no time limit of its own."""
+    from concurrent.futures import Future, InvalidStateError
     from urllib.request import Request, urlopen
 
     request = Request(url, headers={"User-Agent": "maseval"})
@@ -213,6 +213,8 @@ def download_wheel(requirement: str, patience: float, received: Received) -> Ite
 
 
 def _run_pip(requirement: str, folder: Path, patience: float, received: Received) -> None:
+    import subprocess
+
     command = [sys.executable, "-m", "pip", "download", requirement, "--dest", str(folder)]
     # A wheel is only copied; a source distribution would run code of its own.
     command += ["--no-deps", "--only-binary=:all:", "--ignore-requires-python"]
@@ -239,7 +241,7 @@ def _run_pip(requirement: str, folder: Path, patience: float, received: Received
 
 
 def _watch(
-    process: subprocess.Popen[bytes],
+    process: "subprocess.Popen[bytes]",
     folder: Path,
     patience: float,
     received: Received,

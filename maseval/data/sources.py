@@ -6,8 +6,6 @@ answer, or stops answering, is given up after seconds.
 """
 
 import os
-import tarfile
-import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,20 +25,6 @@ from maseval.data.files import (
     SourceError,
     unchanged,
 )
-
-# A damaged archive or a changed member can break reading, unpacking and parsing in all these ways.
-_DAMAGE = (
-    OSError,
-    EOFError,
-    ValueError,
-    LookupError,
-    TypeError,
-    RuntimeError,
-    zlib.error,
-    zipfile.BadZipFile,
-    tarfile.TarError,
-)
-
 
 Contents = Generator[tuple[DataFile, bytes], None, None]
 
@@ -68,8 +52,28 @@ def read_archive(path: Path, files: Sequence[DataFile], wheel: DataWheel | None 
                 raise SourceError(f"{path.name} does not contain {file.name}")
 
 
+def _signs_of_damage() -> tuple[type[Exception], ...]:
+    """Return the errors of reading, unpacking and parsing a damaged archive or member."""
+    import tarfile
+    import zipfile
+
+    known = (
+        OSError,
+        EOFError,
+        ValueError,
+        LookupError,
+        TypeError,
+        RuntimeError,
+        zlib.error,
+    )
+    return (*known, zipfile.BadZipFile, tarfile.TarError)
+
+
 @contextmanager
 def _open_archive(path: Path) -> Iterator[Members]:
+    import tarfile
+    import zipfile
+
     try:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as zipped:
@@ -82,7 +86,7 @@ def _open_archive(path: Path) -> Iterator[Members]:
             return
     except SourceError:
         raise
-    except _DAMAGE as error:
+    except _signs_of_damage() as error:
         raise SourceError(f"{path.name} is damaged: {error}") from error
     raise SourceError(f"{path.name} is not a zip, tar or wheel archive")
 
@@ -112,7 +116,7 @@ def _make_file(members: Members, recipe: Recipe, path: Path) -> bytes:
             raise KeyError(recipe.member)
         with stream:
             return recipe.make(stream.read(MEMBER_LIMIT))
-    except _DAMAGE as error:
+    except _signs_of_damage() as error:
         raise SourceError(f"{path.name}: {recipe.member} is damaged: {error!r}") from error
 
 

@@ -6,9 +6,7 @@ fetches and checks them.
 """
 
 import json
-import tomllib
 from functools import cache, lru_cache
-from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any, cast
 
@@ -72,7 +70,7 @@ def manifest_of(version: str) -> Manifest:
 
 def read_listing(name: str) -> dict[str, DataFile]:
     """Return the files of one listing in ``manifests/``."""
-    folder = resources("maseval.benchmark.tau2.data") / "manifests"
+    folder = Path(__file__).with_name("manifests")
     return parse_listing((folder / name).read_text("utf-8"))
 
 
@@ -94,6 +92,8 @@ def read_mapping(path: Path) -> dict[str, Any]:
         case ".json":
             content = json.loads(text)
         case ".toml":
+            import tomllib  # one domain has such a file
+
             content = tomllib.loads(text)
         case suffix:
             raise ValueError(f"cannot read {path.name}: {suffix!r} is neither .json nor .toml")

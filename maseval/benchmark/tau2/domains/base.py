@@ -91,7 +91,7 @@ def for_checks(function: ToolFunction) -> ToolFunction:
 class DB(BaseModel):
     """A domain's database. Its tables are shared until touched; its hash is v0.2.0's."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -143,6 +143,9 @@ class DB(BaseModel):
     def copy_deep(self) -> Self:
         """An independent database with the same content."""
         return type(self).model_validate(self.model_dump(warnings=False))
+
+
+del DB.model_config["defer_build"]  # as of Record
 
 
 @once(maxsize=32)

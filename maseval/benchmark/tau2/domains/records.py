@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, get_args
 
-from pydantic import BaseModel, GetCoreSchemaHandler, ValidatorFunctionWrapHandler
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidatorFunctionWrapHandler
 from pydantic_core import CoreSchema, core_schema
 
 from maseval.core.exceptions import MASEvalError
@@ -58,6 +58,7 @@ class _SharedFields(set[str]):
 class Record(BaseModel):
     """Base of all records of a database. Assignment is not validated, as in the original."""
 
+    model_config = ConfigDict(defer_build=True)
     # A slot and not a private attribute: pydantic would make a dict for those in every record.
     __slots__ = ("_canonical", "_text")
     _canonical: ClassVar[str]
@@ -78,6 +79,9 @@ class Record(BaseModel):
             _refuse(self)
         super().__delattr__(name)
 
+
+# Nothing is a mere record, so that nothing validates one; its kinds are built when they are made.
+del Record.model_config["defer_build"]
 
 # The slots' own getters: asked in the usual way for one that is not set, pydantic takes long to
 # find out that there is no such attribute.

@@ -11,7 +11,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,6 @@ from maseval.core.model import ModelAdapter, Params
 from maseval.core.storage.records import RecordWriter, iter_records, mend
 from maseval.core.tracing import JsonObject
 from maseval.core.words import count_of
-
-_NL_CHECK = TypeAdapter(NLCheck)
 
 
 class NoJudgeError(ConfigurationError):
@@ -76,7 +74,7 @@ def judge(
 
 
 def _check(result: Mapping[str, object]) -> NLCheck:
-    return _NL_CHECK.validate_python(
+    return _check_form().validate_python(
         {
             "nl_assertion": result["expectedOutcome"],
             "met": result["metExpectation"],
@@ -268,3 +266,9 @@ def _is_json(reply: str) -> bool:
         return isinstance(json.loads(reply[reply.find("{") : reply.rfind("}") + 1]), dict)
     except (ValueError, RecursionError):
         return False
+
+
+@cache
+def _check_form() -> TypeAdapter[NLCheck]:
+    """Return the form of a judge's answer, made once the first one is read."""
+    return TypeAdapter(NLCheck)

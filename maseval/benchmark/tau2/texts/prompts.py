@@ -9,7 +9,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from maseval.benchmark.tau2.formats.simulation import UserInstructions
@@ -23,7 +23,7 @@ TEMPLATES = (
 @cache
 def template(name: str) -> str:
     """Return one of the texts in ``prompt_templates``, without its final newline."""
-    folder = files("maseval.benchmark.tau2") / "prompt_templates"
+    folder = Path(__file__).parents[1] / "prompt_templates"
     return (folder / f"{name}.txt").read_text(encoding="utf-8").rstrip("\n")
 
 

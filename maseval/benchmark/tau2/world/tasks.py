@@ -11,6 +11,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
+from maseval.benchmark.tau2.domains.copying import once
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message, Tau2ToolCall, from_chat
 from maseval.core.exceptions import TaskFormatError
@@ -28,7 +29,7 @@ class RewardType(StrEnum):
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     def __copy__(self) -> Self:
         """Copy the fields alone: what was worked out from them is not true of a changed copy."""
@@ -249,8 +250,16 @@ def _read_spec_once(content: bytes, where: str) -> TaskSpec:
 
 def _read(model: type[PartT], form: Mapping[str, Any], where: str) -> PartT:
     try:
+        _complete_forms()
         return model.model_validate(form)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         raise TaskFormatError(f"{where}{field}: {first['msg']}") from error
+
+
+@once(maxsize=1)
+def _complete_forms() -> None:
+    """Build what validates the forms: pydantic would do it at their first use, in any thread."""
+    for form in (Action, EnvAssertion, Criteria, InitialState, TaskSpec):
+        form.model_rebuild()
