@@ -144,8 +144,9 @@ class ExaminedRun:
     ) -> Generator[Mapping[Simulation, "_New | None"], None, None]:
         """Yield what other processes find, some simulations at a time; nothing for small logs.
 
-        They are forks: a record that is open, and what its benchmark needs, cannot be sent. None
-        stands for what raised an error there, and raises it here.
+        They are forks: a record that is open, and what its benchmark needs, cannot be sent. The
+        first simulation of each domain is examined here, so that what it loads is loaded once.
+        None stands for what raised an error there, and raises it here.
         """
         log, size = self.folder.path / LOG, 0
         if lacking and log.is_file():
@@ -162,7 +163,10 @@ class ExaminedRun:
         def find(some: Sequence[Simulation]) -> list[_New]:
             return [self._find_lacking(self._look_up(one, parts), one, parts) for one in some]
 
-        some = (lacking[first : first + step] for first in range(0, len(lacking), step))
+        here = [*{one.domain: one for one in reversed(lacking)}.values()]
+        yield dict(zip(here, find(here), strict=True))
+        rest = [one for one in lacking if one not in here]
+        some = (rest[first : first + step] for first in range(0, len(rest), step))
         with closing(ProcessEngine(cores).mapped(find, some)) as mapped:
             for batch in mapped:
                 yield dict(zip(batch.values, batch.result or repeat(None), strict=False))
