@@ -177,6 +177,13 @@ def check_gold(setting: Setting, told: str, ticket: str | None = None) -> Compli
     ``told`` is what the task lets the user say; nobody else speaks. ``ticket`` is what an agent
     that works alone is given. Both sides make their calls, as in every reference solution.
     """
+    ids = [action.action_id for action in setting.task.actions]
+    return _check_gold(gold_key(setting, f"{setting.task.gold_key}\n{ids}"), told, ticket)
+
+
+@once(maxsize=4096)
+def _check_gold(key: GoldKey, told: str, ticket: str | None) -> Compliance:
+    setting = key.setting
     book, findings = _rule_book(setting.domain, True), _Findings()
     world = setting._replace(solo=False).world()
     talk = Talk([{"role": "user", "content": told}])
@@ -201,13 +208,7 @@ def gold_breaches(setting: Setting, told: str, ticket: str | None = None) -> fro
     """Return the rules that the reference solution of a task breaks, and with which calls."""
     if not _rule_book(setting.domain).by_tool:
         return frozenset()
-    key = gold_key(setting, f"{setting.task.gold_key}\n{told}")
-    return _gold_breaches(key, told, ticket)
-
-
-@once(maxsize=4096)
-def _gold_breaches(key: GoldKey, told: str, ticket: str | None) -> frozenset[GoldBreach]:
-    found = check_gold(key.setting, told, ticket).breaches
+    found = check_gold(setting, told, ticket).breaches
     return frozenset((each.rule, *_subject(each.call)) for each in found if each.call is not None)
 
 

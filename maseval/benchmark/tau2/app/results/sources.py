@@ -159,8 +159,23 @@ def simulation_id(item: RecordItem) -> Simulation:
     return Simulation(item.domain.name, str(simulation["task_id"]), simulation.get("trial") or 0)
 
 
-def read_report(report: Report) -> tuple[RecordedSimulation, Tau2Report] | Omitted:
-    """Return the simulation of a report in its release's form, and its world."""
+ReadReport = tuple[RecordedSimulation, Tau2Report] | Omitted
+_last: tuple[Report, ReadReport] | None = None
+
+
+def read_report(report: Report) -> ReadReport:
+    """Return the simulation of a report in its release's form, and its world.
+
+    Several questions are asked of each report in turn, so that the last one is kept.
+    """
+    global _last
+    last = _last
+    if last is None or last[0] is not report:
+        _last = last = report, _read_report(report)
+    return last[1]
+
+
+def _read_report(report: Report) -> ReadReport:
     simulation = simulation_of(report)
     if isinstance(simulation, Omitted):
         return simulation
