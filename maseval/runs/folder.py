@@ -17,7 +17,7 @@ from maseval.core.outcome import Score
 from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import part_size
+from maseval.core.storage.files import FileState, part_size
 from maseval.core.storage.records import (
     RecordWriter,
     drop_rescued,
@@ -54,11 +54,12 @@ from maseval.runs.log import (
     SessionEnd,
     config_record,
     contents_of,
+    note_intact,
     report_in,
     shared_id,
 )
 from maseval.runs.recording import is_waiting, notes_on_folder, rescued_reports
-from maseval.runs.report_line import report_record, simulation_of
+from maseval.runs.report_line import check_report, report_record, simulation_of
 
 logger = logging.getLogger(__name__)
 
@@ -81,6 +82,7 @@ class RunFolder:
         self.set_aside: Path | None = None
         self._contents: LogContents = contents
         self._end, self._size = contents.end, 0
+        self._is_whole = not (contents.damaged or contents.torn)
         self._extended = self.config.sha256 != self._stored.config.sha256
         self._secrets = Secrets.of({})
         self._replaced: set[str] = set()
@@ -322,6 +324,10 @@ class RunFolder:
         config = dict(report["config"])
         shared = self._shared_as(config.pop("benchmark")) if "benchmark" in config else None
         record = report_record({**report, "config": config}, shared)
+        try:
+            check_report(record)
+        except (ValueError, KeyError, TypeError):  # somebody's own, which readers will refuse
+            self._is_whole = False
         # Making the text is most of the work of recording, so that it is made once if it can be.
         text = strict_json.dumps(record)
         if self._secrets.occur_in(text):
@@ -368,6 +374,9 @@ class RunFolder:
                 self._append(writer, self._closing())
                 with writing(self.path, "cannot be sealed"):
                     Seal.write(self.log, self._end)
+                    state = FileState.now(self.log)
+                if self._is_whole and state.size == self._size:
+                    note_intact(self.log, state)
             except RunWriteError as error:
                 logger.debug("%s", error)
             writer.close()
@@ -400,7 +409,7 @@ class RunFolder:
             if self._size != self.log.stat().st_size:
                 # An append that was interrupted after its last byte, or a second writer where the
                 # file system has no locks.
-                self._end = contents_of(self.log).end
+                self._end, self._is_whole = contents_of(self.log).end, False
             lines, end = list[bytes](), self._end
             for text in texts:
                 lines.append(seal_json(f'{{"{LINK}": "{end}", {text[1:]}'))

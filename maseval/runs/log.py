@@ -195,20 +195,26 @@ def shared_id(benchmark: object) -> str:
 def contents_of(path: Path) -> LogContents:
     """Read the whole log, every record to its last byte.
 
-    Once all of it was found intact, only the heads of its reports are read as long as it is the
-    same file; checksums and links are checked all the same.
+    Once all of it was found intact, or was written so, only the heads of its reports are read as
+    long as it is the same file; checksums and links are checked all the same.
     """
     state = FileState.now(path)
     if state.size < _WORTH_KNOWING:
         return _read_all(path, LogReading())
-    known = kept_about(path)
-    if known.get(_INTACT) == [*state]:
+    if kept_about(path).get(_INTACT) == [*state]:
         return _read_all(path, LogReading(read=_read_known))
     contents = _read_all(path, LogReading())
-    if not contents.damaged and not contents.torn and FileState.now(path) == state:
+    if not contents.damaged and not contents.torn:
+        note_intact(path, state)
+    return contents
+
+
+def note_intact(path: Path, state: FileState) -> None:
+    """Remember that every record of a log is whole, if it is still in the state that was seen."""
+    if state.size >= _WORTH_KNOWING and FileState.now(path) == state:
+        known = kept_about(path)
         known.put(_INTACT, state)
         known.save()
-    return contents
 
 
 def kept_about(log: Path) -> KeptValues:

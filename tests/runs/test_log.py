@@ -3,10 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maseval.core.storage.records import seal_record
-from maseval.runs import Simulation, log
+from maseval.runs import RunFolder, Simulation, log
 from maseval.runs.log import contents_of, heads_of, last_record, report_at
 from maseval.runs.report_line import report_record
-from tests.runs.worlds import report
+from tests.runs.worlds import config, report
 
 
 def written(path, *records, tail=b""):
@@ -78,3 +78,19 @@ def test_a_log_with_damage_is_not_remembered_as_intact(tmp_path, monkeypatch):
     path = written(tmp_path / "log.jsonl", odd)
 
     assert len(contents_of(path).damaged) == len(contents_of(path).damaged) == 1
+
+
+@pytest.mark.parametrize("usage", [{}, "none"])
+def test_a_log_that_was_written_whole_is_known_as_intact(tmp_path, monkeypatch, usage):
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(log, "_WORTH_KNOWING", 0)
+    with RunFolder.open(tmp_path / "run", config("a")) as folder:
+        folder.append(report("a", usage=usage))
+    whole, check = [], log.check_report
+    monkeypatch.setattr(log, "check_report", lambda record: whole.append(check(record)))
+
+    read = RunFolder.read(tmp_path / "run")
+
+    # A report that readers refuse is found by reading it.
+    assert len(read.damaged) == (usage == "none")
+    assert whole == [] and len(read.recorded) == (usage == {})
