@@ -99,8 +99,7 @@ def _print_call(call: Mapping[str, Any], console: Console, limit: int | None) ->
     writes = " [yellow](writes)[/yellow]" if call.get("writes") else ""
     arguments = inert(_limit(call["arguments"], limit))
     console.print(
-        indent(f"→ [bold]{inert(call['name'])}[/bold] {arguments}{writes}", 2),
-        highlight=False,
+        indent(f"→ [bold]{inert(call['name'])}[/bold] {arguments}{writes}", 2), highlight=False
     )
     result = call.get("result")
     if result is not None:

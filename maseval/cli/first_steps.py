@@ -98,8 +98,7 @@ KINDS = ("agent", "domain", "benchmark")
 
 def new(
     kind: Annotated[
-        str,
-        typer.Argument(help="agent, domain or benchmark.", autocompletion=lambda: list(KINDS)),
+        str, typer.Argument(help="agent, domain or benchmark.", autocompletion=lambda: list(KINDS))
     ],
     name: Annotated[str, typer.Argument(help="What it is called, as a Python module.")],
     folder: Annotated[Path, typer.Option(help="Where to write it.")] = Path(),

@@ -97,12 +97,7 @@ def plots(
     """Draw a run: pass^k against k, the trials of each task, and why simulations failed."""
     with counting("explained") as count:
         drawn = commands.plots(
-            run,
-            output,
-            form=form,
-            explain=explain,
-            on_progress=count,
-            **scoring,
+            run, output, form=form, explain=explain, on_progress=count, **scoring
         )
     for note in drawn.notes:
         stderr().print(f"[yellow]Note:[/yellow] {inert(note)}", soft_wrap=True)
@@ -138,9 +133,7 @@ def export(
     form: Annotated[
         str | None,
         typer.Option(
-            "--format",
-            help="parquet, csv or jsonl.",
-            show_default="by the ending of --output",
+            "--format", help="parquet, csv or jsonl.", show_default="by the ending of --output"
         ),
     ] = None,
     to: Annotated[str | None, typer.Option(hidden=True)] = None,
@@ -167,8 +160,7 @@ def export(
         bool, typer.Option("--overwrite", "--force", help="Replace existing files.")
     ] = False,
     spreadsheet: Annotated[
-        bool,
-        typer.Option(help="In CSV, put ' before texts that a spreadsheet would compute."),
+        bool, typer.Option(help="In CSV, put ' before texts that a spreadsheet would compute.")
     ] = False,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],

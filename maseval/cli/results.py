@@ -219,10 +219,7 @@ def consumption_of(summary: RunSummary, config: Mapping[str, object]) -> str:
 
 
 def consumption(
-    cost: float | None,
-    tokens: int,
-    unpriced: Sequence[str] | None = None,
-    of_unknown_cost: int = 0,
+    cost: float | None, tokens: int, unpriced: Sequence[str] | None = None, of_unknown_cost: int = 0
 ) -> str:
     """Format tokens and money, which models have no price, and of how many simulations."""
     if not tokens and not cost:

@@ -29,8 +29,7 @@ def view(
     folder: Annotated[
         Path | None,
         typer.Argument(
-            help="A folder of runs, or a run or results file to begin with.",
-            show_default="./runs",
+            help="A folder of runs, or a run or results file to begin with.", show_default="./runs"
         ),
     ] = None,
     port: Annotated[int, typer.Option("--port", "-p", help="0 is any that is free.")] = 8766,

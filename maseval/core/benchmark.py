@@ -136,11 +136,7 @@ class Benchmark(ABC):
 
     @hook
     def setup_user(
-        self,
-        agent_data: JsonObject,
-        environment: Any,
-        task: Task,
-        seed_generator: SeedGenerator,
+        self, agent_data: JsonObject, environment: Any, task: Task, seed_generator: SeedGenerator
     ) -> User | None:
         """Return the user who talks to the agents; none by default."""
         return None
@@ -195,11 +191,7 @@ class Benchmark(ABC):
                 return answers
 
     def execution_loop(
-        self,
-        agents: Sequence[AgentAdapter],
-        task: Task,
-        environment: Any,
-        user: Any,
+        self, agents: Sequence[AgentAdapter], task: Task, environment: Any, user: Any
     ) -> Any:
         """Let agents and user take turns, at most ``max_invocations`` times."""
         if user is None:
@@ -477,9 +469,7 @@ def _at_least_one(name: str, value: int) -> None:
         raise ConfigurationError(f"{name} must be at least 1, not {value!r}")
 
 
-def _statuses(
-    wanted: TaskExecutionStatus | Iterable[TaskExecutionStatus] | None,
-) -> frozenset[str]:
+def _statuses(wanted: TaskExecutionStatus | Iterable[TaskExecutionStatus] | None) -> frozenset[str]:
     if wanted is None:
         every = frozenset(status.value for status in TaskExecutionStatus)
         return every - {TaskExecutionStatus.SUCCESS.value}

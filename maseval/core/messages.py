@@ -145,10 +145,7 @@ def arguments_of(raw: object) -> dict[str, object]:
 
 
 def chat_usage(
-    input_tokens: int,
-    output_tokens: int,
-    total_tokens: int | None = None,
-    **parts: float | None,
+    input_tokens: int, output_tokens: int, total_tokens: int | None = None, **parts: float | None
 ) -> ChatUsage:
     """Return the usage of one response; parts that are zero or unknown are left out."""
     usage = {

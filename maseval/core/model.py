@@ -8,22 +8,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict, overload
 
-from maseval.core.answer_cache import (
-    ANSWERS,
-    ANSWERS_FROM_CACHE,
-    TOKENS_FROM_CACHE,
-    AnswerCache,
-)
+from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE, TOKENS_FROM_CACHE, AnswerCache
 from maseval.core.answers import MOST_PARTS, TOO_MANY_PARTS, checked_answer, size_of
 from maseval.core.call_policy import CallAttempt, CallPolicy, default_policy
 from maseval.core.exceptions import HookResultError, UnreadableAnswerError
-from maseval.core.messages import (
-    ChatResponse,
-    Message,
-    MessageForm,
-    MessageHistory,
-    openai_form,
-)
+from maseval.core.messages import ChatResponse, Message, MessageForm, MessageHistory, openai_form
 from maseval.core.provider_errors import (
     AnswerTooLargeError,
     MalformedRequestError,
@@ -33,13 +22,7 @@ from maseval.core.provider_errors import (
 from maseval.core.providers import Providers
 from maseval.core.reasoning import ReasoningMemory, ReasoningPolicy, reasoning_of
 from maseval.core.storage.redaction import redact, redact_text
-from maseval.core.structured import (
-    ANSWER_ATTEMPTS,
-    AnswerForm,
-    ModelT,
-    add_usage,
-    correction,
-)
+from maseval.core.structured import ANSWER_ATTEMPTS, AnswerForm, ModelT, add_usage, correction
 from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, call_counts, now
 from maseval.core.usage import CostCalculator, TokenUsage, UsageTrackableMixin
 

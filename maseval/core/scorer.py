@@ -149,10 +149,7 @@ class ScriptedModelScorer(ModelScorer):
 ScorerFactory: TypeAlias = Callable[..., ModelScorer]
 
 SCORERS: Providers[ModelScorer] = Providers(
-    "scorer",
-    built_in={"scripted": "maseval.core.scorer:from_id"},
-    like="hf/gpt2",
-    made=ModelScorer,
+    "scorer", built_in={"scripted": "maseval.core.scorer:from_id"}, like="hf/gpt2", made=ModelScorer
 )
 
 

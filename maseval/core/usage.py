@@ -2,13 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import (
-    NamedTuple,
-    Protocol,
-    Self,
-    TypeVar,
-    runtime_checkable,
-)
+from typing import NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.recorded import MAPPINGS, NUMBERS

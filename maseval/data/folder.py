@@ -15,13 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from maseval.core.storage.files import (
-    SUFFIX,
-    FileState,
-    LocksUnavailableError,
-    lock,
-    write_bytes,
-)
+from maseval.core.storage.files import SUFFIX, FileState, LocksUnavailableError, lock, write_bytes
 from maseval.data.download import FetchProgress
 from maseval.data.files import (
     CacheError,

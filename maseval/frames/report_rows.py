@@ -3,11 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from maseval.core.outcome import (
-    ComponentUsage,
-    RecordedEvaluation,
-    RecordedReport,
-)
+from maseval.core.outcome import ComponentUsage, RecordedEvaluation, RecordedReport
 from maseval.core.recorded import Shape, number
 from maseval.core.storage.redaction import redact_text
 from maseval.core.words import text, text_or_none

@@ -118,9 +118,7 @@ def difference_cells(found: Difference) -> dict[str, object]:
 
 
 def _tasks(
-    runs: Mapping[str, Sequence[Outcome]],
-    keys: Iterable[TaskKey],
-    notes: Mapping[TaskKey, str],
+    runs: Mapping[str, Sequence[Outcome]], keys: Iterable[TaskKey], notes: Mapping[TaskKey, str]
 ) -> list[ComparedTask]:
     """Return the tasks, those first whose pass rates differ most between the runs."""
     trials: dict[TaskKey, list[list[Outcome]]] = {key: [[] for _ in runs] for key in keys}

@@ -16,12 +16,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import write_json
 from maseval.core.words import excerpt, visible
-from maseval.runs.exceptions import (
-    RunFolderError,
-    RunLockedError,
-    RunWriteError,
-    check_regular,
-)
+from maseval.runs.exceptions import RunFolderError, RunLockedError, RunWriteError, check_regular
 from maseval.runs.lock import FolderLock
 
 ANNOTATIONS = "annotations.json"

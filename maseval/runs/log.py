@@ -40,13 +40,7 @@ from maseval.runs.chain import (
 )
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.exceptions import RunFolderError, check_regular
-from maseval.runs.report_line import (
-    Loads,
-    check_report,
-    report_of,
-    simulation_of,
-    skim_report,
-)
+from maseval.runs.report_line import Loads, check_report, report_of, simulation_of, skim_report
 
 _KEPT = "log.jsonl"
 _INTACT = "intact"

@@ -311,9 +311,7 @@ def _shared_tasks(
     return {name: {key: each[key] for key in order} for name, each in every.items()}, dropped
 
 
-def _one_sided(
-    runs: Mapping[str, Mapping[TaskKey, Trials]],
-) -> list[tuple[str, TaskKey]]:
+def _one_sided(runs: Mapping[str, Mapping[TaskKey, Trials]]) -> list[tuple[str, TaskKey]]:
     common = set(_keys_in_all(runs))
     return [(name, key) for name, each in runs.items() for key in each if key not in common]
 

@@ -46,10 +46,7 @@ class Compatibility(Result):
 
 
 def compatibility(
-    first: Mapping[str, Any],
-    second: Mapping[str, Any],
-    *,
-    conditions: Collection[str] = CONDITIONS,
+    first: Mapping[str, Any], second: Mapping[str, Any], *, conditions: Collection[str] = CONDITIONS
 ) -> Compatibility:
     """Sort the differences between the configurations of two runs by consequence.
 

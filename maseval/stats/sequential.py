@@ -42,10 +42,7 @@ _LEAST = 1e-12
 
 
 def decide(
-    plan: SequentialPlan,
-    look: int,
-    outcomes: Iterable[Outcome],
-    baseline: Iterable[Outcome] = (),
+    plan: SequentialPlan, look: int, outcomes: Iterable[Outcome], baseline: Iterable[Outcome] = ()
 ) -> Decision:
     """Answer the plan's question at a look, counted from 1, from the outcomes up to it.
 

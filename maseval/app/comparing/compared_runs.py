@@ -171,9 +171,7 @@ def keep_sound(
     return kept, counts
 
 
-def keep_equal_tasks(
-    runs: Mapping[str, ComparedRun],
-) -> tuple[dict[str, ComparedRun], list[str]]:
+def keep_equal_tasks(runs: Mapping[str, ComparedRun]) -> tuple[dict[str, ComparedRun], list[str]]:
     """Leave out the tasks whose content is not the same in all runs, and list them."""
     contents: dict[TaskKey, set[str]] = {}
     for run in runs.values():

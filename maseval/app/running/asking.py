@@ -5,12 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from maseval.app.comparing.compared_runs import read_outcomes
 from maseval.app.comparing.screening import Screening
 from maseval.app.results.until import Until
-from maseval.app.running.questions import (
-    AskedQuestion,
-    QuestionOptions,
-    read_question,
-    read_until,
-)
+from maseval.app.running.questions import AskedQuestion, QuestionOptions, read_question, read_until
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome
 from maseval.runs.config import UNTIL

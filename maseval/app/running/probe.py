@@ -62,9 +62,7 @@ def _probe(model: Probe) -> None:
         return
     try:
         adapter.chat(
-            [_QUESTION],
-            generation_params=dict(model.args),
-            tools=[_TOOL] if model.tools else None,
+            [_QUESTION], generation_params=dict(model.args), tools=[_TOOL] if model.tools else None
         )
     except ProviderError as error:
         if _is_decisive(error, model.foreign):

@@ -94,16 +94,14 @@ class FolderRunOptions(OutputOptions):
         float | None, Flag("Points that not-worse-than tolerates, such as 5", TASKS)
     ] = None
     spending: Annotated[
-        str,
-        Flag("How --until spends its chance to err: obrien-fleming (late) or pocock", TASKS),
+        str, Flag("How --until spends its chance to err: obrien-fleming (late) or pocock", TASKS)
     ] = "obrien-fleming"
     question: Annotated[
         str | None,
         Flag("pass^4, or another k: a task stops at its first failure, and runs k times", TASKS),
     ] = None
     concurrency: Annotated[
-        int,
-        Flag("Simulations at once", EXECUTION, short="-j", alias="max_concurrency"),
+        int, Flag("Simulations at once", EXECUTION, short="-j", alias="max_concurrency")
     ] = 4
     engine: Annotated[
         str | Engine | None,
@@ -114,14 +112,8 @@ class FolderRunOptions(OutputOptions):
             typed=str,
         ),
     ] = None
-    ray_address: Annotated[
-        str | None,
-        Flag(RAY_ADDRESS, EXECUTION),
-    ] = None
-    processes: Annotated[
-        int | None,
-        Flag(WORKER_PROCESSES, EXECUTION),
-    ] = None
+    ray_address: Annotated[str | None, Flag(RAY_ADDRESS, EXECUTION)] = None
+    processes: Annotated[int | None, Flag(WORKER_PROCESSES, EXECUTION)] = None
     budget: Annotated[
         str | None, Flag("Start no more simulations once 5usd or '2M tokens' are spent", EXECUTION)
     ] = None
@@ -161,8 +153,7 @@ class FolderRunOptions(OutputOptions):
         ),
     ] = None
     fork: Annotated[
-        bool,
-        Flag("If the configuration differs, start a new run folder beside --output", OUTPUT),
+        bool, Flag("If the configuration differs, start a new run folder beside --output", OUTPUT)
     ] = False
     view: Annotated[
         bool,
@@ -277,11 +268,7 @@ class BenchmarkRunOptions(FolderRunOptions):
     benchmark: AnyBenchmark
     set: Annotated[
         ExtraArguments | None,
-        Flag(
-            "JSON, key=value or FILE.json for what makes the benchmark",
-            MADE,
-            typed=list[str],
-        ),
+        Flag("JSON, key=value or FILE.json for what makes the benchmark", MADE, typed=list[str]),
     ] = None
     agent_data: Annotated[
         ExtraArguments | None,

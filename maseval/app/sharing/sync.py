@@ -54,11 +54,7 @@ class SyncResult:
 
 
 def sync(
-    run: str | os.PathLike[str],
-    to: Sequence[str],
-    *,
-    content: bool = False,
-    explain: bool = False,
+    run: str | os.PathLike[str], to: Sequence[str], *, content: bool = False, explain: bool = False
 ) -> list[SyncResult]:
     """Send a run or a results file, as far as it has not been sent yet.
 

@@ -25,12 +25,7 @@ from maseval.app.results.sound import (
     rows_beside,
     scores_beside,
 )
-from maseval.app.results.user_faults import (
-    checks_by_labels,
-    played_users,
-    user_scores,
-    users_note,
-)
+from maseval.app.results.user_faults import checks_by_labels, played_users, user_scores, users_note
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import SimulationLine
 from maseval.core.recorded import Shape
@@ -85,11 +80,7 @@ class BenchmarkReader(RunReader):
             summary["notes"].append(clean_note(clean))
         if labelled and (note := _users_note(run, known)):
             summary["notes"].append(note)
-        return Overview(
-            summary,
-            support.findings(run),
-            facts_of(run.config.values),
-        )
+        return Overview(summary, support.findings(run), facts_of(run.config.values))
 
     def plots(
         self, run: Recording, known: Sequence[Entry], found: Summary, *, marks: bool

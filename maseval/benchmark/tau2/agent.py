@@ -209,9 +209,7 @@ class DefaultTau2Agent(MessageAgent):
 
     def _message(self, response: ChatResponse) -> SpokenMessage:
         return assistant_message(
-            response.content,
-            tool_calls=calls_of(response, "assistant"),
-            **reply_facts(response),
+            response.content, tool_calls=calls_of(response, "assistant"), **reply_facts(response)
         )
 
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:

@@ -13,16 +13,8 @@ from typing import Any, Self
 from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator, record_questions
 from maseval.benchmark.tau2.conversation.participants import Participant, TextAgent, TextUser
 from maseval.benchmark.tau2.data import title_of
-from maseval.benchmark.tau2.data_loader import (
-    data_fingerprint,
-    load_guidelines,
-)
-from maseval.benchmark.tau2.domains.releases import (
-    AnyVersion,
-    Release,
-    release_named,
-    release_of,
-)
+from maseval.benchmark.tau2.data_loader import data_fingerprint, load_guidelines
+from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_named, release_of
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.formats.message import (
@@ -34,10 +26,7 @@ from maseval.benchmark.tau2.formats.message import (
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.remote_state import DomainInUse, register_domains
 from maseval.benchmark.tau2.texts.original import ModelRole, Wording
-from maseval.benchmark.tau2.texts.prompts import (
-    scenario_text,
-    template,
-)
+from maseval.benchmark.tau2.texts.prompts import scenario_text, template
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.benchmark.tau2.wording import AnyTexts, OurWording, wording_of, words_on_our_texts
 from maseval.benchmark.tau2.world.trajectory import ToolInvocations, called_tools
@@ -326,9 +315,7 @@ class Tau2Benchmark(Benchmark):
             self._said_not_comparable = True
             logger.warning(words_on_our_texts(environment.release.rules.version))
         model = self.get_model_adapter(
-            model_id,
-            register_name=_REGISTERED_AS[role],
-            seed=wording.seed(role, seed_generator),
+            model_id, register_name=_REGISTERED_AS[role], seed=wording.seed(role, seed_generator)
         )
         model.message_form = wording.message_form
         return model

@@ -36,12 +36,7 @@ from maseval.benchmark.tau2.data.files import (
     verified_root,
 )
 from maseval.benchmark.tau2.domains import DOMAINS, Domain, domain_named
-from maseval.benchmark.tau2.domains.releases import (
-    AnyVersion,
-    Release,
-    release_named,
-    release_of,
-)
+from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_named, release_of
 from maseval.benchmark.tau2.formats.simulation import RawTask
 from maseval.benchmark.tau2.world.tasks import noted_reads_of
 from maseval.core.exceptions import ConfigurationError

@@ -215,9 +215,7 @@ class Tau2User(MessageUser):
                 tool_choice="auto" if self.tool_definitions else None,
             )
         return user_message(
-            response.content,
-            tool_calls=calls_of(response, "user"),
-            **reply_facts(response),
+            response.content, tool_calls=calls_of(response, "user"), **reply_facts(response)
         )
 
     def gather_config(self) -> dict[str, object]:

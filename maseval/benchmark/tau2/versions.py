@@ -8,11 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from maseval.benchmark.tau2.formats.file_form import FORM_0_2_0, FORM_1_0_1, FileForm
-from maseval.benchmark.tau2.formats.message import (
-    Tau2Message,
-    message_text,
-    message_text_of_1_0_1,
-)
+from maseval.benchmark.tau2.formats.message import Tau2Message, message_text, message_text_of_1_0_1
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.core.exceptions import ConfigurationError
 

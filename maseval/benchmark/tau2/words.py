@@ -82,7 +82,7 @@ _ASKS = _words(
 _LEAVES_OPEN = _words(
     r"(?:confirm )?(?:how|what|where|when)(?: else)? "
     r"(?:would you|do you|should (?:i|we)|you(?:'d| would)?) ?"
-    r"(?:like|want|prefer|wish)?(?: (?:me|us))?(?: to)? (?:proceed|do|go|handle|continue|move)",
+    r"(?:like|want|prefer|wish)?(?: (?:me|us))?(?: to)? (?:proceed|do|go|handle|continue|move)"
 )
 _REQUESTS = _words(
     r"(?:could|can|would|will) you\b",
@@ -131,7 +131,7 @@ _REFUSES = _words(
 )
 _DOUBTS = _words(
     r"(?:cannot|can't|can not|unable to|not able to|could ?n[o']t) "
-    r"(?:\w+ )?(?:confirm|verify|determine|find|locate)",
+    r"(?:\w+ )?(?:confirm|verify|determine|find|locate)"
 )
 _ANNOUNCES = _words(
     *(r"let me (?!know)", r"i(?:'ll| will) (?:now |first |then )?(?!be )", r"i(?:'m| am) going to"),

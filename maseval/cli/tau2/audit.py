@@ -50,8 +50,7 @@ def audit(
     show: Annotated[
         str | None,
         typer.Option(
-            metavar="TASK",
-            help="Play the experiments of one task again, and print what was tried.",
+            metavar="TASK", help="Play the experiments of one task again, and print what was tried."
         ),
     ] = None,
     fresh: Annotated[

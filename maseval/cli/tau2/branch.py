@@ -14,12 +14,7 @@ from maseval.cli.console import inert, print_json, stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.groups import examples
 from maseval.cli.option_objects import command_with
-from maseval.cli.options import (
-    AsJson,
-    DataVersion,
-    DomainOfFile,
-    RunOrResultsFile,
-)
+from maseval.cli.options import AsJson, DataVersion, DomainOfFile, RunOrResultsFile
 from maseval.cli.results import finish
 from maseval.cli.view import Watching
 from maseval.core.figures import in_percent, percent

@@ -9,13 +9,7 @@ from maseval import commands
 from maseval.cli.command_line import FAILED
 from maseval.cli.console import inert, print_json, shorten_line, stderr, stdout
 from maseval.cli.groups import examples
-from maseval.cli.options import (
-    AsJson,
-    DataVersion,
-    DomainOfFile,
-    Overwrite,
-    RunOrFile,
-)
+from maseval.cli.options import AsJson, DataVersion, DomainOfFile, Overwrite, RunOrFile
 
 _SHOWN = 12
 

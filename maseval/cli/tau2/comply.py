@@ -47,8 +47,7 @@ _SHOWN = 12
 def comply(
     files: Annotated[list[str] | None, RUNS_OR_FILES] = None,
     every: Annotated[
-        bool,
-        typer.Option("--all", help="List every conversation and all that was found in it."),
+        bool, typer.Option("--all", help="List every conversation and all that was found in it.")
     ] = False,
     rules: Annotated[
         str | None,

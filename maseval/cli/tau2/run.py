@@ -90,10 +90,7 @@ def run(
     announce_models(given, stderr())
     watching = Watching(wanted=given["view"])
     result = commands.tau2.run(
-        **given,
-        display=display(stderr()),
-        on_view=watching.on_view,
-        command=command_line(context),
+        **given, display=display(stderr()), on_view=watching.on_view, command=command_line(context)
     )
     console = stderr() if as_json else stdout()
     debug = is_debugging(context)

@@ -21,12 +21,7 @@ from maseval.cli.console import (
     stdout,
 )
 from maseval.cli.groups import examples
-from maseval.cli.options import (
-    AsJson,
-    JudgeAddress,
-    JudgeModels,
-    with_scoring_options,
-)
+from maseval.cli.options import AsJson, JudgeAddress, JudgeModels, with_scoring_options
 from maseval.cli.results import estimate, print_scores_beside
 from maseval.core.engine.engines import PROCESSES
 from maseval.core.figures import in_percent, percent
@@ -92,7 +87,7 @@ def score(
         str | None,
         typer.Option(
             help="Releases, such as 0.2.0,1.0.1,1.0.1+tasks.0.2.0: judge the same conversations "
-            "under each, and say which verdicts change from the first, and why.",
+            "under each, and say which verdicts change from the first, and why."
         ),
     ] = None,
     engine: Annotated[

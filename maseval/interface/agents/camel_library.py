@@ -83,9 +83,7 @@ def remember(agent: Any, messages: Iterable[Message]) -> None:
         elif message["role"] == "assistant":
             calls = message.get("tool_calls")
             answer = kinds.BaseMessage(
-                **speaker,
-                meta_dict={"tool_calls": list(calls)} if calls else None,
-                content=text,
+                **speaker, meta_dict={"tool_calls": list(calls)} if calls else None, content=text
             )
             agent.update_memory(answer, roles.ASSISTANT)
         else:

@@ -9,11 +9,7 @@ from typing import Any
 from maseval.core.messages import Message, MessageHistory, ToolCall, text_of
 from maseval.core.usage import TokenUsage
 from maseval.interface import extras
-from maseval.interface.agents.framework import (
-    DelegatedWork,
-    bystanding_adapter,
-    running_adapter,
-)
+from maseval.interface.agents.framework import DelegatedWork, bystanding_adapter, running_adapter
 from maseval.interface.agents.tools import as_text
 from maseval.interface.inference.chat_completions import function_call
 

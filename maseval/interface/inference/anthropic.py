@@ -9,14 +9,7 @@ from typing import Any
 from maseval.core import provider_errors as errors
 from maseval.core.answers import call_arguments, call_id, tokens, tool_name
 from maseval.core.exceptions import UnreadableAnswerError
-from maseval.core.messages import (
-    ChatResponse,
-    ChatUsage,
-    Message,
-    Reasoning,
-    ToolCall,
-    chat_usage,
-)
+from maseval.core.messages import ChatResponse, ChatUsage, Message, Reasoning, ToolCall, chat_usage
 from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
 from maseval.core.reasoning import ReasoningPolicy, reasoning_of

@@ -96,10 +96,7 @@ def _body_class(library: ModuleType) -> Callable[..., object]:
 
 
 def _limit_body(
-    stream: Iterable[bytes],
-    unpack: Callable[[bytes], Iterator[bytes]],
-    most: int,
-    until: float,
+    stream: Iterable[bytes], unpack: Callable[[bytes], Iterator[bytes]], most: int, until: float
 ) -> Iterator[bytes]:
     """Yield the body of an answer, unpacked, once it is known to be within the limits."""
     body = bytearray()
@@ -259,8 +256,7 @@ def kind_of(status: int, text: str) -> type[ProviderError]:
     if status < 400:  # neither an answer nor a refusal
         return errors.MalformedResponseError
     return _BY_STATUS.get(
-        status,
-        errors.OverloadedError if status >= 500 else errors.MalformedRequestError,
+        status, errors.OverloadedError if status >= 500 else errors.MalformedRequestError
     )
 
 

@@ -10,14 +10,7 @@ from typing import Any
 from maseval.core import provider_errors as errors
 from maseval.core.answers import call_arguments, call_id, tokens, tool_name
 from maseval.core.exceptions import UnreadableAnswerError
-from maseval.core.messages import (
-    ChatResponse,
-    ChatUsage,
-    Message,
-    Reasoning,
-    ToolCall,
-    chat_usage,
-)
+from maseval.core.messages import ChatResponse, ChatUsage, Message, Reasoning, ToolCall, chat_usage
 from maseval.core.model import Params
 from maseval.core.reasoning import ReasoningPolicy, reasoning_of
 from maseval.core.structured import AnswerForm
@@ -36,11 +29,7 @@ from maseval.interface.inference.chat_completions import (
 )
 from maseval.interface.inference.http import kind_of
 from maseval.interface.inference.openai import OpenAIModelAdapter, UnusableClientError
-from maseval.interface.inference.provider import (
-    ModelRequest,
-    warn_seed_unused,
-    with_extra_body,
-)
+from maseval.interface.inference.provider import ModelRequest, warn_seed_unused, with_extra_body
 
 ResponseItem = dict[str, Any]
 """One item of a conversation: a message, a call, its output, or what the model thought."""

@@ -24,11 +24,7 @@ from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.usage import CostCalculator
 from maseval.core.words import excerpt
 from maseval.interface import extras
-from maseval.interface.inference.chat_completions import (
-    ToolChoice,
-    ToolDefinitions,
-    sendable,
-)
+from maseval.interface.inference.chat_completions import ToolChoice, ToolDefinitions, sendable
 from maseval.interface.inference.http import (
     RefusedAnswer,
     connection_error,

@@ -24,19 +24,12 @@ class MACSRunOptions(FolderRunOptions):
 
     domain: Annotated[
         str | Sequence[str],
-        Flag(
-            "travel, mortgage or software (repeatable)",
-            TASKS,
-            short="-d",
-            typed=list[str],
-        ),
+        Flag("travel, mortgage or software (repeatable)", TASKS, short="-d", typed=list[str]),
     ]
     team: Annotated[
         AnyBenchmark | None,
         Flag(
-            "Your own agents: FILE.py:NAME of a subclass of MACSBenchmark",
-            PARTICIPANTS,
-            typed=str,
+            "Your own agents: FILE.py:NAME of a subclass of MACSBenchmark", PARTICIPANTS, typed=str
         ),
     ] = None
     agent_model: Annotated[
@@ -67,8 +60,7 @@ class MACSRunOptions(FolderRunOptions):
         None
     )
     timeout: Annotated[
-        float | None,
-        Flag("Seconds per simulation (default: no limit)", EXECUTION, recorded=True),
+        float | None, Flag("Seconds per simulation (default: no limit)", EXECUTION, recorded=True)
     ] = None
 
     def __post_init__(self) -> None:

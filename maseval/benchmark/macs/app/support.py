@@ -1,11 +1,6 @@
 """MACS in the commands that take any run: failures are explained by the assertions."""
 
-from maseval.app.benchmarks import (
-    BenchmarkSupport,
-    Diagnosis,
-    OnScored,
-    RecordedOutcomes,
-)
+from maseval.app.benchmarks import BenchmarkSupport, Diagnosis, OnScored, RecordedOutcomes
 from maseval.benchmark.macs.metrics import RecordedGoals, judge_problems
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report, TaskExecutionStatus

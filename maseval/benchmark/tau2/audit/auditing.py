@@ -17,11 +17,7 @@ from maseval.benchmark.tau2.audit import (
 )
 from maseval.benchmark.tau2.audit.bank import BankGold, is_of_the_bank
 from maseval.benchmark.tau2.audit.bank_documents import faults_of_documents
-from maseval.benchmark.tau2.audit.choices import (
-    ChoicesOfDomain,
-    unasked_changes,
-    undecided_choices,
-)
+from maseval.benchmark.tau2.audit.choices import ChoicesOfDomain, unasked_changes, undecided_choices
 from maseval.benchmark.tau2.audit.subject import (
     KINDS,
     SEVERITIES,

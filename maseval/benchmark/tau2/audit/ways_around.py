@@ -14,12 +14,7 @@ from typing import Any
 
 from maseval.benchmark.tau2.audit.criteria import finding_about
 from maseval.benchmark.tau2.audit.experiments import TAKEN, Laboratory
-from maseval.benchmark.tau2.audit.subject import (
-    AuditedDomain,
-    AuditedTask,
-    Finding,
-    words_of,
-)
+from maseval.benchmark.tau2.audit.subject import AuditedDomain, AuditedTask, Finding, words_of
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.explain.explanation import render_call
 from maseval.benchmark.tau2.world.tasks import Action, RewardType

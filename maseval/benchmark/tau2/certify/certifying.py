@@ -8,12 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.certify.certificate import (
-    FORM,
-    Certificate,
-    DomainNumbers,
-    digest,
-)
+from maseval.benchmark.tau2.certify.certificate import FORM, Certificate, DomainNumbers, digest
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_config
 from maseval.benchmark.tau2.domains import Domain
@@ -31,12 +26,7 @@ from maseval.benchmark.tau2.rescoring.record import (
 )
 from maseval.benchmark.tau2.rescoring.remote import score_with_engine
 from maseval.benchmark.tau2.rescoring.rescore import Assessed, RescoredRecord
-from maseval.benchmark.tau2.rescoring.suspicion import (
-    Suspicion,
-    copies,
-    missing_trials,
-    oddities,
-)
+from maseval.benchmark.tau2.rescoring.suspicion import Suspicion, copies, missing_trials, oddities
 from maseval.benchmark.tau2.rescoring.tasks import differing_tasks, policies
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
 from maseval.core.engine.engines import MappingEngine

@@ -58,9 +58,7 @@ class TextAgent:
     """
 
     def __init__(
-        self,
-        run: Callable[[str], object],
-        load: Callable[[MessageHistory], None] | None = None,
+        self, run: Callable[[str], object], load: Callable[[MessageHistory], None] | None = None
     ) -> None:
         self._run = run
         self._load = load

@@ -11,12 +11,7 @@ from maseval.benchmark.tau2.errata.erratum import (
     errata_of,
     load_errata,
 )
-from maseval.benchmark.tau2.errata.sound import (
-    Soundness,
-    SoundVerdict,
-    sound_verdict,
-    soundness_of,
-)
+from maseval.benchmark.tau2.errata.sound import Soundness, SoundVerdict, sound_verdict, soundness_of
 
 __all__ = [
     "ErrataFormatError",

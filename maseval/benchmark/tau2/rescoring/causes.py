@@ -24,10 +24,7 @@ from maseval.benchmark.tau2.rescoring.tasks import (
     policies,
     task_content,
 )
-from maseval.benchmark.tau2.rescoring.verdict import (
-    FOREIGN_TASK,
-    RescoredSimulation,
-)
+from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
 from maseval.core.words import count_of
 
 _MANY = 0.25

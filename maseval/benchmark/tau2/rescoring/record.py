@@ -371,11 +371,7 @@ def _of_report(report: Report, domain: Domain | None, whole: SimulationRecord) -
         named = {"task_id": simulation.task_id, "trial": simulation.trial, "messages": stop}
         problem = f"{simulation.status}: {simulation.reason.partition(':')[0]}"
         return RecordItem(
-            named,
-            _require_domain(domain),
-            problem=problem,
-            version=version,
-            shown=shown,
+            named, _require_domain(domain), problem=problem, version=version, shown=shown
         )
     read = format_texts_config(parsed.texts, digits=64) if parsed.texts else None
     return RecordItem(

@@ -14,10 +14,7 @@ ToolSchema = dict[str, Any]
 
 
 def describe_tools(
-    definitions: Sequence[Mapping[str, Any]],
-    tools: Sequence[ToolText],
-    texts: Texts,
-    domain: str,
+    definitions: Sequence[Mapping[str, Any]], tools: Sequence[ToolText], texts: Texts, domain: str
 ) -> list[ToolSchema]:
     """Our function schemas of a toolkit as the original would show its own.
 

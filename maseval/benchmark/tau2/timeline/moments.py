@@ -9,11 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from maseval.benchmark.tau2.explain.snapshot import (
-    FieldDifference,
-    WorldSnapshot,
-    differences,
-)
+from maseval.benchmark.tau2.explain.snapshot import FieldDifference, WorldSnapshot, differences
 from maseval.benchmark.tau2.formats.message import (
     Tau2Message,
     Tau2ToolCall,
@@ -150,9 +146,7 @@ def settled_snapshot(world: World) -> WorldSnapshot:
     return WorldSnapshot(world)
 
 
-def _answers(
-    messages: Sequence[Tau2Message],
-) -> tuple[dict[int, Tau2ToolCall], ReplayError | None]:
+def _answers(messages: Sequence[Tau2Message]) -> tuple[dict[int, Tau2ToolCall], ReplayError | None]:
     """The call that each tool message answers, up to where the conversation stops being one."""
     found = {}
     try:

@@ -20,10 +20,7 @@ _KEEP = re.compile(
     rf"|(?:do not|don't) {_TELL} (?:it|this|that|them) to the agent",
     re.IGNORECASE,
 )
-_ONLY_IF = re.compile(
-    r"^(?:if and )?only if the agent asks\b([^,]{0,80}),(.+)$",
-    re.IGNORECASE,
-)
+_ONLY_IF = re.compile(r"^(?:if and )?only if the agent asks\b([^,]{0,80}),(.+)$", re.IGNORECASE)
 _ASIDE = re.compile(r"\(([^()]{0,200})\)")
 
 

@@ -61,12 +61,10 @@ class ConversationOptions(OutputOptions):
         Flag(f"Release of tau2-bench whose tasks and rules are used: {VERSIONS_IN_WORDS}", TASKS),
     ] = DATA_VERSION
     user: Annotated[
-        str | None,
-        Flag("llm or scripted (the default if the agent is scripted)", PARTICIPANTS),
+        str | None, Flag("llm or scripted (the default if the agent is scripted)", PARTICIPANTS)
     ] = None
     user_model: Annotated[
-        str | None,
-        Flag("Model that plays the user", PARTICIPANTS, env=True, alias="user_llm"),
+        str | None, Flag("Model that plays the user", PARTICIPANTS, env=True, alias="user_llm")
     ] = None
     judge_model: Annotated[
         str | None, Flag("Model that judges natural-language assertions", PARTICIPANTS)
@@ -176,8 +174,7 @@ class RunOptions(ConversationOptions, FolderRunOptions):
         ),
     ] = None
     rehearse: Annotated[
-        str | None,
-        Flag("Replace the model of your own agent by gold, noop or noisy", PARTICIPANTS),
+        str | None, Flag("Replace the model of your own agent by gold, noop or noisy", PARTICIPANTS)
     ] = None
     isolate: Annotated[
         bool, Flag("Run your own agent in a process of its own, away from the gold", PARTICIPANTS)
@@ -247,8 +244,7 @@ class PlayOptions(ConversationOptions):
         Flag("JSON or key=value for the agent", PARTICIPANTS, typed=list[str]),
     ] = None
     user: Annotated[
-        str | None,
-        Flag("If you play the agent: scripted (default) or llm", PARTICIPANTS),
+        str | None, Flag("If you play the agent: scripted (default) or llm", PARTICIPANTS)
     ] = None
     timeout: Annotated[
         float | None,

@@ -12,11 +12,7 @@ from maseval.app.results.finding import trial_numbered, trials_named
 from maseval.app.results.recording import name_of
 from maseval.app.results.task_names import TaskName
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
-from maseval.benchmark.tau2.app.results.sources import (
-    SimulationSource,
-    open_source,
-    simulation_id,
-)
+from maseval.benchmark.tau2.app.results.sources import SimulationSource, open_source, simulation_id
 from maseval.benchmark.tau2.conversation.continuation import beginning_until, checksum
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.domains.releases import release_named

@@ -14,9 +14,7 @@ from maseval.benchmark.tau2.domains.airline.journeys import (
     reservation_of,
     text_of,
 )
-from maseval.benchmark.tau2.domains.airline.models import (
-    Flight,
-)
+from maseval.benchmark.tau2.domains.airline.models import Flight
 from maseval.benchmark.tau2.domains.airline.routes import AIRPORTS
 from maseval.benchmark.tau2.domains.airline.terms import BAG, CABINS, kind_words
 from maseval.benchmark.tau2.domains.confirming import (
@@ -26,9 +24,7 @@ from maseval.benchmark.tau2.domains.confirming import (
     spell_date,
     spell_payment,
 )
-from maseval.benchmark.tau2.domains.rules import (
-    CallMoment,
-)
+from maseval.benchmark.tau2.domains.rules import CallMoment
 
 _CARD_ON_FILE = re.compile(
     r"original|same (?:card|payment|method)|on file|\bcard\b|certificate|voucher|payment method"

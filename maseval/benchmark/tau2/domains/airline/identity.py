@@ -12,13 +12,8 @@ from maseval.benchmark.tau2.domains.airline.journeys import (
     owner_of,
     text_of,
 )
-from maseval.benchmark.tau2.domains.airline.models import (
-    User,
-)
-from maseval.benchmark.tau2.domains.confirming import (
-    names,
-    spell_date,
-)
+from maseval.benchmark.tau2.domains.airline.models import User
+from maseval.benchmark.tau2.domains.confirming import names, spell_date
 from maseval.benchmark.tau2.domains.consent import find_consent
 from maseval.benchmark.tau2.domains.rules import (
     Answer,

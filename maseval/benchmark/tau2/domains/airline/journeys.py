@@ -15,11 +15,7 @@ from maseval.benchmark.tau2.domains.airline.models import (
     Reservation,
     User,
 )
-from maseval.benchmark.tau2.domains.airline.tools import (
-    BAGGAGE_PRICE,
-    NOW,
-    AirlineTools,
-)
+from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE, NOW, AirlineTools
 from maseval.benchmark.tau2.domains.records import RecordT, Table
 from maseval.benchmark.tau2.domains.rules import CallMoment
 

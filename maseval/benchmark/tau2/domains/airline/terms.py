@@ -25,20 +25,9 @@ from maseval.benchmark.tau2.domains.airline.models import (
     PaymentMethod,
 )
 from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE, INSURANCE_PRICE, NOW
-from maseval.benchmark.tau2.domains.confirming import (
-    names,
-    spell_date,
-    spell_payment,
-)
+from maseval.benchmark.tau2.domains.confirming import names, spell_date, spell_payment
 from maseval.benchmark.tau2.domains.consent import find_consent
-from maseval.benchmark.tau2.domains.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    CannotTell,
-    Kind,
-    rule,
-)
+from maseval.benchmark.tau2.domains.rules import Answer, Broken, CallMoment, CannotTell, Kind, rule
 from maseval.benchmark.tau2.words import read_amount, sentences
 
 PAID = ("book_reservation", "update_reservation_flights", "update_reservation_baggages")

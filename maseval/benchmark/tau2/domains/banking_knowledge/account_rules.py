@@ -282,11 +282,7 @@ def check_closing_linked(call: BankCall) -> Iterator[Answer]:
 
 
 @bank_rule(
-    "close.approval",
-    Kind.STATE,
-    place=f"{_CLOSING}: approval",
-    tools={CLOSE},
-    reads_words=False,
+    "close.approval", Kind.STATE, place=f"{_CLOSING}: approval", tools={CLOSE}, reads_words=False
 )
 def check_closing_approval(call: BankCall) -> Iterator[Answer]:
     """An account of a high tier is closed with the approval of a superior."""

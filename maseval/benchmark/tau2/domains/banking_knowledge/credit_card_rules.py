@@ -167,12 +167,7 @@ def _reasons(call: BankCall, *, before_today: bool = False) -> list[Row]:
     return [each for each in recent if not (before_today and each.get("logged_at") == TODAY)]
 
 
-@bank_rule(
-    "retention.eligible",
-    Kind.STATE,
-    place=f"{_RETENTION}: step 1",
-    tools={LOG_REASON},
-)
+@bank_rule("retention.eligible", Kind.STATE, place=f"{_RETENTION}: step 1", tools={LOG_REASON})
 def check_retention_order(call: BankCall) -> Iterator[Answer]:
     """A customer is held back only from a closing that could be made."""
     card = _card(call)

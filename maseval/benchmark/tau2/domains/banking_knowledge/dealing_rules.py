@@ -3,15 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from maseval.benchmark.tau2.domains.banking_knowledge.account_rules import (
-    CLOSE,
-    MOVE,
-    OPEN,
-)
-from maseval.benchmark.tau2.domains.banking_knowledge.credit_card_rules import (
-    PAY,
-    REPLACE,
-)
+from maseval.benchmark.tau2.domains.banking_knowledge.account_rules import CLOSE, MOVE, OPEN
+from maseval.benchmark.tau2.domains.banking_knowledge.credit_card_rules import PAY, REPLACE
 from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_rules import (
     ACTIVATED_BY,
     CHANGE_PIN,
@@ -43,12 +36,7 @@ from maseval.benchmark.tau2.domains.rules import (
     Talk,
     talk_rule,
 )
-from maseval.benchmark.tau2.words import (
-    agrees,
-    asks,
-    sentences,
-    wants_a_human,
-)
+from maseval.benchmark.tau2.words import agrees, asks, sentences, wants_a_human
 
 _TOOLS = "Additional Instructions: Discoverable Tools"
 _INCIDENT = "Backend incident 11/13 (internal)"

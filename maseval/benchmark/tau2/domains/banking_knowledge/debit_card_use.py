@@ -150,13 +150,7 @@ class DebitCardUseTools(Desk):
         )
 
     def _activate(
-        self,
-        tool: str,
-        card_id: str,
-        last_4_digits: str,
-        expiration_date: str,
-        cvv: str,
-        pin: str,
+        self, tool: str, card_id: str, last_4_digits: str, expiration_date: str, cvv: str, pin: str
     ) -> str:
         """Activate a card that this tool is for; gives the reason for which it was issued."""
         require(card_id, last_4_digits, expiration_date, cvv, pin, error=_ACTIVATION)

@@ -18,11 +18,7 @@ AGENT, USER = "KnowledgeTools", "KnowledgeUserTools"
 
 
 def bank_tool(
-    tool_type: ToolType,
-    *,
-    of: str = AGENT,
-    discoverable: bool = False,
-    mutates: bool | None = None,
+    tool_type: ToolType, *, of: str = AGENT, discoverable: bool = False, mutates: bool | None = None
 ) -> Callable[[ToolFunction], ToolFunction]:
     """Make a method a tool whose refusals are ordinary answers."""
 

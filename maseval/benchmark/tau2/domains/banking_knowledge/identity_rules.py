@@ -13,12 +13,8 @@ from maseval.benchmark.tau2.domains.banking_knowledge.account_rules import (
     REPORT,
     SAVINGS_CREDIT,
 )
-from maseval.benchmark.tau2.domains.banking_knowledge.credit_card_rules import (
-    CREDIT_CARD_WRITES,
-)
-from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_rules import (
-    DEBIT_CARD_WRITES,
-)
+from maseval.benchmark.tau2.domains.banking_knowledge.credit_card_rules import CREDIT_CARD_WRITES
+from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_rules import DEBIT_CARD_WRITES
 from maseval.benchmark.tau2.domains.banking_knowledge.dispute_rules import (
     CREDIT_DISPUTE,
     DEBIT_DISPUTE,
@@ -32,17 +28,8 @@ from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import (
     read_date,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, Row
-from maseval.benchmark.tau2.domains.rules import (
-    Answer,
-    Broken,
-    CallMade,
-    Kind,
-    Talk,
-    talk_rule,
-)
-from maseval.benchmark.tau2.words import (
-    spellings,
-)
+from maseval.benchmark.tau2.domains.rules import Answer, Broken, CallMade, Kind, Talk, talk_rule
+from maseval.benchmark.tau2.words import spellings
 
 _IDENTITY = "Additional Instructions: Authenticating Users"
 GUIDELINES = "Guidelines"

@@ -90,12 +90,7 @@ BankCheck = Callable[[BankCall], Iterable[Answer]]
 
 
 def bank_rule(
-    name: str,
-    kind: Kind,
-    *,
-    place: str,
-    tools: Collection[str],
-    reads_words: bool | None = None,
+    name: str, kind: Kind, *, place: str, tools: Collection[str], reads_words: bool | None = None
 ) -> Callable[[BankCheck], Rule]:
     """Make a rule of a function that looks at a call of one of these tools."""
     wanted = frozenset(tools)

@@ -42,12 +42,7 @@ def renewable(moment: CallMoment) -> Iterator[Answer]:
         yield Broken("somebody is waiting for the title", {"loan": loan.loan_id})
 
 
-@rule(
-    "library.standing",
-    Kind.STATE,
-    place="Good standing",
-    tools=["renew_loan", "place_hold"],
-)
+@rule("library.standing", Kind.STATE, place="Good standing", tools=["renew_loan", "place_hold"])
 def good_standing(moment: CallMoment) -> Iterator[Answer]:
     """Renewals and holds are for members with a valid card who owe less than ten."""
     tools: LibraryTools = moment.tools

@@ -75,7 +75,7 @@ _BRANDS = {
 _ORIGINAL = re.compile(
     r"\b(?:original|same|initial)(?:ly)? (?:\w+ )?(?:payment|method|card|account|form|way|visa"
     r"|mastercard|paypal)|payment method (?:you )?(?:\w+ )?used|used (?:for|to pay|in|on|when)"
-    r"|(?:paid|bought|purchased) (?:\w+ )?with|(?:originally|previously) (?:paid|used)",
+    r"|(?:paid|bought|purchased) (?:\w+ )?with|(?:originally|previously) (?:paid|used)"
 )
 _INSTEAD = re.compile(r"\b(?:inste?ad of|rather than)[^.,;!?\n]*")
 _OF_PAYMENT = (

@@ -71,7 +71,7 @@ _SIZES = {
 }
 _ZIP = re.compile(r"(?<![\w#$.-])\d{5}(?![\w.-])")
 _DEFAULT = re.compile(
-    r"\b(?:default|on file|on record|in (?:my|your) (?:profile|account)|profile|same|current)\b",
+    r"\b(?:default|on file|on record|in (?:my|your) (?:profile|account)|profile|same|current)\b"
 )
 _STREET = re.compile(r"\b\d+ (?:\w+ ){1,3}(?:st|street|ave|avenue|dr|drive|ln|lane|rd|road)\b")
 
@@ -175,12 +175,7 @@ def _names_item(text: str, item: OrderItem) -> bool:
     return item.item_id in text or any(each.rstrip("s") in text for each in words)
 
 
-@rule(
-    "retail.details.options",
-    Kind.PROTOCOL,
-    place="Introduction: 5th paragraph",
-    tools=REPLACING,
-)
+@rule("retail.details.options", Kind.PROTOCOL, place="Introduction: 5th paragraph", tools=REPLACING)
 def new_items_were_described(moment: CallMoment) -> Iterator[Answer]:
     """The item that comes instead was described before the customer agreed."""
     text = _before_the_reply(moment)

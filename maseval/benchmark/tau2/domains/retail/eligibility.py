@@ -168,10 +168,7 @@ EXCHANGE_STATUS = _status_rule(
 
 
 @rule(
-    "retail.cancel.reason",
-    Kind.STATE,
-    place="Cancel pending order: 2nd paragraph",
-    tools=(CANCEL,),
+    "retail.cancel.reason", Kind.STATE, place="Cancel pending order: 2nd paragraph", tools=(CANCEL,)
 )
 def reason_is_acceptable(moment: CallMoment) -> Iterator[Answer]:
     """An order is cancelled for one of two reasons."""
@@ -180,12 +177,7 @@ def reason_is_acceptable(moment: CallMoment) -> Iterator[Answer]:
         yield Broken(f"{reason!r} is no reason for which an order is cancelled", {"reason": reason})
 
 
-@rule(
-    "retail.items.once",
-    Kind.STATE,
-    place="Generic action rules: 2nd paragraph",
-    tools=REPLACING,
-)
+@rule("retail.items.once", Kind.STATE, place="Generic action rules: 2nd paragraph", tools=REPLACING)
 def items_change_once(moment: CallMoment) -> Iterator[Answer]:
     """The items of an order are modified or exchanged once, all of them in one call."""
     order_id = moment.arguments.get("order_id")

@@ -145,12 +145,7 @@ def status_was_checked(moment: CallMoment) -> Iterator[Answer]:
     yield Broken(f"order {order.order_id} was never looked up", {"order": order.order_id})
 
 
-@rule(
-    "retail.values.known",
-    Kind.DATA_FLOW,
-    place="Introduction: 6th paragraph",
-    tools=WRITES,
-)
+@rule("retail.values.known", Kind.DATA_FLOW, place="Introduction: 6th paragraph", tools=WRITES)
 def ids_are_known(moment: CallMoment) -> Iterator[Answer]:
     """The ids of a call were read, or said by the customer, before."""
     known = _known(moment)

@@ -75,11 +75,7 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
 
     @is_tool(ToolType.WRITE)
     def exchange_delivered_order_items(
-        self,
-        order_id: str,
-        item_ids: list[str],
-        new_item_ids: list[str],
-        payment_method_id: str,
+        self, order_id: str, item_ids: list[str], new_item_ids: list[str], payment_method_id: str
     ) -> Order:
         """Request the exchange of items of a delivered order for other variants of their products.
 
@@ -224,11 +220,7 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
 
     @is_tool(ToolType.WRITE)
     def modify_pending_order_items(
-        self,
-        order_id: str,
-        item_ids: list[str],
-        new_item_ids: list[str],
-        payment_method_id: str,
+        self, order_id: str, item_ids: list[str], new_item_ids: list[str], payment_method_id: str
     ) -> Order:
         """Replace items of a pending order by other variants of their products.
 
