@@ -84,7 +84,7 @@ class WaysOfDomain:
             yield from (each for each in schema["enum"] if each != record[name])
         elif isinstance(record.get(name), list):
             fields = self._fields.get((tool, name), frozenset())
-            yield [{field: each[field] for field in fields} for each in record[name]]
+            yield [{field: each[field] for field in sorted(fields)} for each in record[name]]
         elif name.endswith("_id"):
             owner = self._audited.owners.get(key, "")
             own = str(self._audited.table_of(owner).get(owner))
