@@ -6,7 +6,7 @@ After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierr
 from collections.abc import Collection, Mapping, Sequence
 
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, discoverable
-from maseval.benchmark.tau2.domains.banking_knowledge.discovery import success_text
+from maseval.benchmark.tau2.domains.banking_knowledge.discovery import executed
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.banking_knowledge.query import is_empty
 from maseval.benchmark.tau2.domains.banking_knowledge.values import (
@@ -131,10 +131,8 @@ class AccountTools(Desk):
         require(user_id, error="Missing required parameter: user_id")
         bank = self._listing("accounts", "user_id", user_id)
         cards = self._listing("credit_card_accounts", "user_id", user_id)
-        return lines(
-            success_text("get_all_user_accounts_by_user_id_3847"),
-            "",
-            "Executed: get_all_user_accounts_by_user_id_3847",
+        return executed(
+            "get_all_user_accounts_by_user_id_3847",
             f"Accounts for user {user_id}:",
             "",
             "Bank Accounts:",

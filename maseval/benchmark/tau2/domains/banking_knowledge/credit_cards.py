@@ -4,7 +4,7 @@ After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierr
 """
 
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, discoverable
-from maseval.benchmark.tau2.domains.banking_knowledge.discovery import success_text
+from maseval.benchmark.tau2.domains.banking_knowledge.discovery import executed, success_text
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.banking_knowledge.values import (
     TODAY,
@@ -64,10 +64,8 @@ class CreditCardTools(Desk):
             "status": "LOGGED",
         }
         self.db.credit_card_closure_reasons.add(record, row)
-        return lines(
-            success_text("log_credit_card_closure_reason_4521"),
-            "",
-            "Executed: log_credit_card_closure_reason_4521",
+        return executed(
+            "log_credit_card_closure_reason_4521",
             arguments_text(
                 credit_card_account_id=credit_card_account_id,
                 user_id=user_id,
@@ -110,10 +108,8 @@ class CreditCardTools(Desk):
                 f"Error: Failed to apply statement credit. Transaction ID '{key}' may already "
                 "exist."
             )
-        return lines(
-            success_text("apply_statement_credit_8472"),
-            "",
-            "Executed: apply_statement_credit_8472",
+        return executed(
+            "apply_statement_credit_8472",
             f"  - Transaction ID: {key}",
             f"  - User ID: {user_id}",
             f"  - Account: {credit_card_account_id}",
@@ -179,10 +175,8 @@ class CreditCardTools(Desk):
         error = f"Failed to close credit card account '{credit_card_account_id}'."
         account = self._row("credit_card_accounts", credit_card_account_id, error)
         account |= {"status": "CLOSED", "closed_date": TODAY, "closed_by": user_id}
-        return lines(
-            success_text("close_credit_card_account_7834"),
-            "",
-            "Executed: close_credit_card_account_7834",
+        return executed(
+            "close_credit_card_account_7834",
             arguments_text(credit_card_account_id=credit_card_account_id, user_id=user_id),
             f"Account {credit_card_account_id} has been closed.",
         )
@@ -253,10 +247,8 @@ class CreditCardTools(Desk):
         }
         if not self.db.credit_limit_increase_requests.add(request, row):
             raise Refused("Error: A similar request may already exist.")
-        return lines(
-            success_text("submit_credit_limit_increase_request_7392"),
-            "",
-            "Executed: submit_credit_limit_increase_request_7392",
+        return executed(
+            "submit_credit_limit_increase_request_7392",
             f"  - Request ID: {request}",
             f"  - Account: {credit_card_account_id}",
             f"  - Requested Increase: ${increase:,}",

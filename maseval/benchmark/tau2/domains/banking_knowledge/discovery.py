@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from maseval.benchmark.tau2.domains.banking_knowledge.values import Refused
+from maseval.benchmark.tau2.domains.banking_knowledge.values import Refused, lines
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.texts import DiscoverableTool
 
@@ -40,6 +40,11 @@ def success_text(name: str) -> str:
     tool = agent.get(name) or user[name]
     _, told, result = tool.description.rpartition("Returns:\n")
     return result.strip() if told else tool.success_message
+
+
+def executed(tool: str, *parts: str | None) -> str:
+    """Return the lines of the answer of a discoverable tool, after its own words and its name."""
+    return lines(success_text(tool), "", f"Executed: {tool}", *parts)
 
 
 def parse_arguments(arguments: str, *, whole_numbers: bool = False) -> Any:

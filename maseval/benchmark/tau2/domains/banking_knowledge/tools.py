@@ -19,10 +19,10 @@ from maseval.benchmark.tau2.domains.banking_knowledge.desk import bank_tool, dis
 from maseval.benchmark.tau2.domains.banking_knowledge.discovery import (
     call_tool,
     descriptions,
+    executed,
     manual,
     parse_arguments,
     signature,
-    success_text,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
 from maseval.benchmark.tau2.domains.banking_knowledge.transactions import TransactionTools
@@ -51,6 +51,8 @@ TransferReason = Literal[
     "request_completed_customer_wants_human_followup",
     "other",
 ]
+
+_NO_ARGUMENTS = "Arguments: (no arguments)"
 
 
 class KnowledgeTools(
@@ -296,22 +298,18 @@ class KnowledgeTools(
     @discoverable(ToolType.GENERIC)
     def initial_transfer_to_human_agent_0218(self) -> str:
         """Try to reach a colleague whose line is busy."""
-        return _execution_text("initial_transfer_to_human_agent_0218")
+        return executed("initial_transfer_to_human_agent_0218", _NO_ARGUMENTS)
 
     @discoverable(ToolType.GENERIC)
     def initial_transfer_to_human_agent_1822(self) -> str:
         """Try to reach a colleague too early."""
-        return _execution_text("initial_transfer_to_human_agent_1822")
+        return executed("initial_transfer_to_human_agent_1822", _NO_ARGUMENTS)
 
     @discoverable(ToolType.GENERIC)
     def emergency_credit_bureau_incident_transfer_1114(self) -> str:
         """Escalate an incident with a credit bureau."""
-        return _execution_text("emergency_credit_bureau_incident_transfer_1114")
+        return executed("emergency_credit_bureau_incident_transfer_1114", _NO_ARGUMENTS)
 
     def _require_known(self, name: str) -> None:
         if name not in self.discoverable_tools():
             raise Refused(f"Error: Unknown agent tool '{name}'. This tool is not available.")
-
-
-def _execution_text(tool: str) -> str:
-    return f"{success_text(tool)}\n\nExecuted: {tool}\nArguments: (no arguments)"

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from maseval.benchmark.tau2.domains.banking_knowledge.deposit_images import deposit_image
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, discoverable
-from maseval.benchmark.tau2.domains.banking_knowledge.discovery import success_text
+from maseval.benchmark.tau2.domains.banking_knowledge.discovery import executed
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.banking_knowledge.query import is_empty, render_rows
 from maseval.benchmark.tau2.domains.banking_knowledge.values import (
@@ -57,10 +57,8 @@ class TransactionTools(Desk):
         missing = f"Transaction '{transaction_id}' not found."
         row = self._row("credit_card_transaction_history", transaction_id, missing)
         row["rewards_earned"] = new_rewards_earned
-        return lines(
-            success_text("update_transaction_rewards_3847"),
-            "",
-            "Executed: update_transaction_rewards_3847",
+        return executed(
+            "update_transaction_rewards_3847",
             arguments_text(transaction_id=transaction_id, new_rewards_earned=new_rewards_earned),
             "Transaction updated:",
             f"  - Transaction ID: {transaction_id}",
@@ -121,10 +119,8 @@ class TransactionTools(Desk):
         if not self.db.transaction_disputes.add(dispute, row):
             raise Refused(_ALREADY_FILED)
         refund = partial_refund_amount
-        return lines(
-            success_text("file_credit_card_transaction_dispute_4829"),
-            "",
-            "Executed: file_credit_card_transaction_dispute_4829",
+        return executed(
+            "file_credit_card_transaction_dispute_4829",
             f"Dispute ID: {dispute}",
             f"Transaction: {transaction_id}",
             f"Reason: {title(dispute_reason)}",
@@ -389,7 +385,7 @@ class TransactionTools(Desk):
 
     def _history(self, tool: str, heading: str, found: str, none: str) -> str:
         shown_or_none = f"\n{none}" if not found or is_empty(found) else found
-        return lines(success_text(tool), "", f"Executed: {tool}", heading, shown_or_none)
+        return executed(tool, heading, shown_or_none)
 
 
 def _booking_date(row: Row) -> datetime:

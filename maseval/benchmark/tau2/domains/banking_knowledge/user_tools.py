@@ -15,9 +15,9 @@ from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.discovery import (
     call_tool,
+    executed,
     parse_arguments,
     signature,
-    success_text,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.query import answer, is_empty
 from maseval.benchmark.tau2.domains.banking_knowledge.values import (
@@ -85,10 +85,8 @@ class KnowledgeUserTools(Desk):
             if resolved
             else "SUBMITTED - Your dispute has been queued for review."
         )
-        return lines(
-            success_text("submit_cash_back_dispute_0589"),
-            "",
-            "Executed: submit_cash_back_dispute_0589",
+        return executed(
+            "submit_cash_back_dispute_0589",
             arguments_text(**arguments),
             f"Dispute ID: {dispute}\nStatus: {status}"
             if added
@@ -101,10 +99,8 @@ class KnowledgeUserTools(Desk):
         arguments = {"user_id": user_id, "card_name": card_name}
         self._note_call("get_referral_link", arguments)
         link = hex_id(f"referral_link:{user_id}:{card_name}")
-        return lines(
-            success_text("get_referral_link"),
-            "",
-            "Executed: get_referral_link",
+        return executed(
+            "get_referral_link",
             arguments_text(**arguments),
             f"Referral ID: {link}\nReferral link: https://rhobank.com/refer/{link}"
             if self._refer(link, user_id, card_name)
@@ -118,10 +114,8 @@ class KnowledgeUserTools(Desk):
         self._note_call("get_card_last_4_digits", arguments)
         self._require_credit_card(credit_card_account_id)
         digits = last_4_digits(credit_card_account_id)
-        return lines(
-            success_text("get_card_last_4_digits"),
-            "",
-            "Executed: get_card_last_4_digits",
+        return executed(
+            "get_card_last_4_digits",
             arguments_text(**arguments),
             f"Last 4 digits of card: {digits}",
         )
@@ -140,10 +134,8 @@ class KnowledgeUserTools(Desk):
             raise Refused(f"Error: Account '{account_id}' is not active.")
         before = balance(account)
         account["current_holdings"] = dollars(before + amount)
-        return lines(
-            success_text("deposit_check_3847"),
-            "",
-            "Executed: deposit_check_3847",
+        return executed(
+            "deposit_check_3847",
             arguments_text(**arguments),
             "Check deposit processed!",
             f"  - Account: {account_id}",
