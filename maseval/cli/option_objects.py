@@ -118,11 +118,7 @@ def _value_of(option: OptionSpec, given: dict[str, Any]) -> object:
         value = [*(value or ()), *(other or ())]
     elif other and value == _default(option):
         value = other
-    return arguments(value) if _takes_arguments(option) else value
-
-
-def _takes_arguments(option: OptionSpec) -> bool:
-    return bool(option.type == ExtraArguments | None)
+    return arguments(value) if option.type == ExtraArguments | None else value
 
 
 def arguments(texts: list[str] | None) -> dict[str, object]:

@@ -4,7 +4,7 @@ Nothing is stored on the server: each request holds the whole conversation, with
 thought in encrypted form, which only the API can read.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from maseval.core import provider_errors as errors
@@ -93,7 +93,7 @@ class OpenAIResponsesModelAdapter(OpenAIModelAdapter):
         body: dict[str, object] = {
             "model": self.model_id,
             "store": False,
-            "input": _input(messages),
+            "input": [item for message in messages for item in _items(message)],
         }
         body |= {_OWN_NAMES.get(name, name): value for name, value in params.items()}
         if effort := body.pop("reasoning_effort", None):
@@ -134,10 +134,6 @@ class OpenAIResponsesModelAdapter(OpenAIModelAdapter):
         code, words = get(error, "code"), get(error, "message")
         text = f"{code}: {words}"
         return self._error(kind_of(_STATUSES.get(str(code), 500), text), text)
-
-
-def _input(messages: Iterable[Message]) -> list[ResponseItem]:
-    return [item for message in messages for item in _items(message)]
 
 
 def _items(message: Message) -> Iterator[ResponseItem]:

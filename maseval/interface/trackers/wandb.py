@@ -20,7 +20,7 @@ def send(run: TrackedRun, where: str | None = None, known: str | None = None) ->
     wandb: Any = extras.load(MODULE, extra=EXTRA)
     entity, _, project = (where or "").rpartition("/")
     with wandb.init(
-        project=project or _project(),
+        project=project or os.environ.get("WANDB_PROJECT", PROJECT),
         entity=entity or None,
         id=known or run.key,
         name=run.name,
@@ -38,7 +38,3 @@ def send(run: TrackedRun, where: str | None = None, known: str | None = None) ->
             artefact.add_file(str(file))
             started.log_artifact(artefact)
         return str(started.id)
-
-
-def _project() -> str:
-    return os.environ.get("WANDB_PROJECT", PROJECT)

@@ -123,7 +123,7 @@ def price_not_told(failure: Failure) -> Label | None:
     for decision in _decisions(failure):
         if decision.wrong is None:
             continue
-        index = _place_of(failure, decision.wrong)
+        index = next(index for index, each, _ in failure.writes if each is decision.wrong)
         charge = sum(each.sum for each in book(failure, index, [decision.wrong]))
         asked = [
             (at, text)
@@ -152,10 +152,6 @@ def _is_over(text: str, charge: float) -> bool:
     """Tell whether a charge is over the limit in a text; without a limit it may be."""
     limits = [words.read_amount(each) for each in _LIMIT.findall(text)]
     return not limits or charge > max(limits)
-
-
-def _place_of(failure: Failure, call: Tau2ToolCall) -> int:
-    return next(index for index, each, _ in failure.writes if each is call)
 
 
 def _decisions(failure: Failure) -> Iterator[UserDecision]:

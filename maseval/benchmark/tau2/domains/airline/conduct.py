@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 
 from maseval.benchmark.tau2.domains.airline.details import DETAILS
 from maseval.benchmark.tau2.domains.airline.journeys import (
+    BOOK,
+    CANCEL,
     CHANGES,
     TOP,
     WRITES,
@@ -49,7 +51,7 @@ _NEGATED = re.compile(r"\b(?:no|not|n't|isn't|without|never)\b[^.!?,;]{0,30}$", 
     "airline.cancel.reason",
     Kind.STATE,
     place="Cancel flight, 4th condition",
-    tools=["cancel_reservation"],
+    tools={CANCEL},
     reads_words=True,
 )
 def covered_reason(moment: CallMoment) -> Iterator[Answer]:
@@ -94,7 +96,7 @@ _ASKS_REASON = re.compile(r"\b(?:reasons?|why)\b", re.IGNORECASE)
     "airline.cancel.reason_obtained",
     Kind.PROTOCOL,
     place="Cancel flight, 2nd paragraph",
-    tools=["cancel_reservation"],
+    tools={CANCEL},
 )
 def reason_obtained(moment: CallMoment) -> Iterator[Answer]:
     """The agent learns why the user cancels before it cancels."""
@@ -114,7 +116,7 @@ def reason_obtained(moment: CallMoment) -> Iterator[Answer]:
     "airline.book.insurance_asked",
     Kind.PROTOCOL,
     place="Book flight, Travel insurance, 1st bullet",
-    tools=["book_reservation"],
+    tools={BOOK},
 )
 def insurance_asked(moment: CallMoment) -> Iterator[Answer]:
     """The agent asks whether the user wants insurance before it books."""

@@ -4,7 +4,10 @@ import re
 from collections.abc import Iterator
 
 from maseval.benchmark.tau2.domains.airline.journeys import (
+    BOOK,
     CHANGES,
+    FLIGHTS,
+    PASSENGERS,
     TOP,
     WRITES,
     entries,
@@ -25,7 +28,7 @@ from maseval.benchmark.tau2.domains.rules import (
     rule,
 )
 
-ON_A_RESERVATION = tuple(tool for tool in CHANGES if tool != "book_reservation")
+ON_A_RESERVATION = tuple(tool for tool in CHANGES if tool != BOOK)
 _USER_ID = re.compile(r"\b[a-z]+_[a-z]+_\d{4}\b")
 _NOT_ALNUM = re.compile(r"[^a-z0-9]")
 
@@ -109,7 +112,7 @@ def reservation_known(moment: CallMoment) -> Iterator[Answer]:
     "airline.flights.known",
     Kind.DATA_FLOW,
     place=f"{TOP}, 4th paragraph",
-    tools=["book_reservation", "update_reservation_flights"],
+    tools={BOOK, FLIGHTS},
     reads_words=False,
 )
 def flights_known(moment: CallMoment) -> Iterator[Answer]:
@@ -126,7 +129,7 @@ def flights_known(moment: CallMoment) -> Iterator[Answer]:
     "airline.passengers.known",
     Kind.DATA_FLOW,
     place="Book flight, Passengers, 2nd bullet; Modify flight, Change passengers",
-    tools=["book_reservation", "update_reservation_passengers"],
+    tools={BOOK, PASSENGERS},
     reads_words=True,
 )
 def passengers_known(moment: CallMoment) -> Iterator[Answer]:

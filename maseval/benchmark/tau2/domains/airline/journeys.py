@@ -20,10 +20,10 @@ from maseval.benchmark.tau2.domains.records import RecordT, Table
 from maseval.benchmark.tau2.domains.rules import CallMoment
 
 TOP = "Airline Agent Policy"
-CHANGES = (
-    *("book_reservation", "cancel_reservation", "update_reservation_baggages"),
-    *("update_reservation_flights", "update_reservation_passengers"),
-)
+BOOK, CANCEL = "book_reservation", "cancel_reservation"
+FLIGHTS, BAGGAGES = "update_reservation_flights", "update_reservation_baggages"
+PASSENGERS = "update_reservation_passengers"
+CHANGES = (BOOK, CANCEL, BAGGAGES, FLIGHTS, PASSENGERS)
 WRITES = (*CHANGES, "send_certificate")
 FLOWN = ("landed", "flying")
 A_DAY = timedelta(hours=24)

@@ -11,6 +11,11 @@ from maseval.benchmark.tau2.domains.airline.compensation import COMPENSATION_RUL
 from maseval.benchmark.tau2.domains.airline.conduct import CONDUCT_RULES
 from maseval.benchmark.tau2.domains.airline.identity import IDENTITY_RULES
 from maseval.benchmark.tau2.domains.airline.journeys import (
+    BAGGAGES,
+    BOOK,
+    CANCEL,
+    FLIGHTS,
+    PASSENGERS,
     Route,
     entries,
     find_flight,
@@ -39,10 +44,7 @@ _MOST_OF_A_KIND = {
 
 
 @rule(
-    "airline.book.passengers",
-    Kind.STATE,
-    place="Book flight, Passengers, 1st bullet",
-    tools=["book_reservation"],
+    "airline.book.passengers", Kind.STATE, place="Book flight, Passengers, 1st bullet", tools={BOOK}
 )
 def few_passengers(moment: CallMoment) -> Iterator[Answer]:
     """A reservation has at most five passengers."""
@@ -53,10 +55,7 @@ def few_passengers(moment: CallMoment) -> Iterator[Answer]:
 
 
 @rule(
-    "airline.book.payment_kinds",
-    Kind.STATE,
-    place="Book flight, Payment, 1st bullet",
-    tools=["book_reservation"],
+    "airline.book.payment_kinds", Kind.STATE, place="Book flight, Payment, 1st bullet", tools={BOOK}
 )
 def few_payments(moment: CallMoment) -> Iterator[Answer]:
     """A booking is paid with at most one certificate, one credit card and three gift cards."""
@@ -75,11 +74,7 @@ def few_payments(moment: CallMoment) -> Iterator[Answer]:
     "airline.payment.in_profile",
     Kind.STATE,
     place="Book flight, Payment, 3rd bullet; Modify flight, Payment",
-    tools=[
-        "book_reservation",
-        "update_reservation_flights",
-        "update_reservation_baggages",
-    ],
+    tools={BOOK, FLIGHTS, BAGGAGES},
 )
 def payment_in_profile(moment: CallMoment) -> Iterator[Answer]:
     """Every payment method is one of the user's profile."""
@@ -98,7 +93,7 @@ def payment_in_profile(moment: CallMoment) -> Iterator[Answer]:
     "airline.flights.payment_kind",
     Kind.STATE,
     place="Modify flight, Payment",
-    tools=["update_reservation_flights", "update_reservation_baggages"],
+    tools={FLIGHTS, BAGGAGES},
 )
 def change_paid_by_card(moment: CallMoment) -> Iterator[Answer]:
     """A change is paid for, or refunded to, a gift card or a credit card."""
@@ -109,12 +104,7 @@ def change_paid_by_card(moment: CallMoment) -> Iterator[Answer]:
             yield Broken(text, {"used": payment_id})
 
 
-@rule(
-    "airline.book.bags",
-    Kind.STATE,
-    place="Book flight, Checked bag allowance",
-    tools=["book_reservation"],
-)
+@rule("airline.book.bags", Kind.STATE, place="Book flight, Checked bag allowance", tools={BOOK})
 def booked_bags_paid(moment: CallMoment) -> Iterator[Answer]:
     """Bags beyond the allowance of cabin and membership are paid for, and no others."""
     user, arguments = owner_of(moment), moment.arguments
@@ -127,7 +117,7 @@ def booked_bags_paid(moment: CallMoment) -> Iterator[Answer]:
     "airline.bags.paid",
     Kind.STATE,
     place="Book flight, Checked bag allowance; Modify flight, Change baggage",
-    tools=["update_reservation_baggages"],
+    tools={BAGGAGES},
 )
 def added_bags_paid(moment: CallMoment) -> Iterator[Answer]:
     """Bags beyond the allowance of cabin and membership are paid for, and no others."""
@@ -162,7 +152,7 @@ def _bags(
     "airline.bags.removed",
     Kind.STATE,
     place="Modify flight, Change baggage and insurance, 1st bullet",
-    tools=["update_reservation_baggages"],
+    tools={BAGGAGES},
 )
 def no_bag_removed(moment: CallMoment) -> Iterator[Answer]:
     """Bags may be added to a reservation, and not removed."""
@@ -174,12 +164,7 @@ def no_bag_removed(moment: CallMoment) -> Iterator[Answer]:
         yield Broken(text, {"before": before, "after": after})
 
 
-@rule(
-    "airline.flights.bookable",
-    Kind.STATE,
-    place="Domain Basic, Flight",
-    tools=["book_reservation", "update_reservation_flights"],
-)
+@rule("airline.flights.bookable", Kind.STATE, place="Domain Basic, Flight", tools={BOOK, FLIGHTS})
 def flights_can_be_booked(moment: CallMoment) -> Iterator[Answer]:
     """A flight is taken on a date on which it is available."""
     reservation = reservation_of(moment)
@@ -191,12 +176,7 @@ def flights_can_be_booked(moment: CallMoment) -> Iterator[Answer]:
             yield Broken(text, {"flight": wanted[0], "date": wanted[1], "status": status})
 
 
-@rule(
-    "airline.book.journey",
-    Kind.STATE,
-    place="Book flight, 2nd paragraph",
-    tools=["book_reservation"],
-)
+@rule("airline.book.journey", Kind.STATE, place="Book flight, 2nd paragraph", tools={BOOK})
 def booked_journey(moment: CallMoment) -> Iterator[Answer]:
     """The flights of a booking lead from origin to destination, and back on a round trip."""
     arguments = moment.arguments
@@ -212,7 +192,7 @@ def booked_journey(moment: CallMoment) -> Iterator[Answer]:
     "airline.flights.journey",
     Kind.STATE,
     place="Modify flight, Change flights, 2nd bullet",
-    tools=["update_reservation_flights"],
+    tools={FLIGHTS},
 )
 def same_journey(moment: CallMoment) -> Iterator[Answer]:
     """A changed reservation keeps its origin, its destination and its type of trip."""
@@ -251,7 +231,7 @@ def _why_other(legs: Sequence[tuple[str, str]], wanted: Route) -> str:
     "airline.flights.basic_economy",
     Kind.STATE,
     place="Modify flight, Change flights, 1st bullet",
-    tools=["update_reservation_flights"],
+    tools={FLIGHTS},
 )
 def basic_economy_stays(moment: CallMoment) -> Iterator[Answer]:
     """The flights of a basic economy reservation are not changed."""
@@ -269,7 +249,7 @@ def basic_economy_stays(moment: CallMoment) -> Iterator[Answer]:
     "airline.cabin.flown",
     Kind.STATE,
     place="Modify flight, Change cabin, 1st bullet",
-    tools=["update_reservation_flights"],
+    tools={FLIGHTS},
 )
 def cabin_before_departure(moment: CallMoment) -> Iterator[Answer]:
     """The cabin changes only while no flight of the reservation has been flown."""
@@ -286,7 +266,7 @@ def cabin_before_departure(moment: CallMoment) -> Iterator[Answer]:
     "airline.passengers.number",
     Kind.STATE,
     place="Modify flight, Change passengers, 1st bullet",
-    tools=["update_reservation_passengers"],
+    tools={PASSENGERS},
 )
 def as_many_passengers(moment: CallMoment) -> Iterator[Answer]:
     """A change of passengers keeps their number."""
@@ -299,12 +279,7 @@ def as_many_passengers(moment: CallMoment) -> Iterator[Answer]:
         )
 
 
-@rule(
-    "airline.cancel.flown",
-    Kind.STATE,
-    place="Cancel flight, 3rd paragraph",
-    tools=["cancel_reservation"],
-)
+@rule("airline.cancel.flown", Kind.STATE, place="Cancel flight, 3rd paragraph", tools={CANCEL})
 def cancelled_before_departure(moment: CallMoment) -> Iterator[Answer]:
     """A reservation is not cancelled once a part of it has been flown."""
     reservation = reservation_of(moment)
@@ -314,10 +289,7 @@ def cancelled_before_departure(moment: CallMoment) -> Iterator[Answer]:
 
 
 @rule(
-    "airline.cancel.eligible",
-    Kind.STATE,
-    place="Cancel flight, list of conditions",
-    tools=["cancel_reservation"],
+    "airline.cancel.eligible", Kind.STATE, place="Cancel flight, list of conditions", tools={CANCEL}
 )
 def may_be_cancelled(moment: CallMoment) -> Iterator[Answer]:
     """Only what is a day old, business, insured or grounded by the airline is cancelled."""

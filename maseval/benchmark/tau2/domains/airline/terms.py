@@ -6,7 +6,10 @@ from functools import cache
 from itertools import combinations
 
 from maseval.benchmark.tau2.domains.airline.journeys import (
+    BAGGAGES,
+    BOOK,
     CHANGES,
+    FLIGHTS,
     TOP,
     amount_moved,
     entries,
@@ -30,7 +33,7 @@ from maseval.benchmark.tau2.domains.consent import find_consent
 from maseval.benchmark.tau2.domains.rules import Answer, Broken, CallMoment, CannotTell, Kind, rule
 from maseval.benchmark.tau2.words import read_amount, sentences
 
-PAID = ("book_reservation", "update_reservation_flights", "update_reservation_baggages")
+PAID = (BOOK, FLIGHTS, BAGGAGES)
 MOST_EXTRA_BAGS = 6
 
 
@@ -227,7 +230,7 @@ _LISTED_INSURANCE = re.compile(r"insurance[*_\s]*:[*_\s]*(yes|no)\b", re.IGNOREC
     "airline.book.insurance_wanted",
     Kind.DATA_FLOW,
     place="Book flight, Travel insurance, 1st bullet",
-    tools=["book_reservation"],
+    tools={BOOK},
     reads_words=True,
 )
 def insurance_wanted(moment: CallMoment) -> Iterator[Answer]:
@@ -248,7 +251,7 @@ def insurance_wanted(moment: CallMoment) -> Iterator[Answer]:
     "airline.bags.wanted",
     Kind.DATA_FLOW,
     place="Book flight, Checked bag allowance, last paragraph",
-    tools=["book_reservation", "update_reservation_baggages"],
+    tools={BOOK, BAGGAGES},
     reads_words=True,
 )
 def bags_wanted(moment: CallMoment) -> Iterator[Answer]:
@@ -298,13 +301,7 @@ CABINS = {
 }
 
 
-@rule(
-    "airline.flights.agreed",
-    Kind.DATA_FLOW,
-    place=TOP,
-    tools=["book_reservation", "update_reservation_flights"],
-    reads_words=True,
-)
+@rule("airline.flights.agreed", Kind.DATA_FLOW, place=TOP, tools={BOOK, FLIGHTS}, reads_words=True)
 def agreed_flights(moment: CallMoment) -> Iterator[Answer]:
     """The flights, their dates and the cabin are those that the user agreed to."""
     consent, reservation = find_consent(moment), reservation_of(moment)

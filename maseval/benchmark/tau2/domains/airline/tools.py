@@ -152,7 +152,7 @@ class AirlineTools(ToolKitBase[AirlineDB], predictable=True):
         Args:
             reservation_id: The id of the reservation, such as '8JX2WO'.
         """
-        return self._get_reservation(reservation_id)
+        return _require_record(self.db.reservations.view, "Reservation", reservation_id)
 
     @is_tool(ToolType.READ)
     def get_user_details(self, user_id: str) -> User:
@@ -327,9 +327,6 @@ class AirlineTools(ToolKitBase[AirlineDB], predictable=True):
 
     def _own_user(self, user_id: str) -> User:
         return _require_record(self.db.users.__getitem__, "User", user_id)
-
-    def _get_reservation(self, reservation_id: str) -> Reservation:
-        return _require_record(self.db.reservations.view, "Reservation", reservation_id)
 
     def _own_reservation(self, reservation_id: str) -> Reservation:
         return _require_record(self.db.reservations.__getitem__, "Reservation", reservation_id)
