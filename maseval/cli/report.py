@@ -108,14 +108,8 @@ def plots(
 EXPORT_EXAMPLES = examples(
     ("maseval export last --format csv", "simulations.csv: a line for each simulation"),
     ("maseval export runs --format parquet --table all --output tables", "everything below ./runs"),
-    (
-        "maseval export a b --format jsonl --table tool_calls --output -",
-        "two runs, into a program",
-    ),
-    (
-        "maseval export theirs.json --format csv --as-recorded",
-        "a results file, its own rewards",
-    ),
+    ("maseval export a b --format jsonl --table tool_calls --output -", "two runs, into a program"),
+    ("maseval export theirs.json --format csv --as-recorded", "a results file, its own rewards"),
     ("maseval export last --format csv --spreadsheet", "no text is taken for a formula"),
 )
 

@@ -181,12 +181,7 @@ class RunCheck:
 
 
 def _doubt(reasons: list[str], recorded: Score | None, recomputed: Score | None) -> RunDoubt:
-    return {
-        "reasons": reasons,
-        "recorded": recorded,
-        "recomputed": recomputed,
-        "remedies": [],
-    }
+    return {"reasons": reasons, "recorded": recorded, "recomputed": recomputed, "remedies": []}
 
 
 def remember_check(log: Path, state: FileState, found: VerdictCheck) -> None:

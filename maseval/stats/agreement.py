@@ -33,12 +33,7 @@ class Agreement:
         return (self.equal / self.total - by_chance) / (1 - by_chance)
 
     def to_dict(self) -> dict[str, float | None]:
-        return {
-            "total": self.total,
-            "equal": self.equal,
-            "share": self.share,
-            "kappa": self.kappa,
-        }
+        return {"total": self.total, "equal": self.equal, "share": self.share, "kappa": self.kappa}
 
 
 def agreement(answers: Iterable[tuple[bool, bool]]) -> Agreement:

@@ -174,10 +174,7 @@ def forecast(
     if precision is not None:
         answers += design.on_precision(precision)
     runs = "the new run; the baseline is there" if about.trials else "both runs"
-    notes = [
-        *about.notes,
-        f"simulations, cost and time are those of {runs}",
-    ]
+    notes = [*about.notes, f"simulations, cost and time are those of {runs}"]
     if not about.differing:
         notes.append(
             "on tasks like these: at best, as if the systems differed equally at every task"

@@ -268,12 +268,7 @@ class ResponsesProtocol(OpenAIProtocol):
         return {**response([]), "status": "incomplete", "incomplete_details": reason}
 
 
-_RESPONSE_MESSAGE = {
-    "type": "message",
-    "id": "msg_1",
-    "role": "assistant",
-    "status": "completed",
-}
+_RESPONSE_MESSAGE = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
 
 
 def response(output: Sequence[Mapping[str, object]]) -> dict[str, object]:

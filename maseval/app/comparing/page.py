@@ -21,11 +21,7 @@ def document_of(
     return {
         **compared_document(outcomes, found.table, notes),
         "headline": found.headline,
-        "cautions": [
-            *filter(None, [found.official, found.texts]),
-            *found.notes,
-            *found.cautions,
-        ],
+        "cautions": [*filter(None, [found.official, found.texts]), *found.notes, *found.cautions],
         "left_out": list(found.dropped),
         "differences": [] if found.two is None else _differences(found.two),
         "notes": [*(found.table.notes if found.two is None else _notes(found.two)), *_costs(found)],

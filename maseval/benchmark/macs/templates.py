@@ -15,11 +15,7 @@ from maseval.benchmark.macs.data.files import TEMPLATES_FILE, original_files
 from maseval.data.python_source import SourceShapeError, parse_source, refuse_unreadable
 from maseval.data.store import AnyPath
 
-CONSTANTS = {
-    "user": "USER_GSR_PROMPT",
-    "system": "SYSTEM_GSR_PROMPT",
-    "issues": "ISSUES_PROMPT",
-}
+CONSTANTS = {"user": "USER_GSR_PROMPT", "system": "SYSTEM_GSR_PROMPT", "issues": "ISSUES_PROMPT"}
 """The purpose of each template, and its name in the original."""
 
 Templates = Mapping[str, str]

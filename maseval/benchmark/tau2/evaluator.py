@@ -198,11 +198,7 @@ def _env_check(found: RewardInfo, match: StateMatch | None) -> dict[str, object]
         "user_db_match": match.customer,
         "db_reward": db["db_reward"],
         "env_assertions": [
-            {
-                "assertion": each["env_assertion"],
-                "passed": each["met"],
-                "reward": each["reward"],
-            }
+            {"assertion": each["env_assertion"], "passed": each["met"], "reward": each["reward"]}
             for each in asserted or ()
         ],
     }

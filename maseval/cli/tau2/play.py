@@ -29,20 +29,11 @@ if TYPE_CHECKING:  # help must not load what makes these
 EXAMPLES = examples(
     ("maseval tau2 play", "a small library, no key and no download needed"),
     ("maseval tau2 play retail --task 5", "the agent of a task, with a scripted customer"),
-    (
-        "maseval tau2 play retail --user-model openai/gpt-4.1",
-        "with a customer that a model plays",
-    ),
+    ("maseval tau2 play retail --user-model openai/gpt-4.1", "with a customer that a model plays"),
     ("maseval tau2 play retail --page", "in the browser"),
     ("maseval tau2 play telecom --as user", "the customer, with the customer's phone"),
-    (
-        "maseval tau2 play telecom --as user --agent-model openai/gpt-4.1",
-        "a model helps you",
-    ),
-    (
-        "maseval tau2 play retail --output runs/me",
-        "task after task into one run: a human baseline",
-    ),
+    ("maseval tau2 play telecom --as user --agent-model openai/gpt-4.1", "a model helps you"),
+    ("maseval tau2 play retail --output runs/me", "task after task into one run: a human baseline"),
 )
 
 

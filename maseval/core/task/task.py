@@ -46,11 +46,7 @@ class TaskProtocol:
 
     def to_dict(self) -> dict[str, object]:
         """Return the protocol as JSON-friendly data."""
-        return {
-            **vars(self),
-            "timeout_action": self.timeout_action.value,
-            "tags": dict(self.tags),
-        }
+        return {**vars(self), "timeout_action": self.timeout_action.value, "tags": dict(self.tags)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:

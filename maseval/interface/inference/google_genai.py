@@ -240,10 +240,7 @@ def _signatures_of(message: Message) -> Mapping[str, object]:
 def _call_part(call: ToolCall, signatures: Mapping[str, object]) -> GeminiPart:
     function = call["function"]
     part: GeminiPart = {
-        "function_call": {
-            "name": function["name"],
-            "args": as_object(function.get("arguments")),
-        }
+        "function_call": {"name": function["name"], "args": as_object(function.get("arguments"))}
     }
     if signature := signatures.get(call.get("id") or ""):
         part["thought_signature"] = b64decode(str(signature))

@@ -231,10 +231,7 @@ def credits_left_open(gold: BankGold) -> Iterator[Finding]:
         category, name = step.arguments.get("dispute_category"), "provisional_credit_eligible"
         given = step.arguments.get(name)
         if category not in _REQUIRED and given:
-            kind, why = (
-                SEVERAL,
-                "may be given at discretion, and was in the gold",
-            )
+            kind, why = (SEVERAL, "may be given at discretion, and was in the gold")
         elif category == "duplicate_charge" and not step.arguments.get("contacted_merchant"):
             kind = CONFLICT
             why = (

@@ -214,10 +214,7 @@ class Rehearsal:
         silent = [str(one) for one in self.done if not one.requests]
         listed = ", ".join(silent[:_MOST_NOTES])
         never = f"; never in {len(silent)} of them: {listed}" if silent else ""
-        return [
-            f"The rehearsal model was asked {total} times in {number}{never}.",
-            *self._losses(),
-        ]
+        return [f"The rehearsal model was asked {total} times in {number}{never}.", *self._losses()]
 
     def _losses(self) -> Iterator[str]:
         lost = [one for one in self.done if one.loss]

@@ -100,11 +100,7 @@ class RunSetup:
     @property
     def models(self) -> dict[str, ModelSpec]:
         """The models by the role for which the benchmark asks for them."""
-        roles = {
-            "agent_model": self.agent,
-            "user_simulator": self.user,
-            "nl_evaluator": self.judge,
-        }
+        roles = {"agent_model": self.agent, "user_simulator": self.user, "nl_evaluator": self.judge}
         return {role: model for role, model in roles.items() if isinstance(model, ModelSpec)}
 
     @property

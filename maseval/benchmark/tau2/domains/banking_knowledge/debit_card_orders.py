@@ -24,12 +24,7 @@ _DELIVERY = {
     "RUSH": "1-2 business days",
 }
 _DESIGNS = ("CLASSIC", "PREMIUM", "CUSTOM")
-_ISSUE_REASONS = {
-    "lost": "lost",
-    "stolen": "stolen",
-    "fraud": "fraud",
-    "fraud_suspected": "fraud",
-}
+_ISSUE_REASONS = {"lost": "lost", "stolen": "stolen", "fraud": "fraud", "fraud_suspected": "fraud"}
 
 
 class _Fees(NamedTuple):

@@ -208,11 +208,7 @@ def _alert_cleared(card: Row, card_id: str) -> str:
             "detection system and cannot be cleared by customer service agents. Please transfer "
             "the customer to the security team using transfer_to_human_agents."
         )
-    card |= {
-        "fraud_alert_active": False,
-        "alert_source": None,
-        "fraud_alert_cleared_date": TODAY,
-    }
+    card |= {"fraud_alert_active": False, "alert_source": None, "fraud_alert_cleared_date": TODAY}
     return lines(
         "Fraud Alert Cleared Successfully",
         f"Card ID: {card_id}",

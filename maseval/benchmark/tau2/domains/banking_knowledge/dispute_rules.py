@@ -27,19 +27,8 @@ _PROVISIONAL = "Provisional credit (internal)"
 _FRAUD = "unauthorized_fraudulent_charge"
 _NOT_RECEIVED = "goods_services_not_received"
 _COVERED = (_FRAUD, "duplicate_charge", _NOT_RECEIVED)
-_MOST_CREDITED = {
-    "entry": 2500,
-    "mid": 5000,
-    "premium": 10000,
-    "elite": 15000,
-    "invitation": 25000,
-}
-_ON_RECORD = {
-    "full_name": "name",
-    "phone": "phone_number",
-    "email": "email",
-    "address": "address",
-}
+_MOST_CREDITED = {"entry": 2500, "mid": 5000, "premium": 10000, "elite": 15000, "invitation": 25000}
+_ON_RECORD = {"full_name": "name", "phone": "phone_number", "email": "email", "address": "address"}
 
 _MOST_OPEN = {"entry": 2, "mid": 3, "premium": 4, "elite": 5}
 _OPEN = ("OPEN", "PENDING_DOCUMENTATION", "UNDER_REVIEW", "PROVISIONAL_CREDIT_ISSUED")

@@ -319,12 +319,7 @@ class KnowledgeUserTools(Desk):
                 "first use `give_discoverable_user_tool` to give this tool to you."
             )
         text = json.dumps(arguments, sort_keys=True)
-        row = {
-            "tool_name": name,
-            "arguments": arguments,
-            "called_at": TODAY,
-            "status": "CALLED",
-        }
+        row = {"tool_name": name, "arguments": arguments, "called_at": TODAY, "status": "CALLED"}
         key = hex_id(f"user_discoverable_tool_call:{name}:{text}")
         self.db.user_discoverable_tool_calls.add(key, row)
 

@@ -63,12 +63,7 @@ _EVERYTHING = re.compile(
     r"\b(?:all|everything|both|entire|whole|every|each|them|these|those|rest|other)\b"
 )
 _NO_WORD = re.compile(r"[^a-z0-9]+")
-_SIZES = {
-    "s": "s|small",
-    "m": "m|medium",
-    "l": "l|large",
-    "xl": "xl|extra[ -]large",
-}
+_SIZES = {"s": "s|small", "m": "m|medium", "l": "l|large", "xl": "xl|extra[ -]large"}
 _ZIP = re.compile(r"(?<![\w#$.-])\d{5}(?![\w.-])")
 _DEFAULT = re.compile(
     r"\b(?:default|on file|on record|in (?:my|your) (?:profile|account)|profile|same|current)\b"
