@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.retail import RETAIL, RetailDB, RetailTools
-from maseval.benchmark.tau2.domains.retail.tools import LenientRetailTools
+from maseval.benchmark.tau2.domains.retail.release_tools import LenientRetailTools
 from maseval.benchmark.tau2.world.world import World
 
 ADDRESS = {

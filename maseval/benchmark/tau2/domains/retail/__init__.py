@@ -12,15 +12,15 @@ from maseval.benchmark.tau2.domains.late_rules import LateRules
 from maseval.benchmark.tau2.domains.retail.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.retail.models import RetailDB
 from maseval.benchmark.tau2.domains.retail.permanence import PERMANENCE
-from maseval.benchmark.tau2.domains.retail.tool_groups import CANCEL, OF_ITEMS, REPLACING
-from maseval.benchmark.tau2.domains.retail.tools import (
+from maseval.benchmark.tau2.domains.retail.release_tools import (
     FaultyItemRetailTools,
     ItemRetailTools,
     LenientFaultyItemRetailTools,
     LenientItemRetailTools,
     LenientRetailTools,
-    RetailTools,
 )
+from maseval.benchmark.tau2.domains.retail.tool_groups import CANCEL, OF_ITEMS, REPLACING
+from maseval.benchmark.tau2.domains.retail.tools import RetailTools
 
 CHOICES = (
     payment_choice("payment_method_id", *OF_ITEMS),
