@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing import connection
@@ -130,10 +130,12 @@ class ChildProcess:
             self._end(ChildLostError(_end_in_words(code) + way))
 
     def kill(self) -> None:
-        """End the process at once, and wait until it is gone."""
+        """End the process at once; ``join`` waits until it is gone."""
         self._process.kill()
-        self._process.join()
         self._end(ChildLostError("it was ended"))
+
+    def join(self) -> None:
+        self._process.join()
 
     def _end(self, lost: ChildLostError) -> None:
         if self._lost is None:
@@ -152,6 +154,14 @@ def wait_for_calls(calls: Iterable[Call], timeout: float | None) -> list[Call]:
         for ready in connection.wait(list(children), timeout):
             children[ready].receive()  # type: ignore[index]
     return [call for call in every if call.is_over]
+
+
+def end_all(children: Sequence[ChildProcess]) -> None:
+    """End processes at once, and wait until they are gone; large ones take their time."""
+    for child in children:
+        child.kill()
+    for child in children:
+        child.join()
 
 
 def may_fork() -> bool:

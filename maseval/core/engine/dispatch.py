@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
-from maseval.core.engine.parcel import WorkerReply, pack, pack_for_worker, unpack_reply
+from maseval.core.engine.parcel import pack, pack_for_worker
 from maseval.core.engine.repetition import Repetition
 from maseval.core.engine.shipping import WorkOrder
 from maseval.core.engine.worker import Place
@@ -166,9 +166,6 @@ class Process:
     def __init__(self, carrier: Carrier, *, quarantine: bool) -> None:
         self._carrier = carrier
         self._actor = carrier.start()
-        self._sent_along: Sequence[Assignment] = ()
-        self._unconfirmed: dict[Any, Sequence[Assignment]] = {}
-        self._unread: list[tuple[Sequence[Assignment], str]] = []
         self.quarantine = quarantine
         self.stage = Stage.STARTING
         self.place = Place("", "", 0)
@@ -182,16 +179,12 @@ class Process:
         self.stage = Stage.EQUIPPING
         self.pending = self._call("begin", modules, equipment, limits)
 
-    def collect(
-        self, question: "Question", assignments: Sequence[Assignment] = (), orders: bytes = b""
-    ) -> None:
+    def collect(self, question: "Question", assignments: Sequence[Assignment] = ()) -> None:
         """Ask for what it will have finished, and send orders along."""
-        self._sent_along = assignments
-        self.pending = self._call("collect", orders, *question)
+        self.pending = self._call("collect", *pack_orders(assignments), *question)
 
-    def submit(self, assignments: Sequence[Assignment], orders: bytes) -> None:
-        call = self._call("submit", orders)
-        self._unconfirmed[call] = assignments
+    def submit(self, assignments: Sequence[Assignment]) -> None:
+        self._call("submit", *pack_orders(assignments))
 
     def stop(self) -> None:
         self._call("stop")
@@ -201,23 +194,6 @@ class Process:
         reply = self._carrier.reply(self.pending)
         self.pending = None
         return reply
-
-    def read_reply(self, data: bytes) -> WorkerReply:
-        reply = unpack_reply(data)
-        if reply.unreadable:
-            self._unread.append((self._sent_along, reply.unreadable))
-        return reply
-
-    def take_unread(self) -> list[tuple[Sequence[Assignment], str]]:
-        """Take the assignments that could not be read there, by call, each with the reason."""
-        waiting = list(self._unconfirmed)
-        if waiting:
-            arrived = self._carrier.wait(waiting, 0)
-            replies = [self._carrier.reply(each) for each in arrived]
-            sent = [self._unconfirmed.pop(each) for each in arrived]
-            self._unread += [pair for pair in zip(sent, replies, strict=True) if pair[1]]
-        unread, self._unread = self._unread, []
-        return unread
 
     def give_up(self, assignment: Assignment, seconds: float) -> bytes | None:
         """Give up a late assignment and return what it has done so far; None if it is finished."""
@@ -229,7 +205,6 @@ class Process:
         """End it at once; it cannot be asked for anything afterwards."""
         self._carrier.kill(self._actor)
         self._actor = self.pending = None
-        self._unconfirmed = {}
 
     def _call(self, method: str, *args: object) -> Any:
         return self._carrier.call(self._actor, method, *args)
@@ -244,33 +219,27 @@ def hand_out(processes: Sequence[Process], backlog: Backlog) -> dict[Process, li
     """Give each assignment that waits to the working process with the fewest that has room."""
     given: dict[Process, list[Assignment]]
     given = {one: [] for one in processes if one.stage is Stage.WORKING}
-    while pair := _next_pair(list(given), backlog):
-        process, assignment = pair
-        process.assignments[assignment.number] = assignment
-        given[process].append(assignment)
+    while not backlog.is_empty:
+        for process in sorted(given, key=lambda one: len(one.assignments)):
+            if new := backlog.next_for(process.assignments, quarantine=process.quarantine):
+                process.assignments[new.number] = new
+                given[process].append(new)
+                break
+        else:
+            break
     return given
-
-
-def _next_pair(processes: Sequence[Process], backlog: Backlog) -> tuple[Process, Assignment] | None:
-    if backlog.is_empty:
-        return None
-    for process in sorted(processes, key=lambda one: len(one.assignments)):
-        if assignment := backlog.next_for(process.assignments, quarantine=process.quarantine):
-            return process, assignment
-    return None
 
 
 def send(given: Mapping[Process, Sequence[Assignment]], question: Question) -> None:
     """Send assignments to processes, with the call that asks what it has finished if possible.
 
-    All for one process go together, so that each of them begins before any goes on.
+    All for one process go together, so that each of them begins before any continues.
     """
     for process, assignments in given.items():
-        orders = pack_orders(assignments) if assignments else b""
         if process.pending is None:
-            process.collect(question, assignments, orders)
+            process.collect(question, assignments)
         elif assignments:
-            process.submit(assignments, orders)
+            process.submit(assignments)
         for assignment in assignments:
             assignment.since = time.monotonic()
 
@@ -280,11 +249,14 @@ def reply_seconds(processes: int) -> float:
     return max(_SHORTEST_WAIT, processes / _MOST_REPLIES)
 
 
-def pack_orders(assignments: Sequence[Assignment]) -> bytes:
-    """Pack orders as one value: what their tasks have in common is sent once."""
+def pack_orders(assignments: Sequence[Assignment]) -> tuple[list[int], bytes]:
+    """Pack orders as one value, after their numbers: what their tasks have in common is sent once.
+
+    The numbers are what a process can still tell of orders that it cannot read.
+    """
     orders = [WorkOrder.of(assignment.number, assignment.repetition) for assignment in assignments]
     try:
-        return pack(orders)
+        return [each.number for each in orders], pack(orders)
     except Exception:  # of whatever a task consists of: which one is it?
         for each in orders:
             pack_for_worker(f"task {str(each.task.id)!r}", each, _WAY_FOR_TASK)

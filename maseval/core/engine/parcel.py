@@ -79,8 +79,8 @@ class WorkerReply(NamedTuple):
     """One reply of a worker process."""
 
     deliveries: Sequence[WorkResult]
-    unreadable: str = ""
-    """The reason why none of the orders of the call could be read."""
+    unread: Sequence[tuple[Sequence[int], str]] = ()
+    """The numbers of orders that could not be read, by call, each with the reason."""
     heard: Mapping[int, Heard] = {}
     """News of conversations in progress, by the numbers of their orders."""
 

@@ -5,7 +5,7 @@ import platform
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from maseval.core.engine.child import (
     Call,
     ChildLostError,
     ChildProcess,
+    end_all,
     may_fork,
     usable_cores,
     wait_for_calls,
@@ -21,7 +22,7 @@ from maseval.core.engine.child import (
 from maseval.core.engine.dispatch import ProcessLostError
 from maseval.core.engine.engines import Job, MappedBatch
 from maseval.core.engine.parcel import pack, unpack
-from maseval.core.engine.remote_workers import Limits, RemoteWorkers
+from maseval.core.engine.remote_workers import Limits, RemoteEngine, RemoteWorkers
 from maseval.core.engine.worker import Worker
 from maseval.core.exceptions import ConfigurationError, WorkerDiedError
 
@@ -87,8 +88,7 @@ class _ProcessMap:
             while self._under_way:
                 yield from self._next()
         finally:
-            for child in self._children:
-                child.kill()
+            end_all(self._children)
 
     def _start(self, values: Sequence[Any]) -> Call:
         busy = Counter(batch.call.child for batch in self._under_way if not batch.call.is_over)
@@ -133,6 +133,16 @@ class _ProcessMap:
             self._under_way.appendleft(_Batch([value], self._start([value])))
 
 
+@contextmanager
+def local_carrier(forked: list[ChildProcess]) -> Iterator["LocalCarrier"]:
+    """Start processes for one run, those that are ``forked`` already first; all end with it."""
+    carrier = LocalCarrier(forked)
+    try:
+        yield carrier
+    finally:
+        end_all(carrier.started)
+
+
 class LocalCarrier:
     """Starts worker processes on this machine; see ``Carrier``."""
 
@@ -140,10 +150,12 @@ class LocalCarrier:
 
     def __init__(self, forked: list[ChildProcess]) -> None:
         self.cores = usable_cores()
+        self.started: list[ChildProcess] = []
         self._forked = forked
 
     def start(self) -> ChildProcess:
-        return self._forked.pop() if self._forked else ChildProcess(Worker)
+        self.started.append(self._forked.pop() if self._forked else ChildProcess(Worker))
+        return self.started[-1]
 
     def share(self, value: object) -> object:
         return value
@@ -167,7 +179,7 @@ class LocalCarrier:
         return False
 
 
-class ProcessEngine:
+class ProcessEngine(RemoteEngine):
     """Processes of this machine, each with many repetitions at once.
 
     Args:
@@ -178,7 +190,6 @@ class ProcessEngine:
         if processes is not None and processes < 1:
             raise ConfigurationError(f"processes is {processes}; give at least 1")
         self.processes = processes or usable_cores()
-        self._workers: RemoteWorkers | None = None
         self._forked: list[ChildProcess] = []
 
     @contextmanager
@@ -189,24 +200,14 @@ class ProcessEngine:
         try:
             yield
         finally:
-            while self._forked:
-                self._forked.pop().kill()
+            end_all(self._forked)
+            self._forked.clear()
 
     def workers(self, job: Job) -> RemoteWorkers:
         """Return the workers of one run."""
         limits = Limits(self.processes, _MOST_DEATHS, _START_SECONDS)
-        self._workers = RemoteWorkers(job, limits, lambda: nullcontext(LocalCarrier(self._forked)))
+        self._workers = RemoteWorkers(job, limits, partial(local_carrier, self._forked))
         return self._workers
-
-    @property
-    def in_flight(self) -> dict[str, int]:
-        """The number of repetitions in all processes now."""
-        return self._workers.in_flight if self._workers else {}
-
-    @property
-    def finished_by_node(self) -> dict[str, int]:
-        """The number of repetitions of the last run, under the name of this machine."""
-        return dict(self._workers.finished_by_node) if self._workers else {}
 
     def __getstate__(self) -> dict[str, object]:
         # The options of a run hold it, and are sent to the workers with its benchmark.

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from maseval.core.context import Heard
 from maseval.core.engine.dispatch import (
     Assignment,
     Backlog,
@@ -24,7 +23,6 @@ from maseval.core.engine.dispatch import (
     Question,
     Stage,
     hand_out,
-    pack_orders,
     reply_seconds,
     send,
 )
@@ -183,7 +181,7 @@ class RemoteWorkers:
     def _start_all(self) -> None:
         until = time.monotonic() + self._limits.start_seconds
         for _ in range(self._count):
-            self._processes.append(Process(self._carrier, quarantine=False))
+            self._start_process(quarantine=False)
         while any(one.stage is not Stage.WORKING for one in self._processes):
             if time.monotonic() > until:
                 raise WorkersUnavailableError(
@@ -211,12 +209,6 @@ class RemoteWorkers:
         pending = {one.pending: one for one in self._processes if one.pending is not None}
         for process in [pending[each] for each in self._carrier.wait(list(pending), 0)]:
             self._take_reply(process)
-        for process in tuple(self._processes):
-            try:
-                for assignments, why in process.take_unread():
-                    self._sort_out(process, assignments, why)
-            except ProcessLostError as lost:
-                self._replace_dead(process, lost)
 
     def _take_reply(self, process: Process) -> None:
         try:
@@ -241,11 +233,14 @@ class RemoteWorkers:
                 self._note("started", process, f"{process} started")
                 process.stage = Stage.WORKING
             case Stage.WORKING:
-                answer = process.read_reply(reply)
+                answer = unpack_reply(reply)
                 for delivery in answer.deliveries:
                     self._receive(process, delivery)
+                for numbers, why in answer.unread:
+                    self._sort_out(process, numbers, why)
                 for number, heard in answer.heard.items():
-                    self._pass_on(process.assignments.get(number), heard)
+                    if assignment := process.assignments.get(number):
+                        self._job.setting.conversations.note(assignment.key, heard)
 
     def _receive(self, process: Process, delivery: WorkResult) -> None:
         assignment = process.assignments.pop(delivery.number, None)
@@ -255,10 +250,6 @@ class RemoteWorkers:
         self.finished_by_node[process.place.node] += 1
         self._finished.append((assignment.repetition, delivery.to_result(assignment.repetition)))
 
-    def _pass_on(self, assignment: Assignment | None, heard: Heard) -> None:
-        if assignment is not None:
-            self._job.setting.conversations.note(assignment.key, heard)
-
     def _refuse(self, process: Process, error: NodeMismatchError) -> None:
         """Turn a process away: at the start of a run that is an error, later it is noted."""
         self._remove(process)
@@ -267,7 +258,7 @@ class RemoteWorkers:
         if not self._all_started or not self._processes:
             raise error
         if self._refused <= _MOST_FAILED_STARTS:
-            self._processes.append(Process(self._carrier, quarantine=process.quarantine))
+            self._start_process(quarantine=process.quarantine)
 
     def _replace_dead(self, process: Process, lost: ProcessLostError) -> None:
         self._remove(process)
@@ -275,9 +266,10 @@ class RemoteWorkers:
             self._failed_start(str(lost), process, blamed=not lost.machine_down)
             return
         assignments, process.assignments = list(process.assignments.values()), {}
-        down = lost.machine_down or self._is_down(process)
+        down = lost.machine_down or self._carrier.is_down(process.place.node_id)
         what = f"{process.place.node} went down" if down else f"{process} died"
-        self._note("died", process, f"{what} with {_simulations(len(assignments))}: {lost}")
+        lost_with_it = count_of(len(assignments), "simulation")
+        self._note("died", process, f"{what} with {lost_with_it} in it: {lost}")
         for assignment in assignments:
             self._job.setting.conversations.forget(assignment.key)
             assignment.count_death(machine_down=down)
@@ -285,7 +277,7 @@ class RemoteWorkers:
                 self._abandon(process, assignment)
             else:
                 self._backlog.add(assignment)
-        self._processes.append(Process(self._carrier, quarantine=process.quarantine))
+        self._start_process(quarantine=process.quarantine)
 
     def _failed_start(self, why: str, process: Process, *, blamed: bool = True) -> None:
         self._failed_starts += blamed
@@ -295,14 +287,14 @@ class RemoteWorkers:
                 f"worker processes die as soon as they start, {self._failed_starts} in a row: "
                 f"{why}{way}"
             )
-        self._processes.append(Process(self._carrier, quarantine=process.quarantine))
+        self._start_process(quarantine=process.quarantine)
+
+    def _start_process(self, *, quarantine: bool) -> None:
+        self._processes.append(Process(self._carrier, quarantine=quarantine))
 
     def _remove(self, process: Process) -> None:
         process.kill()
         self._processes.remove(process)
-
-    def _is_down(self, process: Process) -> bool:
-        return self._carrier.is_down(process.place.node_id)
 
     # Assignments.
 
@@ -313,15 +305,15 @@ class RemoteWorkers:
         send(given, question)
         quarantined = sum(one.quarantine for one in self._processes)
         for _ in range(min(self._backlog.suspects, self._count - quarantined)):
-            self._processes.append(Process(self._carrier, quarantine=True))
+            self._start_process(quarantine=True)
 
-    def _sort_out(self, process: Process, assignments: Sequence[Assignment], why: str) -> None:
+    def _sort_out(self, process: Process, numbers: Sequence[int], why: str) -> None:
         """Send what cannot be read together one by one, and end the one that is the reason."""
-        for assignment in [one for one in assignments if one.number in process.assignments]:
-            if len(assignments) == 1:
+        for assignment in [each for n in numbers if (each := process.assignments.get(n))]:
+            if len(numbers) == 1:
                 self._end(assignment, WorkerExceptionError(why))
             else:
-                process.submit([assignment], pack_orders([assignment]))
+                process.submit([assignment])
 
     def _forget(self, assignment: Assignment) -> None:
         self._job.setting.conversations.forget(assignment.key)
@@ -366,5 +358,17 @@ def _cut_off(repetition: Repetition) -> RepetitionResult:
     return repetition.outcome(error, usage=usage)
 
 
-def _simulations(number: int) -> str:
-    return f"{count_of(number, 'simulation')} in it"
+class RemoteEngine:
+    """The load of an engine with worker processes, in its present or last run."""
+
+    _workers: RemoteWorkers | None = None
+
+    @property
+    def in_flight(self) -> dict[str, int]:
+        """The number of repetitions that each machine has now."""
+        return self._workers.in_flight if self._workers else {}
+
+    @property
+    def finished_by_node(self) -> dict[str, int]:
+        """The number of repetitions that each machine finished."""
+        return dict(self._workers.finished_by_node) if self._workers else {}

@@ -9,12 +9,11 @@ import platform
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, NamedTuple, TextIO
 
-from maseval.core.context import Heard
 from maseval.core.engine.engines import Threads
 from maseval.core.engine.live_messages import LiveMessages
 from maseval.core.engine.parcel import WorkerReply, pack, pack_reply, unpack
@@ -27,7 +26,6 @@ from maseval.core.storage.redaction import Secrets
 # Replies may be kept in a store of the carrier, which is not large.
 _LARGEST_REPLY = 8_000_000
 _MOST_IN_FIRST_REPLY = 64
-_NOTHING: Mapping[int, Heard] = {}
 # A reply costs about as much as a small repetition, so that several are worth waiting for.
 _LINGER = 0.02
 
@@ -65,6 +63,7 @@ class Worker:
         self._stopping = False
         self._numbers: dict[Repetition, int] = {}
         self._outbox: list[_Done] = []
+        self._unread: list[tuple[Sequence[int], str]] = []
         self._most_in_reply = _MOST_IN_FIRST_REPLY
         self._setting: RunSetting
         self._threads: Threads
@@ -105,27 +104,30 @@ class Worker:
         self._open.enter_context(self._threads.open())
         return dict(self._setting.benchmark.data_checksums(given.domains))
 
-    def submit(self, orders: bytes) -> str:
-        """Start the orders; return the reason why none of them can be read here, or nothing."""
+    def submit(self, numbers: Sequence[int], orders: bytes) -> None:
+        """Start the orders; if they cannot be read here, the next reply has their numbers."""
         try:
             begun = [self._begin_order(order) for order in unpack(orders)]
         except Exception as error:  # a class of the user's that is not known here
-            return _in_words(error)
+            with self._lock:
+                self._unread.append((numbers, _in_words(error)))
+            return
         with self._lock:
             self._numbers.update(begun)
             for repetition, _ in begun:
                 self._threads.submit(repetition)
             self._threads.begin()
-        return ""
 
     def _begin_order(self, order: WorkOrder) -> tuple[Repetition, int]:
         return order.start(self._setting, lambda: self._stopping), order.number
 
-    def collect(self, orders: bytes, patience: float, with_messages: bool) -> bytes:
+    def collect(
+        self, numbers: Sequence[int], orders: bytes, patience: float, with_messages: bool
+    ) -> bytes:
         """Start the orders, and reply once something is finished or after ``patience`` seconds."""
-        if orders and (why := self.submit(orders)):
-            return pack_reply(WorkerReply([], why))
-        if not self._outbox:
+        if numbers:
+            self.submit(numbers, orders)
+        if not self._outbox and not self._unread:
             self._threads.wait(patience)
             self._take_finished()
         until = time.monotonic() + _LINGER
@@ -146,7 +148,7 @@ class Worker:
             late = [one for one, known in self._numbers.items() if known == number]
             given_up = [(one, self._threads.give_up(one)) for one in late]
             done = [self._done(one, outcome) for one, outcome in given_up if outcome is not None]
-        return self._pack_done(done) if done else None
+        return self._pack(WorkerReply([]), done) if done else None
 
     def stop(self) -> None:
         """Take note that the run is stopping: nothing should wait for long any more."""
@@ -162,42 +164,39 @@ class Worker:
     def _next_reply(self, with_messages: bool) -> bytes:
         count = min(len(self._outbox), self._most_in_reply)
         with self._lock:
-            running = dict(self._numbers)
-        heard = self._live_messages.news(running, with_messages)
-        reply = self._pack_done(self._outbox[:count], heard)
+            running, unread, self._unread = dict(self._numbers), self._unread, []
+        news = WorkerReply([], unread, self._live_messages.news(running, with_messages))
+        reply = self._pack(news, self._outbox[:count])
         while count > 1 and len(reply) > _LARGEST_REPLY:
             count //= 2
-            reply = self._pack_done(self._outbox[:count], heard)
+            reply = self._pack(news, self._outbox[:count])
         if count:  # as many as should fit, if they are about as large as these
             self._most_in_reply = max(1, count * _LARGEST_REPLY // len(reply) // 2)
         del self._outbox[:count]
         return reply
 
-    def _pack_done(self, done: Sequence["_Done"], heard: Mapping[int, Heard] = _NOTHING) -> bytes:
+    def _pack(self, reply: WorkerReply, done: Sequence["_Done"]) -> bytes:
+        deliveries = [each.delivery for each in done]
         try:
-            return self._without_secrets([each.delivery for each in done], heard)
+            return self._pack_without_secrets(reply._replace(deliveries=deliveries))
         except Exception:  # a report that nobody can write down
-            return self._without_secrets([self._sendable(each).delivery for each in done], heard)
+            deliveries = [self._sendable(each) for each in done]
+            return self._pack_without_secrets(reply._replace(deliveries=deliveries))
 
-    def _sendable(self, done: "_Done") -> "_Done":
+    def _sendable(self, done: "_Done") -> WorkResult:
         try:
-            self._without_secrets([done.delivery])
+            self._pack_without_secrets(WorkerReply([done.delivery]))
         except Exception as error:
-            return _failed_delivery(done.delivery.number, done.repetition, error)
-        return done
+            return _failed_delivery(done.delivery.number, done.repetition, error).delivery
+        return done.delivery
 
-    def _without_secrets(
-        self, deliveries: Sequence[WorkResult], heard: Mapping[int, Heard] = _NOTHING
-    ) -> bytes:
-        data = pack_reply(WorkerReply(deliveries, heard=heard))
+    def _pack_without_secrets(self, reply: WorkerReply) -> bytes:
+        data = pack_reply(reply)
         if not self._secrets.are_in(data):
             return data
-        clean = [self._without_own_secrets(each) for each in deliveries]
-        return pack_reply(WorkerReply(clean, heard=heard))
-
-    def _without_own_secrets(self, delivery: WorkResult) -> WorkResult:
-        report: Any = self._secrets.removed_from(dict(delivery.report))
-        return replace(delivery, report=report)
+        clean: Any = [self._secrets.removed_from(dict(each.report)) for each in reply.deliveries]
+        pairs = zip(reply.deliveries, clean, strict=True)
+        return pack_reply(reply._replace(deliveries=[replace(a, report=b) for a, b in pairs]))
 
 
 class _Done(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from maseval.core.engine.engines import Job, MappedBatch
 from maseval.core.engine.parcel import pack, pack_for_worker, unpack
-from maseval.core.engine.remote_workers import Limits, RemoteWorkers
+from maseval.core.engine.remote_workers import Limits, RemoteEngine, RemoteWorkers
 from maseval.core.engine.worker_setup import (
     CodeFacts,
     ModuleSource,
@@ -124,7 +124,7 @@ MOST_DEATHS = 3
 START_SECONDS = 600.0
 
 
-class RayEngine:
+class RayEngine(RemoteEngine):
     """Repetitions in processes of Ray, each with many at once.
 
     As a context manager it stays connected from its first run to the end of the context; otherwise
@@ -158,7 +158,6 @@ class RayEngine:
         self._limits = most_deaths, start_seconds, variables
         self._connection: ExitStack | None = None
         self._entered = 0
-        self._workers: RemoteWorkers | None = None
 
     def workers(self, job: Job) -> RemoteWorkers:
         """Return the workers of one run."""
@@ -179,16 +178,6 @@ class RayEngine:
             if self.address != LOCAL and self.processes is not None:
                 at_once = self.processes
             yield from RayMap(ray, function, at_once).over(batches)
-
-    @property
-    def in_flight(self) -> dict[str, int]:
-        """The number of repetitions that each node has now."""
-        return self._workers.in_flight if self._workers else {}
-
-    @property
-    def finished_by_node(self) -> dict[str, int]:
-        """The number of repetitions of the last run that each node finished."""
-        return dict(self._workers.finished_by_node) if self._workers else {}
 
     def __getstate__(self) -> dict[str, object]:
         # The options of a run hold it, and are sent to the workers with its benchmark.

@@ -99,6 +99,35 @@ def test_a_simulation_that_ends_its_process_every_time_is_given_up_alone(tmp_pat
     assert set(found.values()) == {"success"}
 
 
+class OnlyHere:
+    """A value that no process but its own can read."""
+
+    def __reduce__(self):
+        return refuse_elsewhere, (os.getpid(),)
+
+
+def refuse_elsewhere(pid):
+    if pid != os.getpid():
+        raise LookupError("a class that is not known here")
+    return OnlyHere()
+
+
+def test_an_order_that_cannot_be_read_is_ended_and_those_sent_along_are_run():
+    tasks = load_tasks()
+    odd = tasks[1]
+    odd.metadata["value"] = OnlyHere()
+    benchmark = BookingBenchmark(progress_bar=False, num_workers=len(tasks))
+
+    reports = benchmark.run(tasks, agent_data={}, engine=ProcessEngine(1))
+
+    by_task = {report["task_id"]: report for report in reports}
+    failed = by_task.pop(str(odd.id))
+    assert failed["status"] != "success"
+    assert "LookupError: a class that is not known here" in failed["error"]["error_message"]
+    assert len(by_task) == len(tasks) - 1
+    assert {report["status"] for report in by_task.values()} == {"success"}
+
+
 def test_what_cannot_be_sent_is_named_with_the_way_out():
     benchmark = BookingBenchmark(progress_bar=False)
     benchmark.helper = lambda: None

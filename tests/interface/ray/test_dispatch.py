@@ -112,7 +112,7 @@ def test_all_orders_for_a_process_go_in_one_call_so_that_each_begins_before_any_
 
     send({process: assignments}, Question(1.0, False))
 
-    [(method, (orders, *_))] = calls
+    [(method, (numbers, orders, *_))] = calls
     assert method == "collect"
-    assert [order.number for order in unpack(orders)] == list(range(1_000))
+    assert numbers == [order.number for order in unpack(orders)] == list(range(1_000))
     assert all(each.since is not None for each in assignments)
