@@ -119,7 +119,8 @@ def _pack_exception(error: BaseException | None) -> bytes | None:
     """Pack an exception in a form that arrives: many cannot be pickled, or not be read again."""
     if error is None:
         return None
-    parts = type(error), error.args, _sendable(vars(error))
+    sendable = {name: value for name, value in vars(error).items() if can_be_sent(value)}
+    parts = type(error), error.args, sendable
     for form in ((error,), parts):
         try:
             data = pack(form)
@@ -139,7 +140,3 @@ def _rebuild_exception(form: tuple[Any, ...]) -> BaseException:
     error: BaseException = kind.__new__(kind, *args)
     vars(error).update(state)
     return error
-
-
-def _sendable(state: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in state.items() if can_be_sent(value)}

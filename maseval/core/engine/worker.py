@@ -18,7 +18,7 @@ from maseval.core.engine.engines import Threads
 from maseval.core.engine.live_messages import LiveMessages
 from maseval.core.engine.parcel import WorkerReply, pack, pack_reply, unpack
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
-from maseval.core.engine.shipping import WorkOrder, WorkResult
+from maseval.core.engine.shipping import WorkResult
 from maseval.core.engine.worker_setup import CodeFacts, ModuleSource, OwnSecrets, install
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.redaction import Secrets
@@ -107,19 +107,19 @@ class Worker:
     def submit(self, numbers: Sequence[int], orders: bytes) -> None:
         """Start the orders; if they cannot be read here, the next reply has their numbers."""
         try:
-            begun = [self._begin_order(order) for order in unpack(orders)]
+            begun = {
+                order.start(self._setting, lambda: self._stopping): order.number
+                for order in unpack(orders)
+            }
         except Exception as error:  # a class of the user's that is not known here
             with self._lock:
                 self._unread.append((numbers, _in_words(error)))
             return
         with self._lock:
             self._numbers.update(begun)
-            for repetition, _ in begun:
+            for repetition in begun:
                 self._threads.submit(repetition)
             self._threads.begin()
-
-    def _begin_order(self, order: WorkOrder) -> tuple[Repetition, int]:
-        return order.start(self._setting, lambda: self._stopping), order.number
 
     def collect(
         self, numbers: Sequence[int], orders: bytes, patience: float, with_messages: bool
