@@ -65,9 +65,9 @@ def read_recording(
     A simulation of two sides that speak at once is a ``FullDuplexError``: only its messages could
     be read, and they are not what was said.
     """
-    if not isinstance(simulation, Mapping) and isinstance(simulation, HasSimulation):
+    if not isinstance(simulation, _MAPPING) and isinstance(simulation, HasSimulation):
         simulation = simulation.to_simulation()
-    if not isinstance(simulation, Mapping):
+    if not isinstance(simulation, _MAPPING):
         _refuse("simulation", simulation, "a mapping in v0.2.0's form")
     if is_full_duplex(simulation):
         raise FullDuplexError(
@@ -78,9 +78,9 @@ def read_recording(
     silent = messages is None and not messages_required
     if silent:
         messages = ()
-    if not isinstance(messages, list | tuple):
+    if not isinstance(messages, _LIST):
         _refuse("messages", messages, "a list of messages")
-    if not all(map(_is_plain, messages)):
+    if not _are_plain(messages):
         for index, message in enumerate(messages):
             _check_message(message, f"messages[{index}]")
     reason = simulation.get("termination_reason")
@@ -105,32 +105,38 @@ _MAPPING = (dict, Mapping)
 _LIST = (list, tuple)
 
 
-def _is_plain(message: object) -> bool:
-    """Return True for a message that needs no further check; this is the quick way."""
-    if type(message) is not dict:
+def _are_plain(messages: Sequence[object]) -> bool:
+    """Return True if no message needs a further check; this is the quick way."""
+    try:
+        for message in messages:
+            if type(message) is not dict:
+                return False
+            role, content = message["role"], message["content"]
+            if content is not None and type(content) is not str:
+                return False
+            if role == "tool":
+                if type(message["id"]) is not str:
+                    return False
+                continue
+            calls = message["tool_calls"]
+            if role not in _SIDES or not (calls is None or _are_plain_calls(calls)):
+                return False
+    except KeyError:  # which may have a default
         return False
-    value_of = message.get
-    role, content = value_of("role"), value_of("content")
-    if not (content is None or type(content) is str):
-        return False
-    if role == "tool":
-        return type(value_of("id", "")) is str
-    calls = value_of("tool_calls")
-    if calls is None:
-        return role in _SIDES
-    return role in _SIDES and type(calls) is list and all(map(_is_plain_call, calls))
+    return True
 
 
-def _is_plain_call(call: object) -> bool:
-    if type(call) is not dict:
+def _are_plain_calls(calls: object) -> bool:
+    if type(calls) is not list:
         return False
-    value_of = call.get
-    return (
-        type(value_of("name")) is str
-        and type(value_of("arguments")) is dict
-        and type(value_of("id", "")) is str
-        and value_of("requestor", "assistant") in _SIDES
-    )
+    for call in calls:
+        if type(call) is not dict or type(call["arguments"]) is not dict:
+            return False
+        if type(call["name"]) is not str or type(call["id"]) is not str:
+            return False
+        if call["requestor"] not in _SIDES:
+            return False
+    return True
 
 
 def _check_message(message: object, place: str) -> None:

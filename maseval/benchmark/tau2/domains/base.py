@@ -253,6 +253,11 @@ class ToolKitBase(Generic[DBT]):
         return tool_name in cls._tool_types or tool_name in cls._discoverable
 
     @classmethod
+    def all_tools(cls) -> dict[str, ToolType]:
+        """Return the types of the tools that can be called, be they offered or not."""
+        return cls._tool_types | cls._discoverable
+
+    @classmethod
     def tool_type(cls, tool_name: str) -> ToolType:
         """Return the effect of a tool on the world."""
         return cls._tool_types.get(tool_name) or cls._discoverable[tool_name]
@@ -284,9 +289,10 @@ class ToolKitBase(Generic[DBT]):
             raise AttributeError(f"{self._called!r} object has no attribute {name!r}")
         return cast(Method, getattr(self, name))
 
-    def is_for_checks(self, name: str) -> bool:
+    @classmethod
+    def is_for_checks(cls, name: str) -> bool:
         """Return True if a function for task files changes nothing."""
-        return hasattr(getattr(type(self), name), "__tau2_for_checks__")
+        return hasattr(getattr(cls, name), "__tau2_for_checks__")
 
     def update_db(self, update_data: Mapping[str, Any] | None = None) -> None:
         """Lay values over the database, and validate the result as a new one."""
@@ -325,7 +331,7 @@ class ToolKitBase(Generic[DBT]):
     @classmethod
     def get_statistics(cls) -> dict[str, int]:
         """Count the tools, by type."""
-        types = [*cls._tool_types.values(), *cls._discoverable.values()]
+        types = list(cls.all_tools().values())
         by_type = {f"num_{kind}_tools": types.count(kind) for kind in ToolType}
         return {"num_tools": len(types), **by_type}
 

@@ -173,6 +173,14 @@ class Domain:
         return kit is not None and kit.mutates(tool_name)
 
     @cached_property
+    def unseen_tools(self) -> frozenset[str]:
+        """The tools of either side after which the two need not be synchronised."""
+        kits = [kit for kit in (self.toolkit, self.user_toolkit) if kit is not None]
+        tools = [tool for kit in kits for tool in kit.all_tools().items()]
+        seen = {name for name, kind in tools if not {name, kind}.isdisjoint(self.sync_after)}
+        return frozenset(name for name, _ in tools if name not in seen)
+
+    @cached_property
     def is_predictable(self) -> bool:
         """True if all of its tools are, and what synchronises them belongs to a domain here."""
         kits = filter(None, (self.toolkit, self.user_toolkit))

@@ -59,6 +59,8 @@ class Release:
     def domain(self, domain: "str | Domain") -> "Domain":
         """A domain as this release has it; one that is not the original's stands for itself."""
         chosen = domain_named(domain)
+        if self.domains.get(chosen.name) is chosen:
+            return chosen
         having = [each for each in RELEASES.values() if each.domains.get(chosen.name) is chosen]
         if having and chosen.name not in self.domains:
             raise UnknownVersionError(

@@ -37,24 +37,24 @@ def to_json_str(result: Any) -> str:
 
 
 _encode = json.JSONEncoder(default=str).encode
+_NUMBERS = (int, float)
+_SEQUENCES = (list, tuple)
 
 
 def _plain(value: Any) -> Any:
-    match value:  # models come last, as it takes longest to tell that something is none
-        case str() | None:
-            return value
-        case int() | float():
-            return str(value)
-        case list() | tuple():
-            return [_plain(item) for item in value]
-        case dict():
-            return {key: _plain(item) for key, item in value.items()}
-        case date():
-            return value.isoformat()
-        case BaseModel():
-            return value.model_dump(warnings=False)
-        case _:
-            raise ValueError(f"Unsupported type: {type(value)}")
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, _NUMBERS):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, _SEQUENCES):
+        return [_plain(item) for item in value]
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, BaseModel):  # last, as it takes longest to tell that something is none
+        return value.model_dump(warnings=False)
+    raise ValueError(f"Unsupported type: {type(value)}")
 
 
 def answer_call(tools: Mapping[str, Callable[..., object]], call: Tau2ToolCall) -> ToolMessage:
@@ -170,48 +170,43 @@ class World:
 
     def toolkit_for(self, tool_name: str, requestor: str) -> ToolKitBase[Any]:
         """Return the toolkit that a call means."""
-        if requestor == "user":
-            if self.solo:
-                raise ValueError("User tool calls are not allowed in solo mode")
-            if self.user_tools is None:
-                raise ValueError("User tools not available")
-            return self.user_tools
-        if requestor != "assistant":
+        if requestor == "assistant":
+            if self.solo and self.user_tools and self.user_tools.has_tool(tool_name):
+                return self.user_tools
+            return self.tools
+        if requestor != "user":
             raise ValueError(f"Invalid requestor: {requestor}")
-        if self.solo and self.user_tools and self.user_tools.has_tool(tool_name):
-            return self.user_tools
-        return self.tools
+        if self.solo:
+            raise ValueError("User tool calls are not allowed in solo mode")
+        if self.user_tools is None:
+            raise ValueError("User tools not available")
+        return self.user_tools
 
     def call(self, tool_name: str, requestor: str, arguments: Mapping[str, object]) -> Any:
         """Run a tool and return its result; errors are raised and nothing is synchronised."""
-        _refuse_collisions(arguments)
-        return self._call(self.toolkit_for(tool_name, requestor), tool_name, arguments)
-
-    def _call(self, toolkit: ToolKitBase[Any], name: str, arguments: Mapping[str, object]) -> Any:
-        tool = toolkit.find_tool(name)
+        if not _COLLIDING.isdisjoint(arguments):
+            raise _collision(arguments)
+        tool = self.toolkit_for(tool_name, requestor).find_tool(tool_name)
         self._settled = False
         return tool(**_own_arguments(arguments)) if arguments else tool()
 
     def respond(self, call: Tau2ToolCall) -> ToolMessage:
         """Run a tool as a model's call asks for; whatever happens becomes the answer's text."""
-        error, settled, seen = False, self._settled, self.domain.sync_after
-        name, arguments = call["name"], call["arguments"]
+        error, settled, name, requestor = False, self._settled, call["name"], call["requestor"]
         try:
-            _refuse_collisions(arguments)
-            toolkit = self.toolkit_for(name, call["requestor"])
-            result = self._call(toolkit, name, arguments)
-            if settled and name not in seen and toolkit.tool_type(name) not in seen:
+            result = self.call(name, requestor, call["arguments"])
+            if settled and name in self.domain.unseen_tools:
                 self._settled = True
             else:
                 self.sync()
-            content = to_json_str(result)
+            content = result if type(result) is str else to_json_str(result)
         except Exception as exception:  # a tool called by a model: its error is an answer
             content, error = f"Error: {exception}", True
         return {
             "id": call["id"],
             "role": "tool",
             "content": content,
-            "requestor": call["requestor"],
+            "requestor": requestor,
             "error": error,
         }
 
@@ -314,12 +309,10 @@ class World:
         return StateMatch(self.tools.db.same_state(other.tools.db), customer)
 
 
-def _refuse_collisions(arguments: Mapping[str, object]) -> None:
-    if _COLLIDING.isdisjoint(arguments):
-        return
+def _collision(arguments: Mapping[str, object]) -> TypeError:
     if "requestor" in arguments:
-        raise TypeError(_REQUESTOR_COLLISION)
-    raise TypeError(next(_COLLISIONS[name] for name in arguments if name in _COLLISIONS))
+        return TypeError(_REQUESTOR_COLLISION)
+    return TypeError(next(_COLLISIONS[name] for name in arguments if name in _COLLISIONS))
 
 
 def _own_arguments(arguments: Mapping[str, object]) -> Mapping[str, Any]:
