@@ -4,7 +4,7 @@ After tau2-bench v0.2.0, src/tau2/evaluator/ (MIT, Sierra Research).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall, spoken_text, tool_calls_of
@@ -20,7 +20,7 @@ from maseval.benchmark.tau2.scoring.judge import NoJudgeError, judge
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.retracing import look_at_end
-from maseval.benchmark.tau2.world.tasks import Criteria, EnvAssertion, RewardType
+from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.benchmark.tau2.world.world import StateMatch, World
 from maseval.core.model import ModelAdapter
 
@@ -62,37 +62,30 @@ def check_environment(case: Case, criteria: Criteria) -> CheckOutcome:
             findings={"db_check": untouched}, note="No expected actions or env assertions"
         )
     stage = case.setting.stage()
-    assertions = criteria.env_assertions or ()
 
     def look(world: World) -> EndState:
         match = world.compare(gold_state(case.setting, stage.files).world)
         # The assertions come last: they may change the world they look at.
-        return EndState(match, [_holds(world, each) for each in assertions])
+        return EndState(match, [_holds(world, each) for each in criteria.assertion_forms()])
 
     match, met = look_at_end(stage, case.task, case.messages, look)
     db: DBCheck = {"db_match": all(match), "db_reward": float(all(match))}
-    forms = criteria.model_dump(include={"env_assertions"})["env_assertions"] or ()
-    asserted = [_assertion_check(*each) for each in zip(forms, met, strict=True)]
+    asserted: list[EnvAssertionCheck] = [
+        {"env_assertion": form, "met": holds, "reward": float(holds)}
+        for form, holds in zip(criteria.assertion_forms(), met, strict=True)
+    ]
     return CheckOutcome(
-        rewards={
-            RewardType.DB: db["db_reward"],
-            RewardType.ENV_ASSERTION: float(all(each["met"] for each in asserted)),
-        },
+        rewards={RewardType.DB: db["db_reward"], RewardType.ENV_ASSERTION: float(all(met))},
         findings={"db_check": db, "env_assertions": asserted},
         match=match,
     )
 
 
-def _holds(world: World, assertion: EnvAssertion) -> bool:
-    form = assertion.model_dump()
+def _holds(world: World, assertion: Mapping[str, Any]) -> bool:
     try:
-        return world.check(form)
+        return world.check(assertion)
     except Exception as error:  # a task's function in a world it did not foresee: a finding
-        raise ReplayError(str(error), None, form, original=error) from error
-
-
-def _assertion_check(form: dict[str, object], met: bool) -> EnvAssertionCheck:
-    return {"env_assertion": form, "met": met, "reward": float(met)}
+        raise ReplayError(str(error), None, assertion, original=error) from error
 
 
 def check_actions(case: Case, criteria: Criteria) -> CheckOutcome:
@@ -101,22 +94,21 @@ def check_actions(case: Case, criteria: Criteria) -> CheckOutcome:
         return CheckOutcome({RewardType.ACTION: 1.0}, note="No actions to evaluate")
     calls: dict[str, list[Tau2ToolCall]] = {action.name: [] for action in criteria.actions}
     for message in case.messages:
+        if message.get("tool_calls") is None:  # as in most, which is found out at once
+            continue
         for call in tool_calls_of(message) or ():
             if call["name"] in calls:
                 calls[call["name"]].append(call)
     taken = [any(map(action.matches, calls[action.name])) for action in criteria.actions]
-    forms = criteria.model_dump(include={"actions"})["actions"]
-    checks = [_action_check(*each) for each in zip(forms, taken, strict=True)]
+    checks: list[ActionCheck] = [
+        {"action": form, "action_match": found, "action_reward": float(found)}
+        for form, found in zip(criteria.action_forms(), taken, strict=True)
+    ]
     if case.rules.evaluation.names_tool_types:
         types = tool_types(case.setting.domain)
         for check in checks:
             check["tool_type"] = types.get(str(check["action"]["name"]))
-    reward = float(all(check["action_match"] for check in checks))
-    return CheckOutcome({RewardType.ACTION: reward}, {"action_checks": checks})
-
-
-def _action_check(form: dict[str, object], taken: bool) -> ActionCheck:
-    return {"action": form, "action_match": taken, "action_reward": float(taken)}
+    return CheckOutcome({RewardType.ACTION: float(all(taken))}, {"action_checks": checks})
 
 
 def check_communication(case: Case, criteria: Criteria) -> CheckOutcome:

@@ -207,8 +207,10 @@ def combine(checks: Mapping[str, CheckOutcome | None], criteria: Criteria) -> Ve
 
     All checks are run and reported; those outside the reward basis are not scored.
     """
-    made = [check for check in checks.values() if check is not None]
-    breakdown = _counting({k: v for check in made for k, v in check.rewards.items()}, criteria)
+    breakdown: dict[str, float] = {}
+    for check in checks.values():
+        if check is not None:
+            breakdown |= _counting(check.rewards, criteria)
     return _build_verdict(checks, breakdown, criteria.reward_basis)
 
 
@@ -227,16 +229,18 @@ def _combine_all(checks: Mapping[str, CheckOutcome | None], criteria: Criteria) 
 def _build_verdict(
     checks: Mapping[str, CheckOutcome | None], breakdown: dict[str, float], basis: list[RewardType]
 ) -> Verdict:
-    made = [check for check in checks.values() if check is not None]
     findings: Findings = {}
-    for check in made:
-        findings.update(check.findings)
+    match = None
+    for check in checks.values():
+        if check is not None:
+            findings.update(check.findings)
+            match = match or check.match
     info: dict[str, object] = {
         name: _note(checks[name]) for name in ("env", "nl", "communicate", "action")
     }
     reward = math.prod(breakdown.values(), start=1.0)
     reward_info = _reward_info(reward, findings, basis, breakdown, info)
-    return Verdict(reward_info, next((check.match for check in made if check.match), None))
+    return Verdict(reward_info, match)
 
 
 def _one(check: CheckOutcome, criteria: Criteria | None = None) -> Verdict:

@@ -28,6 +28,10 @@ class RewardType(StrEnum):
     COMMUNICATE = "COMMUNICATE"
 
 
+# Equal contents give equal bytes only if none of them points at another.
+_NO_REFERENCES = 2
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, defer_build=True)
 
@@ -92,6 +96,25 @@ class EnvAssertion(_Part):
     message: str | None = None
 
 
+# Every verdict has its own copy of them; to unpack one takes half the time of making it anew.
+def _packed_forms(parts: Sequence[_Part] | None) -> bytes:
+    try:
+        return marshal.dumps(_forms(parts), _NO_REFERENCES)
+    except ValueError:  # not from a file: values of any kind
+        return b""
+
+
+def _own_forms(packed: bytes, parts: Sequence[_Part] | None) -> list[dict[str, Any]]:
+    if not packed:
+        return _forms(parts)
+    forms: list[dict[str, Any]] = marshal.loads(packed)
+    return forms
+
+
+def _forms(parts: Sequence[_Part] | None) -> list[dict[str, Any]]:
+    return [part.model_dump() for part in parts or ()]
+
+
 class Criteria(_Part):
     """The criteria of the task's author; ``reward_basis`` says which of them count."""
 
@@ -105,6 +128,22 @@ class Criteria(_Part):
     def look_at_the_world(self) -> bool:
         """True if the end state is compared at all."""
         return self.actions is not None or self.env_assertions is not None
+
+    def action_forms(self) -> list[dict[str, Any]]:
+        """Return the actions as a file has them; they are the caller's own."""
+        return _own_forms(self._action_forms, self.actions)
+
+    def assertion_forms(self) -> list[dict[str, Any]]:
+        """Return the assertions as a file has them; they are the caller's own."""
+        return _own_forms(self._assertion_forms, self.env_assertions)
+
+    @cached_property
+    def _action_forms(self) -> bytes:
+        return _packed_forms(self.actions)
+
+    @cached_property
+    def _assertion_forms(self) -> bytes:
+        return _packed_forms(self.env_assertions)
 
 
 class InitialState(_Part):
@@ -228,10 +267,6 @@ def initial_state(form: Mapping[str, Any], noted_reads: Sequence[str] = ()) -> I
     else:
         start = _read_once(content)
     return start.model_copy(update={"noted_reads": tuple(noted_reads)}) if noted_reads else start
-
-
-# Equal contents give equal bytes only if none of them points at another.
-_NO_REFERENCES = 2
 
 
 @lru_cache(maxsize=4096)
