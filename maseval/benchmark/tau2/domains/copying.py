@@ -46,7 +46,10 @@ Rows = Annotated[list[OwnedT], SHARED_ROWS]
 
 
 def own(rows: list[OwnedT], record: OwnedT) -> OwnedT:
-    """A record of ``rows`` to change: a private copy takes the place of a shared one."""
+    """A record of ``rows`` to change: a private copy takes the place of a shared one.
+
+    Records inside it stay shared, and refuse to be changed; its lists may be added to.
+    """
     if not is_shared(record):
         return record
     index = next(index for index, each in enumerate(rows) if each is record)
@@ -55,9 +58,7 @@ def own(rows: list[OwnedT], record: OwnedT) -> OwnedT:
 
 
 def _private(value: Any, memo: Memo) -> Any:
-    """Undo ``share``: return a value that can be changed again."""
-    if isinstance(value, Record):
-        return with_fields(value, _private, memo)
+    """Undo ``freeze`` for lists and mappings: return one that can be changed again."""
     if isinstance(value, FrozenList):
         return [_private(item, memo) for item in value]
     if isinstance(value, SharedDict):

@@ -74,6 +74,14 @@ class Record(BaseModel):
         else:
             super().__setattr__(name, value)
 
+    def put(self, **values: object) -> None:
+        """Set several fields at once, in the time that one takes."""
+        given = self.__pydantic_fields_set__
+        if type(given) is _SharedFields:
+            _refuse(self)
+        self.__dict__.update(values)
+        given.update(values)
+
     def __delattr__(self, name: str) -> None:
         if is_shared(self):
             _refuse(self)
@@ -96,10 +104,11 @@ def is_shared(record: Record) -> bool:
 
 def record_text(record: Record) -> str:
     """A record as a model reads it; that of a shared one is made only once."""
-    if not is_shared(record):
+    if type(record.__pydantic_fields_set__) is not _SharedFields:
         return _record_text(record)
     try:
-        return str(_text_of(record))
+        known: str = _text_of(record)
+        return known
     except AttributeError:
         text = _record_text(record)
         object.__setattr__(record, "_text", text)

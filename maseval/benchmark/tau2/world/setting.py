@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType, shared_rows
 from maseval.benchmark.tau2.domains.copying import RecordLink, is_unchangeable, once
-from maseval.benchmark.tau2.domains.records import Record, Table, is_shared
+from maseval.benchmark.tau2.domains.records import Record, SharedDict, Table, is_shared
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.versions import RULES_0_2_0, ReplayRules, RuleSet
 from maseval.benchmark.tau2.world.replay import refuse_user_messages
@@ -63,7 +63,9 @@ class Pattern:
 
     def _place(self, value: Any) -> int | None:
         """The step that copies a value; None if all may share it."""
-        if is_unchangeable(type(value)) or (isinstance(value, Record) and is_shared(value)):
+        if is_unchangeable(type(value)) or isinstance(value, SharedDict):
+            return None
+        if isinstance(value, Record) and is_shared(value):
             return None
         if id(value) not in self._places:
             self._places[id(value)] = None

@@ -82,9 +82,11 @@ def search_network(db: TelecomUserDB) -> None:
 
 def _register(device: PhoneDevice, surroundings: Surroundings) -> None:
     technology = _technology(device.network_mode_preference, surroundings)
-    device.network_connection_status = NetworkStatus.CONNECTED
-    device.network_technology_connected = technology
-    device.network_signal_strength = _reception(surroundings, technology)
+    device.put(
+        network_connection_status=NetworkStatus.CONNECTED,
+        network_technology_connected=technology,
+        network_signal_strength=_reception(surroundings, technology),
+    )
 
 
 def _technology(preference: NetworkModePreference, surroundings: Surroundings) -> NetworkTechnology:
@@ -104,9 +106,11 @@ def _reception(surroundings: Surroundings, technology: NetworkTechnology) -> Sig
 
 
 def _lose_service(device: PhoneDevice) -> None:
-    device.network_connection_status = NetworkStatus.NO_SERVICE
-    device.network_technology_connected = NetworkTechnology.NONE
-    device.network_signal_strength = SignalStrength.NONE
+    device.put(
+        network_connection_status=NetworkStatus.NO_SERVICE,
+        network_technology_connected=NetworkTechnology.NONE,
+        network_signal_strength=SignalStrength.NONE,
+    )
 
 
 def mobile_data_works(db: TelecomUserDB) -> bool:
@@ -196,9 +200,7 @@ def toggle_data_saver_mode(db: TelecomUserDB) -> bool:
 
 def leave_wifi(device: PhoneDevice) -> None:
     """Forget the Wi-Fi network; the Wi-Fi radio stays as it is."""
-    device.wifi_connected = False
-    device.wifi_ssid = None
-    device.wifi_signal_strength = SignalStrength.NONE
+    device.put(wifi_connected=False, wifi_ssid=None, wifi_signal_strength=SignalStrength.NONE)
 
 
 def connect_vpn(device: PhoneDevice, details: VpnDetails) -> bool:

@@ -160,7 +160,7 @@ class PhoneStage(CoupledTools[TelecomUserDB]):
             return False, f"App '{app_name}' not found. Cannot remove permission."
         if permission not in AppPermissions.model_fields:
             return False, f"Permission '{permission}' not tracked for app '{app_name}'."
-        setattr(app.permissions, permission, False)
+        self.db.device.permit(app, permission, False)
         return True, f"Permission '{permission}' removed from app '{app_name}'."
 
     @for_checks

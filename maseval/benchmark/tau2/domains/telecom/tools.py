@@ -48,8 +48,9 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
         for customer in self.db.customers:
             if customer.phone_number == phone_number:
                 return customer
-            if any(self._line(each).phone_number == phone_number for each in customer.line_ids):
-                return customer
+            for line_id in customer.line_ids:
+                if self._line(line_id).phone_number == phone_number:
+                    return customer
         raise ValueError(f"Customer with phone number {phone_number} not found")
 
     @is_tool(ToolType.READ)
@@ -334,7 +335,7 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
     def bills_of(self, customer: Customer, status: BillStatus | None = None) -> list[Bill]:
         """A customer's bills, in the order in which the customer's record has them."""
         bills = [self.bill(bill_id) for bill_id in customer.bill_ids]
-        return [bill for bill in bills if status is None or bill.status == status]
+        return bills if status is None else [bill for bill in bills if bill.status == status]
 
     def _line(self, line_id: str) -> Line:
         return _require_record("Line with ID", self.db.lines, "line_id", line_id)

@@ -4,10 +4,12 @@ After tau2-bench v0.2.0, src/tau2/domains/telecom/user_data_model.py (MIT, Sierr
 """
 
 from enum import StrEnum
+from typing import Self
 
 from pydantic import Field
 
 from maseval.benchmark.tau2.domains.base import DB
+from maseval.benchmark.tau2.domains.records import freeze
 from maseval.benchmark.tau2.domains.telecom.models import TelecomRecord
 
 
@@ -129,6 +131,13 @@ class PhoneDevice(TelecomRecord):
     vpn_details: VpnDetails | None = None
     app_statuses: dict[str, AppStatus] = Field(default_factory=_installed_apps)
 
+    def permit(self, app: AppStatus, permission: str, granted: bool) -> None:
+        """Grant an app a permission, or take it away; the records of apps may be shared."""
+        permissions = app.permissions.model_copy(update={permission: granted})
+        changed = app.model_copy(update={"permissions": permissions})
+        apps = self.app_statuses.items()
+        self.app_statuses = {name: changed if each is app else each for name, each in apps}
+
 
 class PaymentRequest(TelecomRecord):
     """A bill that the company asks the customer to pay."""
@@ -167,3 +176,9 @@ class TelecomUserDB(DB):
 
     device: PhoneDevice = Field(default_factory=PhoneDevice)
     surroundings: Surroundings = Field(default_factory=Surroundings)
+
+    def share_rows(self) -> Self:
+        """Share what hardly a call changes, and ``PhoneDevice.permit`` replaces."""
+        self.device.app_statuses = freeze(self.device.app_statuses)
+        self.surroundings.signal_strength = freeze(self.surroundings.signal_strength)
+        return super().share_rows()

@@ -306,7 +306,7 @@ class TelecomUserTools(PhoneStage, predictable=True):
                 f"Error. Permission '{permission}' not tracked for app '{app_name}', "
                 f"available permissions: {tracked}"
             )
-        setattr(app.permissions, permission, True)
+        self.db.device.permit(app, permission, True)
         return self._with_status_bar(
             f"Success. Permission '{permission}' granted to app '{app_name}'."
         )
