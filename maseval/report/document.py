@@ -156,5 +156,6 @@ def module_order(entry: str, read: ReadAsset = asset) -> list[str]:
     ordered: dict[str, None] = {}
     for imported in _IMPORT.findall(read(entry)):
         name = posixpath.normpath(posixpath.join(posixpath.dirname(entry), imported))
-        ordered |= dict.fromkeys(module_order(name, read))
+        if name not in ordered:
+            ordered |= dict.fromkeys(module_order(name, read))
     return [*ordered, entry]
