@@ -10,7 +10,6 @@ their writer left out.
 
 import builtins
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple, NotRequired, TypedDict
 
@@ -40,8 +39,7 @@ class TaskKey(NamedTuple):
         return f"{self.group} {self.task}" if self.group else self.task
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """One trial of one task, as statistics see it.
 
     ``passed`` is None for a trial without a verdict, be it missing, broken or excluded; ``reason``

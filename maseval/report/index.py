@@ -7,6 +7,7 @@ and the versions of rules, data and code.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from itertools import chain
 from typing import NamedTuple
@@ -273,16 +274,15 @@ def _trials(several: list[Entry], runs: list[str]) -> list[tuple[str, Entry]]:
     """Return each simulation with the name of its trial; the same number twice becomes 0, 0-2."""
     named: dict[str, Entry] = {}
     for entry in sorted(several, key=lambda each: _number(each.trial)):
-        name, times = entry.trial, 2
-        if runs:
-            name = f"{entry.run}.{name}"
-        unique = name
+        unique = name = f"{entry.run}.{entry.trial}" if runs else entry.trial
+        times = 2
         while unique in named:
             unique, times = f"{name}-{times}", times + 1
         named[unique] = entry
     return list(named.items())
 
 
+@lru_cache(maxsize=1024)
 def _number(trial: str) -> float:
     """Return the place of a trial among others; what is not a number comes first."""
     return float(trial) if trial.isdecimal() and trial.isascii() else 0.0

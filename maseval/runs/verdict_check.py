@@ -8,7 +8,7 @@ over an edited run could hand over a good result with it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypedDict, cast
 
@@ -170,7 +170,7 @@ class RunCheck:
             return None, None
         recorded = {one: line.to_outcome() for one, line in self._checked.items()}
         new = {
-            one: replace(recorded[one], passed=each.passed, reason=None)
+            one: recorded[one]._replace(passed=each.passed, reason=None)
             for one, each in self._differing.items()
         }
         return self._pass_1(recorded), self._pass_1({**recorded, **new})

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 from maseval.core.outcome import RecordedReport
 from maseval.report.results import success_rates, summary_table
 from maseval.stats import estimate
@@ -8,7 +6,7 @@ from tests.report.builders import broken, report
 
 
 def outcomes(reports):
-    return [replace(RecordedReport(each).outcome, trial=at) for at, each in enumerate(reports)]
+    return [RecordedReport(each).outcome._replace(trial=at) for at, each in enumerate(reports)]
 
 
 def test_what_has_no_verdict_is_left_out_and_makes_a_range():

@@ -9,7 +9,7 @@ the method of the official number, stand beside it under their own names, and ne
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from maseval.core.outcome import Outcome
@@ -255,4 +255,4 @@ def _with_verdict(
     place = outcome.group, outcome.task, outcome.trial
     if outcome.passed is None or place not in differing:
         return outcome
-    return replace(outcome, passed=differing[place])
+    return outcome._replace(passed=differing[place])

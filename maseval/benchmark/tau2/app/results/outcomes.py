@@ -6,7 +6,6 @@ recorded rewards count, and a note says so.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +65,7 @@ def outcomes_of_file(
         foreign |= {slot for slot in found.passes if known[slot.domain].raw(slot.task_id) is None}
     costs = {each.slot: each.cost for each in found.simulations}
     outcomes = [
-        replace(each, cost=costs.get(slot))
+        each._replace(cost=costs.get(slot))
         for slot, each in zip(found.passes, found.outcomes, strict=True)
         if slot not in foreign
     ]
@@ -203,8 +202,8 @@ def verdict_obstacle(config: Mapping[str, Any]) -> str | None:
 
 def _recompute(outcome: Outcome, each: RescoredSimulation) -> Outcome:
     if each.open:
-        return replace(outcome, passed=None, reason=each.problem)
-    return outcome if each.problem else replace(outcome, passed=each.passed, reason=None)
+        return outcome._replace(passed=None, reason=each.problem)
+    return outcome if each.problem else outcome._replace(passed=each.passed, reason=None)
 
 
 def _fingerprint(name: str, setup: RecordedSetup) -> dict[str, Any]:
