@@ -45,10 +45,7 @@ GROUP = "maseval.benchmarks"
 """The group of entry points by which packages offer the support of their benchmarks."""
 
 OnProgress = Callable[[int, int], object]
-"""Called with how many simulations have been explained, and of how many."""
-
-OnScored = Callable[[int], object]
-"""Called with the number of simulations scored so far."""
+"""Called with how many simulations are done, and of how many; 0 if that is not known."""
 
 T = TypeVar("T")
 # Conversations that are alike are next to each other.
@@ -266,7 +263,7 @@ class BenchmarkSupport:
         return {k: v for k, v in folder.config.without_notes().items() if k != UNTIL}
 
     def run_outcomes(
-        self, folder: RunFolder, options: ScoringOptions, on_progress: OnScored | None = None
+        self, folder: RunFolder, options: ScoringOptions, on_progress: OnProgress | None = None
     ) -> RecordedOutcomes:
         """Return the outcomes of a run's finished simulations."""
         outcomes, settings = outcomes_of(folder.reports()), self.settings(folder)
@@ -289,7 +286,7 @@ class BenchmarkSupport:
         return None
 
     def recorded_outcomes(
-        self, path: Path, options: ScoringOptions, on_progress: OnScored | None = None
+        self, path: Path, options: ScoringOptions, on_progress: OnProgress | None = None
     ) -> RecordedOutcomes | None:
         """Return the outcomes in a results file; None if it is not one of this benchmark."""
         return None

@@ -70,24 +70,35 @@ def indent(text: str, columns: int) -> Padding:
 
 
 @contextmanager
-def counting(done: str, what: str = "simulations") -> Iterator[Callable[..., None]]:
-    """Show on a terminal how many simulations are ``done``; yield the function to call."""
+def telling() -> Iterator[Callable[[str], None]]:
+    """Show on a terminal how far something is; yield the function to call with it."""
     from rich.live import Live  # only where something takes long
 
     console = stderr()
     # Without a thread that refreshes it: a process that has one cannot fork.
     line = Live(console=console, auto_refresh=False, transient=True)
 
-    def show(number: int, total: int | None = None) -> None:
-        if console.is_terminal and number % 10 == 0:
-            of = "" if total is None else f" of {total}"
+    def show(words: str) -> None:
+        if console.is_terminal:
             line.start()
-            line.update(f"{number}{of} {what} {done}", refresh=True)
+            line.update(inert(words), refresh=True)
 
     try:
         yield show
     finally:
         line.stop()
+
+
+@contextmanager
+def counting(done: str, what: str = "simulations") -> Iterator[Callable[..., None]]:
+    """Show on a terminal how many simulations are ``done``; yield the function to call."""
+    with telling() as show:
+
+        def count(number: int, total: int = 0) -> None:
+            if number % 10 == 0:
+                show(f"{number}{f' of {total}' if total else ''} {what} {done}")
+
+        yield count
 
 
 def print_json(value: object) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from maseval.app.benchmarks import OnScored
+from maseval.app.benchmarks import OnProgress
 from maseval.app.comparing.compared_runs import (
     FIXED_SIZE,
     ComparedRun,
@@ -151,7 +151,7 @@ def compare(
     options: ScoringOptions | None = None,
     level: float = LEVEL,
     explain: bool = True,
-    on_progress: OnScored | None = None,
+    on_progress: OnProgress | None = None,
 ) -> RunComparison:
     """Compare two runs or more, each a run folder or a results file of tau2-bench.
 
@@ -162,7 +162,7 @@ def compare(
     that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or
     PDF) for pass^k against k, ``plot_cost`` one for cost against score. ``level`` is that of the
     intervals of two runs. With ``explain`` the reasons of failures are counted. ``on_progress``
-    gets the number of simulations scored so far.
+    gets how many simulations of a run are scored, and of how many.
     """
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; name two or more")
@@ -276,20 +276,22 @@ def look_into(
     found: RunComparison,
     options: ScoringOptions,
     remember: Callable[
-        [str, Collection[TaskKey], Callable[[], Insight]], Insight
-    ] = lambda name, tasks, look: look(),
+        [str, Collection[TaskKey], Callable[[OnProgress | None], Insight]], Insight
+    ] = lambda name, tasks, look: look(None),
 ) -> RunComparison:
     """Add why simulations failed in the tasks that are compared, and which tools were used there.
 
-    ``remember`` may answer for a run, of these tasks, in place of looking.
+    ``remember`` may answer for a run, of these tasks, in place of looking, which says how far it
+    is.
     """
     shared = compared_keys({n: run.outcomes for n, run in found.runs.items()}, found.table)
     reason = SOUND_FAIL if found.metric == "sound" else LABELS[False]
 
-    def look(run: ComparedRun) -> Insight:
+    def look(run: ComparedRun, on_progress: OnProgress | None) -> Insight:
         recording = open_compared(run, options)
         counted = [each for each in run.outcomes if each.key in shared]
-        why = failure_reasons(recording, counted, found.official_passes[run.name], reason)
+        passes = found.official_passes[run.name]
+        why = failure_reasons(recording, counted, passes, reason, on_progress)
         if recording is None:
             return why, None
         return why, tool_use(recording, {simulation_of(each) for each in counted})

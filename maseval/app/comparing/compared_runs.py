@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from maseval.app.benchmarks import OnScored, read_results, support_for
+from maseval.app.benchmarks import OnProgress, read_results, support_for
 from maseval.app.results.clean import clean_outcome, count_clean
 from maseval.app.results.examined import examine_run
 from maseval.app.results.finding import open_recording, open_run_or_file
@@ -104,7 +104,7 @@ def load_run(
     source: RunFolder | Path,
     options: ScoringOptions,
     k: int | None = None,
-    on_progress: OnScored | None = None,
+    on_progress: OnProgress | None = None,
 ) -> ComparedRun:
     if isinstance(source, Path):
         path = source

@@ -15,7 +15,7 @@ from itertools import count
 from typing import Literal
 from urllib.parse import quote
 
-from maseval.app.benchmarks import OnScored
+from maseval.app.benchmarks import OnProgress
 from maseval.app.comparing.compare import RunComparison, compare
 from maseval.app.comparing.compared_runs import ComparedRun
 from maseval.app.results.clean import Metric
@@ -186,7 +186,7 @@ def gate(
     min_comparable: float = MIN_COMPARABLE,
     explain: bool = True,
     options: ScoringOptions | None = None,
-    on_progress: OnScored | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Gate:
     """Compare ``run`` with ``baseline``, each a run folder or a results file, paired by task.
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from maseval.app.benchmarks import OnProgress
 from maseval.app.results.examined import REASONS, ExaminedRun, recompute_verdicts
 from maseval.app.results.recording import line_of
 from maseval.core.outcome import Outcome, RecordedReport
@@ -42,6 +43,7 @@ def failure_reasons(
     outcomes: Iterable[Outcome],
     passes: Collection[Simulation] = (),
     reason: str = "",
+    on_progress: OnProgress | None = None,
 ) -> FailureReasons:
     """Find out why the ``outcomes`` of a run that did not pass are failures.
 
@@ -55,7 +57,9 @@ def failure_reasons(
         return FailureReasons(len(failed), len(judged), labels, checks, obstacle)
     run = ExaminedRun(recording)
     unexplained = run.support.explanation_obstacle(recording)
-    for each in failed:
+    for number, each in enumerate(failed):
+        if on_progress is not None:
+            on_progress(number, len(failed))
         one = Simulation(each.group, each.task, each.trial)
         if one not in recording.recorded:  # a trial after a task's first failure, which settled it
             continue

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from maseval.app.benchmarks import OnProgress
 from maseval.app.comparing.compare import Insight, RunComparison, compare_sources, look_into
 from maseval.app.comparing.compared_runs import ComparedRun, load_run
 from maseval.app.comparing.page import document_of, looked_into
@@ -50,6 +51,11 @@ class _Work:
 
     result: "Future[RunComparison]" = field(default_factory=Future)
     progress: str = ""
+
+    def say(self, run: str, done: str, what: str, number: int, of: int = 0) -> None:
+        """Say how many simulations or failures of a run are done, of how many if that is known."""
+        known = f"{number:,} of {count_of(of, what)}" if of else count_of(number, what)
+        self.progress = f"{run}: {known} {done}"
 
 
 class _Recent(OrderedDict[Hashable, Value]):
@@ -128,13 +134,8 @@ class _Desk:
     def _compare_anew(self, places: list[_Place], work: _Work) -> RunComparison:
         def load(name: str, source: RunFolder | Path) -> ComparedRun:
             at = names.index(name)
-
-            def say(judged: int) -> None:
-                work.progress = (
-                    f"Run {at + 1} of {len(names)}: {count_of(judged, 'simulation')} judged"
-                )
-
-            say(0)
+            say = partial(work.say, f"Run {at + 1} of {len(names)}", "judged", "simulation")
+            say(0, 0)
             found = self._loaded.recall(
                 places[at][1:], lambda: load_run(name, source, ScoringOptions(), 1, say)
             )
@@ -148,10 +149,13 @@ class _Desk:
         return compare_sources(sources, load, options=ScoringOptions())
 
     def _look_into(self, places: list[_Place], work: _Work) -> RunComparison:
-        def remember(name: str, tasks: Collection[TaskKey], look: Callable[[], Insight]) -> Insight:
+        def remember(
+            name: str, tasks: Collection[TaskKey], look: Callable[[OnProgress | None], Insight]
+        ) -> Insight:
             at = names.index(name)
-            work.progress = f"Run {at + 1} of {len(names)}: failures are explained"
-            return self._seen.recall((*places[at][1:], frozenset(tasks)), look)
+            say = partial(work.say, f"Run {at + 1} of {len(names)}", "explained", "failure")
+            say(0, 0)
+            return self._seen.recall((*places[at][1:], frozenset(tasks)), partial(look, say))
 
         names = [each.name for each in places]
         return look_into(self._compare(places, work), ScoringOptions(), remember)

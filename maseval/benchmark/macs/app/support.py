@@ -1,6 +1,6 @@
 """MACS in the commands that take any run: failures are explained by the assertions."""
 
-from maseval.app.benchmarks import BenchmarkSupport, Diagnosis, OnScored, RecordedOutcomes
+from maseval.app.benchmarks import BenchmarkSupport, Diagnosis, OnProgress, RecordedOutcomes
 from maseval.benchmark.macs.metrics import RecordedGoals, judge_problems
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report, TaskExecutionStatus
@@ -53,7 +53,7 @@ class MACSSupport(BenchmarkSupport):
         return (f"{short}..." if short != scenario else short) or None
 
     def run_outcomes(
-        self, folder: RunFolder, options: ScoringOptions, on_progress: OnScored | None = None
+        self, folder: RunFolder, options: ScoringOptions, on_progress: OnProgress | None = None
     ) -> RecordedOutcomes:
         found = super().run_outcomes(folder, options, on_progress)
         problems = judge_problems(folder.reports())

@@ -182,6 +182,11 @@ class SimulationRecord:
         """
         return bool(self.tasks or self.planned or self.num_trials)
 
+    @property
+    def expected(self) -> int:
+        """The number of simulations that there should be; 0 if it has no plan."""
+        return len(self.planned) or len(self.tasks) * (self.num_trials or 0)
+
 
 class PartSource(Protocol):
     """Simulations or reports from ``start`` to ``end``, which is None at the end of the record.

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from maseval.app.benchmarks import OnScored, RecordedOutcomes
+from maseval.app.benchmarks import OnProgress, RecordedOutcomes
 from maseval.app.results.examined import examine_run, simulations_in_order
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup, RecordedSide
 from maseval.benchmark.tau2.app.results.sources import own_panel
@@ -50,7 +50,7 @@ def data_digest(fingerprint: object) -> str:
 
 
 def outcomes_of_file(
-    path: Path, options: ScoringOptions, on_progress: OnScored | None = None
+    path: Path, options: ScoringOptions, on_progress: OnProgress | None = None
 ) -> RecordedOutcomes:
     """Recompute every planned simulation of a results file; a missing one has no verdict.
 
@@ -58,7 +58,12 @@ def outcomes_of_file(
     """
     results = read_results(path)
     whole = open_record(results, options.domain, version=options.data_version)
-    found = rescore_record(whole, options, on_progress=on_progress)
+
+    def say(done: int) -> None:
+        if on_progress is not None:
+            on_progress(done, whole.expected)
+
+    found = rescore_record(whole, options, on_progress=say)
     foreign = {each.slot for each in found.simulations if each.problem == FOREIGN_TASK}
     if not options.embedded_tasks:
         known = {name: found.known_tasks(domain) for name, domain in found.domains.items()}
@@ -114,7 +119,7 @@ def outcomes_of_run(
     folder: RunFolder,
     config: Mapping[str, object],
     options: ScoringOptions,
-    on_progress: OnScored | None = None,
+    on_progress: OnProgress | None = None,
 ) -> RecordedOutcomes:
     """Return the finished simulations of a run, recomputed where the data is what it was."""
     obstacle = None if options.as_recorded else verdict_obstacle(folder.config.values)
@@ -148,9 +153,11 @@ def outcomes_of_run(
     return RecordedOutcomes(judged, planned, config, notes, _task_digests(found, judged))
 
 
-def _holding_verdicts(folder: RunFolder, on_progress: OnScored | None) -> dict[Simulation, Outcome]:
+def _holding_verdicts(
+    folder: RunFolder, on_progress: OnProgress | None
+) -> dict[Simulation, Outcome]:
     """Return the recorded verdicts that were recomputed, now or by a command before, and hold."""
-    found = examine_run(folder, (), on_progress and (lambda done, _: on_progress(done)))
+    found = examine_run(folder, (), on_progress)
     if found.check is None or found.check.obstacle:
         return {}
     every = ((Simulation(each.domain, each.task_id, each.trial), each) for each in found.lines)

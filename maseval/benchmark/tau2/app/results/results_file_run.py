@@ -99,7 +99,7 @@ class ResultsFileRun:
         options = self._options
         whole = open_record(self._file, options.domain, version=options.data_version)
         recount = RescoredRecord(whole, options)
-        self.expected = len(whole.planned) or len(whole.tasks) * (whole.num_trials or 0)
+        self.expected = whole.expected
         trials: dict[PlannedTrial, list[_JudgedTrial]] = defaultdict(list)
         for item in whole.items:
             again = recount.judge(item)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from maseval.app.benchmarks import (
     BenchmarkSupport,
     Diagnosis,
-    OnScored,
+    OnProgress,
     RecordedOutcomes,
     WorldTimeline,
 )
@@ -254,14 +254,14 @@ class Tau2Support(BenchmarkSupport):
         return ResultsFileRun(path, options)
 
     def recorded_outcomes(
-        self, path: Path, options: ScoringOptions, on_progress: OnScored | None = None
+        self, path: Path, options: ScoringOptions, on_progress: OnProgress | None = None
     ) -> RecordedOutcomes:
         from maseval.benchmark.tau2.app.results.outcomes import outcomes_of_file
 
         return outcomes_of_file(path, options, on_progress)
 
     def run_outcomes(
-        self, folder: RunFolder, options: ScoringOptions, on_progress: OnScored | None = None
+        self, folder: RunFolder, options: ScoringOptions, on_progress: OnProgress | None = None
     ) -> RecordedOutcomes:
         from maseval.benchmark.tau2.app.results.outcomes import outcomes_of_run
 
