@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import typer
 
 from maseval import commands
-from maseval.cli.console import counting, ended_by_signals, inert, print_unreadable, stderr, stdout
+from maseval.cli.console import ended_by_signals, inert, print_unreadable, stderr, stdout, telling
 from maseval.cli.groups import examples
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
@@ -69,8 +69,8 @@ def view(
 
 def write_site(target: Path, folder: Path | None) -> None:
     """Write a site, and say what is in it and where it begins."""
-    with ended_by_signals(), counting("exported") as count:
-        site = commands.export_site(target, folder, on_progress=count)
+    with ended_by_signals(), telling() as show:
+        site = commands.export_site(target, folder, on_progress=show)
     print_unreadable(f"{name}: {why}" for name, why in site.unreadable.items())
     console = stdout()
     console.print(

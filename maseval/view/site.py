@@ -6,18 +6,21 @@ and the words that occur in each task, so that a search reads only what it has t
 file when it is asked for. Each is a script that hands over one packed answer, because a page that
 was opened from disk may load scripts and nothing else.
 
-The whole site is written beside its place and takes that place at the end.
+The whole site is written beside its place and takes that place at the end. The files of tasks are
+kept in the cache folder, by the content of their records and all else that decides them, so that
+the next export makes only those that are new.
 """
 
 import glob
 import hashlib
 import html
+import json
 import os
 import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from itertools import combinations
 from pathlib import Path
@@ -31,6 +34,8 @@ from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError
 from maseval.core.outcome import TaskKey
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import SUFFIX, LocksUnavailableError, lock, make_room, sync_folder
+from maseval.core.words import count_of
+from maseval.data.kept import KeptValues, places_for
 from maseval.report.document import bundle_script, pack
 from maseval.report.page import Packet
 from maseval.runs.config_file import LOG
@@ -48,6 +53,7 @@ MARK = "maseval-site.json"
 _FORMAT = 2
 # Fewer tasks are written sooner than other processes begin.
 _MANY = 100
+_KEPT = "site.jsonl"
 # The record of the tasks in one file: more repeats itself more, and takes longer to load.
 _AT_A_TIME = 1 << 20
 # A site is written once, and its files are small by then.
@@ -66,8 +72,8 @@ _WORD = re.compile(r"\w+")
 Asked = Mapping[str, Callable[[Library, Query], object]]
 """What the server answers to a GET, by path."""
 
-OnSimulation = Callable[[int, int], object]
-"""Called with how many simulations are written, and of how many."""
+OnProgress = Callable[[str], object]
+"""Called with how far it is, in words."""
 
 
 class Site(NamedTuple):
@@ -85,7 +91,7 @@ def write_site(
     library: Library,
     asked: Asked,
     names: Sequence[str] | None = None,
-    on_simulation: OnSimulation = lambda done, total: None,
+    on_progress: OnProgress = lambda words: None,
 ) -> Site:
     """Write the runs of these names, by default all of the library, as a site.
 
@@ -97,7 +103,7 @@ def write_site(
     place = Path(os.path.abspath(target))
     with _replaced_folder(place) as folder:
         _write_pages(folder)
-        writer = _SiteWriter(folder / "data", library, asked, wanted, on_simulation)
+        writer = _SiteWriter(folder / "data", library, asked, wanted, on_progress)
         writer.write()
         mark = {"format": _FORMAT, "files": _PARTS}
         (folder / MARK).write_text(strict_json.dumps(mark, indent=1) + "\n", encoding="ascii")
@@ -194,11 +200,11 @@ class _SiteWriter:
         library: Library,
         asked: Asked,
         names: Sequence[str],
-        on_simulation: OnSimulation,
+        on_progress: OnProgress,
     ) -> None:
         self._folder, self._library, self._asked = folder, library, asked
         self._names = {name: _folder_name(name) for name in names}
-        self._on_simulation = on_simulation
+        self._on_progress = on_progress
         self._hidden = _machine_paths(library.root)
         self.done, self._total = 0, 0
         self.unreadable: dict[str, str] = {}
@@ -229,16 +235,18 @@ class _SiteWriter:
 
     def _write_run(self, name: str, folder: str) -> None:
         run = self._library.run(name)
-        self._library.reader.examine(run.source)
-        run.check_verdicts()
         words: dict[str, list[int]] = {}
         every, step = list(run.tasks()), self._tasks_per_file(run)
-        for place, written in enumerate(self._write_tasks(run, folder, every, step)):
-            for word in written.words:
-                words.setdefault(word, []).append(place)
-            run.learn(written.labels)
-            self.done += len(written.labels)
-            self._on_simulation(self.done, max(self.done, self._total))
+        parts = [every[at : at + step] for at in range(0, len(every), step)]
+        for number, made in enumerate(self._make_files(run, parts)):
+            self._write(f"{folder}/{number}", made.packed)
+            for place, mine in enumerate(made.words, number * step):
+                for word in mine:
+                    words.setdefault(word, []).append(place)
+            run.learn({at: tuple(labels) for at, labels in made.labels})
+            self.done += len(made.labels)
+            total = max(self.done, self._total)
+            self._on_progress(f"{self.done:,} of {total:,} simulations exported")
         run.keep_labels()
         index = self._answer("/api/run/index", run=name)
         # How far a page had heard of this run differs from one export to the next.
@@ -254,32 +262,54 @@ class _SiteWriter:
         size = (path / LOG if path.is_dir() else path).stat().st_size
         return max(1, _AT_A_TIME * len(run.tasks()) // max(1, size))
 
-    def _write_tasks(
-        self, run: ViewedRun, folder: str, every: Sequence[TaskKey], step: int
-    ) -> Iterator["_WrittenTask"]:
-        """Write the files of a run's tasks; all cores write those of a large run."""
+    def _make_files(
+        self, run: ViewedRun, parts: Sequence[Sequence[TaskKey]]
+    ) -> Iterator["_TaskFile"]:
+        """Make the files of a run's tasks, unless the same were made before.
 
-        def write(some: Sequence[tuple[int, TaskKey]]) -> list[_WrittenTask]:
-            packets = {key: self._packet(run, key) for _, key in some}
-            self._put(f"{folder}/{some[0][0] // step}", fold([*packets.values()]))
-            return [
-                _WrittenTask(
-                    _words_of(packet),
-                    {entry.at: run.labels_of(entry.at) for _, entry in run.tasks()[key]},
-                )
-                for key, packet in packets.items()
-            ]
+        All cores make those of a large run.
+        """
+        reader = self._library.reader
+        decided_by = reader.findings_version(run.source)
+        hidden = [(known.pattern, word) for known, word in self._hidden]
+        kept = KeptValues(
+            places_for(run.file, _KEPT)[-1:],
+            decided_by and [_FORMAT, decided_by, hidden],
+        )
+        keys = [_key_of(run, part) if kept.is_open else "" for part in parts]
+        known = [*map(kept.get, keys)]
+        lacking = [part for part, made in zip(parts, known, strict=True) if made is None]
+        if lacking:
+            reader.examine(run.source)
+        run.check_verdicts()
+        with closing(self._make_anew(run, lacking)) as new:
+            for key, made in zip(keys, known, strict=True):
+                if made is None and (made := next(new)).is_whole:
+                    kept.put(key, made)
+                yield _TaskFile(*made)
+        kept.forget_others(keys)
+        kept.save()
 
-        numbered = [*enumerate(every)]
-        parts = (numbered[at : at + step] for at in range(0, len(every), step))
-        if len(every) < _MANY or not may_fork():
-            for part in parts:
-                yield from write(part)
+    def _make_anew(
+        self, run: ViewedRun, parts: Sequence[Sequence[TaskKey]]
+    ) -> Generator["_TaskFile", None, None]:
+        def make(part: Sequence[TaskKey]) -> _TaskFile:
+            packets = {key: self._packet(run, key) for key in part}
+            entries = [entry for key in part for _, entry in run.tasks()[key]]
+            return _TaskFile(
+                self._pack(fold([*packets.values()])),
+                [sorted(_words_of(packet)) for packet in packets.values()],
+                [(entry.at, run.labels_of(entry.at)) for entry in entries],
+                all(_is_replayed(packet) for packet in packets.values()),
+            )
+
+        if sum(map(len, parts)) < _MANY or not may_fork():
+            yield from map(make, parts)
             return
         # What raised an error there raises it here.
-        with closing(ProcessEngine(usable_cores()).mapped(write, parts)) as mapped:
+        with closing(ProcessEngine(usable_cores()).mapped(make, iter(parts))) as mapped:
             for values, result, _ in mapped:
-                yield from write(values) if result is None else result
+                yield make(values) if result is None else result
 
     def _write_comparisons(self) -> list[list[str]]:
         """Compare every two runs, and all that can be compared with each other.
@@ -290,7 +320,9 @@ class _SiteWriter:
         together = self._comparison(*names) if len(names) > 2 else None
         whole = None if together is None or "error" in together else together
         refused, groups = set[frozenset[str]](), list[list[str]]()
-        for pair in combinations(names, 2):
+        pairs = [*combinations(names, 2)]
+        for number, pair in enumerate(pairs):
+            self._on_progress(f"{number:,} of {len(pairs):,} pairs of runs compared")
             place = "/".join(sorted(self._names[name] for name in pair))
             found = self._comparison(*pair)
             found = found if whole is None else _part_of(whole, found)
@@ -318,7 +350,7 @@ class _SiteWriter:
         found: dict[str, object] = {}
         for path in ("/api/compare", "/api/compare/reasons"):
             while "waiting" in (answer := self._answer(path, run=names)):
-                pass  # each answer waits for a while by itself
+                self._on_progress(f"Comparing {count_of(len(names), 'run')}: {answer['waiting']}")
             found |= answer
             if "error" in answer:
                 break
@@ -347,8 +379,13 @@ class _SiteWriter:
         return packet
 
     def _put(self, name: str, value: object, short_paths: bool = False) -> None:
+        self._write(name, self._pack(value, short_paths))
+
+    def _pack(self, value: object, short_paths: bool = False) -> str:
         text = self._inert(strict_json.dumps(value))
-        packed = pack(_shorten_paths(text) if short_paths else text, _LEVEL)
+        return pack(_shorten_paths(text) if short_paths else text, _LEVEL)
+
+    def _write(self, name: str, packed: str) -> None:
         path = self._folder / f"{name}.js"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f'maseval("{name}","{packed}")\n', encoding="ascii", newline="\n")
@@ -360,11 +397,33 @@ class _SiteWriter:
         return text
 
 
-class _WrittenTask(NamedTuple):
-    """The words of a task's simulations, and the labels of each by its place in the record."""
+class _TaskFile(NamedTuple):
+    """A file of some tasks, packed; the words of each of them, and the labels by their places.
 
-    words: set[str]
-    labels: Mapping[int, tuple[str, ...]]
+    It is whole if every conversation could be replayed: data that is missing may come.
+    """
+
+    packed: str
+    words: Sequence[Sequence[str]]
+    labels: Sequence[tuple[int, Sequence[str]]]
+    is_whole: bool
+
+
+def _is_replayed(packet: Packet) -> bool:
+    every = ({**packet["common"], **own} for own in packet["trials"])
+    return all(each.get("timeline") for each in every if each.get("messages"))
+
+
+def _key_of(run: ViewedRun, part: Sequence[TaskKey]) -> str:
+    """Return a key for the file of some tasks, which is another one whenever the file is."""
+    source, tasks = run.source, run.tasks()
+    trials = [
+        (*key, [(name, entry.at, source.key_at(entry.at)) for name, entry in tasks[key]])
+        for key in part
+    ]
+    # What stands in the way of explanations depends on the configuration.
+    content = json.dumps([trials, source.config.values], default=str)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _part_of(whole: Mapping[str, Any], two: dict[str, Any]) -> dict[str, Any]:

@@ -80,9 +80,9 @@ class ViewedRun:
     ) -> None:
         self.source, self._reader, self._title = source, reader, title
         self._lock = threading.RLock()
-        self._file = source.path / LOG if source.path.is_dir() else source.path
+        self.file = source.path / LOG if source.path.is_dir() else source.path
         self._keeps_labels = keeps_labels
-        self._labels = load_labels(self._file) if keeps_labels else {}
+        self._labels = load_labels(self.file) if keeps_labels else {}
         self._checking: RunCheck | None = None
         self._checked: dict[int, Misstatement | None] = {}
         self._check: VerdictCheck | None = None
@@ -162,7 +162,7 @@ class ViewedRun:
         with self._lock:
             if self._known is None:
                 every = self.source.entries()
-                if self._labels or self._checked or self._file.name != LOG:
+                if self._labels or self._checked or self.file.name != LOG:
                     every = [*map(self._with_labels, every)]
                 self._known = {entry.at: entry for entry in every}
                 self._places = sorted(self._known)
@@ -337,7 +337,7 @@ class ViewedRun:
         Nothing is computed if all were found to hold while the log was as it is.
         """
         if self._checking is None:
-            known = recall_check(self._file)
+            known = recall_check(self.file)
             if known is not None and not known["reasons"]:
                 return
             self._checking = self._reader.begin_check(self.source)
@@ -404,7 +404,7 @@ class ViewedRun:
     def keep_labels(self) -> None:
         """Remember the labels for the next start."""
         if self._keeps_labels:
-            save_labels(self._file, self._labels)
+            save_labels(self.file, self._labels)
             self._reader.keep_findings(self.source)
 
 

@@ -3,13 +3,13 @@
 import ipaddress
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from maseval.app.benchmarks import OnProgress, all_support
+from maseval.app.benchmarks import all_support
 from maseval.app.results.finding import UnknownRunError, run_path
 from maseval.app.viewing import check_viewer
 from maseval.core.exceptions import ConfigurationError
@@ -74,7 +74,7 @@ def export_site(
     target: str | os.PathLike[str],
     folder: str | os.PathLike[str] | None = None,
     *,
-    on_progress: OnProgress | None = None,
+    on_progress: Callable[[str], object] = lambda words: None,
 ) -> Any:
     """Write the viewer of a folder as a site of files, which needs no server and no network.
 
@@ -83,7 +83,7 @@ def export_site(
     Args:
         target: The folder to write: a new one, an empty one, or such a site, which is renewed.
         folder: A folder of runs, or one run or results file; by default ``runs``.
-        on_progress: Called with how many simulations are written, and of how many.
+        on_progress: Called with how far it is, in words.
     """
     check_viewer()
     from maseval.app.viewing.reader import BenchmarkReader
@@ -96,7 +96,7 @@ def export_site(
     asked = {path: answer for each in offered for path, answer in each.asked.items()}
     names = None if first == "/" else [unquote(first.removeprefix("/run/"))]
     library = Library(root, BenchmarkReader())
-    return write_site(target, library, asked, names, on_progress or (lambda done, total: None))
+    return write_site(target, library, asked, names, on_progress)
 
 
 @contextmanager

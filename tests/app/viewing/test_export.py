@@ -24,6 +24,7 @@ from maseval.view.api import Query
 from maseval.view.app import asset_text
 from maseval.view.library import Library
 from maseval.view.site import MARK
+from maseval.view.viewed import ViewedRun
 from tests.cli.commandline import maseval
 from tests.report.reading import rows_of
 from tests.runs.worlds import config, finished_run, report
@@ -191,6 +192,50 @@ def test_the_same_runs_make_the_same_site(site, played, tmp_path):
     assert again.bytes == sum(map(len, contents(site).values()))
 
 
+def test_what_an_earlier_export_made_is_not_made_again(played, tmp_path, monkeypatch):
+    before = contents(commands.export_site(tmp_path / "one", played).folder)
+    monkeypatch.setattr(ViewedRun, "packet", None)
+
+    assert contents(commands.export_site(tmp_path / "two", played).folder) == before
+
+
+def test_of_a_run_that_goes_on_the_new_tasks_are_made(played, tmp_path, monkeypatch):
+    done, make = [], ViewedRun.packet
+    monkeypatch.setattr("maseval.view.site._AT_A_TIME", 1)
+    monkeypatch.setattr(ViewedRun, "packet", lambda *args: done.append(args[2]) or make(*args))
+    known = RunFolder.read(played / "careful")
+    *most, last = known.reports()
+    with RunFolder.open(tmp_path / "runs" / "one", known.config.values) as folder:
+        folder.append_all(most)
+        commands.export_site(tmp_path / "site", tmp_path / "runs")
+        assert len(done) == 3
+        folder.append(last)
+    renewed = commands.export_site(tmp_path / "site", tmp_path / "runs").folder
+    assert done[3:] == [last["task_id"]]
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "knows nothing"))
+    anew = commands.export_site(tmp_path / "anew", tmp_path / "runs").folder
+    assert contents(renewed) == contents(anew)
+
+
+def test_what_could_not_be_replayed_is_tried_again(played, tmp_path, monkeypatch):
+    with monkeypatch.context() as without_data:
+        without_data.setattr(BenchmarkReader, "timeline", lambda self, run, report: None)
+        commands.export_site(tmp_path / "site", played / "careful")
+    site = commands.export_site(tmp_path / "site", played / "careful").folder
+
+    (folder,) = folders(site).values()
+    assert all(trial["timeline"] for packet in packets(site, folder) for trial in packet["trials"])
+
+
+def test_how_far_an_export_is_can_be_heard(played, tmp_path):
+    told = []
+    commands.export_site(tmp_path / "site", played, on_progress=told.append)
+
+    assert told[0].endswith("of 12 simulations exported")
+    assert "18 of 18 simulations exported" in told
+    assert "2 of 3 pairs of runs compared" in told
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only there a process can be forked safely")
 def test_several_processes_write_the_same_files_of_a_few_tasks_each(
     site, played, tmp_path, monkeypatch
@@ -201,6 +246,7 @@ def test_several_processes_write_the_same_files_of_a_few_tasks_each(
         f"commands.export_site({str(tmp_path / 'again')!r}, {str(played)!r})"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "knows nothing"))
     monkeypatch.setattr("maseval.view.site._AT_A_TIME", 1)
     alone = commands.export_site(tmp_path / "alone", played).folder
     assert contents(tmp_path / "again") == contents(alone)
@@ -233,8 +279,8 @@ def test_an_interrupted_export_changes_nothing_and_leaves_nothing(played, tmp_pa
     site = commands.export_site(tmp_path / "site", tmp_path / "runs").folder
     before = contents(site)
 
-    def interrupt(done, total):
-        assert total == 12  # what results files hold is known when they are read
+    def interrupt(words):
+        assert " of 12 simulations" in words  # what results files hold is known when they are read
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
