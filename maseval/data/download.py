@@ -170,11 +170,7 @@ def _open_url(url: str, patience: float) -> "HTTPResponse":
 
 
 def _body(
-    response: "HTTPResponse",
-    name: str,
-    size: int,
-    patience: float,
-    received: Received,
+    response: "HTTPResponse", name: str, size: int, patience: float, received: Received
 ) -> bytes:
     content = bytearray()
     since, before = time.monotonic(), 0
@@ -241,10 +237,7 @@ def _run_pip(requirement: str, folder: Path, patience: float, received: Received
 
 
 def _watch(
-    process: "subprocess.Popen[bytes]",
-    folder: Path,
-    patience: float,
-    received: Received,
+    process: "subprocess.Popen[bytes]", folder: Path, patience: float, received: Received
 ) -> bool:
     """Wait for pip's end; False if it made no progress for too long."""
     largest, grown_at = 0, time.monotonic()

@@ -57,15 +57,7 @@ def _signs_of_damage() -> tuple[type[Exception], ...]:
     import tarfile
     import zipfile
 
-    known = (
-        OSError,
-        EOFError,
-        ValueError,
-        LookupError,
-        TypeError,
-        RuntimeError,
-        zlib.error,
-    )
+    known = (OSError, EOFError, ValueError, LookupError, TypeError, RuntimeError, zlib.error)
     return (*known, zipfile.BadZipFile, tarfile.TarError)
 
 

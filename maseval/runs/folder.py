@@ -11,20 +11,13 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, count
 from pathlib import Path
-from types import TracebackType
 
 from maseval.core.outcome import Score
 from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import FileState, part_size
-from maseval.core.storage.records import (
-    RecordWriter,
-    drop_rescued,
-    mend,
-    rescued_files,
-    seal_json,
-)
+from maseval.core.storage.records import RecordWriter, drop_rescued, mend, rescued_files, seal_json
 from maseval.core.storage.redaction import Secrets
 from maseval.core.tracing import now
 from maseval.runs.chain import BEGINNING, LINK, Link, Seal
@@ -386,12 +379,7 @@ class RunFolder:
     def __enter__(self) -> "RunFolder":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _open_writer(self) -> RecordWriter:

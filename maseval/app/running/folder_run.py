@@ -137,11 +137,7 @@ class FolderRun(ABC):
 
             until = Until.of(folder.config)
             # Between two parts all that is remembered would be searched for garbage.
-            with (
-                self._page(folder.path),
-                watch.running(options.display),
-                rare_garbage_collection(),
-            ):
+            with self._page(folder.path), watch.running(options.display), rare_garbage_collection():
                 if until is None:
                     run_parts(None, options.retry_failed)
                 else:

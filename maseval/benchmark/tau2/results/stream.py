@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Generator, Iterator
 from json.decoder import JSONDecodeError
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 from maseval.core.exceptions import MASEvalError
@@ -247,12 +246,7 @@ class JsonFile(JsonStream):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._raw.close()
 
 
