@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
+from maseval.benchmark.tau2.domains.banking_knowledge.accounts import CLOSING_FEES
 from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import (
     BankCall,
     balance_of,
@@ -64,17 +65,9 @@ _COUNTS_THE_NEW_ONE = ("savings", "business_savings")
 
 # The fee for closing an account early, and within how many days it is due.
 _EARLY: Mapping[str, Mapping[str, tuple[int, int]]] = {
-    "checking": {
-        **dict.fromkeys(("Light Blue", "Light Green", "Green Fee-Free"), (15, 30)),
-        **dict.fromkeys(("Blue", "Green"), (25, 60)),
-        "Evergreen": (50, 90),
-        "Bluest": (100, 180),
-    },
-    "savings": {
-        "Bronze": (20, 60),
-        **dict.fromkeys(("Silver", "Silver Plus"), (35, 90)),
-        **dict.fromkeys(("Gold", "Gold Plus", "Gold Years"), (75, 180)),
-        **dict.fromkeys(("Platinum", "Platinum Plus", "Diamond Elite"), (150, 270)),
+    **{
+        kind: {name.removesuffix(" Account"): terms for name, terms in fees.items()}
+        for kind, fees in CLOSING_FEES.items()
     },
     "business_checking": {
         "Navy Blue": (50, 60),

@@ -29,7 +29,7 @@ _PERSONAL = ("checking", "personal_checking")
 
 # The fee for closing an account within so many days, by class and level. Savings accounts are of
 # the class "saving" in the data, and so never cost one.
-_CLOSING_FEES: Mapping[str, Mapping[str, tuple[int, int]]] = {
+CLOSING_FEES: Mapping[str, Mapping[str, tuple[int, int]]] = {
     "checking": {
         "Light Blue Account": (15, 30),
         "Light Green Account": (15, 30),
@@ -318,7 +318,7 @@ def _age(account: Row) -> int:
 
 def _closing_fee(account: Row) -> int:
     """Return the fee for closing an account so soon."""
-    levels = _CLOSING_FEES.get(account.get("class", ""), {})
+    levels = CLOSING_FEES.get(account.get("class", ""), {})
     fee, days = levels.get(account.get("level", ""), (0, 0))
     opened = account.get("date_opened")
     if not fee or not opened:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from maseval.benchmark.tau2.domains.banking_knowledge.account_rules import CLOSE, MOVE, OPEN
 from maseval.benchmark.tau2.domains.banking_knowledge.credit_card_rules import PAY, REPLACE
 from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_rules import (
-    ACTIVATED_BY,
     CHANGE_PIN,
     ORDER,
     RESET_PIN,
 )
+from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_use import ACTIVATED_BY
 from maseval.benchmark.tau2.domains.banking_knowledge.dispute_rules import (
     CREDIT_DISPUTE,
     DEBIT_DISPUTE,

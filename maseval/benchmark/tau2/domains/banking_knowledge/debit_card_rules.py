@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 from maseval.benchmark.tau2.domains.banking_knowledge.account_rules import age_of, product_of
+from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_use import ACTIVATED_BY
 from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import (
     BankCall,
     balance_of,
@@ -26,11 +27,6 @@ RESET_PIN, CHANGE_PIN = "reset_debit_card_pin_6284", "change_debit_card_pin_6285
 CLEAR_ALERT = "clear_debit_card_fraud_alert_4892"
 RAISE_LIMIT = "request_temporary_debit_card_limit_increase_8374"
 BLOCK = "set_debit_card_recurring_block_7382"
-ACTIVATED_BY: Mapping[str, tuple[str, ...]] = {
-    "activate_debit_card_8291": ("new_account", "first_card"),
-    "activate_debit_card_8292": ("lost", "stolen", "fraud"),
-    "activate_debit_card_8293": ("expired", "damaged", "upgrade", "bank_reissue"),
-}
 DEBIT_CARD_WRITES = (
     *(ORDER, CLOSE_CARD, FREEZE, UNFREEZE, RESET_PIN, CHANGE_PIN, CLEAR_ALERT, RAISE_LIMIT),
     *(BLOCK, *ACTIVATED_BY),

@@ -10,6 +10,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.values import (
     Refused,
     lines,
     require,
+    require_status,
     title,
 )
 from maseval.benchmark.tau2.domains.base import ToolType
@@ -18,7 +19,7 @@ _SEQUENCES = {
     *("0123", "1234", "2345", "3456", "4567", "5678", "6789"),
     *("9876", "8765", "7654", "6543", "5432", "4321", "3210"),
 }
-_ACTIVATED_BY = {
+ACTIVATED_BY = {
     "activate_debit_card_8291": ("new_account", "first_card"),
     "activate_debit_card_8292": ("lost", "stolen", "fraud"),
     "activate_debit_card_8293": ("expired", "damaged", "upgrade", "bank_reissue"),
@@ -159,20 +160,15 @@ class DebitCardUseTools(Desk):
         _require_digits(last_4_digits, 4, "Last 4 digits")
         card = self._debit_card(card_id)
         reason: str = card.get("issue_reason", "new_account")
-        if reason not in _ACTIVATED_BY[tool]:
-            tools = (name for name, reasons in _ACTIVATED_BY.items() if reason in reasons)
+        if reason not in ACTIVATED_BY[tool]:
+            tools = (name for name, reasons in ACTIVATED_BY.items() if reason in reasons)
             raise Refused(
                 f"Error: Wrong activation tool. This card has issue_reason='{reason}'. Please use "
                 f"{next(tools, 'unknown')} instead of {tool}."
             )
-        status = card.get("status")
-        if status == "ACTIVE":
+        if card.get("status") == "ACTIVE":
             raise Refused(f"Error: Debit card '{card_id}' is already active.")
-        if status != "PENDING":
-            raise Refused(
-                f"Error: Debit card '{card_id}' cannot be activated. Current status: {status}. "
-                "Only PENDING cards can be activated."
-            )
+        require_status(card, card_id, "PENDING", "activated")
         _require_same_digits(card, last_4_digits)
         self._require_open_account(card, "activated")
         card |= {"status": "ACTIVE", "activated_date": TODAY}

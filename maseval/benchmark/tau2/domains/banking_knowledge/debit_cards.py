@@ -13,6 +13,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.values import (
     lines,
     require,
     require_choice,
+    require_status,
     title,
 )
 from maseval.benchmark.tau2.domains.base import ToolType
@@ -34,11 +35,7 @@ class DebitCardTools(Desk):
         require_choice("reason", reason, _CLOSING_REASONS)
         card = self._debit_card(card_id)
         old = card.get("status")
-        if old not in ("ACTIVE", "PENDING"):
-            raise Refused(
-                f"Error: Debit card '{card_id}' cannot be closed. Current status: {old}. Only "
-                "ACTIVE or PENDING cards can be closed."
-            )
+        require_status(card, card_id, "ACTIVE or PENDING", "closed")
         card |= {"status": "CLOSED", "closed_date": TODAY, "closure_reason": reason}
         return lines(
             "Debit Card Closed Successfully",
@@ -68,14 +65,9 @@ class DebitCardTools(Desk):
         """Stop a card until it is unfrozen."""
         require(card_id, error="Missing required parameter: card_id.")
         card = self._debit_card(card_id)
-        status = card.get("status")
-        if status == "FROZEN":
+        if card.get("status") == "FROZEN":
             raise Refused(f"Error: Debit card '{card_id}' is already frozen.")
-        if status != "ACTIVE":
-            raise Refused(
-                f"Error: Debit card '{card_id}' cannot be frozen. Current status: {status}. Only "
-                "ACTIVE cards can be frozen."
-            )
+        require_status(card, card_id, "ACTIVE", "frozen")
         card |= {"status": "FROZEN", "frozen_date": TODAY}
         return lines(
             "Debit Card Frozen Successfully",
@@ -98,14 +90,9 @@ class DebitCardTools(Desk):
         """Let a frozen card work again."""
         require(card_id, error="Missing required parameter: card_id.")
         card = self._debit_card(card_id)
-        status = card.get("status")
-        if status == "ACTIVE":
+        if card.get("status") == "ACTIVE":
             raise Refused(f"Error: Debit card '{card_id}' is already active.")
-        if status != "FROZEN":
-            raise Refused(
-                f"Error: Debit card '{card_id}' cannot be unfrozen. Current status: {status}. Only "
-                "FROZEN cards can be unfrozen."
-            )
+        require_status(card, card_id, "FROZEN", "unfrozen")
         self._require_open_account(card, "unfrozen")
         card |= {"status": "ACTIVE", "unfrozen_date": TODAY}
         return lines(

@@ -64,6 +64,16 @@ def require_choice(name: str, value: str, choices: Sequence[str]) -> None:
         raise Refused(f"Error: Invalid {name}. Must be one of: {list(choices)}")
 
 
+def require_status(card: Row, card_id: str, statuses: str, done: str) -> None:
+    """Refuse what can be done only to debit cards of some statuses."""
+    status = card.get("status")
+    if status not in statuses.split(" or "):
+        raise Refused(
+            f"Error: Debit card '{card_id}' cannot be {done}. Current status: {status}. Only "
+            f"{statuses} cards can be {done}."
+        )
+
+
 def number(value: object, error: str) -> float:
     """A value as a number; what is none is refused with ``error``."""
     try:
