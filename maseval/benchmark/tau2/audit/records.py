@@ -197,3 +197,8 @@ def flat_texts(record: Mapping[str, Any]) -> dict[str, str]:
         for name, value in each.items()
         if isinstance(value, str)
     }
+
+
+def is_number(value: object) -> bool:
+    """Tell whether a value is a number; truth is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -12,6 +12,7 @@ from itertools import combinations
 
 from maseval.benchmark.tau2.audit.criteria import finding_about
 from maseval.benchmark.tau2.audit.knowledge import Reader
+from maseval.benchmark.tau2.audit.records import is_number
 from maseval.benchmark.tau2.audit.subject import AuditedTask, Finding
 from maseval.benchmark.tau2.world.tasks import RewardType
 
@@ -102,7 +103,7 @@ def _groups(value: object, name: str = "") -> Iterator[tuple[str, list[float]]]:
     """Yield numbers that belong together: of one list, of fields of one name, of one record."""
     match value:
         case dict():
-            own = [float(each) for each in value.values() if _is_number(each)]
+            own = [float(each) for each in value.values() if is_number(each)]
             if own:
                 yield name, own
             by_field: dict[str, list[float]] = defaultdict(list)
@@ -113,7 +114,7 @@ def _groups(value: object, name: str = "") -> Iterator[tuple[str, list[float]]]:
             for key, each in value.items():
                 yield from _groups(each, key)
         case list():
-            numbers = [float(each) for each in value if _is_number(each)]
+            numbers = [float(each) for each in value if is_number(each)]
             if numbers:
                 yield name, numbers
             fields: dict[str, list[float]] = defaultdict(list)
@@ -134,7 +135,3 @@ def _collect(record: Mapping[str, object], fields: dict[str, list[float]]) -> No
                 fields[name].append(float(each))
         elif each is True:
             fields[f"count {key}"].append(1.0)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

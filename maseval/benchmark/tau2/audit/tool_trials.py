@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.audit.records import id_field, parts_of, texts_in
+from maseval.benchmark.tau2.audit.records import id_field, is_number, parts_of, texts_in
 from maseval.benchmark.tau2.audit.subject import AuditedDomain, AuditedTask, Finding
 from maseval.benchmark.tau2.audit.tool_reads import (
     ToolFault,
@@ -285,7 +285,7 @@ def _not_given_back(trial: Trial, trials: Sequence[Trial]) -> Iterator[ToolFault
         left = [
             change
             for change in trial.changes(after)
-            if change.place.table != table and _is_number(change.found)
+            if change.place.table != table and is_number(change.found)
         ]
         if not answer["error"] and left:
             text = f"ends what {trial.tool} began, and does not give back {left[0].place}"
@@ -340,7 +340,7 @@ def _money(entry: Mapping[str, Any]) -> float:
 
 
 def _has_balance(record: Mapping[str, Any]) -> bool:
-    return any(_is_number(value) for name, value in record.items() if name in ("balance", "amount"))
+    return any(is_number(value) for name, value in record.items() if name in ("balance", "amount"))
 
 
 def _takes_from_what_it_names(
@@ -375,7 +375,3 @@ def _takes_from_what_it_names(
                 tried = render_call(shown[name, tool].call())
                 happened = "no record that it names was changed"
                 yield ToolFault(tool, f"takes from {name}", text, tried, happened, "info")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
