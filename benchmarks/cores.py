@@ -1,6 +1,6 @@
 """What all cores of this machine gain: ``python -m benchmarks.cores``.
 
-A results file of 50 MB is scored, and a run of scripted agents is made, in one process and in one
+A results file of 200 MB is scored, and a run of scripted agents is made, in one process and in one
 for each core. The gain is the ratio of both times by the clock; other programs lower it. The bound
 is the ratio that the processor time of all processes allows, if no core is ever idle. Both include
 the start of the command.
@@ -22,7 +22,7 @@ from benchmarks.table import note, show
 from benchmarks.tau2 import replayable
 from benchmarks.tau2_run import processor_seconds
 
-SIZE = 50_000_000
+SIZE = 200_000_000
 TRIALS = 36
 GOAL = 1.7
 
@@ -44,7 +44,7 @@ def main() -> int:
         write_file(file, recorded)
         run = f"tau2 run --domain telecom --agent gold --trials {TRIALS} --output {folder}/"
         rows = [
-            gain("scoring 50 MB", f"tau2 score {file} --engine threads", f"tau2 score {file}"),
+            gain("scoring 200 MB", f"tau2 score {file} --engine threads", f"tau2 score {file}"),
             gain("a scripted run", f"{run}alone --engine threads", f"{run}together"),
         ]
     show(
