@@ -30,14 +30,14 @@ class Tally:
         self.count = 0
         self._lock = threading.Lock()
 
-    def add_one(self) -> None:
-        """One more."""
+    def add(self, number: int = 1) -> None:
+        """So many more."""
         with self._lock:
-            self.count += 1
+            self.count += number
 
 
 complaints = Tally()
-"""How often a provider said to this process that it gets too many requests."""
+"""How often a provider said to this process, or to its workers, that it gets too many requests."""
 
 
 class AdaptiveLimit:
@@ -149,7 +149,7 @@ class Throttle:
             if error is None:
                 self._adaptive.note_answer(slot.era, len(self._held))
             elif is_complaint(error):
-                complaints.add_one()
+                complaints.add()
                 self._adaptive.note_complaint(slot.era, len(self._held), rest)
                 slot.rest = self._adaptive.rests if rest > 0 else 0
             self._held.discard(slot)

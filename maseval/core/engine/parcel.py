@@ -83,6 +83,8 @@ class WorkerReply(NamedTuple):
     """The numbers of orders that could not be read, by call, each with the reason."""
     heard: Mapping[int, Heard] = {}
     """News of conversations in progress, by the numbers of their orders."""
+    complaints: int = 0
+    """How often a provider complained to the worker since its last reply."""
 
 
 def pack_reply(reply: WorkerReply) -> bytes:

@@ -47,6 +47,7 @@ from maseval.core.engine.worker_setup import (
     own_modules,
 )
 from maseval.core.exceptions import MASEvalError, WorkerDiedError
+from maseval.core.throttle import complaints
 from maseval.core.words import count_of
 
 # Between two looks at whether the run is stopping.
@@ -234,6 +235,7 @@ class RemoteWorkers:
                 process.stage = Stage.WORKING
             case Stage.WORKING:
                 answer = unpack_reply(reply)
+                complaints.add(answer.complaints)
                 for delivery in answer.deliveries:
                     self._receive(process, delivery)
                 for numbers, why in answer.unread:

@@ -22,6 +22,7 @@ from maseval.core.engine.shipping import WorkResult
 from maseval.core.engine.worker_setup import CodeFacts, ModuleSource, OwnSecrets, install
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.redaction import Secrets
+from maseval.core.throttle import complaints
 
 # Replies may be kept in a store of the carrier, which is not large.
 _LARGEST_REPLY = 8_000_000
@@ -98,6 +99,7 @@ class Worker:
         sys.stdout, sys.stderr = _Redacted(sys.stdout, every), _Redacted(sys.stderr, every)
         install(modules, given.folders)
         unpack(given.settings).apply()
+        self._complaints = complaints.count  # a fork begins with that of its parent
         self._setting = unpack(given.setting)
         self._live_messages = LiveMessages(self._setting.benchmark, every)
         self._threads = Threads(Repetition.run, given.size)
@@ -165,7 +167,9 @@ class Worker:
         count = min(len(self._outbox), self._most_in_reply)
         with self._lock:
             running, unread, self._unread = dict(self._numbers), self._unread, []
-        news = WorkerReply([], unread, self._live_messages.news(running, with_messages))
+            before, self._complaints = self._complaints, complaints.count
+        heard = self._live_messages.news(running, with_messages)
+        news = WorkerReply([], unread, heard, self._complaints - before)
         reply = self._pack(news, self._outbox[:count])
         while count > 1 and len(reply) > _LARGEST_REPLY:
             count //= 2
