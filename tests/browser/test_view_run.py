@@ -93,6 +93,18 @@ def test_what_each_simulation_in_flight_is_doing_is_shown(visit, serve, growing)
     expect(page.locator(".live .outcome")).to_contain_text("$2.50 so far · 2 rate limits")
 
 
+def test_a_run_that_ended_before_its_first_result_says_what_is_known(visit, serve, tmp_path):
+    reports = [simulated("0"), simulated("1")]
+    with RunFolder.open(tmp_path / "runs" / "killed", planned(reports)):
+        pass
+    page = visit(serve(tmp_path / "runs").url).open("/run/killed")
+
+    card = page.locator("section[aria-labelledby=results]")
+    expect(card).to_contain_text("None of 2 planned simulations has finished.")
+    expect(card).to_contain_text("to resume it")
+    expect(card.locator("table, dl, ul")).to_have_count(0)
+
+
 def test_every_planned_trial_has_a_cell(visit, serve, growing):
     page = visit(serve(growing.path.parent).url).open("/run/grows")
     rows = page.locator("table.tasks tbody tr")

@@ -58,9 +58,17 @@ function totals() {
   return parts.join(" · ");
 }
 
+/** What is known of a run before its first result. */
+function nothingYet({ planned, state }) {
+  const waiting = state === "running" ? "The run is running." : "Repeat the command that began the run, with --output and its folder, to resume it.";
+  return h("p", {}, `None of ${counted(planned, "planned simulation")} has finished. ${waiting}`);
+}
+
 function results() {
+  const title = h("h2", { id: "results" }, "Results");
+  if (index.live && !simulations.length) return [title, nothingYet(index.live)];
   return [
-    h("h2", { id: "results" }, "Results"),
+    title,
     resultsTable(index.results),
     h("ul", { class: "notes" }, [...(index.results.cautions ?? []), ...index.results.notes].map((words) => h("li", {}, words)), readersNote()),
     distributions(),
