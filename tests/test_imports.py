@@ -89,7 +89,7 @@ RANKS = {
         texts run_metrics
         versions
         data
-        words device_words
+        words
         formats agent_brief
     """,
     "maseval.benchmark.tau2.domains": """

@@ -35,7 +35,6 @@ NOT_FOREIGN = {
 }
 MADE_WHILE_RUNNING = {
     "benchmark/choices/benchmark.py": "one character of a set",
-    "benchmark/tau2/device_words.py": "words of the package",
     "benchmark/tau2/domains/banking_knowledge/dealing_rules.py": "a gap of 40, an escaped value",
     "benchmark/tau2/domains/banking_knowledge/documents.py": "given by the agent, as a tool's rule",
     "benchmark/tau2/domains/airline/details.py": "escaped values",
@@ -46,11 +45,13 @@ MADE_WHILE_RUNNING = {
     "benchmark/tau2/domains/telecom/remedies.py": "words of the package",
     "benchmark/tau2/labels/choices.py": "words of the package, with gaps of 40 characters",
     "benchmark/tau2/labels/failure.py": "an escaped value, with gaps of 60 and 80 characters",
+    "benchmark/tau2/labels/instructed.py": "words of the package",
     "benchmark/tau2/labels/unattributed_failures.py": "words of the package",
     "benchmark/tau2/labels/user_faults.py": "an escaped value",
     "benchmark/tau2/words.py": "words of the package and escaped values",
     "benchmark/tau2/users/choices.py": "words of the package",
     "benchmark/tau2/users/looking.py": "words of the package",
+    "benchmark/tau2/users/steps.py": "words of the package",
     "core/user.py": "an escaped word",
     "view/site.py": "escaped paths",
 }

@@ -5,12 +5,22 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from maseval.benchmark.tau2 import words
-from maseval.benchmark.tau2.device_words import speaks_of_step
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall, is_tool_call, spoken_text
 from maseval.benchmark.tau2.labels.failure import Failure, turns_down
 from maseval.stats.failure_labels import Label
 
+_VERBS = re.compile(r"^(?:toggle|turn|set|reset|reseat|grant|disconnect|connect|check|make)_")
+_ENDS = re.compile(r"_(?:on|off|mode|preference|settings|mode_preference)$")
+# What people call the things that tools are named for.
+_CALLED = {
+    "data": r"(?:mobile|cellular|(?:turn|switch|toggl|enabl)\w{0,5}(?: on| off)? your) data\b"
+    r"(?! sav| roam)",
+    "wifi_calling": r"wi-?fi calling",
+    "app_permission": "permission",
+    "reboot_device": r"reboot|restart|power cycle",
+    "sim_card": r"\bsim\b",
+}
 _CLAIMS = re.compile(
     r"\b(?:did|done|have|'ve|turned|switched|enabled|disabled|granted|set|reset|restarted"
     r"|is (?:now )?o)",
@@ -31,7 +41,9 @@ def instructs(failure: Failure, text: str, call: Tau2ToolCall) -> bool:
 
     It is not if it names only what another step with the same tool is for.
     """
-    if not speaks_of_step(text, call["name"]):
+    noun = _ENDS.sub("", _VERBS.sub("", call["name"]))
+    pattern = _CALLED.get(noun, noun.replace("_", "[ _-]?"))
+    if not re.search(pattern, text, re.IGNORECASE):
         return False
     own = set(words.own_values(call))
     steps = (each.call() for each in failure.gold if each.name == call["name"])
