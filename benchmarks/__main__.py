@@ -48,8 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"there is no {', '.join(sorted(unknown))}; choose from {names}")
     began, figures, failed = time.monotonic(), list[Figure](), []
     for name in chosen.names or BENCHES:
-        left = chosen.minutes * 60 - (time.monotonic() - began)
-        found, trouble = measure(name, left)
+        start = time.monotonic()
+        found, trouble = measure(name, chosen.minutes * 60 - (start - began))
+        print(f"{name} took {time.monotonic() - start:.0f} s.", flush=True)
         figures += found
         failed += [f"{name}: {trouble}"] if trouble else []
     if not chosen.names:

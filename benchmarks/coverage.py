@@ -6,9 +6,11 @@ or a test finds a difference. A share outside its limits ends the program with a
 docs/statistics.md. The tests run a few of these with fewer repetitions.
 """
 
+import os
 import random
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -102,12 +104,16 @@ def coverage_of(
 Grid = dict[tuple[str, int, int], dict[int, Coverage]]
 
 
-def coverage_grid(repetitions: int = REPETITIONS) -> Grid:
-    """Return the coverage of every population, number of tasks and number of trials."""
-    return {
-        (name, trials, tasks): coverage_of(population, tasks, trials, repetitions)
-        for (name, population), trials, tasks in product(POPULATIONS.items(), TRIALS, TASKS)
-    }
+def coverage_grid() -> Grid:
+    """Return the coverage of each population, number of trials and of tasks, on all processors."""
+    cells = list(product(POPULATIONS, TRIALS, TASKS))
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip(cells, pool.map(_coverage_in, cells), strict=True))
+
+
+def _coverage_in(cell: tuple[str, int, int]) -> dict[int, Coverage]:
+    name, trials, tasks = cell
+    return coverage_of(POPULATIONS[name], tasks, trials, REPETITIONS)
 
 
 def rendered(grid: Grid) -> str:
