@@ -186,7 +186,7 @@ def test_never_more_than_the_limit_are_under_way_and_all_get_through():
 
     threads = [in_thread(work) for _ in range(20)]
     for thread in threads:
-        thread.join(60)
+        thread.join(240)
 
     assert (done, now, excess) == (1000, 0, [])
     assert throttle.limit > 4
