@@ -4,7 +4,7 @@ import hashlib
 import zlib
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -138,7 +138,7 @@ class SimulationIdentity:
     overlong: str | None = None
 
     @cached_property
-    def phrases(self) -> Collection[int]:
+    def phrases(self) -> Sequence[int]:
         """The smallest hashes of three words in a row, which are a fair sample of them all.
 
         They take as long as a verdict, and few simulations have the same calls as another.
@@ -205,6 +205,46 @@ def likeness(ours: Set[int], theirs: Set[int]) -> float:
     return sum(each in common for each in sorted(ours | theirs)[:size]) / size
 
 
+class _Samples:
+    """Conversations, and for each phrase those that have it, as bits: most are like no other."""
+
+    def __init__(self) -> None:
+        self._all: list[tuple[SimulationIdentity, Set[int]]] = []
+        self._having: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def add(self, each: SimulationIdentity) -> None:
+        having, bit = self._having.get, 1 << len(self._all)
+        self._having.update({phrase: having(phrase, 0) | bit for phrase in each.phrases})
+        self._all.append((each, frozenset(each.phrases)))
+
+    def original_of(self, each: SimulationIdentity) -> SimulationIdentity | None:
+        """Return the first one whose texts are nearly, but not quite, the same."""
+        if not (candidates := self._candidates(each.phrases)):
+            return None
+        phrases = frozenset(each.phrases)
+        for number, (one, known) in enumerate(self._all):
+            differs = candidates >> number & 1 and one.fingerprint != each.fingerprint
+            if differs and likeness(known, phrases) >= _LIKE:
+                return one
+        return None
+
+    def _candidates(self, phrases: Sequence[int]) -> int:
+        # Whoever is alike lacks so few of the phrases that, in one group more, it lacks none.
+        having, groups = self._having.get, int((1 - _LIKE) * len(phrases)) + 1
+        found = 0
+        for start in range(groups):
+            common = -1
+            for phrase in phrases[start::groups]:
+                common &= having(phrase, 0)
+                if not common:
+                    break
+            found |= common
+        return found
+
+
 def near_copies(
     simulations: Sequence[SimulationIdentity],
 ) -> Iterator[tuple[SimulationIdentity, SimulationIdentity]]:
@@ -216,16 +256,13 @@ def near_copies(
     for places in groups.values():  # one after the other: only one is unpacked at a time
         if len({simulations[place].fingerprint for place in places}) == 1:
             continue
-        before: list[tuple[SimulationIdentity, Set[int]]] = []
+        before = _Samples()
         for place in places:
             each = simulations[place]
-            phrases = frozenset(each.phrases)
-            for one, known in before if each.talks else ():
-                if one.fingerprint != each.fingerprint and likeness(known, phrases) >= _LIKE:
-                    originals[place] = one
-                    break
+            if each.talks and (original := before.original_of(each)):
+                originals[place] = original
             if len(before) < _COMPARED:
-                before.append((each, phrases))
+                before.add(each)
     yield from ((originals[place], simulations[place]) for place in sorted(originals))
 
 
