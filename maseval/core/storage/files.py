@@ -53,7 +53,7 @@ class FileState(NamedTuple):
 
 # In bytes: from where on it is worth dividing a file, and the size of a part: much more than one
 # record has, and so little that all readers stay busy to the end.
-_WORTH_DIVIDING, _SMALLEST_PART, _LARGEST_PART = 4 << 20, 1 << 20, 4 << 20
+_WORTH_DIVIDING, _SMALLEST_PART, _LARGEST_PART = 4 << 20, 1 << 20, 2 << 20
 _PARTS_FOR_EACH = 4
 
 
