@@ -1,7 +1,4 @@
-"""A report as a line of the log: written without repetitions, read whole or without its traces.
-
-A view, such as what one side saw of a conversation, consists of the same objects as what it is a
-view of. In a log each repeated object is a reference to the first one: ``{"$same_as": [path]}``.
+"""A report as a line of the log, read whole or without its traces.
 
 For an index of a long log, ``skim_report`` reads a report without its traces, which are most of a
 line. It must find exactly what reading the whole line finds. So a line is cut only where its own
@@ -9,122 +6,15 @@ syntax proves that the cut is right, and everything else is read whole.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import Any, cast
 
 from maseval.core.report import Report
-from maseval.core.storage import strict_json
 from maseval.core.words import excerpt
 from maseval.runs.chain import LINK
 from maseval.runs.config import Simulation
-
-_SAME = "$same_as"
-_LITERAL = "$literal"
-# A reference is about as long; shorter texts are often the same object by chance.
-_WORTH_IT = 60
-# What others are views of stands first.
-_FIRST = "environment"
-
-# Sets and tuples of types, as asking for the type is most of the work.
-_SCALARS = frozenset({int, float, bool, type(None)})
-_TEXT = frozenset({str})
-_CONTAINERS = frozenset({dict, list})
-_REPEATED = (str, dict, list)
-
-Step = str | int
-# The place that something stands in, None for the traces themselves, and the step from there.
-Place = tuple[object, Step]
-
-
-def without_repeats(traces: Mapping[str, object]) -> dict[str, object]:
-    """Return the traces with references for repeated objects; what is given is not changed.
-
-    If they cannot be followed to their end, as they are nested too deeply, they are cut.
-    """
-    seen: dict[int, Place] = {}
-    try:
-        order = _in_reading_order(traces)
-        written = {key: _shorten(traces[key], (None, key), seen) for key in order}
-    except Exception:  # of whatever the traces consist of
-        return without_repeats(json.loads(strict_json.dumps(dict(traces))))
-    return {key: written[key] for key in traces}
-
-
-def with_repeats(traces: dict[str, Any]) -> dict[str, Any]:
-    """Resolve all references in place, so that a repeated object is again one object."""
-    for key in _in_reading_order(traces):
-        traces[key] = _restore(traces[key], traces)
-    return traces
-
-
-def _in_reading_order(traces: Mapping[str, object]) -> list[str]:
-    return sorted(traces, key=lambda key: key != _FIRST)
-
-
-def _shorten(value: object, place: Place, seen: dict[int, Place]) -> object:
-    if type(value) in _SCALARS or not isinstance(value, _REPEATED):
-        return value
-    if isinstance(value, str) and len(value) < _WORTH_IT:
-        return value
-    if value and id(value) in seen:
-        return {_SAME: _path(seen[id(value)])}
-    seen[id(value)] = place
-    if isinstance(value, dict):
-        return _shorten_dict(value, place, seen)
-    if isinstance(value, list):
-        return [_shorten(one, (place, step), seen) for step, one in enumerate(value)]
-    return value
-
-
-def _shorten_dict(value: dict[Any, object], place: Place, seen: dict[int, Place]) -> object:
-    if _SAME in value or _LITERAL in value:  # somebody's own, which must not be resolved
-        return {_LITERAL: value}
-    if not _TEXT.issuperset(map(type, value)):  # JSON would spell the path otherwise
-        return value
-    # Nearly all are short: a call for each would take longer than all the rest.
-    return {
-        step: one
-        if type(one) in _SCALARS or (isinstance(one, str) and len(one) < _WORTH_IT)
-        else _shorten(one, (place, step), seen)
-        for step, one in value.items()
-    }
-
-
-def _path(place: Place) -> list[Step]:
-    steps: list[Step] = []
-    at: Any = place
-    while at is not None:
-        at, step = at
-        steps.append(step)
-    return steps[::-1]
-
-
-def _restore(value: Any, traces: dict[str, Any]) -> Any:
-    if isinstance(value, dict):
-        if len(value) == 1:
-            if _SAME in value:
-                return _at(traces, value[_SAME])
-            if _LITERAL in value:
-                return value[_LITERAL]
-        _restore_each(value, value.items(), traces)
-    elif isinstance(value, list):
-        _restore_each(value, enumerate(value), traces)
-    return value
-
-
-def _restore_each(container: Any, items: Iterable[tuple[Any, Any]], traces: dict[str, Any]) -> None:
-    for key, one in items:
-        if type(one) in _CONTAINERS:
-            container[key] = _restore(one, traces)
-
-
-def _at(traces: dict[str, Any], path: list[Any]) -> Any:
-    found: Any = traces
-    for step in path:
-        found = found[step]
-    return found
-
+from maseval.runs.repeats import with_repeats, without_repeats
 
 _TRACES = b', "traces": {'
 _CONFIG = b', "config": {'

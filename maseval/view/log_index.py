@@ -25,7 +25,8 @@ from maseval.runs.log import (
     end_damage,
     read_record,
 )
-from maseval.runs.report_line import SkimmedReport, simulation_of, with_repeats
+from maseval.runs.repeats import with_repeats
+from maseval.runs.report_line import SkimmedReport, simulation_of
 from maseval.view.saved_files import Position, SavedIndex, is_line_of, load_index, save_index
 
 # A smaller log is read in less time than anybody notices.

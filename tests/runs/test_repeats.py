@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maseval.runs.report_line import with_repeats, without_repeats
+from maseval.runs.repeats import with_repeats, without_repeats
 
 LONG = "The wall is red, and so is the door. " * 3
 
@@ -52,6 +52,16 @@ def test_what_is_given_is_left_alone():
 
 def test_a_log_without_references_is_read_as_it_is():
     assert with_repeats(traces()) == traces()
+
+
+def test_what_is_nested_too_deeply_to_be_read_again_is_cut():
+    deep: list = [LONG]
+    for _ in range(600):
+        deep = [deep]
+    read = with_repeats(through_json(without_repeats({"deep": deep, "text": LONG})))
+
+    assert "<nested too deeply>" in str(read["deep"])
+    assert read["text"] == LONG
 
 
 KEYS = ["a", "b", "$same_as", "$literal", "environment"]

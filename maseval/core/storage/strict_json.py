@@ -32,6 +32,11 @@ def dumps(value: object, *, indent: int | None = None) -> str:
         return json.dumps(_plain(value, frozenset()), indent=indent)
 
 
+def plain(value: object) -> Any:
+    """Return what is read of ``value`` once it is written, cut where it is nested too deeply."""
+    return json.loads(json.dumps(_plain(value, frozenset())))
+
+
 def loads(text: str | bytes) -> Any:
     """Return the JSON value in a text from outside; raises ``ValueError`` for anything else.
 
