@@ -335,7 +335,7 @@ class Tau2Environment(Environment):
             "domain": self.domain,
             "version": self.release.name,
             "solo": self.solo,
-            "policy_sha256": sha256(self.policy.encode()).hexdigest(),
+            "policy_sha256": _sha256(self.policy),
             **tools_sha256(self.world.domain),
             "tool_types": tool_types(self.world.domain),
             "toolkit_stats": self.toolkit.get_statistics(),
@@ -351,6 +351,11 @@ def _by_name(method: Callable[..., object], args: Sequence[object]) -> dict[str,
     names = list(inspect.signature(method).parameters) if args else []
     names += [f"argument_{number}" for number in range(len(names) + 1, len(args) + 1)]
     return dict(zip(names, args, strict=False))
+
+
+@lru_cache(maxsize=64)
+def _sha256(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
 
 
 @lru_cache(maxsize=64)
@@ -402,7 +407,7 @@ def tools_sha256(domain: Domain) -> dict[str, str]:
     """Return the hashes of the tool definitions that a model sees."""
     kits = {"tools_sha256": domain.toolkit, "user_tools_sha256": domain.user_toolkit}
     return {
-        name: sha256(canonical_json(kit.definitions()).encode()).hexdigest()
+        name: _sha256(canonical_json(kit.definitions()))
         for name, kit in kits.items()
         if kit is not None
     }

@@ -331,6 +331,11 @@ class ToolKitBase(Generic[DBT]):
     @classmethod
     def get_statistics(cls) -> dict[str, int]:
         """Count the tools, by type."""
+        return dict(cls._statistics())
+
+    @classmethod
+    @cache
+    def _statistics(cls) -> dict[str, int]:
         types = list(cls.all_tools().values())
         by_type = {f"num_{kind}_tools": types.count(kind) for kind in ToolType}
         return {"num_tools": len(types), **by_type}

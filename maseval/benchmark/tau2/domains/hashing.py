@@ -1,13 +1,14 @@
 """The hash of a database: SHA-256 over its sorted JSON, taken up before the first change.
 
-A database has megabytes and a simulation changes a few records. So a table is kept as bytes in
-pieces, and so is the state of the hash before each piece: what comes before the first change is not
-read again, and of what comes after it only the changed pieces are written anew.
+A database has megabytes and a simulation changes a few records. So a table is kept as bytes, and
+divided into pieces, with the state of the hash before each of them: what comes before the first
+change is not read again, and of what comes after it only the changed pieces are written anew.
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from itertools import accumulate, pairwise
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,6 +18,7 @@ DBState = dict[str, str | TableState]
 
 _RECORDS_IN_A_PIECE = 32
 _KEPT = 1024
+_SEPARATOR = b", "
 
 
 def state_hash(state: DBState) -> str:
@@ -46,7 +48,12 @@ class _Pieces:
             for start in starts
         ]
         self._first_keys = [next(iter(each), "") for each in self._entries]
-        self._pieces = [_join(each) for each in self._entries]
+        pieces = [_join(each) for each in self._entries]
+        # Views, as to copy megabytes takes longer than to hash them. A piece begins with what
+        # separates it from the one before.
+        self._text = memoryview(_SEPARATOR.join(pieces))
+        lengths = (len(_SEPARATOR) + len(piece) for piece in pieces[1:])
+        self._bounds = [0, *accumulate(lengths, initial=len(pieces[0]))]
         self._before: dict[bytes, list[Any]] = {}
         self._after: dict[tuple[object, ...], Any] = {}
 
@@ -65,15 +72,28 @@ class _Pieces:
 
     def _take_in(self, hasher: Any, changes: Mapping[str, str | None], unchanged: bool) -> Any:
         renewed = self._renew(changes)
-        first = min(renewed, default=len(self._pieces)) if unchanged else 0
+        first = min(renewed, default=len(self._entries)) if unchanged else 0
         if unchanged:
             hasher = self._states(hasher)[first].copy()
         else:
             hasher.update(b"{")
-        rest = [renewed.get(at, self._pieces[at]) for at in range(first, len(self._pieces))]
-        text = b", ".join(filter(None, rest))
-        hasher.update((b", " if first and text else b"") + text + b"}")
+        for part in self._parts_from(first, renewed):
+            hasher.update(part)
+        hasher.update(b"}")
         return hasher
+
+    def _parts_from(self, first: int, renewed: Mapping[int, bytes]) -> Iterator[bytes | memoryview]:
+        """Yield the text from a piece on, in few parts, with the renewed pieces in it."""
+        place, begun = self._bounds[first], first > 0
+        for at in (*sorted(renewed), len(self._entries)):
+            if place < (end := self._bounds[at]):
+                # What would separate it is left out if all before it was removed.
+                yield self._text[place if begun or not place else place + len(_SEPARATOR) : end]
+                begun = True
+            if piece := renewed.get(at):
+                yield _SEPARATOR + piece if begun else piece
+                begun = True
+            place = self._bounds[min(at + 1, len(self._entries))]
 
     def _renew(self, changes: Mapping[str, str | None]) -> dict[int, bytes]:
         """Return the pieces that ``changes`` fall into as they are then, by number."""
@@ -94,9 +114,9 @@ class _Pieces:
             state = hasher.copy()
             state.update(b"{")
             known = [state]
-            for number, piece in enumerate(self._pieces):
+            for start, end in pairwise(self._bounds):
                 state = state.copy()
-                state.update(b", " + piece if number else piece)
+                state.update(self._text[start:end])
                 known.append(state)
             self._before[hasher.digest()] = known
         return known

@@ -332,6 +332,11 @@ class Table(MutableMapping[str, RecordT]):
             if key not in shared:
                 yield key, record
 
+    def count_in(self, field: str) -> int:
+        """Add up how much a field of every record holds; no shared record is made for it."""
+        raw, own = self._shared.raw, self._own
+        return sum(len(getattr(own[key], field) if key in own else raw[key][field]) for key in self)
+
     def changes(self) -> dict[str, str | None]:
         """The records that differ from the shared ones, in hashed form; None where removed."""
         changed: dict[str, str | None] = {

@@ -127,7 +127,7 @@ def _numbered_copy(message: Tau2Message, index: int) -> Tau2Message:
     """Return a copy with its place in the conversation, which shares nothing with the original."""
     # Texts and numbers need no copying.
     own: dict[str, object] = {
-        key: copy_value(value, {}) if isinstance(value, dict | list) else value
+        key: copy_value(value, {}) if isinstance(value, (dict, list)) else value
         for key, value in message.items()
     }
     return cast(Tau2Message, {**own, "turn_idx": index})

@@ -226,7 +226,7 @@ class AirlineDB(DB):
         """Count flights, dates of flights, users and reservations."""
         return {
             "num_flights": len(self.flights),
-            "num_flights_instances": sum(len(flight.dates) for flight in self.flights.values()),
+            "num_flights_instances": self.flights.count_in("dates"),
             "num_users": len(self.users),
             "num_reservations": len(self.reservations),
         }
