@@ -65,7 +65,7 @@ class InterruptedRun(typer.Exit):
 def print_error(error: Exception) -> None:
     """Print an error as one message."""
     words = f"[bold red]Error:[/] {inert(_message(error))}"
-    stderr().print(words, highlight=False, soft_wrap=True)
+    stderr().print(words, soft_wrap=True)
 
 
 def invoke_words(context: typer.Context, words: Sequence[str]) -> int:

@@ -95,11 +95,11 @@ def compare(
 def _print_comparison(found: "RunComparison", console: Console) -> None:
     """Print first what else may explain a difference, then two runs or a table of several."""
     if found.texts is not None:
-        console.print(f"[yellow]{inert(found.texts)}[/yellow]", highlight=False)
+        console.print(f"[yellow]{inert(found.texts)}[/yellow]")
     _print_list("[yellow]Note:[/yellow] ", found.notes, console)
     _print_list("[yellow]Note:[/yellow] ", found.cautions, console)
     for words in filter(None, (found.official, found.headline)):
-        console.print(f"[bold]{inert(words)}[/bold]", highlight=False)
+        console.print(f"[bold]{inert(words)}[/bold]")
     if found.two is None:
         _print_many(found, console)
     else:
@@ -132,21 +132,16 @@ def _print_two(about: "RunComparison", found: "Comparison", console: Console) ->
     console.print(
         f"{about.label(main.name)}: {inert(second)} \u2212 {inert(first)} = "
         f"[bold]{in_points(main.difference)}[/bold]{_interval(main)} percentage points, "
-        f"{p_is(main.test.p_value)}",
-        highlight=False,
+        f"{p_is(main.test.p_value)}"
     )
-    console.print(
-        f"  {main.test.method}; {main.test.discordant} of {main.tasks} tasks differ",
-        highlight=False,
-    )
+    console.print(f"  {main.test.method}; {main.test.discordant} of {main.tasks} tasks differ")
     if main.detectable is not None:
         console.print(
             f"  a true difference of {in_percent(main.detectable)} points would be found in 4 of 5 "
-            "cases by runs like these",
-            highlight=False,
+            "cases by runs like these"
         )
     cost = f", for {money(found.plan.cost)}" if found.plan.cost else ""
-    console.print(f"  {inert(found.plan.advice)}{cost}", highlight=False)
+    console.print(f"  {inert(found.plan.advice)}{cost}")
     if found.flipped:
         console.print(_flips(found.flipped, found.names))
         _print_rest(len(found.flipped), console)
@@ -209,7 +204,7 @@ def _print_many(about: "RunComparison", console: Console) -> None:
         )
     console.print(table)
     for note in found.notes:
-        console.print(f"[dim]{inert(note)}[/dim]", highlight=False)
+        console.print(f"[dim]{inert(note)}[/dim]")
 
 
 _PASSES = {"pass": "passed", "clean": "clean passes", "sound": "sound passes"}
@@ -253,13 +248,13 @@ def _estimate(found: "Estimate") -> str:
 
 def _print_list(title: str, lines: Sequence[str], console: Console) -> None:
     for line in lines[:_SHOWN]:
-        console.print(f"{title}{inert(line)}", highlight=False, soft_wrap=True)
+        console.print(f"{title}{inert(line)}", soft_wrap=True)
     _print_rest(len(lines), console)
 
 
 def _print_rest(number: int, console: Console) -> None:
     if number > _SHOWN:
-        console.print(f"[dim]and {number - _SHOWN} more; --json lists all[/dim]", highlight=False)
+        console.print(f"[dim]and {number - _SHOWN} more; --json lists all[/dim]")
 
 
 GATE_EXAMPLES = examples(
@@ -337,9 +332,9 @@ def gate(
         write_bytes(markdown, found.to_markdown(report_url).encode())
     console, main = stderr() if as_json else stdout(), found.main
     for line in found.cautions:
-        console.print(f"[yellow]Note:[/yellow] {inert(line)}", highlight=False, soft_wrap=True)
+        console.print(f"[yellow]Note:[/yellow] {inert(line)}", soft_wrap=True)
     if official := found.comparison.official:
-        console.print(inert(official), highlight=False, soft_wrap=True)
+        console.print(inert(official), soft_wrap=True)
     span = main.interval
     reach = ""
     if span is not None:
@@ -349,7 +344,6 @@ def gate(
         f"[bold]{in_points(main.difference)}[/bold] percentage points{reach}, "
         f"{p_is(main.test.p_value)} (two-sided); {count_of(len(found.fell), 'task')} fell, "
         f"{len(found.rose)} rose",
-        highlight=False,
         soft_wrap=True,
     )
     worse, undecided = found.verdict == "worse", found.objection is not None

@@ -35,7 +35,7 @@ def stderr() -> Console:
 def _console(is_terminal: bool, *, stderr: bool = False) -> Console:
     # Made anew each time, because tests and pipes exchange the streams. Where nobody says how
     # wide the output may be, tables are not squeezed into the 80 columns that rich assumes.
-    console = _PipedConsole(stderr=stderr, soft_wrap=False, emoji=False)
+    console = _PipedConsole(stderr=stderr, soft_wrap=False, emoji=False, highlight=False)
     if not is_terminal and "COLUMNS" not in os.environ:
         console.width = _WIDTH_OF_FILES
     return console
@@ -109,7 +109,7 @@ def print_json(value: object) -> None:
 def print_unreadable(files: Iterable[object]) -> None:
     """Print the files that could not be read, and why."""
     for each in files:
-        stderr().print(f"[bold red]Error:[/] {inert(str(each))}", highlight=False, soft_wrap=True)
+        stderr().print(f"[bold red]Error:[/] {inert(str(each))}", soft_wrap=True)
 
 
 def here(path: Path) -> str:
@@ -178,7 +178,7 @@ def print_check(check: "DataCheck", console: Console, fetched_by: str) -> bool:
     """Print every file with its problem; return True if there is none."""
     for file in check.files:
         state = "[green]ok[/green]" if file.problem is None else f"[red]{inert(file.problem)}[/red]"
-        console.print(f"{file.name}: {state}", soft_wrap=True, highlight=False)
+        console.print(f"{file.name}: {state}", soft_wrap=True)
     console.print(f"in {inert(str(check.folder))}", soft_wrap=True)
     if not check.complete:
         console.print(f"`{fetched_by}` fetches what is missing and replaces what is wrong")

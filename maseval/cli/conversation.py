@@ -28,10 +28,10 @@ def print_simulation(view: "SimulationView", console: Console, *, full: bool = F
     name = f"{line.domain} task {line.task_id}".lstrip()
     console.rule(f"{inert(name)}, trial {line.trial}")
     if view.title:
-        console.print(f"[bold]{inert(view.title)}[/bold]", highlight=False)
+        console.print(f"[bold]{inert(view.title)}[/bold]")
     if query := view.task.get("query"):
         words = str(query) if full else shorten_line(str(query), 400)
-        console.print(f"[dim]User instructions: {inert(words)}[/dim]\n", highlight=False)
+        console.print(f"[dim]User instructions: {inert(words)}[/dim]\n")
     for message in view.messages:
         _print_message(message, console, None if full else _RESULT_LENGTH)
     print_verdict(view, console)
@@ -45,30 +45,30 @@ def print_verdict(view: "SimulationView", console: Console) -> None:
         console.print(f"{inert(str(change['name']))}: {changed}")
     if view.error:
         kind, words = view.error.get("error_type"), str(view.error.get("error_message"))
-        console.print(f"[red]{inert(str(kind))}[/red]: {inert(words)}", highlight=False)
+        console.print(f"[red]{inert(str(kind))}[/red]: {inert(words)}")
     console.rule("verdict")
     for verdict in view.verdicts:
         _print_verdict(verdict, console)
     if view.doubt:
         words = f"Doubtful: {inert(view.doubt)}"
-        console.print(f"[bold red]{words}[/bold red]", highlight=False, soft_wrap=True)
+        console.print(f"[bold red]{words}[/bold red]", soft_wrap=True)
     for remark in view.remarks:
-        console.print(inert(str(remark)), highlight=False, soft_wrap=True)
+        console.print(inert(str(remark)), soft_wrap=True)
     if view.diagnosis:
         console.rule("explanation")
         print_sections(view.diagnosis.sections(), console)
     if view.policy:
         console.rule(view.policy.name)
         for line in view.policy.lines():
-            console.print(inert(line), highlight=False, soft_wrap=True)
+            console.print(inert(line), soft_wrap=True)
     if view.sound and view.sound.name:
         console.rule(view.sound.name)
-        console.print(inert(view.sound.reason or ""), highlight=False, soft_wrap=True)
+        console.print(inert(view.sound.reason or ""), soft_wrap=True)
     told = view.user.lines() if view.user else []
     if told:
         console.rule("the simulated user")
         for line in told:
-            console.print(inert(line), highlight=False, soft_wrap=True)
+            console.print(inert(line), soft_wrap=True)
     if view.diagnosis or view.policy or (view.sound and view.sound.name) or told:
         console.rule()
     print_unexplained(view.unexplained, console)
@@ -78,7 +78,7 @@ def print_verdict(view: "SimulationView", console: Console) -> None:
 def print_unexplained(why: str | None, console: Console) -> None:
     """Print why failures are not explained, if that is so."""
     if why:
-        console.print(f"[yellow]Note: {inert(why)}[/yellow]", highlight=False, soft_wrap=True)
+        console.print(f"[yellow]Note: {inert(why)}[/yellow]", soft_wrap=True)
 
 
 def _print_message(message: Mapping[str, Any], console: Console, limit: int | None) -> None:
@@ -87,9 +87,9 @@ def _print_message(message: Mapping[str, Any], console: Console, limit: int | No
     if speaker := message.get("speaker"):
         who = f"{who} ({speaker})"
     number = f"[dim]#{message['index']}[/dim] "
-    console.print(f"{number}[bold {colour}]{inert(who)}[/]{when}", highlight=False)
+    console.print(f"{number}[bold {colour}]{inert(who)}[/]{when}")
     if words := message.get("text"):
-        console.print(indent(inert(words), 2), highlight=False)
+        console.print(indent(inert(words), 2))
     for call in message.get("calls") or ():
         _print_call(call, console, limit)
     console.print()
@@ -98,14 +98,12 @@ def _print_message(message: Mapping[str, Any], console: Console, limit: int | No
 def _print_call(call: Mapping[str, Any], console: Console, limit: int | None) -> None:
     writes = " [yellow](writes)[/yellow]" if call.get("writes") else ""
     arguments = inert(_limit(call["arguments"], limit))
-    console.print(
-        indent(f"→ [bold]{inert(call['name'])}[/bold] {arguments}{writes}", 2), highlight=False
-    )
+    console.print(indent(f"→ [bold]{inert(call['name'])}[/bold] {arguments}{writes}", 2))
     result = call.get("result")
     if result is not None:
         colour = "red" if result["failed"] else "dim"
         words = inert(_limit(result["text"], limit))
-        console.print(indent(f"[{colour}]← {words}[/{colour}]", 4), highlight=False)
+        console.print(indent(f"[{colour}]← {words}[/{colour}]", 4))
 
 
 def _limit(text: str, limit: int | None) -> str:
@@ -114,7 +112,7 @@ def _limit(text: str, limit: int | None) -> str:
 
 def _print_verdict(verdict: Mapping[str, Any], console: Console) -> None:
     for name, value in verdict.get("returned", ()):
-        console.print(f"{inert(name)}: {inert(value)}", highlight=False)
+        console.print(f"{inert(name)}: {inert(value)}")
     for check in verdict.get("checks", ()):
         mark = MARKS["pass" if check["met"] else "fail"]
         weight = "" if check["counts"] else " [dim](not scored)[/dim]"
@@ -122,11 +120,11 @@ def _print_verdict(verdict: Mapping[str, Any], console: Console) -> None:
             f" {inert(shorten_line(check['arguments'], 200))}" if "arguments" in check else ""
         )
         name = inert(check["name"])
-        console.print(f"{mark} {check['kind']}: {name}{arguments}{weight}", highlight=False)
+        console.print(f"{mark} {check['kind']}: {name}{arguments}{weight}")
         if check.get("evidence"):
             console.print(indent(f"[dim]{inert(check['evidence'])}[/dim]", 4))
     for note in verdict.get("notes", ()):
-        console.print(inert(note), highlight=False)
+        console.print(inert(note))
 
 
 def print_sections(sections: "Sequence[Section]", console: Console) -> None:
@@ -136,11 +134,11 @@ def print_sections(sections: "Sequence[Section]", console: Console) -> None:
             console.print()
         title = _emphasise(section.title)
         plain = title != inert(section.title) or not section.lines
-        console.print(title if plain else f"[bold]{title}[/bold]", highlight=False)
+        console.print(title if plain else f"[bold]{title}[/bold]")
         for line in section.lines:
             words = line.lstrip(" ")
             margin = 2 + len(line) - len(words)
-            console.print(indent(_emphasise(words), margin), highlight=False)
+            console.print(indent(_emphasise(words), margin))
 
 
 def _emphasise(words: str) -> str:
@@ -158,9 +156,8 @@ def _print_outcome(view: "SimulationView", console: Console) -> None:
     cached = f", {line.cache_in_words}" if line.cache_in_words else ""
     console.print(
         f"{MARKS[line.outcome]} [bold]{line.outcome}[/bold], {reward}{ended}, "
-        f"{duration(line.seconds)}{cost}{cached}",
-        highlight=False,
+        f"{duration(line.seconds)}{cost}{cached}"
     )
     if len(view.trials) > 1:
         marks = ", ".join(f"{each.trial} {MARKS[each.outcome]}" for each in view.trials)
-        console.print(f"all trials: {marks}", highlight=False)
+        console.print(f"all trials: {marks}")

@@ -28,9 +28,7 @@ def announce_models(given: Mapping[str, object], console: Console) -> None:
     named = {name: value for name, value in given.items() if name.endswith("_model") and value}
     if named:
         listed = ", ".join(dict.fromkeys(map(str, named.values())))
-        console.print(
-            f"Preparing the run with {inert(listed)} ...", highlight=False, soft_wrap=True
-        )
+        console.print(f"Preparing the run with {inert(listed)} ...", soft_wrap=True)
 
 
 def display(console: Console) -> Display:
@@ -54,7 +52,7 @@ def _print_lines(console: Console, progress: RunProgress) -> Iterator[None]:
     over = threading.Event()
 
     def report() -> None:
-        console.print(line(progress.status()), highlight=False, soft_wrap=True)
+        console.print(line(progress.status()), soft_wrap=True)
 
     def report_now_and_then() -> None:
         reported_stop = False
@@ -62,7 +60,7 @@ def _print_lines(console: Console, progress: RunProgress) -> Iterator[None]:
         while not over.wait(_TICK):
             waited += _TICK
             for incident in progress.incidents[printed:]:
-                console.print(inert(incident), highlight=False, soft_wrap=True)
+                console.print(inert(incident), soft_wrap=True)
                 printed += 1
             stopping = progress.status().stopping is not None
             if waited >= _SECONDS_BETWEEN_LINES or (stopping and not reported_stop):

@@ -56,7 +56,7 @@ def demo(
     )
     if result.report is not None:
         console.print(f"Report: {inert(here(result.report))}", soft_wrap=True)
-    console.print(f"Next: {_NEXT}", highlight=False, soft_wrap=True)
+    console.print(f"Next: {_NEXT}", soft_wrap=True)
     if as_json:
         print_json(result.to_dict())
     if not result.run.complete:
@@ -67,7 +67,7 @@ def _print_stage(stage: str, console: Console) -> None:
     from maseval.benchmark.tau2.app.running.demo import STAGES
 
     number = f"{STAGES.index(stage) + 1}/{len(STAGES)}"
-    console.print(f"[bold]{number}[/bold] {stage} ...", highlight=False, soft_wrap=True)
+    console.print(f"[bold]{number}[/bold] {stage} ...", soft_wrap=True)
 
 
 def _every_few_seconds(console: Console) -> Callable[[int, int], None]:
@@ -80,7 +80,7 @@ def _every_few_seconds(console: Console) -> Callable[[int, int], None]:
             printed = time.monotonic()
             next_step = "; writing the page" if done == total else ""
             words = f"    {done} of {total} simulations explained{next_step}"
-            console.print(words, highlight=False)
+            console.print(words)
 
     return show
 
@@ -107,9 +107,9 @@ def new(
     made = commands.new(kind, name, folder)
     console = stdout()
     for file in made.files:
-        console.print(inert(here(file)), soft_wrap=True, highlight=False)
+        console.print(inert(here(file)), soft_wrap=True)
     for command in made.commands:
-        console.print(f"  [cyan]{inert(command)}[/cyan]", soft_wrap=True, highlight=False)
+        console.print(f"  [cyan]{inert(command)}[/cyan]", soft_wrap=True)
 
 
 COMMANDS = {demo: DEMO_EXAMPLES, new: NEW_EXAMPLES}

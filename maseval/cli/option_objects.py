@@ -68,7 +68,7 @@ def _save_if_asked(
         if value != usual.get(name) and value not in ([], {})
     }
     save_options(path, given["context"], chosen)
-    stdout().print(f"Written: {inert(here(path))}", highlight=False)
+    stdout().print(f"Written: {inert(here(path))}")
     return True
 
 

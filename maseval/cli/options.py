@@ -127,8 +127,7 @@ def renamed_option(former: T | None, old: str, value: T | None, new: str) -> T |
     if former is None:
         return value
     stderr().print(
-        f"[yellow]Note:[/yellow] {old} of this command is called {new} now; {old} goes in 0.9.",
-        highlight=False,
+        f"[yellow]Note:[/yellow] {old} of this command is called {new} now; {old} goes in 0.9."
     )
     return former if value is None else value
 

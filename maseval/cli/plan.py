@@ -70,15 +70,15 @@ def plan(
         print_json(found.to_dict())
         return
     console, about = stdout(), found.about
-    console.print(f"{count_of(about.tasks, 'task')}, pass^1 {percent(about.rate)}", highlight=False)
+    console.print(f"{count_of(about.tasks, 'task')}, pass^1 {percent(about.rate)}")
     table = _table(found)
     if natural_width(table) > console.width:  # no number is cut as long as there is any room
         table.box, table.padding = None, (0, 1, 0, 0)
     console.print(table)
     for line in found.answers:
-        console.print(f"[bold]{inert(line)}[/bold]", highlight=False, soft_wrap=True)
+        console.print(f"[bold]{inert(line)}[/bold]", soft_wrap=True)
     for line in found.notes:
-        console.print(f"[dim]{inert(line)}[/dim]", highlight=False, soft_wrap=True)
+        console.print(f"[dim]{inert(line)}[/dim]", soft_wrap=True)
 
 
 def _table(found: "Forecast") -> Table:

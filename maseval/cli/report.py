@@ -181,7 +181,7 @@ def export(
     for each in written:
         if each.path is not None:
             typer.echo(each.path)
-        stderr().print(f"{inert(each.table)}: {count_of(each.rows, 'row')}", highlight=False)
+        stderr().print(f"{inert(each.table)}: {count_of(each.rows, 'row')}")
 
 
 COMMANDS = {report: REPORT_EXAMPLES, plots: PLOTS_EXAMPLES, export: EXPORT_EXAMPLES}

@@ -142,9 +142,9 @@ def print_clean_scores(found: RunCompliance, console: Console) -> None:
     scores = found.scores
     _print_numbers({score.name: _clean_rows(score) for score in scores}, console)
     for score in scores:
-        console.print(f"{inert(score.name)}: {score.counts}", highlight=False)
+        console.print(f"{inert(score.name)}: {score.counts}")
     if found.reservation:
-        console.print(f"[dim]{found.reservation}[/dim]", highlight=False)
+        console.print(f"[dim]{found.reservation}[/dim]")
 
 
 def print_scores_beside(scores: Sequence[ScoreBeside], console: Console) -> None:
@@ -156,7 +156,7 @@ def print_scores_beside(scores: Sequence[ScoreBeside], console: Console) -> None
     for each in scores:
         if each.effect:
             words = f"{each.domain}, {each.counted}: {each.effect}"
-            console.print(inert(words), highlight=False, soft_wrap=True)
+            console.print(inert(words), soft_wrap=True)
 
 
 _COUNTED: Mapping[Counted, str] = {
@@ -252,7 +252,7 @@ def print_errors(
 def print_conventions(found: Sequence[ConventionScore], console: Console) -> None:
     """Print the numbers with and without simulations that failed outside the conversation."""
     for line in conventions_in_words(found):
-        console.print(inert(line), highlight=False, soft_wrap=True)
+        console.print(inert(line), soft_wrap=True)
 
 
 def print_rehearsal(config: Mapping[str, object], console: Console) -> None:
@@ -325,7 +325,7 @@ def print_outcome(result: RunResult, console: Console, *, with_scores: bool = Tr
     print_human(result.config, console)
     print_warnings(result.config, console)
     for note in result.notes:
-        console.print(inert(note), highlight=False, soft_wrap=True)
+        console.print(inert(note), soft_wrap=True)
     _print_reasons(result, console)
     console.print(_next(result), soft_wrap=True)
 
@@ -366,5 +366,5 @@ def _print_traceback(result: RunResult, console: Console) -> None:
     first = result.errors[0]
     simulation = Simulation(first.domain, first.task_id, first.trial)
     report = RecordedReport(RunFolder.read(result.folder).report(simulation))
-    console.print(f"[bold]{inert(str(simulation))}[/bold]", highlight=False)
-    console.print(inert(str(report.error.traceback)), highlight=False, soft_wrap=True)
+    console.print(f"[bold]{inert(str(simulation))}[/bold]")
+    console.print(inert(str(report.error.traceback)), soft_wrap=True)

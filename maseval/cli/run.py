@@ -100,11 +100,11 @@ def _run_file(path: Path, context: typer.Context, *, as_json: bool) -> None:
     codes: list[int] = []
     for each in runs:
         if each.name is not None:
-            stderr().print(f"[bold]{inert(each.name)}[/bold]", highlight=False)
+            stderr().print(f"[bold]{inert(each.name)}[/bold]")
         codes.append(invoke_words(context, command_words(each, path)))
     if len(runs) > 1 and not as_json:
         folders = " ".join(shlex.quote(str(each.folder(path))) for each in runs)
-        stdout().print(f"maseval compare {inert(folders)}", highlight=False, soft_wrap=True)
+        stdout().print(f"maseval compare {inert(folders)}", soft_wrap=True)
     raise typer.Exit(max(codes))
 
 
@@ -114,7 +114,7 @@ def _named_in_errors(path: Path, run: FileRun) -> Iterator[None]:
         yield
     except Exception:
         where = f"{path}, run {run.name}" if run.name else str(path)
-        stderr().print(f"[bold]{inert(where)}:[/bold]", highlight=False)
+        stderr().print(f"[bold]{inert(where)}:[/bold]")
         raise
 
 

@@ -78,7 +78,7 @@ def runs(
     for state in found:
         if state.unconfirmed:
             words = inert(f"{here(state.path)}: {state.unconfirmed}")
-            console.print(f"[red]*[/red] {words}", highlight=False, soft_wrap=True)
+            console.print(f"[red]*[/red] {words}", soft_wrap=True)
 
 
 def _table(found: Sequence[RunState]) -> Table:
@@ -99,10 +99,10 @@ def _table(found: Sequence[RunState]) -> Table:
 def _print_below_each_other(found: Sequence[RunState], console: Console) -> None:
     """Print for a narrow console: every name whole in a line of its own, to be copied."""
     for state in found:
-        console.print(f"[bold]{inert(here(state.path))}[/bold]", soft_wrap=True, highlight=False)
+        console.print(f"[bold]{inert(here(state.path))}[/bold]", soft_wrap=True)
         every = {**_facts(state), **_remarks(state)}
         facts = (f"{name} {fact}" for name, fact in every.items() if fact)
-        console.print(indent(", ".join(facts), 2), highlight=False)
+        console.print(indent(", ".join(facts), 2))
 
 
 def _facts(state: RunState) -> dict[str, str]:
@@ -221,7 +221,7 @@ def tag(
     for path, each in found.items():
         tags = ", ".join(each.tags) or "no tags"
         line = f"{inert(here(path))}: {inert(tags)}"
-        stdout().print(line, highlight=False, soft_wrap=True)
+        stdout().print(line, soft_wrap=True)
 
 
 if TYPE_CHECKING:  # help must not load what makes these
@@ -255,9 +255,9 @@ def note(
     if as_json:
         print_json({"path": str(found.path), "note": found.text})
     elif found.text is None:
-        stdout().print(f"{inert(here(found.path))} has no note", highlight=False, soft_wrap=True)
+        stdout().print(f"{inert(here(found.path))} has no note", soft_wrap=True)
     else:
-        stdout().print(inert(found.text), highlight=False, soft_wrap=True)
+        stdout().print(inert(found.text), soft_wrap=True)
 
 
 def _edit_note(run: str) -> "RunNote":
@@ -267,7 +267,7 @@ def _edit_note(run: str) -> "RunNote":
         after = change_note(before.path, written, was=before.text, check=True)
     except AnnotationError:
         stderr().print("What you wrote:", style="bold")
-        stderr().print(inert(written), highlight=False, soft_wrap=True)
+        stderr().print(inert(written), soft_wrap=True)
         raise
     return before._replace(text=after.note)
 

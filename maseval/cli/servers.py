@@ -89,7 +89,7 @@ class _Printer:
         self._console = stdout()
 
     def say(self, words: str) -> None:
-        self._console.print(words, highlight=False, soft_wrap=True)
+        self._console.print(words, soft_wrap=True)
 
     def report(self, served: "Served") -> None:
         """Print a request; without ``verbose`` only if it got no answer."""
@@ -109,7 +109,7 @@ class _Printer:
             yield
         for one in caught:
             words = f"[yellow]Warning:[/] {inert(str(one.message))}"
-            stderr().print(words, highlight=False, soft_wrap=True)
+            stderr().print(words, soft_wrap=True)
 
 
 def _serve(server: "ReplayServer | ScriptServer", printer: _Printer) -> None:
@@ -230,7 +230,7 @@ def _list_faults() -> None:
 
 
 def _say(words: str) -> None:
-    stdout().print(words, highlight=False, soft_wrap=True)
+    stdout().print(words, soft_wrap=True)
 
 
 def _report_fault(played: "Played") -> None:

@@ -38,7 +38,7 @@ def bundle(
     """
     made = commands.bundle(run, output, overwrite=overwrite)
     for note in made.manifest["notes"]:
-        stderr().print(f"[yellow]Note:[/yellow] {inert(note)}", highlight=False, soft_wrap=True)
+        stderr().print(f"[yellow]Note:[/yellow] {inert(note)}", soft_wrap=True)
     if as_json:
         print_json(made.to_dict())
     else:
@@ -75,14 +75,14 @@ def unbundle(
     """
     found = commands.unbundle(file, renamed_option(to, "--to", output, "--output"), verify=verify)
     for note in found.notes:
-        stderr().print(f"[yellow]Note:[/yellow] {inert(note)}", highlight=False, soft_wrap=True)
+        stderr().print(f"[yellow]Note:[/yellow] {inert(note)}", soft_wrap=True)
     if as_json:
         print_json(found.to_dict())
     else:
         typer.echo(found.path)
         for line in [*found.data, *(found.certificate or ()), *filter(None, [found.verdicts])]:
             words = inert(shorten_line(line, 300))
-            stderr().print(f"[red]differs[/red] {words}", highlight=False, soft_wrap=True)
+            stderr().print(f"[red]differs[/red] {words}", soft_wrap=True)
         stderr().print(
             inert(_unbundle_summary(found.simulations, found.certificate, found.unchecked))
         )
@@ -137,7 +137,7 @@ def sync(
         print_json([each.to_dict() for each in found])
         return
     for each in found:
-        stdout().print(inert(_sync_words(each)), soft_wrap=True, highlight=False)
+        stdout().print(inert(_sync_words(each)), soft_wrap=True)
 
 
 def _sync_words(each: "SyncResult") -> str:

@@ -133,13 +133,13 @@ def _print_run(
     """The whole run."""
     console.print(f"[bold]{inert(here(view.folder.path))}[/bold]", soft_wrap=True)
     if command := view.folder.config.values.get("command"):
-        console.print(f"[dim]{inert(str(command))}[/dim]", soft_wrap=True, highlight=False)
+        console.print(f"[dim]{inert(str(command))}[/dim]", soft_wrap=True)
     if origin := origin_in_words(view.folder.config.values):
-        console.print(f"Continues {inert(origin)}", soft_wrap=True, highlight=False)
+        console.print(f"Continues {inert(origin)}", soft_wrap=True)
     _print_annotations(view.annotations, console)
     print_check(view.check, console)
     for note in (*notes_on(view.folder), *filter(None, [view.unreadable_annotations])):
-        console.print(f"[yellow]Note:[/yellow] {inert(note)}", highlight=False)
+        console.print(f"[yellow]Note:[/yellow] {inert(note)}")
     print_rehearsal(view.folder.config.values, console)
     print_isolation(view.folder.config.values, console)
     print_human(view.folder.config.values, console)
@@ -157,7 +157,7 @@ def _print_run(
     legend = f"+ passed, - failed, ! ended by an error, ? no verdict{unconfirmed}"
     console.print(legend, markup=False)
     if view.reading:
-        console.print(inert(view.reading), highlight=False, soft_wrap=True)
+        console.print(inert(view.reading), soft_wrap=True)
     print_errors(view.lines, console)
     if view.labels is not None:
         print_labels(view.labels, console)
@@ -165,17 +165,17 @@ def _print_run(
     if view.compliance is not None:
         _print_compliance(view.compliance, console)
     if users := users_note(view.users):
-        console.print(f"\n{inert(users)} `maseval tau2 users RUN` shows each.", highlight=False)
+        console.print(f"\n{inert(users)} `maseval tau2 users RUN` shows each.")
     print_unexplained(view.unexplained, console)
 
 
 def _print_compliance(found: "RunCompliance", console: Console) -> None:
     """Print the number of clean passes, and the rules that were broken most often in passes."""
-    console.print("\n[bold]Was the policy kept?[/bold] Checked by rules:", highlight=False)
+    console.print("\n[bold]Was the policy kept?[/bold] Checked by rules:")
     print_clean_scores(found, console)
     broken = [each for each in found.rules if each.what == "broken" and each.passes]
     for each in sorted(broken, key=lambda each: -each.passes)[:_MOST_RULES]:
-        console.print(f"  {each.passes:>5}  {inert(each.rule)}", highlight=False)
+        console.print(f"  {each.passes:>5}  {inert(each.rule)}")
     if broken:
         console.print("`maseval tau2 comply RUN` shows each breach.")
 
@@ -185,14 +185,14 @@ def print_check(check: "VerdictCheck | None", console: Console) -> None:
     if check is None or (note := check.note_on_recomputed) is None:
         return
     colour = "bold red" if check.differing else "yellow"
-    console.print(f"[{colour}]{inert(note)}[/{colour}]", highlight=False, soft_wrap=True)
+    console.print(f"[{colour}]{inert(note)}[/{colour}]", soft_wrap=True)
 
 
 def _print_annotations(given: Annotations, console: Console) -> None:
     if given.tags:
-        console.print(f"Tags: {inert(', '.join(given.tags))}", highlight=False, soft_wrap=True)
+        console.print(f"Tags: {inert(', '.join(given.tags))}", soft_wrap=True)
     if given.note:
-        console.print(indent(inert(given.note), 2), highlight=False)
+        console.print(indent(inert(given.note), 2))
 
 
 def _print_workers(workers: "WorkerHistory", console: Console) -> None:
@@ -200,9 +200,9 @@ def _print_workers(workers: "WorkerHistory", console: Console) -> None:
     if workers.finished:
         counts = (f"{node} {number}" for node, number in sorted(workers.finished.items()))
         told = f"Simulations by node: {', '.join(counts)}"
-        console.print(inert(told), highlight=False, soft_wrap=True)
+        console.print(inert(told), soft_wrap=True)
     for incident in workers.incidents:
-        console.print(f"[yellow]{inert(incident)}[/yellow]", highlight=False, soft_wrap=True)
+        console.print(f"[yellow]{inert(incident)}[/yellow]", soft_wrap=True)
 
 
 def _print_chosen(view: "RunView", console: Console) -> None:
@@ -211,7 +211,7 @@ def _print_chosen(view: "RunView", console: Console) -> None:
     if view.chosen:
         forms = (partial(_chosen_table, view), partial(_chosen_list, view))
         console.print(first_fitting(console.width, *forms))
-    console.print(f"{len(view.chosen)} of {len(view.lines)} simulations", highlight=False)
+    console.print(f"{len(view.chosen)} of {len(view.lines)} simulations")
     print_unexplained(view.unexplained, console)
 
 
@@ -318,7 +318,7 @@ def print_labels(labels: LabelSummary, console: Console) -> None:
         f"\n[bold]Who failed[/bold] in {count_of(labels['failed'], 'simulation')}, by rule:"
     )
     for what, number in labels["by_what"].items():
-        console.print(f"  {number:>5}  {inert(what)}", highlight=False)
+        console.print(f"  {number:>5}  {inert(what)}")
     console.print("`maseval show RUN TASK` shows the evidence.")
 
 
@@ -335,9 +335,9 @@ def _print_beside(view: "RunView", console: Console, *, details: bool) -> None:
     tasks = {one[:2]: each.reason for one, each in view.sound.items() if each.left_out}
     for (domain, task_id), reason in tasks.items():
         words = f"task {TaskName(domain, task_id)}: {reason}"
-        console.print(f"[yellow]left out[/yellow] {inert(words)}", highlight=False)
+        console.print(f"[yellow]left out[/yellow] {inert(words)}")
     for one, each in view.sound.items():
         if each.differs:
             mark = MARKS["pass" if each.passed else "fail"]
             words = f"{TaskName(one.domain, one.task_id)} trial {one.trial}: {each.reason}"
-            console.print(f"{mark} {inert(words)}", highlight=False)
+            console.print(f"{mark} {inert(words)}")

@@ -76,7 +76,6 @@ def write_site(target: Path, folder: Path | None) -> None:
     console.print(
         f"Wrote {count_of(site.runs, 'run')} with {count_of(site.simulations, 'simulation')} "
         f"({site.bytes / 1e6:.1f} MB); open [bold]{inert(str(site.folder / 'index.html'))}[/]",
-        highlight=False,
         soft_wrap=True,
     )
 
@@ -87,7 +86,6 @@ def serve(server: Any, address: str, root: Path, *, browser: bool) -> None:
         console = stdout()
         console.print(
             f"Viewing {inert(str(root))} at [bold]{inert(address)}[/]; Ctrl-C ends it.",
-            highlight=False,
             soft_wrap=True,
         )
         if browser:
@@ -128,4 +126,4 @@ def _somebody_is_there() -> bool:
 
 
 def _say_on_stderr(words: str) -> None:
-    stderr().print(words, highlight=False, soft_wrap=True)
+    stderr().print(words, soft_wrap=True)

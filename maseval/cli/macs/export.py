@@ -31,6 +31,5 @@ def export(
         if written.unjudged:
             stderr().print(
                 f"[yellow]{len(written.unjudged)} of {written.conversations} conversations have no "
-                f"verdict and no result: {inert(', '.join(written.unjudged))}[/yellow]",
-                highlight=False,
+                f"verdict and no result: {inert(', '.join(written.unjudged))}[/yellow]"
             )

@@ -64,7 +64,7 @@ def _print_rates(found: "RunRates", console: Console) -> None:
     )
     for problem in found.problems[:_SHOWN]:
         words = f"{problem['task']}, trial {problem['repeat']}: {problem['problem']}"
-        console.print(f"[yellow]Note:[/yellow] {inert(words)}", highlight=False, soft_wrap=True)
+        console.print(f"[yellow]Note:[/yellow] {inert(words)}", soft_wrap=True)
     if len(found.problems) > _SHOWN:
         console.print(f"and {len(found.problems) - _SHOWN} more; --json lists all")
 

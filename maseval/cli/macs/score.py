@@ -76,15 +76,14 @@ def score(
 
 def _print_results(found: "ResultsDocument", console: Console) -> None:
     count, scenarios = found["conversation_count"], found["scenario_count"]
-    console.print(f"{count} of {scenarios} conversations judged", highlight=False)
+    console.print(f"{count} of {scenarios} conversations judged")
     rates = {key: number(value) for key, value in found.items() if key in _RATES}
     for key, name in _RATES.items() if count else ():
-        console.print(f"  {name}: {percent(rates[key] or 0.0)}", highlight=False)
+        console.print(f"  {name}: {percent(rates[key] or 0.0)}")
     for each in found["conversation_evals"]:
         if "error" in each:
             console.print(
                 f"  [red]conversation {each['trajectory_index']} not scorable:[/red] "
                 f"{inert(each['error'])}",
-                highlight=False,
                 soft_wrap=True,
             )

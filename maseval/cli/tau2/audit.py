@@ -77,13 +77,13 @@ def audit(
     if show is not None:
         for remark in found.remarks:
             _print_experiment(remark, console)
-        console.print(_sum(found, severity or "info"), highlight=False)
+        console.print(_sum(found, severity or "info"))
         return
     for _, alike in groupby(found.remarks, key=lambda remark: (remark.severity, remark.kind)):
         _print_kind(list(alike), console)
     if found.remarks:
         console.print(_counts(found))
-    console.print(_sum(found, severity or "warning"), highlight=False)
+    console.print(_sum(found, severity or "warning"))
 
 
 def _print_experiment(remark: "AuditFinding", console: Console) -> None:
@@ -92,23 +92,22 @@ def _print_experiment(remark: "AuditFinding", console: Console) -> None:
     colour = _COLOURS[remark.severity]
     console.print(
         f"[bold {colour}]{inert(remark.kind)}[/] ({inert(where)}): {inert(remark.text)}",
-        highlight=False,
         soft_wrap=True,
     )
     for label, key in (("gold", "gold"), ("tried", "tried"), ("happened", "happened")):
         value = remark.evidence.get(key)
         for line in value if isinstance(value, list) else [value] if value else ():
-            console.print(indent(f"{label}: {inert(str(line))}", 2), highlight=False)
+            console.print(indent(f"{label}: {inert(str(line))}", 2))
     console.print()
 
 
 def _print_kind(remarks: "Sequence[AuditFinding]", console: Console) -> None:
     kind, colour = remarks[0].kind, _COLOURS[remarks[0].severity]
-    console.print(f"[bold {colour}]{inert(kind)}[/]: {inert(remarks[0].meaning)}", highlight=False)
+    console.print(f"[bold {colour}]{inert(kind)}[/]: {inert(remarks[0].meaning)}")
     for remark in remarks:
         where = remark.domain if remark.task_id is None else f"{remark.domain}/{remark.task_id}"
         words = f"{inert(where)}: {inert(shorten_line(remark.text, 400))}"
-        console.print(indent(words, 2), highlight=False)
+        console.print(indent(words, 2))
     console.print()
 
 

@@ -101,7 +101,6 @@ def _print_chance(result: "BranchResult", console: Console) -> None:
     console.print(
         f"Continued {inert(str(origin['run']))}, {inert(str(origin['task']))}, trial "
         f"{origin['trial']}, after message {origin['at']}",
-        highlight=False,
         soft_wrap=True,
     )
     if result.chance is None:
@@ -110,6 +109,5 @@ def _print_chance(result: "BranchResult", console: Console) -> None:
     console.print(
         f"[bold]{result.passed} of {result.judged} passed[/bold] ({percent(result.chance, 0)}, "
         f"{percent(interval.level, 0)} CI {in_percent(interval.low, 0)} to "
-        f"{in_percent(interval.high, 0)}, {interval.method})",
-        highlight=False,
+        f"{in_percent(interval.high, 0)}, {interval.method})"
     )

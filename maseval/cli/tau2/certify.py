@@ -67,9 +67,9 @@ def _print_certificate(text: str, suspicions: int) -> None:
     lines = text.splitlines()
     hidden = max(0, suspicions - _SHOWN)
     for line in lines[: len(lines) - hidden]:
-        stdout().print(inert(line), highlight=False, soft_wrap=True)
+        stdout().print(inert(line), soft_wrap=True)
     if hidden:
-        stdout().print(f"  and {hidden} more; --json and --output list all", highlight=False)
+        stdout().print(f"  and {hidden} more; --json and --output list all")
 
 
 def verify(
@@ -91,9 +91,7 @@ def verify(
     else:
         console = stdout()
         for difference in found.differences:
-            console.print(
-                f"[red]differs[/red] {inert(shorten_line(difference, 300))}", highlight=False
-            )
+            console.print(f"[red]differs[/red] {inert(shorten_line(difference, 300))}")
         signed = f" It is signed by the owner of {inert(str(key))}." if found.signed else ""
         holds = f"[green]The certificate holds.[/green]{signed}"
         console.print(holds if found.holds else "It does not hold.", soft_wrap=True)

@@ -91,14 +91,13 @@ def _print_run(run: "CompliedRun", console: Console, *, every: bool) -> None:
     console.print(f"[bold]{inert(here(run.path))}[/bold]", soft_wrap=True)
     print_check(run.check, console)
     for note in run.notes:
-        console.print(f"[yellow]Note:[/yellow] {inert(note)}", highlight=False, soft_wrap=True)
+        console.print(f"[yellow]Note:[/yellow] {inert(note)}", soft_wrap=True)
     if run.estimate:
         console.print(f"[yellow]{inert(run.estimate)}[/yellow]", soft_wrap=True)
     for name in run.without_rules:
         console.print(
             f"[yellow]Note:[/yellow] the domain {inert(name)} has no rules: its passes cannot be "
-            "checked",
-            highlight=False,
+            "checked"
         )
     if not run.compliance.found:
         return
@@ -132,10 +131,10 @@ def _print_findings(found: "RunCompliance", console: Console, *, every: bool) ->
     for one, check in shown if every else shown[:_SHOWN]:
         name = f"{TaskName(one.domain, one.task_id)}, trial {one.trial}"
         outcome = "passed" if one in found.passes else "did not pass"
-        console.print(f"[bold]{inert(name)}[/bold], {outcome}; {check.name}", highlight=False)
+        console.print(f"[bold]{inert(name)}[/bold], {outcome}; {check.name}")
         lines = check.lines() if every else [str(e) for e in check.findings if e.what == "broken"]
         for line in lines:
-            console.print(f"  {inert(line)}", highlight=False, soft_wrap=True)
+            console.print(f"  {inert(line)}", soft_wrap=True)
     if len(shown) > _SHOWN and not every:
         console.print(f"and {len(shown) - _SHOWN} more; --all lists them")
 
@@ -145,14 +144,12 @@ def _print_rules(book: "RuleBook", console: Console) -> None:
         console.print(f"The domain {inert(book.domain)} has no rules.")
         return
     for each in book.rules:
-        console.print(
-            f"[bold]{inert(each.id)}[/bold] [dim]{each.kind.value}[/dim]", highlight=False
-        )
-        console.print(indent(f"{inert(each.text)} ({inert(each.place)})", 2), highlight=False)
+        console.print(f"[bold]{inert(each.id)}[/bold] [dim]{each.kind.value}[/dim]")
+        console.print(indent(f"{inert(each.text)} ({inert(each.place)})", 2))
     names = {"records": "by the records", "words": "by words", "no": "by neither"}
     for kind, (covered, total) in book.coverage.items():
         console.print(f"{total} statements decidable {names[kind]}: {covered} with a rule")
     for one in book.statements:
         if not one.rules:
             words = f"{inert(one.statement)}: {inert(one.reason or '')}"
-            console.print(f"  [dim]{inert(one.id)}[/dim] {words}", highlight=False)
+            console.print(f"  [dim]{inert(one.id)}[/dim] {words}")

@@ -46,12 +46,12 @@ def errata(
         more = f" and {len(same) - _MOST_TASKS} more" if len(same) > _MOST_TASKS else ""
         tasks = ", ".join(each.task for each in same[:_MOST_TASKS]) + more
         head = f"[bold]{inert(name)} {inert(tasks)}[/]: {inert(same[0].kind)}"
-        console.print(head, highlight=False)
+        console.print(head)
         lines = [*_lines(same[0]), *(_detail(found, same[0]) if task else ())]
-        console.print(indent(inert("\n".join(lines)), 2), highlight=False)
+        console.print(indent(inert("\n".join(lines)), 2))
     if found.errata and task is None:
         console.print(_counts(found))
-    console.print(inert(_sum(found, task)), highlight=False)
+    console.print(inert(_sum(found, task)))
 
 
 def _about(erratum: "Erratum") -> tuple[str, str, str]:

@@ -51,5 +51,5 @@ def explain(
         print_json(found.to_dict())
         return
     console = stdout()
-    console.print(f"[bold]{inert(str(found.simulation))}[/bold]", highlight=False)
+    console.print(f"[bold]{inert(str(found.simulation))}[/bold]")
     print_sections(found.sections(), console)

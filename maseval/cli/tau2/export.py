@@ -80,8 +80,8 @@ def _print_submission(written: "WrittenSubmission", console: Console) -> None:
         table.add_row(inert(domain), *(str(numbers.get(name, "")) for name in shares))
     console.print(table)
     for note in written.notes:
-        console.print(inert(note), highlight=False, soft_wrap=True)
-    console.print(f"Saved: {inert(here(written.folder))}", highlight=False, soft_wrap=True)
+        console.print(inert(note), soft_wrap=True)
+    console.print(f"Saved: {inert(here(written.folder))}", soft_wrap=True)
 
 
 COMMANDS = {

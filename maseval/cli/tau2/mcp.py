@@ -48,10 +48,10 @@ def mcp(given: dict[str, Any], context: typer.Context) -> None:
 
 
 def _print_address(url: str) -> None:
-    stderr().print(f"MCP server at {url}", highlight=False, soft_wrap=True)
+    stderr().print(f"MCP server at {url}", soft_wrap=True)
 
 
 def _print_result(result: RunResult, how: str) -> None:
     console = stderr()
-    console.print(inert(how), highlight=False, soft_wrap=True)
+    console.print(inert(how), soft_wrap=True)
     print_outcome(result, console)

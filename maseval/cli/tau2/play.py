@@ -126,7 +126,6 @@ def _finish(begun: "Play", terminal: PlayTerminal, console: Console) -> None:
         console.print(
             f"[yellow]Interrupted.[/yellow] What happened is in {name}: `maseval show {name}`. "
             f"Repeat the command with --output {name} to resume it, or delete the folder.",
-            highlight=False,
             soft_wrap=True,
         )
         raise typer.Exit(INCOMPLETE)
@@ -136,6 +135,5 @@ def _finish(begun: "Play", terminal: PlayTerminal, console: Console) -> None:
     console.print(
         f"Saved as a run: maseval show {name} {inert(shown)}   maseval report {name}\n"
         f"The next task of this run: maseval tau2 play {inert(simulation.domain)} --output {name}",
-        highlight=False,
         soft_wrap=True,
     )

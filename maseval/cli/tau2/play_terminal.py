@@ -118,13 +118,13 @@ class PlayScreen:
             for call in message["tool_calls"]:
                 arguments = json.dumps(call["arguments"], ensure_ascii=False)
                 words = f"→ [bold]{inert(call['name'])}[/bold] {inert(arguments)}"
-                self._console.print(indent(words, 2), highlight=False)
+                self._console.print(indent(words, 2))
         elif not (mine and self._shown):  # what was typed is on the screen
             who = "Agent" if message["role"] == "assistant" else "Customer"
             colour = "dim" if mine else "bold magenta"
             you = " (you)" if mine else ""
-            self._console.print(f"[{colour}]{who}{you}[/]", highlight=False)
-            self._console.print(indent(inert(message.get("content") or ""), 2), highlight=False)
+            self._console.print(f"[{colour}]{who}{you}[/]")
+            self._console.print(indent(inert(message.get("content") or ""), 2))
 
     def _print_result(self, text: str, failed: bool, most: int | None = _MOST_LINES) -> None:
         lines = visible(_indent_json(text)).splitlines()
@@ -185,11 +185,11 @@ def find_tool(name: str, tools: Sequence[Tool]) -> Tool:
 def print_tool(tool: Tool, console: Console) -> None:
     """Print a tool and its parameters."""
     function = tool["function"]
-    console.print(f"[bold]{inert(function['name'])}[/bold]", highlight=False)
+    console.print(f"[bold]{inert(function['name'])}[/bold]")
     words = (function.get("description") or "").strip()
-    console.print(indent(inert(words), 2), highlight=False)
+    console.print(indent(inert(words), 2))
     for field in fields_of(tool):
-        console.print(indent(_describe_field(field), 2), highlight=False)
+        console.print(indent(_describe_field(field), 2))
 
 
 def ask_arguments(read: Callable[[str], str], tool: Tool, console: Console) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def ask_arguments(read: Callable[[str], str], tool: Tool, console: Console) -> d
         console.print("[dim]/cancel leaves the form[/dim]")
     arguments = {}
     for field in fields:
-        console.print(indent(_describe_field(field), 2), highlight=False)
+        console.print(indent(_describe_field(field), 2))
         value = _answer(read, field, console)
         if value is not None:
             arguments[field.name] = value
@@ -216,7 +216,7 @@ def _answer(read: Callable[[str], str], field: Field, console: Console) -> objec
         try:
             return field.read(text)
         except FormError as error:
-            console.print(f"  [red]{inert(str(error))}[/red]", highlight=False)
+            console.print(f"  [red]{inert(str(error))}[/red]")
 
 
 def _describe_field(field: Field) -> str:
@@ -270,7 +270,7 @@ class PlayTerminal:
             self._move()
             view = self._next(view.version)
         self._screen.show_new(view)
-        self._console.print(f"[bold]{inert(view.over)}[/bold]", highlight=False)
+        self._console.print(f"[bold]{inert(view.over)}[/bold]")
 
     def asks_to_drop(self) -> bool:
         """Ask whether to keep nothing; a pipe is not asked and keeps all."""
@@ -299,7 +299,7 @@ class PlayTerminal:
             except CancelledFormError:
                 self._console.print("[dim]Cancelled; nothing was called.[/dim]")
             except MASEvalError as error:
-                self._console.print(f"[red]{inert(str(error))}[/red]", highlight=False)
+                self._console.print(f"[red]{inert(str(error))}[/red]")
 
     def _act(self, text: str) -> bool:
         """Do what was typed; returns whether it was a move in the conversation."""
@@ -338,7 +338,7 @@ class PlayTerminal:
         if not line:
             raise KeyboardInterrupt
         line = line.rstrip("\r\n")
-        self._console.print(f"{prompt}{line}", markup=False, highlight=False, soft_wrap=True)
+        self._console.print(f"{prompt}{line}", markup=False, soft_wrap=True)
         return line
 
     @property

@@ -118,7 +118,7 @@ def show_plan(plan: "RunPlan", console: Console, *, as_json: bool, whole: bool) 
         console.print(_models(plan))
         known = plan.cost is not None
         total = f"About {_about_money(plan.cost)} in all." if known else "The cost is not known."
-        console.print(total, highlight=False)
+        console.print(total)
         console.print(f"[dim]{inert(plan.basis)}[/dim]")
     for problem in plan.problems:
         console.print(f"[yellow]This run would be refused: {inert(problem)}[/yellow]")
@@ -136,8 +136,7 @@ def _print_tasks(plan: "RunPlan", console: Console) -> None:
         more = f", ... {len(ids) - _FEW} more" if len(ids) > _FEW else ""
         console.print(
             f"  {inert(domain)}: {count_of(len(ids), 'task')} x "
-            f"{count_of(plan.trials, 'trial')}: {inert(listed)}{more}",
-            highlight=False,
+            f"{count_of(plan.trials, 'trial')}: {inert(listed)}{more}"
         )
 
 
@@ -145,10 +144,10 @@ def _print_participants(plan: "RunPlan", console: Console) -> None:
     config = plan.config
     for side in ("agent", "user", "judge"):
         if (who := config.get(side)) is not None:
-            console.print(f"  {side}: {inert(_participant(who))}", highlight=False)
+            console.print(f"  {side}: {inert(_participant(who))}")
     settings = ("mode", "seed", "max_steps", "max_errors", "timeout")
     facts = (f"{name.replace('_', ' ')} {config[name]}" for name in settings if name in config)
-    console.print(f"  {', '.join(facts)}", highlight=False)
+    console.print(f"  {', '.join(facts)}")
 
 
 def _participant(side: object) -> str:
@@ -164,7 +163,7 @@ def _print_prompt(who: str, prompt: "Prompt", console: Console, whole: bool) -> 
     words = f"{count(len(prompt.system))} characters, {count_of(len(prompt.tools), 'tool')}"
     console.print(f"[bold]System prompt of the {who}[/bold], first task ({words}):")
     text = prompt.system if whole else shorten_line(prompt.system, _BEGINNING)
-    console.print(indent(inert(text), 2), highlight=False)
+    console.print(indent(inert(text), 2))
     if whole and prompt.tools:
         console.print(indent(f"[dim]tools: {inert(', '.join(prompt.tools))}[/dim]", 2))
 

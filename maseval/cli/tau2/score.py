@@ -171,7 +171,7 @@ def _finish_under(found: "ScoresUnder", as_json: bool) -> None:
 
 
 def _print(words: str, console: Console) -> None:
-    console.print(f"  {words}", highlight=False, soft_wrap=True)
+    console.print(f"  {words}", soft_wrap=True)
 
 
 def _print_record(score: "FileScore | FileUnder", console: Console) -> None:

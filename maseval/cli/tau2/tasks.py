@@ -52,7 +52,7 @@ def tasks(
             " ".join(task.reward_basis),
         )
     stdout().print(table)
-    stdout().print(f"{count_of(len(found), 'task')} of tau2-bench {data_version}", highlight=False)
+    stdout().print(f"{count_of(len(found), 'task')} of tau2-bench {data_version}")
 
 
 def show(
@@ -94,15 +94,12 @@ def show(
         _print_document(console, number, hit, whole=sought is not None)
     for tool in view.tools or ():
         names = ", ".join(tool.parameters)
-        console.print(
-            f"[bold]{tool.name}[/bold]({names})  [dim]{tool.side}, {tool.kind}[/dim]",
-            highlight=False,
-        )
-        console.print(f"  {inert(tool.description)}\n", highlight=False)
+        console.print(f"[bold]{tool.name}[/bold]({names})  [dim]{tool.side}, {tool.kind}[/dim]")
+        console.print(f"  {inert(tool.description)}\n")
     if view.task is not None:
         console.print(f"[bold]{inert(view.domain)} task {inert(str(view.task.get('id')))}[/bold]")
         if view.reason:
-            console.print(indent(f"[bold]{inert(view.reason)}[/bold]", 2), highlight=False)
+            console.print(indent(f"[bold]{inert(view.reason)}[/bold]", 2))
         _print_parts(console, view.task)
 
 
@@ -110,11 +107,10 @@ def _print_document(console: Console, number: int, hit: "Hit", *, whole: bool) -
     """A document of a knowledge base: its text if it was searched for, else its title."""
     document = hit.document
     console.print(
-        f"[bold]{number}. {inert(document.title)}[/bold]  [dim]{inert(document.id)}[/dim]",
-        highlight=False,
+        f"[bold]{number}. {inert(document.title)}[/bold]  [dim]{inert(document.id)}[/dim]"
     )
     if whole:
-        console.print(indent(f"{inert(document.content)}\n", 3), highlight=False)
+        console.print(indent(f"{inert(document.content)}\n", 3))
 
 
 def _print_parts(console: Console, value: Mapping[str, object], margin: int = 2) -> None:
@@ -129,9 +125,9 @@ def _print_parts(console: Console, value: Mapping[str, object], margin: int = 2)
         elif isinstance(part, list):
             console.print(indent(title, margin))
             for entry in part:
-                console.print(indent(f"- {inert(_text(entry))}", margin + 2), highlight=False)
+                console.print(indent(f"- {inert(_text(entry))}", margin + 2))
         else:
-            console.print(indent(f"{title}: {inert(_text(part))}", margin), highlight=False)
+            console.print(indent(f"{title}: {inert(_text(part))}", margin))
 
 
 def _text(value: object) -> str:

@@ -58,15 +58,15 @@ def users(
 def _print_run(run: "UsersOfRun", console: Console, *, every: bool) -> None:
     console.print(f"[bold]{inert(here(run.path))}[/bold]", soft_wrap=True)
     for note in run.notes:
-        console.print(f"[yellow]Note:[/yellow] {inert(note)}", highlight=False, soft_wrap=True)
+        console.print(f"[yellow]Note:[/yellow] {inert(note)}", soft_wrap=True)
     shown = [each for each in run.played if each.check.findings or (every and each.check.obstacle)]
     for each in shown if every else shown[:_SHOWN]:
         one = each.simulation
         name = f"{TaskName(one.domain, one.task_id)}, trial {one.trial}"
         outcome = "passed" if each.passed else "did not pass"
-        console.print(f"[bold]{inert(name)}[/bold], {outcome}", highlight=False)
+        console.print(f"[bold]{inert(name)}[/bold], {outcome}")
         for line in each.check.lines():
-            console.print(f"  {inert(line)}", highlight=False, soft_wrap=True)
+            console.print(f"  {inert(line)}", soft_wrap=True)
     if len(shown) > _SHOWN and not every:
         console.print(f"and {len(shown) - _SHOWN} more; --all lists them")
 
