@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from maseval import commands
 from maseval.app.results.clean import Metric
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED, WRONG_USE
-from maseval.cli.completion import quietly
-from maseval.cli.console import counting, inert, print_json, stderr, stdout
+from maseval.cli.console import counting, inert, number_columns, print_json, stderr, stdout
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, Explain, RunOrResultsFile, with_scoring_options
+from maseval.cli.options import (
+    AsJson,
+    Explain,
+    RunOrResultsFile,
+    runs_argument,
+    with_scoring_options,
+)
 from maseval.core.figures import between, in_percent, in_points, money, p_is, p_value, percent
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.words import count_of
@@ -46,14 +51,7 @@ MetricOption = Annotated[
 
 @with_scoring_options()
 def compare(
-    runs: Annotated[
-        list[str],
-        typer.Argument(
-            help="Runs or results files, two or more.",
-            metavar="RUN",
-            autocompletion=quietly(completion.runs_or_files),
-        ),
-    ],
+    runs: Annotated[list[str], runs_argument("Runs or results files, two or more.")],
     k: Annotated[int, typer.Option("-k", help="The pass^k that is compared.")] = 1,
     metric: MetricOption = "pass",
     sound: Annotated[bool, typer.Option("--sound", help="The same as --metric sound.")] = False,
@@ -148,10 +146,7 @@ def _print_two(about: "RunComparison", found: "Comparison", console: Console) ->
 
 
 def _differences(about: "RunComparison", found: "Comparison") -> Table:
-    table = Table()
-    table.add_column("")
-    for name in ("tasks", *found.names, "difference", "p"):
-        table.add_column(inert(name), justify="right")
+    table = Table("", *number_columns("tasks", *map(inert, found.names), "difference", "p"))
     shown = [each for each in found.differences if each.measure == "pass^k"]
     for position, each in enumerate(shown):
         last = position + 1 < len(shown) and shown[position + 1].group != each.group
@@ -174,11 +169,9 @@ def _interval(difference: "Difference") -> str:
 
 
 def _flips(flips: "Sequence[Flip]", names: tuple[str, str]) -> Table:
-    table = Table(title="tasks that changed", title_justify="left")
-    table.add_column("domain")
-    table.add_column("task", overflow="fold")
-    for name in names:
-        table.add_column(inert(name), justify="right")
+    counted = number_columns(*map(inert, names))
+    table = Table("domain", Column("task", overflow="fold"), *counted, title_justify="left")
+    table.title = "tasks that changed"
     for flip in flips[:_SHOWN]:
         counts = (f"{each.passed}/{each.total}" for each in (flip.first, flip.second))
         style = "bold" if flip.fully else None
@@ -189,11 +182,7 @@ def _flips(flips: "Sequence[Flip]", names: tuple[str, str]) -> Table:
 def _print_many(about: "RunComparison", console: Console) -> None:
     found = about.table
     console.print(_scores(about))
-    table = Table()
-    for name in ("runs", "measure"):
-        table.add_column(name)
-    for name in ("difference", "p", "p, corrected"):
-        table.add_column(name, justify="right")
+    table = Table("runs", "measure", *number_columns("difference", "p", "p, corrected"))
     for pair in found.pairs:
         table.add_row(
             inert(f"{pair.names[1]} \u2212 {pair.names[0]}"),
@@ -211,19 +200,13 @@ _PASSES = {"pass": "passed", "clean": "clean passes", "sound": "sound passes"}
 
 
 def _scores(about: "RunComparison") -> Table:
-    table = Table()
-    table.add_column("run")
-    table.add_column("tasks", justify="right")
-    table.add_column(_PASSES[about.metric], justify="right")
     rows = {name: summary.overall for name, summary in about.summaries.items()}
     names = dict.fromkeys(
         each.name for row in rows.values() for each in row.estimates if _is_shown(each)
     )
-    for name in names:
-        table.add_column(about.label(name), justify="right")
     priced = any(row.mean_cost for row in rows.values())
-    if priced:
-        table.add_column("mean cost", justify="right")
+    counted = ("tasks", _PASSES[about.metric], *map(about.label, names))
+    table = Table("run", *number_columns(*counted, *(["mean cost"] if priced else [])))
     for name, row in rows.items():
         known = {each.name: _estimate(each) for each in row.estimates if _is_shown(each)}
         table.add_row(
@@ -271,7 +254,7 @@ def gate(
         str,
         typer.Option(
             help="The run to hold it against: a run or a results file.",
-            autocompletion=quietly(completion.runs_or_files),
+            autocompletion=completion.runs_or_files,
         ),
     ],
     k: Annotated[int, typer.Option("-k", help="The pass^k that decides.")] = 1,

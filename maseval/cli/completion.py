@@ -19,6 +19,20 @@ Offer = list[tuple[str, str]]
 _PLAIN = re.compile(r"[\w./:+-]+")
 
 
+def _quietly(complete: Callable[..., Offer]) -> Callable[..., Offer]:
+    """Offer nothing where nothing can be found; a half-typed command is no place for errors."""
+
+    @wraps(complete)
+    def offer(*args: object, **kwargs: object) -> Offer:
+        try:
+            return complete(*args, **kwargs)
+        except Exception:  # whatever it is, the shell would print it into the line being typed
+            return []
+
+    return offer
+
+
+@_quietly
 def domains(incomplete: str) -> Offer:
     """Offer the known domains."""
     from maseval.benchmark.tau2.domains import domain_names
@@ -26,6 +40,7 @@ def domains(incomplete: str) -> Offer:
     return _fitting(incomplete, ((name, "") for name in domain_names()))
 
 
+@_quietly
 def runs(incomplete: str) -> Offer:
     """Offer the runs below the folder of all runs, by name."""
     from maseval.app.results.finding import LAST
@@ -35,6 +50,7 @@ def runs(incomplete: str) -> Offer:
     return _fitting(incomplete, [*found, *([(LAST, found[0][0])] if found else [])])
 
 
+@_quietly
 def runs_or_files(incomplete: str) -> Offer:
     """Offer runs, and results files and folders that begin as typed."""
     typed = Path(incomplete)
@@ -51,6 +67,7 @@ def _may_be_results(path: Path) -> bool:
     return path.is_file() and is_json and path.suffix != BESIDE
 
 
+@_quietly
 def tasks_of_run(context: typer.Context, incomplete: str) -> Offer:
     """Offer the tasks of the run that the command names."""
     from maseval.app.results.finding import run_path
@@ -61,6 +78,7 @@ def tasks_of_run(context: typer.Context, incomplete: str) -> Offer:
     return _fitting(incomplete, _task_offers(list(tasks)))
 
 
+@_quietly
 def tasks_of_domain(context: typer.Context, incomplete: str) -> Offer:
     """Offer the tasks of the domains that the command names, or of all domains."""
     from maseval.commands import tau2
@@ -69,19 +87,6 @@ def tasks_of_domain(context: typer.Context, incomplete: str) -> Offer:
     names = [given] if isinstance(given, str) else list(given or ())
     found = tau2.tasks(names) if names else tau2.tasks()
     return _fitting(incomplete, _task_offers([(task.domain, task.task_id) for task in found]))
-
-
-def quietly(complete: Callable[..., Offer]) -> Callable[..., Offer]:
-    """Offer nothing where nothing can be found; a half-typed command is no place for errors."""
-
-    @wraps(complete)
-    def offer(*args: object, **kwargs: object) -> Offer:
-        try:
-            return complete(*args, **kwargs)
-        except Exception:  # whatever it is, the shell would print it into the line being typed
-            return []
-
-    return offer
 
 
 def _task_offers(tasks: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:

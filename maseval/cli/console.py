@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 
 from maseval.core.engine.process import end_signals
 from maseval.core.words import visible
@@ -57,6 +57,11 @@ def release_stream(stream: IO[str]) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
+
+
+def number_columns(*names: str, no_wrap: bool = False) -> Iterator[Column]:
+    """Yield columns of numbers for a table."""
+    return (Column(name, justify="right", no_wrap=no_wrap) for name in names)
 
 
 def natural_width(table: Table) -> int:

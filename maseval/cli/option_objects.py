@@ -14,7 +14,6 @@ import typer
 
 from maseval.app.running.options import ExtraArguments, Flag, OptionSpec, list_options
 from maseval.cli import completion
-from maseval.cli.completion import quietly
 from maseval.cli.console import here, inert, stdout
 from maseval.cli.run_file import ConfigFile, SavedConfig, save_options
 
@@ -86,7 +85,7 @@ def _parameter(option: OptionSpec, flag: Flag) -> inspect.Parameter:
         help=f"{flag.help}.",
         rich_help_panel=flag.panel,
         envvar=f"MASEVAL_{option.name.upper()}" if flag.env else None,
-        autocompletion=quietly(offered) if (offered := _COMPLETIONS.get(option.name)) else None,
+        autocompletion=_COMPLETIONS.get(option.name),
     )
     if option.default is MISSING:
         return _keyword(option.name, Annotated[flag.typed or option.type, shown])

@@ -8,7 +8,6 @@ import typer
 
 from maseval.benchmark.tau2.data import VERSIONS, VERSIONS_IN_WORDS
 from maseval.cli import completion
-from maseval.cli.completion import quietly
 from maseval.cli.console import stderr
 
 
@@ -23,24 +22,27 @@ def load_domain(given: str | None) -> str | None:
     return domain_name(given)
 
 
+def runs_argument(words: str, metavar: str = "RUN") -> Any:
+    """Declare an argument that names runs or results files."""
+    return typer.Argument(help=words, metavar=metavar, autocompletion=completion.runs_or_files)
+
+
+def domain_option(words: str, **more: Any) -> Any:
+    """Declare an option for a domain, or for several."""
+    return typer.Option("--domain", "-d", help=words, autocompletion=completion.domains, **more)
+
+
 RunName = Annotated[
     str,
-    typer.Argument(
-        help="A run: its folder, its name, or last.", autocompletion=quietly(completion.runs)
-    ),
+    typer.Argument(help="A run: its folder, its name, or last.", autocompletion=completion.runs),
 ]
 RunOrResultsFile = Annotated[
-    str,
-    typer.Argument(
-        help="A run: its folder, its name, or last; or a results file of tau2-bench.",
-        metavar="RUN",
-        autocompletion=quietly(completion.runs_or_files),
-    ),
+    str, runs_argument("A run: its folder, its name, or last; or a results file of tau2-bench.")
 ]
 TASK_OF_RUN = typer.Argument(
     help="A task: 12, retail/12, its number, or a part of its id.",
     show_default=False,
-    autocompletion=quietly(completion.tasks_of_run),
+    autocompletion=completion.tasks_of_run,
 )
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Explain = Annotated[
@@ -57,36 +59,15 @@ TasksVersion = Annotated[
         help=f"Release of tau2-bench whose tasks and rules are used: {VERSIONS_IN_WORDS}.",
     ),
 ]
-RunOrFile = Annotated[
-    str,
-    typer.Argument(
-        help="A results file or a run.",
-        metavar="FILE",
-        autocompletion=quietly(completion.runs_or_files),
-    ),
-]
+RunOrFile = Annotated[str, runs_argument("A results file or a run.", metavar="FILE")]
 OnlyDomains = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--domain",
-        "-d",
-        help="Only this domain, or your own: FILE.py:NAME (repeatable).",
-        autocompletion=quietly(completion.domains),
-    ),
+    list[str] | None, domain_option("Only this domain, or your own: FILE.py:NAME (repeatable).")
 ]
-RUNS_OR_FILES = typer.Argument(
-    help="Runs, results files, or folders of them.",
-    metavar="RUN_OR_FILE",
-    autocompletion=quietly(completion.runs_or_files),
-)
+RUNS_OR_FILES = runs_argument("Runs, results files, or folders of them.", metavar="RUN_OR_FILE")
 DomainOfFile = Annotated[
     str | None,
-    typer.Option(
-        "--domain",
-        "-d",
-        help="The domain, whatever the file calls its own; or yours: FILE.py:NAME.",
-        callback=load_domain,
-        autocompletion=quietly(completion.domains),
+    domain_option(
+        "The domain, whatever the file calls its own; or yours: FILE.py:NAME.", callback=load_domain
     ),
 ]
 DataVersion = Annotated[

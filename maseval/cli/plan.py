@@ -6,11 +6,9 @@ import typer
 from rich.table import Table
 
 from maseval import commands
-from maseval.cli import completion
-from maseval.cli.completion import quietly
 from maseval.cli.console import duration, inert, natural_width, print_json, stdout
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson
+from maseval.cli.options import AsJson, runs_argument
 from maseval.core.figures import in_percent, money, percent
 from maseval.core.words import count_of
 
@@ -29,10 +27,8 @@ EXAMPLES = examples(
 def plan(
     runs: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="A pilot or earlier run, and a second one of another system on the same tasks.",
-            metavar="RUN",
-            autocompletion=quietly(completion.runs_or_files),
+        runs_argument(
+            "A pilot or earlier run, and a second one of another system on the same tasks."
         ),
     ] = None,
     difference: Annotated[

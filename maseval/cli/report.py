@@ -6,8 +6,6 @@ from typing import Annotated, Unpack
 import typer
 
 from maseval import commands
-from maseval.cli import completion
-from maseval.cli.completion import quietly
 from maseval.cli.console import counting, inert, print_json, stderr
 from maseval.cli.groups import examples
 from maseval.cli.options import (
@@ -15,6 +13,7 @@ from maseval.cli.options import (
     Explain,
     RunOrResultsFile,
     renamed_option,
+    runs_argument,
     with_scoring_options,
 )
 from maseval.core.scoring_options import ScoringKeywords
@@ -35,11 +34,9 @@ REPORT_EXAMPLES = examples(
 def report(
     runs: Annotated[
         list[str],
-        typer.Argument(
-            help="A run: its folder, its name, or last; or a results file of tau2-bench. Several "
-            "are compared.",
-            metavar="RUN",
-            autocompletion=quietly(completion.runs_or_files),
+        runs_argument(
+            "A run: its folder, its name, or last; or a results file of tau2-bench. Several "
+            "are compared."
         ),
     ],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The HTML file.")] = None,
@@ -118,11 +115,7 @@ EXPORT_EXAMPLES = examples(
 def export(
     runs: Annotated[
         list[str],
-        typer.Argument(
-            help="Runs, folders that hold runs, results files, or files of reports.",
-            metavar="RUN",
-            autocompletion=quietly(completion.runs_or_files),
-        ),
+        runs_argument("Runs, folders that hold runs, results files, or files of reports."),
     ],
     form: Annotated[
         str | None,

@@ -6,7 +6,7 @@ from functools import partial
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from maseval.app.results.clean import IF_BROKEN, CleanScore, RunCompliance
 from maseval.app.results.counting import ConventionScore, conventions_in_words
@@ -22,6 +22,7 @@ from maseval.cli.console import (
     here,
     inert,
     natural_width,
+    number_columns,
     print_json,
     shorten_line,
 )
@@ -79,10 +80,8 @@ def first_fitting(width: int, *forms: Callable[[], Table]) -> Table:
 def _across(
     summary: RunSummary, ks: Sequence[int], shown: Callable[[Estimate | None], str]
 ) -> Table:
-    table = Table(title=_title(summary), caption=_left_out(summary, ks))
-    table.add_column("domain")
-    for name in ("tasks", "verdicts", *(f"pass^{k}" for k in ks)):
-        table.add_column(name, justify="right", no_wrap=True)
+    counted = number_columns("tasks", "verdicts", *(f"pass^{k}" for k in ks), no_wrap=True)
+    table = Table("domain", *counted, title=_title(summary), caption=_left_out(summary, ks))
     for position, score in enumerate(summary.rows):
         last_of_domains = len(summary.rows) > 1 and position == len(summary.rows) - 2
         table.add_row(
@@ -183,9 +182,7 @@ def _print_numbers(rows: Mapping[str, NamedNumbers], console: Console) -> None:
 
 
 def _beside(rows: Mapping[str, NamedNumbers], ks: Sequence[int]) -> Table:
-    table = Table("domain", "counted")
-    for k in ks:
-        table.add_column(f"k = {k}", justify="right", no_wrap=True)
+    table = Table("domain", "counted", *number_columns(*(f"k = {k}" for k in ks), no_wrap=True))
     for domain, named in rows.items():
         for number, (name, values) in enumerate(named.items()):
             shown = (estimate(values.get(k)) for k in ks)
@@ -196,9 +193,8 @@ def _beside(rows: Mapping[str, NamedNumbers], ks: Sequence[int]) -> Table:
 
 def _below(rows: Mapping[str, NamedNumbers], ks: Sequence[int]) -> Table:
     """Make a row for each number, for a console that is narrow."""
-    table = Table(show_header=False)
-    table.add_column("counted", overflow="fold")
-    table.add_column("value", justify="right", no_wrap=True)
+    columns = (Column("counted", overflow="fold"), *number_columns("value", no_wrap=True))
+    table = Table(*columns, show_header=False)
     for domain, named in rows.items():
         table.add_row(f"[bold]{inert(domain)}[/bold]")
         for k in ks:

@@ -15,8 +15,6 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.app.results.recording import origin_in_words
-from maseval.cli import completion
-from maseval.cli.completion import quietly
 from maseval.cli.console import (
     age,
     here,
@@ -29,7 +27,7 @@ from maseval.cli.console import (
     stdout,
 )
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, RunOrResultsFile
+from maseval.cli.options import AsJson, RunOrResultsFile, runs_argument
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_percent, money, percent
 from maseval.core.recorded import mapping
@@ -202,12 +200,7 @@ TAG_EXAMPLES = examples(
 
 def tag(
     runs: Annotated[
-        list[str],
-        typer.Argument(
-            help="Runs: folder, name or last; or results files of tau2-bench.",
-            metavar="RUN",
-            autocompletion=quietly(completion.runs_or_files),
-        ),
+        list[str], runs_argument("Runs: folder, name or last; or results files of tau2-bench.")
     ],
     add: Annotated[list[str] | None, typer.Option(help="Add this tag (repeatable).")] = None,
     remove: Annotated[list[str] | None, typer.Option(help="Remove this tag (repeatable).")] = None,

@@ -6,11 +6,9 @@ from typing import Annotated
 import typer
 
 from maseval import commands
-from maseval.cli import completion
-from maseval.cli.completion import quietly
 from maseval.cli.console import inert, print_json, stdout
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson
+from maseval.cli.options import AsJson, runs_argument
 from maseval.core.words import count_of
 
 EXAMPLES = examples(
@@ -28,11 +26,7 @@ _SHOWN = 10
 def screening(
     runs: Annotated[
         list[str],
-        typer.Argument(
-            help="Runs or results files of three systems or more, on the same tasks.",
-            metavar="RUN",
-            autocompletion=quietly(completion.runs_or_files),
-        ),
+        runs_argument("Runs or results files of three systems or more, on the same tasks."),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The JSON file to write.")] = Path(
         "screening.json"

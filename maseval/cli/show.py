@@ -15,8 +15,6 @@ from maseval import commands
 from maseval.app.results.recording import notes_on, origin_in_words, simulation_in
 from maseval.app.results.task_names import TaskName
 from maseval.app.results.user_faults import users_note
-from maseval.cli import completion
-from maseval.cli.completion import quietly
 from maseval.cli.console import counting, here, indent, inert, print_json, stdout
 from maseval.cli.conversation import print_simulation, print_unexplained
 from maseval.cli.groups import examples
@@ -25,6 +23,7 @@ from maseval.cli.options import (
     AsJson,
     Explain,
     RunOrResultsFile,
+    domain_option,
     load_domain,
     with_scoring_options,
 )
@@ -68,13 +67,7 @@ _MOST_RULES = 5
 
 _ChosenDomain = Annotated[
     str | None,
-    typer.Option(
-        "--domain",
-        "-d",
-        help="Only this domain; one of your own as FILE.py:NAME.",
-        callback=load_domain,
-        autocompletion=quietly(completion.domains),
-    ),
+    domain_option("Only this domain; one of your own as FILE.py:NAME.", callback=load_domain),
 ]
 
 

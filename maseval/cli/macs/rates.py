@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
-from maseval.cli.console import here, inert, print_json, stdout
+from maseval.cli.console import here, inert, number_columns, print_json, stdout
 from maseval.cli.groups import examples
 from maseval.cli.options import AsJson, RunName
 from maseval.core.figures import between, percent
@@ -45,10 +45,7 @@ def _print_rates(found: "RunRates", console: Console) -> None:
     console.print(f"[bold]{inert(here(found.path))}[/bold]", soft_wrap=True)
     if found.estimate:
         console.print(f"[yellow]{inert(found.estimate)}[/yellow]", soft_wrap=True)
-    table = Table()
-    table.add_column("domain")
-    for name in ("tasks", "scored", *_NAMES.values()):
-        table.add_column(name, justify="right")
+    table = Table("domain", *number_columns("tasks", "scored", *_NAMES.values()))
     for each in found.domains:
         table.add_row(
             inert(each.domain or "all"),

@@ -11,8 +11,15 @@ from rich.table import Table
 from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION
 from maseval.cli import completion
-from maseval.cli.completion import quietly
-from maseval.cli.console import counting, indent, inert, print_json, shorten_line, stdout
+from maseval.cli.console import (
+    counting,
+    indent,
+    inert,
+    number_columns,
+    print_json,
+    shorten_line,
+    stdout,
+)
 from maseval.cli.groups import examples
 from maseval.cli.options import AsJson, Split, TasksVersion
 from maseval.core.words import count_of
@@ -35,7 +42,7 @@ def audit(
         typer.Argument(
             help="Domains, or your own: FILE.py:NAME.",
             show_default="airline, retail, telecom",
-            autocompletion=quietly(completion.domains),
+            autocompletion=completion.domains,
         ),
     ] = None,
     severity: Annotated[
@@ -112,11 +119,7 @@ def _print_kind(remarks: "Sequence[AuditFinding]", console: Console) -> None:
 
 
 def _counts(found: "Audit") -> Table:
-    table = Table()
-    table.add_column("severity")
-    table.add_column("finding")
-    for name in found.domains:
-        table.add_column(inert(name), justify="right")
+    table = Table("severity", "finding", *number_columns(*map(inert, found.domains)))
     rows = dict.fromkeys((remark.severity, remark.kind) for remark in found.remarks)
     for severity, kind in rows:
         numbers = [

@@ -7,14 +7,12 @@ from rich.console import Console
 
 from maseval import commands
 from maseval.benchmark.tau2.app.running.options import BranchOptions
-from maseval.cli import completion
 from maseval.cli.command_line import command_line, is_debugging
-from maseval.cli.completion import quietly
 from maseval.cli.console import inert, print_json, stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.groups import examples
 from maseval.cli.option_objects import command_with
-from maseval.cli.options import AsJson, DataVersion, DomainOfFile, RunOrResultsFile
+from maseval.cli.options import TASK_OF_RUN, AsJson, DataVersion, DomainOfFile, RunOrResultsFile
 from maseval.cli.results import finish
 from maseval.cli.view import Watching
 from maseval.core.figures import in_percent, percent
@@ -56,13 +54,7 @@ def branch(
     given: dict[str, Any],
     context: typer.Context,
     run: RunOrResultsFile,
-    task: Annotated[
-        str,
-        typer.Argument(
-            help="A task: 12, retail/12, its number, or a part of its id.",
-            autocompletion=quietly(completion.tasks_of_run),
-        ),
-    ],
+    task: Annotated[str, TASK_OF_RUN],
     trial: Annotated[int | None, typer.Argument(help="Which trial.", show_default="first")] = None,
     domain: DomainOfFile = None,
     data_version: DataVersion = None,

@@ -4,19 +4,19 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from maseval import commands
 from maseval.app.results.clean import MEANINGS
 from maseval.app.results.task_names import TaskName
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED
-from maseval.cli.completion import quietly
 from maseval.cli.console import (
     counting,
     here,
     indent,
     inert,
+    number_columns,
     print_json,
     print_unreadable,
     stderr,
@@ -55,7 +55,7 @@ def comply(
             help="Show the rules of a domain instead; yours as FILE.py:NAME.",
             metavar="DOMAIN",
             callback=load_domain,
-            autocompletion=quietly(completion.domains),
+            autocompletion=completion.domains,
         ),
     ] = None,
     as_json: AsJson = False,
@@ -110,11 +110,7 @@ def _print_counts(found: "RunCompliance", console: Console) -> None:
     if not found.rules:
         console.print("No rule found anything.")
         return
-    table = Table()
-    table.add_column("rule", overflow="fold")
-    table.add_column("found")
-    for name in ("in passes", "in all"):
-        table.add_column(name, justify="right")
+    table = Table(Column("rule", overflow="fold"), "found", *number_columns("in passes", "in all"))
     for each in found.rules:
         counts = (str(each.passes), str(each.simulations))
         table.add_row(inert(each.rule), MEANINGS[each.what], *counts)

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION
-from maseval.cli.console import indent, inert, print_json, stdout
+from maseval.cli.console import indent, inert, number_columns, print_json, stdout
 from maseval.cli.groups import examples
 from maseval.cli.options import AsJson, OnlyDomains, TasksVersion
 from maseval.core.words import count_of
@@ -71,10 +71,7 @@ def _detail(found: "ErrataFound", erratum: "Erratum") -> Iterator[str]:
 
 
 def _counts(found: "ErrataFound") -> Table:
-    table = Table()
-    table.add_column("what is wrong")
-    for name in found.domains:
-        table.add_column(inert(name), justify="right")
+    table = Table("what is wrong", *number_columns(*map(inert, found.domains)))
     for kind in dict.fromkeys(each.kind for each in found.errata):
         numbers = [found.counts.get((kind, name), 0) for name in found.domains]
         table.add_row(kind, *(str(number or "") for number in numbers))

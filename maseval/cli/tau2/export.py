@@ -10,8 +10,7 @@ from rich.table import Table
 from maseval import commands
 from maseval.benchmark.tau2.app.running.options import SubmitOptions
 from maseval.cli import completion
-from maseval.cli.completion import quietly
-from maseval.cli.console import here, inert, print_json, stderr, stdout
+from maseval.cli.console import here, inert, number_columns, print_json, stderr, stdout
 from maseval.cli.groups import examples
 from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson, Overwrite, RunName
@@ -52,7 +51,7 @@ def submit(
         typer.Argument(
             help="Runs: a folder, a name, or last.",
             metavar="RUN",
-            autocompletion=quietly(completion.runs),
+            autocompletion=completion.runs,
         ),
     ],
     as_json: AsJson = False,
@@ -72,10 +71,8 @@ def _print_submission(written: "WrittenSubmission", console: Console) -> None:
     content = written.content
     results = content["results"]
     shares = sorted({name for numbers in results.values() for name in numbers})
-    table = Table(title=f"{inert(content['model_name'])}, {content['submission_type']}")
-    table.add_column("domain")
-    for name in shares:
-        table.add_column(name, justify="right", no_wrap=True)
+    title = f"{inert(content['model_name'])}, {content['submission_type']}"
+    table = Table("domain", *number_columns(*shares, no_wrap=True), title=title)
     for domain, numbers in results.items():
         table.add_row(inert(domain), *(str(numbers.get(name, "")) for name in shares))
     console.print(table)

@@ -12,7 +12,6 @@ from maseval.app.running.run_options import PARTICIPANTS, TASKS
 from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.cli import completion
 from maseval.cli.command_line import INCOMPLETE, command_line
-from maseval.cli.completion import quietly
 from maseval.cli.console import ended_by_signals, here, inert, stdout
 from maseval.cli.conversation import print_verdict
 from maseval.cli.groups import examples
@@ -47,7 +46,7 @@ def play(
             help="airline, retail, telecom, ... or your own: FILE.py:NAME.",
             show_default="library",
             callback=load_domain,
-            autocompletion=quietly(completion.domains),
+            autocompletion=completion.domains,
         ),
     ] = None,
     task: Annotated[
@@ -57,7 +56,7 @@ def play(
             help="The task.",
             show_default="the first that has not been played",
             rich_help_panel=TASKS,
-            autocompletion=quietly(completion.tasks_of_domain),
+            autocompletion=completion.tasks_of_domain,
         ),
     ] = None,
     side: Annotated[

@@ -11,7 +11,17 @@ from maseval import commands
 from maseval.app.running.run_options import EXECUTION
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.cli.command_line import command_line, is_debugging
-from maseval.cli.console import count, here, indent, inert, print_json, shorten_line, stderr, stdout
+from maseval.cli.console import (
+    count,
+    here,
+    indent,
+    inert,
+    number_columns,
+    print_json,
+    shorten_line,
+    stderr,
+    stdout,
+)
 from maseval.cli.display import announce_models, display
 from maseval.cli.groups import examples
 from maseval.cli.option_objects import command_with
@@ -169,11 +179,8 @@ def _print_prompt(who: str, prompt: "Prompt", console: Console, whole: bool) -> 
 
 
 def _models(plan: "RunPlan") -> Table:
-    table = Table()
-    for name in ("asked", "model"):
-        table.add_column(name)
-    for name in ("calls", "input tokens", "output tokens", "price in/out", "cost"):
-        table.add_column(name, justify="right")
+    counted = ("calls", "input tokens", "output tokens", "price in/out", "cost")
+    table = Table("asked", "model", *number_columns(*counted))
     prices = (plan.config.get("prices") or {}).get("models", {})
     for model in plan.models:
         table.add_row(

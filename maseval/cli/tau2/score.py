@@ -8,9 +8,7 @@ from rich.console import Console
 from maseval import commands
 from maseval.app.results.counting import conventions_in_words
 from maseval.app.running.engine_options import RAY_ADDRESS, WORKER_PROCESSES
-from maseval.cli import completion
 from maseval.cli.command_line import FAILED
-from maseval.cli.completion import quietly
 from maseval.cli.console import (
     counting,
     inert,
@@ -21,7 +19,13 @@ from maseval.cli.console import (
     stdout,
 )
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, JudgeAddress, JudgeModels, with_scoring_options
+from maseval.cli.options import (
+    AsJson,
+    JudgeAddress,
+    JudgeModels,
+    runs_argument,
+    with_scoring_options,
+)
 from maseval.cli.results import estimate, print_scores_beside
 from maseval.core.engine.engines import PROCESSES
 from maseval.core.figures import in_percent, percent
@@ -56,12 +60,7 @@ _WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]
 @with_scoring_options()
 def score(
     files: Annotated[
-        list[str],
-        typer.Argument(
-            help="Results files, folders of them, or runs.",
-            metavar="FILE",
-            autocompletion=quietly(completion.runs_or_files),
-        ),
+        list[str], runs_argument("Results files, folders of them, or runs.", metavar="FILE")
     ],
     strict: Annotated[
         bool,

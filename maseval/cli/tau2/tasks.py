@@ -13,10 +13,9 @@ from maseval.benchmark.tau2.app.running.options import DATA_VERSION
 from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS, title_of
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED
-from maseval.cli.completion import quietly
 from maseval.cli.console import indent, inert, print_check, shorten_line, stdout
 from maseval.cli.groups import CommandGroup, PlainCommand, examples
-from maseval.cli.options import OnlyDomains, Split, TasksVersion
+from maseval.cli.options import OnlyDomains, Split, TasksVersion, domain_option
 from maseval.core.words import count_of, visible
 
 if TYPE_CHECKING:  # help must not load what makes it
@@ -61,22 +60,14 @@ def show(
         typer.Argument(
             help="A task, 'tools', 'policy', or 'documents'.",
             metavar="WHAT",
-            autocompletion=quietly(completion.tasks_of_domain),
+            autocompletion=completion.tasks_of_domain,
         ),
     ],
     query: Annotated[
         list[str] | None,
         typer.Argument(help="What the documents should be about; without it, all their titles."),
     ] = None,
-    domain: Annotated[
-        str | None,
-        typer.Option(
-            "--domain",
-            "-d",
-            help="The domain, or your own: FILE.py:NAME.",
-            autocompletion=quietly(completion.domains),
-        ),
-    ] = None,
+    domain: Annotated[str | None, domain_option("The domain, or your own: FILE.py:NAME.")] = None,
     data_version: TasksVersion = DATA_VERSION,
 ) -> None:
     """Show a task, or a domain's tools, policy or documents."""

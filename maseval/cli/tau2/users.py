@@ -4,12 +4,21 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from maseval import commands
 from maseval.app.results.task_names import TaskName
 from maseval.cli.command_line import FAILED
-from maseval.cli.console import counting, here, inert, print_json, print_unreadable, stderr, stdout
+from maseval.cli.console import (
+    counting,
+    here,
+    inert,
+    number_columns,
+    print_json,
+    print_unreadable,
+    stderr,
+    stdout,
+)
 from maseval.cli.groups import examples
 from maseval.cli.options import RUNS_OR_FILES, AsJson, with_scoring_options
 from maseval.cli.results import estimate
@@ -72,11 +81,8 @@ def _print_run(run: "UsersOfRun", console: Console, *, every: bool) -> None:
 
 
 def _print_scores(scores: "list[UserScore]", console: Console) -> None:
-    table = Table()
-    table.add_column("user model", overflow="fold")
-    table.add_column("fault")
-    for name in ("in passes", "in all", "share of conversations"):
-        table.add_column(name, justify="right")
+    counted = number_columns("in passes", "in all", "share of conversations")
+    table = Table(Column("user model", overflow="fold"), "fault", *counted)
     for score in scores:
         passes, read = (f"{n} of {m}" for n, m in _counts(score))
         table.add_row(inert(score.model), "any", passes, read, estimate(score.share))
