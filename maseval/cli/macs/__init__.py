@@ -13,9 +13,9 @@ class MACSCommands(CommandGroup):
 
     places: ClassVar[Mapping[str, str]] = {
         "run": "maseval.cli.macs.run:run",
-        "rates": "maseval.cli.macs.rates:rates",
-        "score": "maseval.cli.macs.score:score",
-        "export": "maseval.cli.macs.export:export",
+        "rates": "maseval.cli.macs.results:rates",
+        "score": "maseval.cli.macs.results:score",
+        "export": "maseval.cli.macs.results:export",
         "data": "maseval.cli.macs.data:app",
     }
 

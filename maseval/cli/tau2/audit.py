@@ -1,6 +1,6 @@
-"""``maseval tau2 audit``."""
+"""``maseval tau2 audit`` and ``errata``: what is wrong in the benchmark itself."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,13 +21,15 @@ from maseval.cli.console import (
     stdout,
 )
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, Split, TasksVersion
+from maseval.cli.options import AsJson, OnlyDomains, Split, TasksVersion
 from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.results.audit import Audit, AuditFinding
+    from maseval.benchmark.tau2.app.results.errata import ErrataFound
+    from maseval.benchmark.tau2.errata import Erratum
 
-EXAMPLES = examples(
+AUDIT_EXAMPLES = examples(
     ("maseval tau2 audit", "airline, retail and telecom: where to read numbers with care"),
     ("maseval tau2 audit library --severity info", "another domain, or one of your own"),
     ("maseval tau2 audit retail --show 15", "one task: what was tried, and what happened"),
@@ -84,13 +86,13 @@ def audit(
     if show is not None:
         for remark in found.remarks:
             _print_experiment(remark, console)
-        console.print(_sum(found, severity or "info"))
+        console.print(_sum_up_audit(found, severity or "info"))
         return
     for _, alike in groupby(found.remarks, key=lambda remark: (remark.severity, remark.kind)):
         _print_kind(list(alike), console)
     if found.remarks:
-        console.print(_counts(found))
-    console.print(_sum(found, severity or "warning"))
+        console.print(_count_remarks(found))
+    console.print(_sum_up_audit(found, severity or "warning"))
 
 
 def _print_experiment(remark: "AuditFinding", console: Console) -> None:
@@ -118,7 +120,7 @@ def _print_kind(remarks: "Sequence[AuditFinding]", console: Console) -> None:
     console.print()
 
 
-def _counts(found: "Audit") -> Table:
+def _count_remarks(found: "Audit") -> Table:
     table = Table("severity", "finding", *number_columns(*map(inert, found.domains)))
     rows = dict.fromkeys((remark.severity, remark.kind) for remark in found.remarks)
     for severity, kind in rows:
@@ -132,10 +134,85 @@ def _counts(found: "Audit") -> Table:
     return table
 
 
-def _sum(found: "Audit", severity: str) -> str:
+def _sum_up_audit(found: "Audit", severity: str) -> str:
     listed = [f"{number} of severity {name}" for name, number in found.counts.items() if number]
     if not listed:
         where = f"{', '.join(found.domains)} of tau2-bench {found.data_version}"
         return f"nothing of severity {severity} or worse in {where}"
     number = count_of(len(found.remarks), "finding")
     return f"{number} in tau2-bench {found.data_version}: {', '.join(listed)}"
+
+
+_MOST_TASKS = 4
+ERRATA_EXAMPLES = examples(
+    ("maseval tau2 errata", "all that is known to be wrong"),
+    ("maseval tau2 errata --domain retail --data-version verified", "of one domain and release"),
+    ("maseval tau2 errata --task retail/18", "one task, with what would be right"),
+    ("maseval tau2 errata --json", "for scripts"),
+)
+
+
+def errata(
+    domain: OnlyDomains = None,
+    task: Annotated[
+        str | None, typer.Option("--task", help="Only this task, such as retail/18, in detail.")
+    ] = None,
+    data_version: TasksVersion = DATA_VERSION,
+    as_json: AsJson = False,
+) -> None:
+    """List what is known to be wrong in tasks, and what a sound verdict would be."""
+    found = commands.tau2.errata(domain or (), task=task, data_version=data_version)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    console = stdout()
+    for (name, _), alike in groupby(found.errata, key=lambda each: (each.domain, _about(each))):
+        same = list(alike)
+        more = f" and {len(same) - _MOST_TASKS} more" if len(same) > _MOST_TASKS else ""
+        tasks = ", ".join(each.task for each in same[:_MOST_TASKS]) + more
+        head = f"[bold]{inert(name)} {inert(tasks)}[/]: {inert(same[0].kind)}"
+        console.print(head)
+        lines = [*_lines(same[0]), *(_detail(found, same[0]) if task else ())]
+        console.print(indent(inert("\n".join(lines)), 2))
+    if found.errata and task is None:
+        console.print(_count_errata(found))
+    console.print(inert(_sum_up_errata(found, task)))
+
+
+def _about(erratum: "Erratum") -> tuple[str, str, str]:
+    return erratum.kind, erratum.what, str(erratum.sound_verdict)
+
+
+def _lines(erratum: "Erratum") -> Iterator[str]:
+    yield erratum.what
+    yield f"Sound verdict: {erratum.sound_verdict}."
+
+
+def _detail(found: "ErrataFound", erratum: "Erratum") -> Iterator[str]:
+    yield f"Known from: {'; '.join(erratum.known)}."
+    for title, calls in found.solutions(erratum):
+        yield f"{title}:"
+        yield from (f"  {call}" for call in calls)
+
+
+def _count_errata(found: "ErrataFound") -> Table:
+    table = Table("what is wrong", *number_columns(*map(inert, found.domains)))
+    for kind in dict.fromkeys(each.kind for each in found.errata):
+        numbers = [found.counts.get((kind, name), 0) for name in found.domains]
+        table.add_row(kind, *(str(number or "") for number in numbers))
+    return table
+
+
+def _sum_up_errata(found: "ErrataFound", task: str | None) -> str:
+    where = f"tau2-bench {found.data_version}"
+    if not found.errata:
+        return f"nothing is known against {task or ', '.join(found.domains)} in {where}"
+    left_out = len({(e.domain, e.task) for e in found.errata if e.sound_verdict.leave_out})
+    number = len(found.errata)
+    return (
+        f"{number} {'erratum' if number == 1 else 'errata'} in {count_of(found.tasks, 'task')} "
+        f"of {where}; tasks left out of the sound number: {left_out}"
+    )
+
+
+COMMANDS = {audit: AUDIT_EXAMPLES, errata: ERRATA_EXAMPLES}

@@ -1,5 +1,6 @@
-"""``maseval tau2 comply``."""
+"""``maseval tau2 comply`` and ``users``: did the agent keep the policy, and the user its task?"""
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
@@ -24,15 +25,19 @@ from maseval.cli.console import (
 )
 from maseval.cli.groups import examples
 from maseval.cli.options import RUNS_OR_FILES, AsJson, load_domain, with_scoring_options
-from maseval.cli.results import print_clean_scores
+from maseval.cli.results import estimate, print_clean_scores
 from maseval.cli.show import print_check
 from maseval.core.scoring_options import ScoringKeywords
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.clean import RunCompliance
+    from maseval.app.results.user_faults import UserScore
     from maseval.benchmark.tau2.app.results.comply import CompliedRun, RuleBook
+    from maseval.benchmark.tau2.app.results.sources import FilesRead
+    from maseval.benchmark.tau2.app.results.users import UsersOfRun, UsersOfRuns
+    from maseval.runs import Simulation
 
-EXAMPLES = examples(
+COMPLY_EXAMPLES = examples(
     ("maseval tau2 comply last", "clean pass^k beside pass^k, and which rules were broken"),
     ("maseval tau2 comply theirs.json", "a results file of tau2-bench, or several"),
     ("maseval tau2 comply last --all", "every conversation in which something was found"),
@@ -41,6 +46,7 @@ EXAMPLES = examples(
 )
 
 _SHOWN = 12
+_OUTCOMES = {True: "passed", False: "did not pass"}
 
 
 @with_scoring_options()
@@ -78,16 +84,23 @@ def comply(
         found = commands.tau2.comply(files, on_progress=count, **scoring)
     console = stderr() if as_json else stdout()
     for each in found:
-        _print_run(each, console, every=every)
+        _print_compliance(each, console, every=every)
+    _finish(found, {}, as_json=as_json)
+
+
+def _finish(
+    found: "FilesRead[CompliedRun] | UsersOfRuns", numbers: dict[str, object], *, as_json: bool
+) -> None:
+    """Print what could not be read, and all for scripts; fail if anything could not be read."""
     print_unreadable(found.unreadable)
     if as_json:
-        readable = [each.to_dict() for each in found]
-        print_json({"files": [*readable, *(each.to_dict() for each in found.unreadable)]})
+        files = [each.to_dict() for each in (*found, *found.unreadable)]
+        print_json({**numbers, "files": files})
     if found.unreadable:
         raise typer.Exit(FAILED)
 
 
-def _print_run(run: "CompliedRun", console: Console, *, every: bool) -> None:
+def _print_compliance(run: "CompliedRun", console: Console, *, every: bool) -> None:
     console.print(f"[bold]{inert(here(run.path))}[/bold]", soft_wrap=True)
     print_check(run.check, console)
     for note in run.notes:
@@ -103,7 +116,7 @@ def _print_run(run: "CompliedRun", console: Console, *, every: bool) -> None:
         return
     print_clean_scores(run.compliance, console)
     _print_counts(run.compliance, console)
-    _print_findings(run.compliance, console, every=every)
+    _print_breaches(run.compliance, console, every=every)
 
 
 def _print_counts(found: "RunCompliance", console: Console) -> None:
@@ -117,18 +130,24 @@ def _print_counts(found: "RunCompliance", console: Console) -> None:
     console.print(table)
 
 
-def _print_findings(found: "RunCompliance", console: Console, *, every: bool) -> None:
+def _print_breaches(found: "RunCompliance", console: Console, *, every: bool) -> None:
     """Print the conversations in which the policy was broken, passes first, or all of them."""
-    shown = [
-        (one, check)
-        for one, check in sorted(found.found.items(), key=lambda each: each[0] not in found.passes)
-        if check.clean is False or (every and (check.findings or check.obstacle))
-    ]
-    for one, check in shown if every else shown[:_SHOWN]:
+    shown = []
+    for one, check in sorted(found.found.items(), key=lambda each: each[0] not in found.passes):
+        broken = [str(each) for each in check.findings if each.what == "broken"]
+        if check.clean is False or (every and (check.findings or check.obstacle)):
+            outcome = f"{_OUTCOMES[one in found.passes]}; {check.name}"
+            shown.append((one, outcome, check.lines() if every else broken))
+    _print_simulations(shown, console, every=every)
+
+
+def _print_simulations(
+    shown: "Sequence[tuple[Simulation, str, Iterable[str]]]", console: Console, *, every: bool
+) -> None:
+    """Print the names of simulations, how they ended, and what was found in each."""
+    for one, outcome, lines in shown if every else shown[:_SHOWN]:
         name = f"{TaskName(one.domain, one.task_id)}, trial {one.trial}"
-        outcome = "passed" if one in found.passes else "did not pass"
-        console.print(f"[bold]{inert(name)}[/bold], {outcome}; {check.name}")
-        lines = check.lines() if every else [str(e) for e in check.findings if e.what == "broken"]
+        console.print(f"[bold]{inert(name)}[/bold], {outcome}")
         for line in lines:
             console.print(f"  {inert(line)}", soft_wrap=True)
     if len(shown) > _SHOWN and not every:
@@ -149,3 +168,62 @@ def _print_rules(book: "RuleBook", console: Console) -> None:
         if not one.rules:
             words = f"{inert(one.statement)}: {inert(one.reason or '')}"
             console.print(f"  [dim]{inert(one.id)}[/dim] {words}")
+
+
+USERS_EXAMPLES = examples(
+    ("maseval tau2 users last", "faults of the simulated user, by kind and user model"),
+    ("maseval tau2 users theirs.json mine", "several runs and results files together"),
+    ("maseval tau2 users last --all", "every fault, with its message and words"),
+    ("maseval tau2 users last --json", "for scripts"),
+)
+
+
+@with_scoring_options()
+def users(
+    files: Annotated[list[str], RUNS_OR_FILES],
+    every: Annotated[bool, typer.Option("--all", help="List every fault that was found.")] = False,
+    as_json: AsJson = False,
+    **scoring: Unpack[ScoringKeywords],
+) -> None:
+    """Look for faults of the simulated user, in passes and failures.
+
+    A fault is told only where task and conversation show it. Shares are over tasks, as pass^1 is.
+    """
+    with counting("checked") as count:
+        found = commands.tau2.users(files, on_progress=count, **scoring)
+    console = stderr() if as_json else stdout()
+    for run in found:
+        _print_users(run, console, every=every)
+    _print_scores(found.scores, console)
+    _finish(found, {"users": [each.to_dict() for each in found.scores]}, as_json=as_json)
+
+
+def _print_users(run: "UsersOfRun", console: Console, *, every: bool) -> None:
+    console.print(f"[bold]{inert(here(run.path))}[/bold]", soft_wrap=True)
+    for note in run.notes:
+        console.print(f"[yellow]Note:[/yellow] {inert(note)}", soft_wrap=True)
+    shown = [
+        (each.simulation, _OUTCOMES[bool(each.passed)], each.check.lines())
+        for each in run.played
+        if each.check.findings or (every and each.check.obstacle)
+    ]
+    _print_simulations(shown, console, every=every)
+
+
+def _print_scores(scores: "list[UserScore]", console: Console) -> None:
+    counted = number_columns("in passes", "in all", "share of conversations")
+    table = Table(Column("user model", overflow="fold"), "fault", *counted)
+    for score in scores:
+        counts = (f"{score.faulty_passes} of {score.passes}", f"{score.faulty} of {score.read}")
+        table.add_row(inert(score.model), "any", *counts, estimate(score.share))
+        for each in score.kinds:
+            counts = (str(each.passes), str(each.conversations))
+            table.add_row("", inert(each.kind), *counts, estimate(each.share))
+        table.add_section()
+        if unread := score.conversations - score.read:
+            table.add_row("", "not read", "", str(unread), "")
+            table.add_section()
+    console.print(table)
+
+
+COMMANDS = {comply: COMPLY_EXAMPLES, users: USERS_EXAMPLES}
