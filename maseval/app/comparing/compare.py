@@ -23,8 +23,14 @@ from maseval.app.comparing.compared_runs import (
     settled_runs,
     simulation_of,
 )
-from maseval.app.comparing.tools import ToolUse, tool_use
-from maseval.app.comparing.why import FailureReasons, ReasonRow, failure_reasons, side_by_side
+from maseval.app.comparing.why import (
+    FailureReasons,
+    ReasonRow,
+    ToolUse,
+    failure_reasons,
+    side_by_side,
+    tool_use,
+)
 from maseval.app.results.clean import LABELS, Metric
 from maseval.app.results.finding import open_run_or_file
 from maseval.app.results.plots import write_plot

@@ -1,11 +1,11 @@
-"""Compare why the simulations of several runs failed: by labels, and by checks not met."""
+"""Compare why the simulations of several runs failed, and how often each tool was called."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from maseval.app.benchmarks import OnProgress
-from maseval.app.results.examined import REASONS, ExaminedRun, recompute_verdicts
+from maseval.app.results.examined import CALLS, REASONS, ExaminedRun, recompute_verdicts
 from maseval.app.results.recording import line_of
 from maseval.core.outcome import Outcome, RecordedReport
 from maseval.report.checks import shown_verdicts
@@ -88,3 +88,22 @@ def side_by_side(counts: Iterable[Mapping[str, int]]) -> list[ReasonRow]:
     names = dict.fromkeys(name for each in runs for name in each)
     rows = [ReasonRow(name, [each.get(name, 0) for each in runs]) for name in names]
     return sorted(rows, key=lambda row: (min(row.counts) - max(row.counts), -max(row.counts)))
+
+
+class ToolUse(NamedTuple):
+    """The calls of each tool, and those that were answered with an error."""
+
+    calls: Mapping[str, int]
+    errors: Mapping[str, int]
+
+
+def tool_use(recording: Recording, simulations: Collection[Simulation]) -> ToolUse:
+    """Count the tool calls in these simulations of a run."""
+    run, wanted = ExaminedRun(recording), [one for one in recording.recorded if one in simulations]
+    calls, errors = Counter[str](), Counter[str]()
+    for found in run.examine_all(wanted, CALLS):
+        for name, (made, failed) in (found.calls or {}).items():
+            calls[name] += made
+            errors[name] += failed
+    run.save()
+    return ToolUse(calls, +errors)

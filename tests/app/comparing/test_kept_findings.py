@@ -3,7 +3,7 @@
 import pytest
 
 from maseval.app.comparing.compared_runs import open_compared, read_outcomes
-from maseval.app.comparing.tools import tool_use
+from maseval.app.comparing.why import tool_use
 from maseval.commands import tau2
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder

@@ -7,15 +7,7 @@ from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
-from maseval.benchmark.tau2.users import (
-    choices,
-    disclosures,
-    facts,
-    leaving,
-    looking,
-    turns,
-    wishes,
-)
+from maseval.benchmark.tau2.users import choices, facts, looking, turns, wishes
 from maseval.benchmark.tau2.users.finding import UserFaults, UserRule
 from maseval.benchmark.tau2.users.part import UserPart
 from maseval.data.store import AnyPath
@@ -35,8 +27,8 @@ RULES: tuple[UserRule, ...] = (
     facts.invented_circumstances,
     wishes.gold_never_spoken_of,
     wishes.wishes_never_said,
-    disclosures.told_before_being_asked,
-    leaving.left_before_the_write,
+    wishes.told_before_being_asked,
+    turns.left_before_the_write,
     choices.other_value_named,
     choices.other_option_named,
     choices.offer_turned_down,
