@@ -45,6 +45,7 @@ from maseval.runs.verdict_check import RunDoubt
 
 Rows = Iterator[Mapping[str, object]]
 RowsOf = Callable[[RecordedReport, OpenedSource], Iterator[dict[str, object]]]
+Runs = Sequence[AnyRun | Sequence[AnyRun]]
 
 
 def runs(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -> Frame:
@@ -56,13 +57,7 @@ def runs(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -
             below ``./runs``.
         options: How results files are judged; by default every reward is recomputed.
     """
-    sources = sources_of(runs, ScoringOptions(**options))
-
-    def read() -> Rows:
-        for source in sources:
-            yield {"run": source.name, **run_row(source)}
-
-    return Frame(RUNS, read)
+    return _frame_of_sources(RUNS, lambda source: iter([run_row(source)]), runs, options)
 
 
 def simulations(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -> Frame:
@@ -106,14 +101,7 @@ def scores(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords])
 
     Arguments as for ``runs``.
     """
-    sources = sources_of(runs, ScoringOptions(**options))
-
-    def read() -> Rows:
-        for source in sources:
-            for row in score_rows(source.open()):
-                yield {"run": source.name, **row}
-
-    return Frame(SCORES, read)
+    return _frame_of_sources(SCORES, lambda source: score_rows(source.open()), runs, options)
 
 
 def user_faults(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -> Frame:
@@ -123,41 +111,41 @@ def user_faults(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywo
 
 def remarks(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -> Frame:
     """Return a frame with one row for each remark of a reader; arguments as for ``runs``."""
-    sources = sources_of(runs, ScoringOptions(**options))
-
-    def read() -> Rows:
-        for source in sources:
-            for each in read_remarks(source.path):
-                yield {
-                    "run": source.name,
-                    **each.simulation._asdict(),
-                    "message": each.message,
-                    "opinion": each.opinion,
-                    "outcome": each.outcome,
-                    "text": redact_text(each.text) or None,
-                    "written_at": each.written,
-                }
-
-    return Frame(REMARKS, read)
+    return _frame_of_sources(REMARKS, _remark_rows, runs, options)
 
 
-def _frame(
+def _frame(table: TableForm, rows_of: RowsOf, runs: Runs, options: ScoringKeywords) -> Frame:
+    def rows_of_source(source: FrameSource) -> Rows:
+        opened = source.open()
+        for report in map(RecordedReport, opened.reports):
+            yield from rows_of(report, opened)
+        opened.keep_findings()
+
+    return _frame_of_sources(table, rows_of_source, runs, options)
+
+
+def _frame_of_sources(
     table: TableForm,
-    rows_of: RowsOf,
-    runs: Sequence[AnyRun | Sequence[AnyRun]],
+    rows_of: Callable[[FrameSource], Rows],
+    runs: Runs,
     options: ScoringKeywords,
 ) -> Frame:
     sources = sources_of(runs, ScoringOptions(**options))
-    return Frame(table, lambda: _rows(sources, rows_of))
+    return Frame(
+        table, lambda: ({"run": each.name, **row} for each in sources for row in rows_of(each))
+    )
 
 
-def _rows(sources: list[FrameSource], rows_of: RowsOf) -> Rows:
-    for source in sources:
-        opened = source.open()
-        for report in map(RecordedReport, opened.reports):
-            for row in rows_of(report, opened):
-                yield {"run": source.name, **row}
-        opened.keep_findings()
+def _remark_rows(source: FrameSource) -> Rows:
+    for each in read_remarks(source.path):
+        yield {
+            **each.simulation._asdict(),
+            "message": each.message,
+            "opinion": each.opinion,
+            "outcome": each.outcome,
+            "text": redact_text(each.text) or None,
+            "written_at": each.written,
+        }
 
 
 _FRAMES = (
