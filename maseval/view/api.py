@@ -49,6 +49,14 @@ def required_parts(query: Query, *names: str) -> list[str]:
     return [query[name] for name in names]
 
 
+def required_text(body: Body, name: str) -> str:
+    """Return a text of the body, which must be there."""
+    value = body.get(name)
+    if not isinstance(value, str):
+        raise BadRequestError(f"{name} must be a text")
+    return value
+
+
 class Feature(Protocol):
     """Routes of its own, and what it is called.
 

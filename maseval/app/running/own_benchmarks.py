@@ -191,10 +191,6 @@ _TASKS = OwnCode(
 LOADER, LIST = "load_tasks", "TASKS"
 
 
-class UnknownTaskNameError(ConfigurationError):
-    """The benchmark has no task of that name."""
-
-
 class TasksOfRun(NamedTuple):
     """The tasks of a run; ``subset`` marks those that were chosen to estimate the whole."""
 
@@ -327,7 +323,7 @@ def _wanted_names(tasks: Sequence[Task], names: Sequence[str]) -> set[TaskName]:
     for name in list_names(names, every):
         found = tasks_called(name, every)
         if len(found) != 1:
-            raise UnknownTaskNameError(
+            raise ConfigurationError(
                 f"{name!r} does not name one task; {why_not_one(name, found, every)}"
             )
         wanted.update(found)

@@ -47,10 +47,6 @@ WAYS_OUT = (
 )
 
 
-class UnwatchableBudgetError(ConfigurationError):
-    """A budget in money for models whose prices are not known."""
-
-
 class Budget(NamedTuple):
     """A limit in one unit; it holds for the whole run, earlier sessions included."""
 
@@ -75,7 +71,7 @@ class Budget(NamedTuple):
     def check_watchable(self, unpriced: Sequence[str]) -> None:
         """Raise if the budget is in money, and the price of a model is not known."""
         if self.unit == "usd" and unpriced:
-            raise UnwatchableBudgetError(
+            raise ConfigurationError(
                 f"the budget of {self} cannot be watched, because the price of "
                 f"{' and '.join(map(repr, unpriced))} is not known{without_list()}; {WAYS_OUT}"
             )

@@ -26,7 +26,7 @@ from maseval.runs import (
 )
 from maseval.runs.config_file import read_config
 from maseval.runs.recording import Recording
-from maseval.view.api import Answers, Body, Query, required_parts
+from maseval.view.api import Answers, Body, Query, required_parts, required_text
 from maseval.view.exceptions import BadRequestError, NothingThereError
 from maseval.view.library import Library, options_in
 
@@ -171,7 +171,7 @@ def remarks(*, edit: bool = False) -> Answers:
 
 def _remark(library: Library, body: Body) -> Mapping[str, object]:
     """Add, replace or remove a remark; answers with all that there are now."""
-    name, *place = (_text(body, each) for each in ("run", "domain", "task", "trial"))
+    name, *place = (required_text(body, each) for each in ("run", "domain", "task", "trial"))
     run = library.run(name)
     [(_, entry)] = run.trials(*place)
     try:
@@ -191,7 +191,7 @@ def _tags(library: Library, body: Body) -> Mapping[str, object]:
 
     ``was`` are the tags that the page had shown, by default those that are there now.
     """
-    path = library.path_of(_text(body, "run"))
+    path = library.path_of(required_text(body, "run"))
     tags = _texts(body, "tags")
     was = _texts(body, "was") if "was" in body else list(read_annotations(path).tags)
     gone = [tag for tag in was if tag not in tags]
@@ -200,8 +200,8 @@ def _tags(library: Library, body: Body) -> Mapping[str, object]:
 
 def _note(library: Library, body: Body) -> Mapping[str, object]:
     """Replace the note; with ``was``, only if nobody else has changed it meanwhile."""
-    path = library.path_of(_text(body, "run"))
-    text = _text(body, "text")
+    path = library.path_of(required_text(body, "run"))
+    text = required_text(body, "text")
     was = body.get("was")
     shown = was if isinstance(was, str) and was else None
     return _in_json(change_note(path, text, was=shown, check="was" in body))
@@ -209,13 +209,6 @@ def _note(library: Library, body: Body) -> Mapping[str, object]:
 
 def _in_json(found: Annotations) -> Mapping[str, object]:
     return {"tags": list(found.tags), "note": found.note}
-
-
-def _text(body: Body, name: str) -> str:
-    value = body.get(name)
-    if not isinstance(value, str):
-        raise BadRequestError(f"{name} must be a text")
-    return value
 
 
 def _texts(body: Body, name: str) -> list[str]:

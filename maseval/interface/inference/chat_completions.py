@@ -148,12 +148,12 @@ def as_object(arguments: object) -> dict[str, object]:
 
 
 def response_format(form: AnswerForm[Any]) -> dict[str, object] | None:
-    """Return the protocol's parameter for a form; None for one that is not an object."""
+    """Return the protocol's parameters for a form; None for one that is not an object."""
     if form.schema.get("type") != "object":
         return None
     strict = strict_schema(form.schema)
     schema = {"name": form.name, "schema": strict or form.schema, "strict": strict is not None}
-    return {"type": "json_schema", "json_schema": schema}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
 class _FreeFormError(MASEvalError):  # a signal, never seen

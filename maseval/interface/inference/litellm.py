@@ -71,8 +71,7 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
     def _answer_format(
         self, form: AnswerForm[Any], params: Params, *, has_tools: bool
     ) -> Params | None:
-        wanted = response_format(form)  # which LiteLLM translates, or refuses
-        return None if wanted is None else {"response_format": wanted}
+        return response_format(form)  # which LiteLLM translates, or refuses
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request

@@ -62,8 +62,7 @@ class OpenAIModelAdapter(ClientModelAdapter):
     ) -> Params | None:
         if _completions(self._client) is None:  # somebody's own function may take no parameters
             return None
-        wanted = response_format(form)
-        return None if wanted is None else {"response_format": wanted}
+        return response_format(form)
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request

@@ -61,8 +61,7 @@ class OpenAIResponsesModelAdapter(OpenAIModelAdapter):
     def _answer_format(
         self, form: AnswerForm[Any], params: Params, *, has_tools: bool
     ) -> Params | None:
-        wanted = response_format(form)
-        return None if wanted is None else {"response_format": wanted}
+        return response_format(form)
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         if request.params.pop("seed", None) is not None:

@@ -26,10 +26,6 @@ _CLOUD = "https://cloud.langfuse.com"
 _ENDPOINT = "/api/public/otel"
 
 
-class LangfuseKeysError(ConfigurationError):
-    """Langfuse's keys are not set."""
-
-
 def langfuse_host(host: str | None = None) -> str:
     """Return Langfuse's URL: the one given, that of a variable, or its cloud."""
     return (host or next(filter(None, map(os.environ.get, _HOSTS)), _CLOUD)).rstrip("/")
@@ -66,7 +62,7 @@ class LangfuseReceiver(OTLPReceiver):
 def _keys() -> tuple[str, str]:
     public, secret = (os.environ.get(name) for name in (PUBLIC_KEY, SECRET_KEY))
     if not public or not secret:
-        raise LangfuseKeysError(
+        raise ConfigurationError(
             f"Langfuse needs {PUBLIC_KEY} and {SECRET_KEY} in the environment; the settings of a "
             "Langfuse project have both"
         )

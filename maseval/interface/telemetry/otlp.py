@@ -30,8 +30,6 @@ _EXPORTER = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
 _LOGGER = "opentelemetry.exporter"
 _SAMPLED = 1
 
-Clean = Callable[[str], str]
-
 
 class OTLPReceiver:
     """An OTLP endpoint; ``send`` takes reports.
@@ -42,7 +40,6 @@ class OTLPReceiver:
         headers: Sent with every request, beside those of the variables.
         content: Also send what was said, and what tools were given and returned.
         attributes: Added to the first span of every trace.
-        clean: Removes secrets from a text.
     """
 
     def __init__(
@@ -52,12 +49,11 @@ class OTLPReceiver:
         *,
         content: bool = False,
         attributes: Callable[[Report], Mapping[str, Value]] = lambda report: {},
-        clean: Clean | None = None,
     ) -> None:
         self.endpoint = None if endpoint is None else traces_url(endpoint)
         self._headers = dict(headers or {})
         self._content, self._attributes = content, attributes
-        self._clean = clean or clean_text()
+        self._clean = clean_text()
         self._exporter: Any = None
         self._failure: Exception | None = None
         self._over = threading.Event()
@@ -141,9 +137,9 @@ class OTLPReceiver:
         return self._clean(value) if isinstance(value, str) else value
 
 
-def clean_text(secrets: Secrets | None = None) -> Clean:
-    """Return a function that removes secrets from a text, by default those of the environment."""
-    known = secrets or Secrets.of({})
+def clean_text() -> Callable[[str], str]:
+    """Return a function that removes the secrets of the environment from a text."""
+    known = Secrets.of({})
     return lambda text: redact_text(known.removed_from_text(text))
 
 

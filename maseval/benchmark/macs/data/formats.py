@@ -61,10 +61,6 @@ class Scenario(TypedDict, total=False):
 _TASK_KEYS = ("input_problem", "query", "assertions")
 
 
-class ConflictingToolsError(ConfigurationError):
-    """Two agents have different groups of tools under one name."""
-
-
 def tasks_of(scenarios: object, agents: object, labels: Shape) -> list[JsonObject]:
     """Return the tasks of a domain as dicts; ``labels`` are added to the metadata of each."""
     described = mapping(agents)
@@ -116,7 +112,7 @@ def unique_groups(agents: Iterable[Shape]) -> list[Shape]:
         if name is None:
             nameless.append(group)
         elif named.setdefault(name, group) != group:
-            raise ConflictingToolsError(
+            raise ConfigurationError(
                 f"Conflicting tools for tool_name={name!r}: two agents describe it differently; "
                 "give one of the two another name"
             )

@@ -10,7 +10,6 @@ import textwrap
 import threading
 import urllib.error
 import urllib.request
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -341,9 +340,3 @@ def test_an_agent_in_another_process_is_asked_by_http_and_has_its_tools_by_mcp(
     messages = report["traces"]["environment"]["simulation"]["messages"]
     called = [call for m in messages for call in m.get("tool_calls") or ()]
     assert [{"name": c["name"], "arguments": c["arguments"]} for c in called] == gold
-
-
-def test_the_earlier_import_path_still_works():
-    earlier = import_module("maseval.interface.agents.mcp_tools")
-
-    assert earlier.serve_tools is serve_tools

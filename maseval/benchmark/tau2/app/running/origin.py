@@ -24,10 +24,6 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder, Simulation
 
 
-class NothingToBranchError(ConfigurationError):
-    """The simulation has no conversation that could be continued."""
-
-
 @dataclass(frozen=True)
 class OriginConversation:
     """A recorded simulation, its release, and the settings of its run as options of a run.
@@ -81,7 +77,7 @@ def find_origin(
     else:
         name, recorded = name_of(source.folder), _find_in_run(source.folder, task, trial)
     if not recorded.messages:
-        raise NothingToBranchError(f"{recorded.simulation} has no messages to continue")
+        raise ConfigurationError(f"{recorded.simulation} has no messages to continue")
     past = beginning_until(recorded.messages, at, ended=recorded.ended)
     return Origin(name, recorded, at, past)
 
@@ -92,7 +88,7 @@ def _find_in_run(folder: RunFolder, task: str, trial: int | None) -> OriginConve
     report, setup = Tau2Report(folder.report(chosen)), RecordedSetup.of(folder.config.values)
     simulation = report.simulation.raw
     if not simulation:
-        raise NothingToBranchError(
+        raise ConfigurationError(
             f"{chosen} has no recorded conversation; `maseval show {folder.path}` shows why"
         )
     recording = read_recording(simulation)
@@ -119,7 +115,7 @@ def _find_in_file(
     items = source.simulations(domain, data_version).items
     item = next(each for each in items if simulation_id(each) == chosen)
     if item.problem is not None:
-        raise NothingToBranchError(f"{chosen} cannot be continued: it is {item.problem}")
+        raise ConfigurationError(f"{chosen} cannot be continued: it is {item.problem}")
     messages = read_recording(item.simulation, messages_required=False).messages
     settings = _file_settings(RecordedSetup.of_file(read_results(source.path)))
     version = release_named(item.version).name

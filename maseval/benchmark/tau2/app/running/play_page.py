@@ -26,7 +26,7 @@ from maseval.benchmark.tau2.formats.message import Tau2Message, tool_calls_of
 from maseval.benchmark.tau2.players.agent import PLAYERS
 from maseval.core.agent import HUMAN
 from maseval.core.exceptions import MASEvalError
-from maseval.view.api import Answers, Body, Query
+from maseval.view.api import Answers, Body, Query, required_text
 from maseval.view.exceptions import BadRequestError, NothingThereError
 from maseval.view.library import Library
 
@@ -71,11 +71,11 @@ class _Game:
 
     def say(self, body: Body) -> None:
         """Say the text of a request."""
-        self.play.seat.say(_text(body, "text"))
+        self.play.seat.say(required_text(body, "text"))
 
     def call(self, body: Body) -> None:
         """Call a tool with the texts of its form."""
-        name, texts = _text(body, "name"), body.get("arguments")
+        name, texts = required_text(body, "name"), body.get("arguments")
         if not isinstance(texts, dict) or not all(isinstance(each, str) for each in texts.values()):
             raise BadRequestError("arguments must be an object of texts")
         briefing = self.play.seat.view.briefing
@@ -180,7 +180,7 @@ class PlayHost:
     def _start(self, library: Library, body: Body) -> Mapping[str, object]:
         if sum(not game.play.is_over for game in self._list()) >= _MOST:
             raise BadRequestError(f"{_MOST} simulations are being played; end one of them first")
-        side, other = _text(body, "side"), _text(body, "other")
+        side, other = required_text(body, "side"), required_text(body, "other")
         if other not in self._others().get(side, ()):
             raise BadRequestError(f"nobody called {other!r} can play against {side!r}")
         origin = _origin(library, body) if "run" in body else None
@@ -209,7 +209,7 @@ class PlayHost:
             **self._other_options(side, other),
             "domain": _domain(body),
             "data_version": self._version(_domain(body)),
-            "task_id": _text(body, "task"),
+            "task_id": required_text(body, "task"),
             "side": side,
         }
 
@@ -274,15 +274,8 @@ def _origin(library: Library, body: Body) -> Origin:
     trial, at = body.get("trial"), body.get("at")
     if type(trial) is not int or type(at) is not int:
         raise BadRequestError("trial and at must be whole numbers")
-    task = f"{_domain(body)}/{_text(body, 'task')}"
-    return find_origin(library.path_of(_text(body, "run")), task, trial, at)
-
-
-def _text(body: Body, name: str) -> str:
-    value = body.get(name)
-    if not isinstance(value, str):
-        raise BadRequestError(f"{name} must be a text")
-    return value
+    task = f"{_domain(body)}/{required_text(body, 'task')}"
+    return find_origin(library.path_of(required_text(body, "run")), task, trial, at)
 
 
 def _ending(play: Play) -> dict[str, object]:
