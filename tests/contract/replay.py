@@ -5,6 +5,7 @@ contract test is ``assert_same(differences(...))``.
 """
 
 import gzip
+import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -23,6 +24,10 @@ def records(path: Path) -> list[Vector]:
             return [json.loads(line) for line in lines]
     document = json.loads(path.read_text(encoding="utf-8"))
     return document if isinstance(document, list) else [document]
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def task_sets(domain: Domain, folder: Path) -> dict[str, dict[str, Vector]]:

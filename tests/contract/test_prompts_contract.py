@@ -1,6 +1,5 @@
 """Prompts made of the original's data have the original's hashes; conversions are the same."""
 
-import hashlib
 import json
 
 import pytest
@@ -17,13 +16,9 @@ from maseval.benchmark.tau2.formats.message import (
 from maseval.benchmark.tau2.texts.prompts import resolution_steps, scenario_text, user_prompt
 from maseval.benchmark.tau2.user import flip_roles
 from maseval.benchmark.tau2.world.world import to_json_str
-from tests.contract.replay import assert_same, records
+from tests.contract.replay import assert_same, records, sha256
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """The texts of the original, and our tools described in its words, against the recorded hashes."""
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.schemas import describe_tools
 from maseval.benchmark.tau2.texts.texts import Texts
+from tests.contract.replay import sha256
 
 pytestmark = pytest.mark.contract
 
@@ -19,10 +19,6 @@ VERSIONS = ("0.2.0", "1.0.1")
 
 def canonical(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @pytest.fixture(scope="module", params=VERSIONS)

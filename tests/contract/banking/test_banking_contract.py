@@ -36,7 +36,7 @@ from maseval.benchmark.tau2.world.world import World
 from maseval.core.call_policy import CallPolicy
 from maseval.core.provider_errors import ProviderConnectionError
 from maseval.core.providers import register_embedder
-from tests.contract.replay import assert_same, records
+from tests.contract.replay import assert_same, records, sha256
 from tests.contract.test_orchestrator_contract import differences
 from tests.contract.timelines import timeline_differences
 from tests.contract.v1_0_1.test_orchestrator_contract import played
@@ -45,10 +45,6 @@ from tests.contract.v1_0_1.test_scoring_contract import comparable, outcome
 pytestmark = [pytest.mark.contract, pytest.mark.data]
 
 TIMING = re.compile(r"retrieval=\d+ms, reranking=\d+ms, total=\d+ms")
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def variant(name: str) -> Any:

@@ -12,7 +12,8 @@ from maseval.benchmark.macs import (
 )
 from maseval.benchmark.macs.data.files import TEMPLATES_FILE
 from maseval.benchmark.macs.templates import constants_in
-from tests.contract.macs.vectors import canonical, cases_in, sha256
+from tests.contract.macs.vectors import canonical, cases_in
+from tests.contract.replay import sha256
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]
 

@@ -18,7 +18,8 @@ from maseval.benchmark.macs.scoring import results_document, results_text
 from maseval.benchmark.macs.templates import load_templates
 from maseval.benchmark.macs.trajectories import history_in, invocations_in
 from maseval.core.scripted import ScriptedModelAdapter
-from tests.contract.macs.vectors import cases_in, sha256
+from tests.contract.macs.vectors import cases_in
+from tests.contract.replay import sha256
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]
 

@@ -9,7 +9,8 @@ from maseval.benchmark.macs.environment import MACSEnvironment
 from maseval.benchmark.macs.tool import MACSGenericTool
 from maseval.core import exceptions, simulator
 from maseval.core.scripted import ScriptedModelAdapter
-from tests.contract.macs.vectors import canonical, cases_in, sha256
+from tests.contract.macs.vectors import canonical, cases_in
+from tests.contract.replay import sha256
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]
 

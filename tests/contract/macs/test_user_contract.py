@@ -5,7 +5,8 @@ import pytest
 from maseval.benchmark.macs import MACSUser
 from maseval.core.exceptions import MASEvalError
 from maseval.core.scripted import ScriptedModelAdapter
-from tests.contract.macs.vectors import cases_in, sha256
+from tests.contract.macs.vectors import cases_in
+from tests.contract.replay import sha256
 
 pytestmark = pytest.mark.contract
 

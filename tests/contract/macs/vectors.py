@@ -1,6 +1,5 @@
 """Reading the recorded vectors of MACS."""
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -27,10 +26,6 @@ def cases_in(folder: Path, name: str) -> list[dict[str, Any]]:
     found = [json.loads(line) for line in text.split("\n") if line]
     assert len(found) >= CASES[name]
     return found
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def canonical(value: object) -> str:

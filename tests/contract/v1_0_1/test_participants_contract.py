@@ -1,6 +1,5 @@
 """Prompts, messages and user tools of v1.0.1 against what the original was recorded to do."""
 
-import hashlib
 from typing import Any
 
 import pytest
@@ -25,13 +24,9 @@ from maseval.benchmark.tau2.texts.original import OriginalWording, request_body
 from maseval.benchmark.tau2.texts.prompts import scenario_text, user_prompt
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.core.scripted import ScriptedModelAdapter
-from tests.contract.replay import records
+from tests.contract.replay import records, sha256
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """Tools, databases, tasks and splits of v1.0.1 are what the original was recorded to have."""
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -20,16 +19,12 @@ from maseval.benchmark.tau2.texts.prompts import scenario_text, user_prompt
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.benchmark.tau2.world.world import World
 from scripts.agreement import replay_tasks, replay_tool_calls
-from tests.contract.replay import assert_same, differences, records, schema_differences
+from tests.contract.replay import assert_same, differences, records, schema_differences, sha256
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]
 
 DOMAINS = ("airline", "retail", "telecom", "mock")
 FIELDS = ("description", "user_scenario", "ticket", "initial_state", "evaluation_criteria")
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def folder_of(domain: Domain, data: Path) -> Path:

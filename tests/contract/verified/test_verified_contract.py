@@ -12,8 +12,8 @@ from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.schemas import describe_tools
 from maseval.benchmark.tau2.world.world import World
 from scripts.agreement import replay_tasks, replay_tool_calls
-from tests.contract.replay import assert_same, differences, records, schema_differences
-from tests.contract.test_texts_contract import canonical, sha256
+from tests.contract.replay import assert_same, differences, records, schema_differences, sha256
+from tests.contract.test_texts_contract import canonical
 from tests.contract.v1_0_1.test_orchestrator_contract import differences as loop_differences
 from tests.contract.v1_0_1.test_orchestrator_contract import played
 from tests.contract.v1_0_1.test_scoring_contract import comparable, outcome, task_of
