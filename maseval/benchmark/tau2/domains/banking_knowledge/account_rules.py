@@ -13,6 +13,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import (
     is_open,
     kind_of,
     level_of,
+    pending_bookings,
     read_date,
     rows_with,
 )
@@ -240,11 +241,7 @@ def check_closing_status(call: BankCall) -> Iterator[Answer]:
 @bank_rule("close.pending", Kind.STATE, place=f"{_CLOSING}: pending transactions", tools={CLOSE})
 def check_closing_bookings(call: BankCall) -> Iterator[Answer]:
     """No account is closed while a transaction on it is pending."""
-    account_id = call.arguments.get("account_id")
-    for booking in rows_with(call.db, "bank_account_transaction_history", "account_id", account_id):
-        if booking.get("status") == "pending":
-            named = booking.get("transaction_id")
-            yield Broken(f"transaction {named} is pending", {"transaction": named})
+    return pending_bookings(call.db, call.arguments.get("account_id"))
 
 
 @bank_rule("close.cards", Kind.STATE, place="Closing a debit card: notes", tools={CLOSE})

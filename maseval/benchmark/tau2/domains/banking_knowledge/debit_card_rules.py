@@ -14,6 +14,8 @@ from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import (
     days_since,
     find_row,
     kind_of,
+    other_status,
+    pending_bookings,
     read_date,
     rows_with,
 )
@@ -100,8 +102,7 @@ def check_order_account(call: BankCall) -> Iterator[Answer]:
     if kind_of(account) not in ("checking", "business_checking"):
         kind = kind_of(account)
         yield Broken(f"this is a {kind} account, which has no debit cards", {"type": kind})
-    if account.get("status") != "OPEN":
-        yield Broken(f"the account is {account.get('status')}", {"status": account.get("status")})
+    yield from other_status("account", account, "OPEN")
     days = _business_days_since(account.get("date_opened"))
     if days is not None and days < 3:
         yield Broken(f"the account is {days} business days old", {"days": days})
@@ -223,11 +224,8 @@ def check_activation(call: BankCall) -> Iterator[Answer]:
     card = call.row("debit_cards", "card_id")
     if card is None:
         return
-    if card.get("status") != "PENDING":
-        yield Broken(f"the card is {card.get('status')}", {"status": card.get("status")})
-    account = _linked_account(call, card)
-    if account is not None and account.get("status") != "OPEN":
-        yield Broken(f"the account is {account.get('status')}", {"status": account.get("status")})
+    yield from other_status("card", card, "PENDING")
+    yield from other_status("account", _linked_account(call, card), "OPEN")
     expires = read_date(card.get("expiration_date"))
     if expires is not None and expires < NOW:
         yield Broken("the card has expired", {"expiration_date": card.get("expiration_date")})
@@ -289,8 +287,7 @@ def check_pin_card(call: BankCall) -> Iterator[Answer]:
     card = call.row("debit_cards", "card_id")
     if card is None:
         return
-    if card.get("status") != "ACTIVE":
-        yield Broken(f"the card is {card.get('status')}", {"status": card.get("status")})
+    yield from other_status("card", card, "ACTIVE")
     digits = call.text("last_4_digits")
     if call.name == RESET_PIN and digits and digits != card.get("last_4_digits"):
         yield Broken(f"the card does not end in {digits}", {"last_4_digits": digits})
@@ -316,9 +313,8 @@ def check_freezing(call: BankCall) -> Iterator[Answer]:
     if card.get("status") != wanted:
         status = card.get("status")
         yield Broken(f"the card is {status}, not {wanted}", {"status": status})
-    account = _linked_account(call, card)
-    if call.name == UNFREEZE and account is not None and account.get("status") != "OPEN":
-        yield Broken(f"the account is {account.get('status')}", {"status": account.get("status")})
+    if call.name == UNFREEZE:
+        yield from other_status("account", _linked_account(call, card), "OPEN")
 
 
 @bank_rule("alert.clear", Kind.STATE, place="Debit card alerts and blocks", tools={CLEAR_ALERT})
@@ -342,12 +338,10 @@ def check_limit_account(call: BankCall) -> Iterator[Answer]:
     """A limit is raised for an active card of an open account that is 60 days old."""
     card = call.row("debit_cards", "card_id")
     account = _linked_account(call, card) if card else None
-    if card is not None and card.get("status") != "ACTIVE":
-        yield Broken(f"the card is {card.get('status')}", {"status": card.get("status")})
+    yield from other_status("card", card, "ACTIVE")
     if account is None:
         return
-    if account.get("status") != "OPEN":
-        yield Broken(f"the account is {account.get('status')}", {"status": account.get("status")})
+    yield from other_status("account", account, "OPEN")
     days = days_since(account.get("date_opened"))
     if days is not None and days < 60:
         yield Broken(f"the account is {days} days old", {"days": days})
@@ -383,10 +377,8 @@ def check_limit(call: BankCall) -> Iterator[Answer]:
 @bank_rule("card_close.status", Kind.STATE, place="Closing a debit card", tools={CLOSE_CARD, BLOCK})
 def check_card_status(call: BankCall) -> Iterator[Answer]:
     """A card that is closed is active or pending, and one whose payments are blocked is active."""
-    card = call.row("debit_cards", "card_id")
     allowed = ("ACTIVE", "PENDING") if call.name == CLOSE_CARD else ("ACTIVE",)
-    if card is not None and card.get("status") not in allowed:
-        yield Broken(f"the card is {card.get('status')}", {"status": card.get("status")})
+    return other_status("card", call.row("debit_cards", "card_id"), *allowed)
 
 
 @bank_rule("card_close.age", Kind.STATE, place="Closing a debit card", tools={CLOSE_CARD})
@@ -404,13 +396,8 @@ def check_card_age(call: BankCall) -> Iterator[Answer]:
 def check_card_bookings(call: BankCall) -> Iterator[Answer]:
     """A card is not closed while transactions are pending, unless it is not safe."""
     card = call.row("debit_cards", "card_id")
-    if card is None or call.text("reason").lower() in _UNSAFE:
-        return
-    account_id = card.get("account_id")
-    for booking in rows_with(call.db, "bank_account_transaction_history", "account_id", account_id):
-        if booking.get("status") == "pending":
-            named = booking.get("transaction_id")
-            yield Broken(f"transaction {named} is pending", {"transaction": named})
+    if card is not None and call.text("reason").lower() not in _UNSAFE:
+        yield from pending_bookings(call.db, card.get("account_id"))
 
 
 DEBIT_CARD_RULES = (

@@ -10,6 +10,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.inner_calls import (
     days_since,
     figure,
     is_same,
+    other_status,
     read_date,
     rows_with,
 )
@@ -223,8 +224,7 @@ def check_debit_eligible(call: BankCall) -> Iterator[Answer]:
     days = days_since(booking.get("date")) if booking else None
     if days is not None and days > 60:
         yield Broken(f"the transaction is {days} days old", {"days": days})
-    if account is not None and account.get("status") != "OPEN":
-        yield Broken(f"the account is {account.get('status')}", {"status": account.get("status")})
+    yield from other_status("account", account, "OPEN")
 
 
 @bank_rule("debit_dispute.most", Kind.STATE, place=f"{_DEBIT}: pre-filing 4", tools={DEBIT_DISPUTE})

@@ -17,6 +17,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW
 from maseval.benchmark.tau2.domains.rules import (
     INNER_TOOL,
     Answer,
+    Broken,
     CallMade,
     CallMoment,
     Kind,
@@ -123,6 +124,20 @@ def find_row(db: BankingDB, table: str, key: object) -> Row | None:
 def rows_with(db: BankingDB, table: str, field: str, value: object) -> list[Row]:
     """Return the records of a table whose field has a value."""
     return [row for row in db.table(table).values() if row.get(field) == value]
+
+
+def other_status(what: str, row: Row | None, *allowed: str) -> Iterator[Answer]:
+    """Yield a breach if a record has none of the allowed statuses."""
+    if row is not None and row.get("status") not in allowed:
+        yield Broken(f"the {what} is {row.get('status')}", {"status": row.get("status")})
+
+
+def pending_bookings(db: BankingDB, account_id: object) -> Iterator[Answer]:
+    """Yield a breach for each transaction on an account that is pending."""
+    for booking in rows_with(db, "bank_account_transaction_history", "account_id", account_id):
+        if booking.get("status") == "pending":
+            named = booking.get("transaction_id")
+            yield Broken(f"transaction {named} is pending", {"transaction": named})
 
 
 def figure(value: object) -> float | None:
