@@ -1,20 +1,25 @@
 """The display of a running run: redrawn on a terminal, plain lines everywhere else."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
+import typer
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
+from maseval.app.results.results import RunResult
 from maseval.app.results.task_names import TaskName
 from maseval.app.running.progress import Display, Pause, RunningSimulation, RunProgress, RunStatus
-from maseval.cli.console import duration, inert, shorten_line
-from maseval.cli.results import consumption, estimate
+from maseval.cli.command_line import command_line, is_debugging
+from maseval.cli.console import duration, inert, shorten_line, stderr, stdout
+from maseval.cli.results import consumption, estimate, finish
+from maseval.cli.view import Watching
 
 _SLOWEST = 5
 _LATEST = 3
@@ -23,7 +28,23 @@ _FRAMES_PER_SECOND = 4
 _TICK = 0.2
 
 
-def announce_models(given: Mapping[str, object], console: Console) -> None:
+def run_and_finish(
+    run: Callable[..., RunResult], given: dict[str, Any], context: typer.Context, *, as_json: bool
+) -> None:
+    """Run with what was given, show how far it is, and print its outcome.
+
+    ``run`` loads the libraries of models only when it is called.
+    """
+    _announce_models(given, stderr())
+    watching = Watching(wanted=given["view"])
+    result = run(
+        **given, display=display(stderr()), on_view=watching.on_view, command=command_line(context)
+    )
+    console, debug = stderr() if as_json else stdout(), is_debugging(context)
+    finish(result, console, as_json=as_json, debug=debug, watching=watching)
+
+
+def _announce_models(given: Mapping[str, object], console: Console) -> None:
     """Say at once which models a run is prepared with: to load their libraries takes seconds."""
     named = {name: value for name, value in given.items() if name.endswith("_model") and value}
     if named:

@@ -10,15 +10,13 @@ import typer
 
 from maseval import commands
 from maseval.app.running.run_options import BenchmarkRunOptions
-from maseval.cli.command_line import check_words, command_line, invoke_words, is_debugging
+from maseval.cli.command_line import check_words, invoke_words
 from maseval.cli.console import inert, stderr, stdout
-from maseval.cli.display import display
+from maseval.cli.display import run_and_finish
 from maseval.cli.groups import examples
 from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson
-from maseval.cli.results import finish
 from maseval.cli.run_file import FileRun, command_words, read_run_file
-from maseval.cli.view import Watching
 
 EXAMPLES = examples(
     (
@@ -74,13 +72,8 @@ def run(
     if benchmark.endswith(".toml"):
         _run_file(Path(benchmark), context, as_json=as_json)
         return
-    watching = Watching(wanted=given["view"])
-    given |= {"display": display(stderr()), "command": command_line(context)}
-    given["on_view"] = watching.on_view
-    result = commands.run(benchmark=benchmark, **given)
-    console = stderr() if as_json else stdout()
-    debug = is_debugging(context)
-    finish(result, console, as_json=as_json, debug=debug, watching=watching)
+    given["benchmark"] = benchmark
+    run_and_finish(lambda **every: commands.run(**every), given, context, as_json=as_json)
 
 
 def _run_file(path: Path, context: typer.Context, *, as_json: bool) -> None:

@@ -6,14 +6,10 @@ import typer
 
 from maseval import commands
 from maseval.benchmark.macs.app.options import MACSRunOptions
-from maseval.cli.command_line import command_line, is_debugging
-from maseval.cli.console import stderr, stdout
-from maseval.cli.display import announce_models, display
+from maseval.cli.display import run_and_finish
 from maseval.cli.groups import examples
 from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson
-from maseval.cli.results import finish
-from maseval.cli.view import Watching
 
 EXAMPLES = examples(
     (
@@ -42,11 +38,4 @@ def run(given: dict[str, Any], context: typer.Context, as_json: AsJson = False) 
 
     The run is for maseval show, report, compare and plots, like any other.
     """
-    announce_models(given, stderr())
-    watching = Watching(wanted=given["view"])
-    given |= {"display": display(stderr()), "command": command_line(context)}
-    given["on_view"] = watching.on_view
-    result = commands.macs.run(**given)
-    console = stderr() if as_json else stdout()
-    debug = is_debugging(context)
-    finish(result, console, as_json=as_json, debug=debug, watching=watching)
+    run_and_finish(lambda **every: commands.macs.run(**every), given, context, as_json=as_json)

@@ -26,6 +26,7 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.words import visible
 
 if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.benchmark.tau2.app.running.play import Play
     from maseval.benchmark.tau2.players.human import Briefing, SeatView
 
 _MOST_LINES = 60
@@ -227,10 +228,6 @@ def _describe_field(field: Field) -> str:
     facts = f"[dim]({inert(how + optional + default + example)})[/dim]"
     return f"[cyan]{inert(field.name)}[/cyan] {facts} {inert(field.help)}"
 
-
-if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.tau2.app.running.play import Play
-    from maseval.benchmark.tau2.players.human import Briefing, SeatView
 
 _TICK = 0.2
 

@@ -10,7 +10,6 @@ from rich.table import Table
 from maseval import commands
 from maseval.app.running.run_options import EXECUTION
 from maseval.benchmark.tau2.app.running.options import RunOptions
-from maseval.cli.command_line import command_line, is_debugging
 from maseval.cli.console import (
     count,
     here,
@@ -19,15 +18,12 @@ from maseval.cli.console import (
     number_columns,
     print_json,
     shorten_line,
-    stderr,
     stdout,
 )
-from maseval.cli.display import announce_models, display
+from maseval.cli.display import run_and_finish
 from maseval.cli.groups import examples
 from maseval.cli.option_objects import command_with
 from maseval.cli.options import AsJson
-from maseval.cli.results import finish
-from maseval.cli.view import Watching
 from maseval.core.words import count_of
 
 EXAMPLES = examples(
@@ -97,14 +93,7 @@ def run(
     if dry_run or show_prompts:
         show_plan(commands.tau2.plan(**given), stdout(), as_json=as_json, whole=show_prompts)
         return
-    announce_models(given, stderr())
-    watching = Watching(wanted=given["view"])
-    result = commands.tau2.run(
-        **given, display=display(stderr()), on_view=watching.on_view, command=command_line(context)
-    )
-    console = stderr() if as_json else stdout()
-    debug = is_debugging(context)
-    finish(result, console, as_json=as_json, debug=debug, watching=watching)
+    run_and_finish(lambda **every: commands.tau2.run(**every), given, context, as_json=as_json)
 
 
 if TYPE_CHECKING:  # help must not load what makes these
