@@ -1,6 +1,7 @@
-"""Every example of the API's documents runs as written; only the models are scripted.
+"""The examples of the documents about tau2 run as written; only the models are scripted.
 
-What the documents leave undefined (``MyModelAdapter``, bodies of ``...``) is supplied here.
+What the documents leave undefined (``MyModelAdapter``, bodies of ``...``) is supplied here. The
+examples of the core that do not depend on the benchmark are in ``test_seed_examples``.
 """
 
 # ruff: noqa: I001  (the documents' own imports stand as they are written there)
@@ -15,7 +16,6 @@ from maseval import (
     AgentAdapter,
     ModelAdapter,
     ScriptedModelAdapter,
-    TaskExecutionStatus,
     register_model,
 )
 from maseval.benchmark.tau2.data_loader import DataUnavailableError
@@ -215,86 +215,6 @@ def my_benchmark():
     return DefaultAgentTau2Benchmark, tasks, {"model_id": "gpt-4o"}
 
 
-def test_the_example_of_callbacks(my_benchmark, tmp_path, monkeypatch):
-    MyBenchmark, tasks, config = my_benchmark
-    monkeypatch.chdir(tmp_path)
-
-    from maseval.core.callbacks import MessageTracingCallback
-
-    benchmark = MyBenchmark(tasks=tasks, agent_data=config)
-    benchmark.add_callback(MessageTracingCallback(output_dir="logs"))
-    results = benchmark.run()
-
-    assert len(results) == len(list((tmp_path / "logs").iterdir())) == 4
-
-
-def test_the_examples_of_configs_and_traces(my_benchmark, capsys):
-    MyBenchmark, tasks, config = my_benchmark
-    benchmark = MyBenchmark(tasks=tasks, agent_data=config)
-
-    results = benchmark.run()
-
-    for report in benchmark.reports:
-        print(f"Task {report['task_id']}, Repeat {report['repeat_idx']}")
-        print(f"Agent config: {report['config']['agents']['default_agent']}")
-        print(f"Environment config: {report['config']['environment']}")
-        print(f"User config: {report['config']['user']}")
-        print(f"Git commit: {report['config']['benchmark']['git']['commit_hash']}")
-        print(f"Agent messages: {report['traces']['agents']['default_agent']}")
-        print(f"Environment state: {report['traces']['environment']}")
-        print(f"User interactions: {report['traces']['user']}")
-
-    assert results is benchmark.reports
-    assert capsys.readouterr().out.count("Git commit: ") == 4
-
-
-def test_the_examples_of_failed_tasks(my_benchmark):
-    MyBenchmark, tasks, config = my_benchmark
-    del tasks[1].user_data["model_id"]
-
-    # Run benchmark
-    benchmark = MyBenchmark()
-    reports = benchmark.run(tasks=tasks, agent_data=config)
-
-    # Get all failed tasks (from internal state)
-    failed = benchmark.get_failed_tasks()
-    print(f"Failed: {len(failed)}/{len(benchmark.tasks)} tasks")
-
-    # Or work with returned reports (safe from internal state changes)
-    failed = benchmark.get_failed_tasks(reports=reports)
-
-    # Get only tasks that failed during execution (not evaluation)
-    execution_failures = benchmark.get_failed_tasks(
-        TaskExecutionStatus.TASK_EXECUTION_FAILED,
-        reports=reports
-    )  # fmt: skip
-
-    # Get setup and execution failures
-    critical_failures = benchmark.get_failed_tasks(
-        status_filter=[
-            TaskExecutionStatus.SETUP_FAILED,
-            TaskExecutionStatus.TASK_EXECUTION_FAILED
-        ],
-        reports=reports
-    )  # fmt: skip
-
-    assert [task.id for task in failed] == [tasks[1].id]
-    assert (len(execution_failures), len(critical_failures)) == (0, 1)
-
-    # Retry failed tasks elegantly - this is the key use case!
-    tasks[1].user_data["model_id"] = "gpt-4o"
-    if len(failed) > 0:
-        retry_reports = benchmark.run(tasks=failed, agent_data=config)
-
-    # Or more concisely
-    reports = benchmark.run(tasks=tasks, agent_data=config)
-    again = benchmark.run(tasks=benchmark.get_failed_tasks(), agent_data=config)
-
-    assert [report["status"] for report in retry_reports] == ["success"]
-    assert [report["status"] for report in reports] == ["success"] * 4
-    assert again == []
-
-
 def test_the_example_of_get_model_adapter(my_benchmark):
     MyBenchmark, tasks, config = my_benchmark
     from typing import Any
@@ -391,29 +311,3 @@ def test_the_examples_of_run(my_benchmark):
     queue = PriorityTaskQueue(tasks)
     reports = MyBenchmark().run(tasks=queue, agent_data=config)
     assert [report["task_id"] for report in reports] == ["3", "2", "1", "0"]
-
-
-def test_the_example_of_an_adaptive_queue(my_benchmark):
-    MyBenchmark, tasks, config = my_benchmark
-    from maseval import AdaptiveTaskQueue
-
-    class MyAdaptiveTaskQueue(AdaptiveTaskQueue):
-        finished = 0
-
-        def initial_state(self):
-            return {}
-
-        def update_state(self, task, report, state):
-            self.finished += 1
-            return state
-
-        def select_next_task(self, remaining, state):
-            return remaining[0]
-
-    benchmark = MyBenchmark(agent_data=config)
-
-    # Adaptive queue (auto-registered as callback)
-    queue = MyAdaptiveTaskQueue(tasks)
-    reports = benchmark.run(tasks=queue)  # queue receives on_task_complete callbacks
-
-    assert len(reports) == queue.finished == 4
