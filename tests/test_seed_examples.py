@@ -10,13 +10,13 @@ import textwrap
 import pytest
 
 from maseval import (
-    AdaptiveTaskQueue,
     AgentError,
     ScriptedModelAdapter,
     TaskExecutionStatus,
     TraceableMixin,
 )
 from maseval.core.exceptions import ConfigurationError
+from tests.core.task.building import InOrder
 from tests.core.worlds import Customer, Shop, Worker, World, failing, numbered, tasks
 
 CONFIG = {"model": "scripted"}
@@ -41,17 +41,6 @@ class MyBenchmark(Shop):
         self.agent_data_seen.append(agent_data)
         worker = Worker(self.behaviour.get(task.id, str.upper), "my_agent")
         return [worker], {"my_agent": worker}
-
-
-class MyAdaptiveTaskQueue(AdaptiveTaskQueue):
-    def initial_state(self):
-        return {"reports": 0}
-
-    def select_next_task(self, remaining, state):
-        return remaining[0]
-
-    def update_state(self, task, report, state):
-        return {"reports": state["reports"] + 1}
 
 
 @pytest.fixture(autouse=True)
@@ -300,7 +289,7 @@ def test_run(capsys):
         reports = benchmark.run(tasks=queue)  # queue receives on_task_complete callbacks
         """,
         MyBenchmark=MyBenchmark,
-        MyAdaptiveTaskQueue=MyAdaptiveTaskQueue,
+        MyAdaptiveTaskQueue=InOrder,
         compute_priority=lambda task: int(task.id[1:]),
         tasks=numbered(2),
         config=CONFIG,

@@ -1,19 +1,13 @@
 """Runs to look at in the viewer: real ones, and folders whose reports are written by hand."""
 
-from maseval.commands import tau2
 from maseval.runs import RunFolder
+from tests.noisy_runs import noisy_run
 
 
 def compared_runs(folder):
     """Two runs of the same tasks, one of which makes more mistakes."""
     for name, error_rate in (("careful", 0.05), ("hurried", 0.4)):
-        tau2.run(
-            domain="library",
-            agent="noisy",
-            agent_args={"error_rate": error_rate},
-            trials=2,
-            output=folder / name,
-        )
+        noisy_run(folder / name, error_rate)
     return folder
 
 

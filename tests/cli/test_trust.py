@@ -8,6 +8,7 @@ from maseval.benchmark.tau2.certify import Certificate
 from maseval.commands import show, tau2
 from tests.cli.commandline import last_json, maseval, require_data
 from tests.interface.test_signing import pair
+from tests.noisy_runs import noisy_run
 from tests.report.reading import rows_of
 
 
@@ -15,13 +16,7 @@ from tests.report.reading import rows_of
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trust")
     for name, rate in (("careful", 0.05), ("hurried", 0.4)):
-        tau2.run(
-            domain="library",
-            agent="noisy",
-            agent_args={"error_rate": rate},
-            trials=2,
-            output=folder / "runs" / name,
-        )
+        noisy_run(folder / "runs" / name, rate)
     tau2.run(domain="library", agent="gold", trials=1, output=folder / "runs" / "gold")
     tau2.export(folder / "runs" / "hurried", folder / "theirs.json")
     return folder

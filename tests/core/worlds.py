@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from maseval import AgentAdapter, Benchmark, BenchmarkCallback, Environment, Evaluator, Task, User
+from maseval.core.task import AdaptiveTaskQueue
 
 Behaviour = Callable[[str], Any]
 """What an agent does with its query."""
@@ -163,3 +164,17 @@ def only(reports: Sequence[Any]) -> Any:
 
 def statuses(reports: Sequence[Any]) -> dict[str, str]:
     return {report["task_id"]: report["status"] for report in reports}
+
+
+class FirstOnly(AdaptiveTaskQueue):
+    """Chooses one repetition, and then no more."""
+
+    def initial_state(self):
+        return {"selections": 0}
+
+    def select_next_task(self, remaining, state):
+        state["selections"] += 1
+        return remaining[0] if state["selections"] == 1 else None
+
+    def update_state(self, task, report, state):
+        return state

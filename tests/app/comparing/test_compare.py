@@ -12,6 +12,7 @@ from maseval.runs import RunFolder
 from maseval.stats import IncomparableRunsError, outcomes_of
 from maseval.stats import compare as compare_outcomes
 from tests.cli.commandline import maseval
+from tests.noisy_runs import noisy_run
 
 
 @pytest.fixture(scope="module")
@@ -19,14 +20,7 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("compared")
 
     def run(name, error_rate, **more):
-        return tau2.run(
-            domain="library",
-            agent="noisy",
-            agent_args={"error_rate": error_rate},
-            trials=2,
-            output=folder / name,
-            **more,
-        ).folder
+        return noisy_run(folder / name, error_rate, **more).folder
 
     return {
         "careful": run("careful", 0.05),

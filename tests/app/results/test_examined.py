@@ -15,19 +15,14 @@ from maseval.core.storage import files as storage_files
 from maseval.frames import user_faults
 from maseval.runs import RunFolder
 from maseval.testing import FORGERIES
+from tests.noisy_runs import noisy_run
 
 REASONS = ("diagnosis", "policy_check", "sound_check", "user_check")
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return tau2.run(
-        domain="library",
-        agent="noisy",
-        agent_args={"error_rate": 0.3},
-        trials=2,
-        output=tmp_path_factory.mktemp("examined") / "run",
-    ).folder
+    return noisy_run(tmp_path_factory.mktemp("examined") / "run", 0.3).folder
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from maseval.commands import report, tau2
 from maseval.runs import RunFolder
 from maseval.stats import compare, difference_plot, outcomes_of
 from tests.cli.commandline import maseval
+from tests.noisy_runs import noisy_run
 from tests.report.reading import index_of, packets_of, rows_of
 
 
@@ -15,13 +16,7 @@ from tests.report.reading import index_of, packets_of, rows_of
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reported")
     return [
-        tau2.run(
-            domain="library",
-            agent="noisy",
-            agent_args={"error_rate": rate},
-            trials=2,
-            output=folder / name,
-        ).folder
+        noisy_run(folder / name, rate).folder
         for name, rate in (("careful", 0.05), ("hurried", 0.4))
     ]
 

@@ -12,6 +12,7 @@ from maseval.app.viewing.reader import BenchmarkReader
 from maseval.commands import compare, tau2
 from maseval.core.storage import strict_json
 from tests.browser.runs import written_run
+from tests.noisy_runs import noisy_run
 from tests.report.builders import simulated
 from tests.view.builders import viewer
 from tests.waiting import wait_until
@@ -25,13 +26,7 @@ RATES = {"careful": 0.05, "hurried": 0.4, "middling": 0.2}
 def root(tmp_path_factory):
     folder = tmp_path_factory.mktemp("compared")
     for name, error_rate in RATES.items():
-        tau2.run(
-            domain="library",
-            agent="noisy",
-            agent_args={"error_rate": error_rate},
-            trials=2,
-            output=folder / name,
-        )
+        noisy_run(folder / name, error_rate)
     return folder
 
 

@@ -20,6 +20,7 @@ from maseval.testing import DAMAGES
 from maseval.view.library import Library
 from maseval.view.serving import ViewServer
 from tests.benchmark.tau2.app.doctored import doctored, shuffled_task_ids
+from tests.noisy_runs import noisy_run
 from tests.report.reading import index_of, rows_of
 from tests.runs.worlds import finished_run
 from tests.waiting import wait_until
@@ -31,14 +32,7 @@ pytestmark = pytest.mark.needs(library="starlette")
 def played(tmp_path_factory):
     """A folder with a run of the built-in domain in which something fails, and its export."""
     root = tmp_path_factory.mktemp("played")
-    run = tau2.run(
-        domain="library",
-        agent="noisy",
-        agent_args={"error_rate": 0.5},
-        num_tasks=4,
-        trials=2,
-        output=root / "run",
-    ).folder
+    run = noisy_run(root / "run", 0.5, num_tasks=4).folder
     tau2.export(run, root / "files" / "theirs.json")
     return root
 

@@ -15,7 +15,7 @@ from maseval.core.callbacks import (
     progress_callback,
 )
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.task import AdaptiveTaskQueue
+from tests.core.worlds import FirstOnly
 
 
 class Terminal(io.StringIO):
@@ -43,18 +43,6 @@ class Plain(ProgressBarCallback):
 class Rewarding(Plain):
     def update_metrics(self, report):
         return {"reward": str(report["eval"][0]["reward"])}
-
-
-class FirstOnly(AdaptiveTaskQueue):
-    def initial_state(self):
-        return {"selections": 0}
-
-    def select_next_task(self, remaining, state):
-        state["selections"] += 1
-        return remaining[0] if state["selections"] == 1 else None
-
-    def update_state(self, task, report, state):
-        return state
 
 
 @pytest.mark.parametrize(

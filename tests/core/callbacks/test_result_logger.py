@@ -17,7 +17,7 @@ from maseval.core.callbacks import (
 )
 from maseval.core.exceptions import OutputExistsError, ResultFileError
 from maseval.core.storage.records import read_records
-from maseval.core.task import AdaptiveTaskQueue
+from tests.core.worlds import FirstOnly
 
 
 class InMemory(ResultLogger):
@@ -33,18 +33,6 @@ class InMemory(ResultLogger):
 
     def validate(self):
         return self.logged == self.expected
-
-
-class FirstOnly(AdaptiveTaskQueue):
-    def initial_state(self):
-        return {"selections": 0}
-
-    def select_next_task(self, remaining, state):
-        state["selections"] += 1
-        return remaining[0] if state["selections"] == 1 else None
-
-    def update_state(self, task, report, state):
-        return state
 
 
 def file_logger(folder, name="r.jsonl", **options):

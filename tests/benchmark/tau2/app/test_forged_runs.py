@@ -15,6 +15,7 @@ from maseval.runs import RunFolder
 from maseval.testing import FORGERIES, forge_run
 from tests.cli.commandline import last_json, maseval
 from tests.faults.table import shows
+from tests.noisy_runs import noisy_run
 from tests.report.reading import index_of, rows_of
 
 FOUND = (
@@ -27,14 +28,7 @@ FOUND = (
 def honest(tmp_path_factory):
     """A run of four tasks, two trials each, of which some passed."""
     folder = tmp_path_factory.mktemp("forged") / "runs" / "honest"
-    tau2.run(
-        domain="library",
-        num_tasks=4,
-        agent="noisy",
-        agent_args={"error_rate": 0.5},
-        trials=2,
-        output=folder,
-    )
+    noisy_run(folder, 0.5, num_tasks=4)
     return folder
 
 

@@ -13,18 +13,13 @@ from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.report import write_report
 from tests.benchmark.tau2.app.doctored import shuffled_task_ids
 from tests.cli.commandline import maseval
+from tests.noisy_runs import noisy_run
 from tests.report.reading import index_of, rows_of
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    return tau2.run(
-        domain="library",
-        agent="noisy",
-        agent_args={"error_rate": 0.3},
-        trials=2,
-        output=tmp_path_factory.mktemp("results") / "noisy",
-    )
+    return noisy_run(tmp_path_factory.mktemp("results") / "noisy", 0.3)
 
 
 @pytest.fixture
