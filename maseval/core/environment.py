@@ -1,7 +1,7 @@
 """Environment: the world an agent acts in, and the tools it acts with."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Protocol
 
 from maseval.core.exceptions import ConfigurationError
@@ -38,9 +38,12 @@ class Environment(ABC, TraceableMixin, ConfigurableMixin):
             callback.on_setup_start(self)
         # By position: subclasses name the parameter as they like.
         self.state = self.setup_state(data)
-        self.tools = self.create_tools()
+        self._equip()
         for callback in self.callbacks:
             callback.on_setup_end(self)
+
+    def _equip(self) -> None:
+        self.tools = self.create_tools()
 
     @abstractmethod
     def setup_state(self, task_data: dict[str, Any]) -> object:
@@ -61,15 +64,21 @@ class Environment(ABC, TraceableMixin, ConfigurableMixin):
     def gather_traces(self) -> JsonObject:
         return {
             **super().gather_traces(),
-            "tool_count": len(self.tools),
-            "tools": {name: _tool_traces(tool) for name, tool in self.tools.items()},
+            "tool_count": len(self._tool_names()),
+            "tools": {name: _traces_of(tool) for name, tool in self._traced_tools()},
         }
+
+    def _tool_names(self) -> Collection[str]:
+        return self.tools.keys()
+
+    def _traced_tools(self) -> Iterable[tuple[str, Any]]:
+        return self.tools.items()
 
     def gather_config(self) -> JsonObject:
         return {
             **super().gather_config(),
-            "tool_count": len(self.tools),
-            "tool_names": list(self.tools),
+            "tool_count": len(self._tool_names()),
+            "tool_names": list(self._tool_names()),
         }
 
 
@@ -85,7 +94,7 @@ def only_one(
     return {} if data is None else data
 
 
-def _tool_traces(tool: Any) -> JsonObject:
+def _traces_of(tool: Any) -> JsonObject:
     """Return a tool's traces: its own, its invocations, those of its simulator, or none."""
     if hasattr(tool, "gather_traces"):
         traces: JsonObject = tool.gather_traces()

@@ -5,9 +5,9 @@ After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Resear
 
 import inspect
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
@@ -34,7 +34,7 @@ from maseval.benchmark.tau2.world.tasks import initial_state
 from maseval.benchmark.tau2.world.trajectory import Trajectory
 from maseval.benchmark.tau2.world.world import to_json_str
 from maseval.core.environment import Environment, EnvironmentObserver, only_one
-from maseval.core.tool import describe_as
+from maseval.core.tool import ToolsOnDemand, describe_as
 
 OVER = "Error: the simulation is over: its limit of {} steps is reached"
 ENDED = "Error: the simulation is over: the user has ended it"
@@ -51,7 +51,6 @@ class Tau2Environment(Environment):
     """
 
     state: dict[str, Any]
-    tools: dict[str, Callable[..., str]]
 
     def __init__(
         self,
@@ -61,6 +60,7 @@ class Tau2Environment(Environment):
         environment_data: dict[str, Any] | None = None,
     ) -> None:
         self._lock = threading.RLock()
+        self._descriptions: Sequence[Mapping[str, Any]] = ()
         self.step_limit: int | None = None
         self.ended_by_user = False
         """True if the user ended the simulation in the midst of the agent's turn."""
@@ -133,11 +133,42 @@ class Tau2Environment(Environment):
 
     # Tools as functions, for agents and users of any framework.
 
+    def _equip(self) -> None:
+        if type(self).create_tools is not Tau2Environment.create_tools:
+            self.tools = self.create_tools()
+
+    @cached_property
+    def tools(self) -> dict[str, Callable[..., str]]:  # type: ignore[override]
+        """The agent's tools by name; made for the first who wants them, as many agents do not."""
+        tools = self.create_tools()
+        _describe(tools, self._descriptions)
+        return tools
+
+    def tools_on_demand(self) -> Mapping[str, Callable[..., str]]:
+        """Return the agent's tools for one that may never call them itself."""
+        return ToolsOnDemand(self._tool_names(), lambda: self.tools)
+
+    def _tool_names(self) -> Collection[str]:
+        if "tools" in vars(self):
+            return self.tools.keys()
+        return [name for kit in self._agents_kits() for name in kit.offered_tools()]
+
+    def _traced_tools(self) -> Iterable[tuple[str, Any]]:
+        if "tools" in vars(self):
+            return self.tools.items()
+        # A tool has the attributes of the function that it calls.
+        kits = self._agents_kits()
+        return ((name, getattr(type(kit), name)) for kit in kits for name in kit.offered_tools())
+
+    def _agents_kits(self) -> Iterable[ToolKitBase[Any]]:
+        both = (self.toolkit, self.user_toolkit if self.solo else None)
+        return (kit for kit in both if kit is not None)
+
     def create_tools(self) -> dict[str, Callable[..., str]]:
         """Return the agent's tools by name; in solo mode the customer's as well."""
-        tools = self._recording_tools(self.toolkit, "assistant")
-        if self.solo and self.user_toolkit:
-            tools |= self._recording_tools(self.user_toolkit, "assistant")
+        tools: dict[str, Callable[..., str]] = {}
+        for kit in self._agents_kits():
+            tools |= self._recording_tools(kit, "assistant")
         return tools
 
     def create_user_tools(self, only: Sequence[str] | None = None) -> dict[str, Callable[..., str]]:
@@ -145,10 +176,17 @@ class Tau2Environment(Environment):
         if self.user_toolkit is None or self.solo:
             return {}
         tools = self._recording_tools(self.user_toolkit, "user")
-        if only is None:
-            return tools
-        known = set(only) <= tools.keys()
-        return {name: tool for name, tool in tools.items() if known and name in only}
+        return {name: tools[name] for name in _offered_to_user(self.user_toolkit, only)}
+
+    def user_tools_on_demand(
+        self, only: Sequence[str] | None = None
+    ) -> Mapping[str, Callable[..., str]]:
+        """Return what ``create_user_tools`` does, for a user that may never call them itself."""
+        kit, own = self.user_toolkit, type(self).create_user_tools
+        if kit is None or self.solo or own is not Tau2Environment.create_user_tools:
+            return self.create_user_tools(only)
+        names = _offered_to_user(kit, only)
+        return ToolsOnDemand(names, lambda: self.create_user_tools(only))
 
     def user_definitions(self, tools: Iterable[str]) -> list[dict[str, Any]] | None:
         """Return the definitions of these tools of the customer; None if there are none."""
@@ -181,10 +219,9 @@ class Tau2Environment(Environment):
 
     def describe_tools(self, definitions: Iterable[Mapping[str, Any]]) -> None:
         """Let the agent's tools describe themselves to any framework as ``definitions`` do."""
-        for definition in definitions:
-            tool = self.tools[definition["function"]["name"]]
-            assert isinstance(tool, FunctionType)
-            describe_as(tool, definition)
+        self._descriptions = list(definitions)
+        if "tools" in vars(self):
+            _describe(self.tools, self._descriptions)
 
     def call_tool(
         self,
@@ -344,6 +381,22 @@ class Tau2Environment(Environment):
         if self.user_toolkit:
             config["user_toolkit_stats"] = self.user_toolkit.get_statistics()
         return config
+
+
+def _offered_to_user(kit: ToolKitBase[Any], only: Sequence[str] | None) -> list[str]:
+    offered = kit.offered_tools()
+    if only is None:
+        return list(offered)
+    return [name for name in offered if name in only] if offered.keys() >= set(only) else []
+
+
+def _describe(
+    tools: Mapping[str, Callable[..., str]], definitions: Iterable[Mapping[str, Any]]
+) -> None:
+    for definition in definitions:
+        tool = tools[definition["function"]["name"]]
+        assert isinstance(tool, FunctionType)
+        describe_as(tool, definition)
 
 
 def _by_name(method: Callable[..., object], args: Sequence[object]) -> dict[str, object]:

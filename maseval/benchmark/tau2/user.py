@@ -6,7 +6,8 @@ After tau2-bench v0.2.0, src/tau2/user/user_simulator.py (MIT, Sierra Research).
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 from maseval.benchmark.tau2.data_loader import load_guidelines
@@ -33,7 +34,7 @@ from maseval.core.exceptions import UserError, UserExhaustedError
 from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import model_of
 from maseval.core.storage.redaction import redact
-from maseval.core.tool import tool_definition
+from maseval.core.tool import ToolsOnDemand, tool_definition
 from maseval.core.user import User
 from maseval.core.words import count_of
 
@@ -64,7 +65,7 @@ class MessageUser(User):
         exhausted_response: str | None = None,
     ) -> None:
         self.initial_query = initial_query
-        self.tools = dict(tools or {})
+        self._tools_given = tools if isinstance(tools, ToolsOnDemand) else dict(tools or {})
         self.max_turns = max_turns
         self.exhausted_response = exhausted_response
         self.messages: list[Tau2Message] = []
@@ -72,6 +73,16 @@ class MessageUser(User):
         self.stopped = False
         self.skips_blank_messages = False
         self.listener: QuestionRecorder | None = None
+
+    @cached_property
+    def tools(self) -> dict[str, Callable[..., object]]:
+        """The tools by name."""
+        return dict(self._tools_given)
+
+    @property
+    def tool_names(self) -> Collection[str]:
+        """The names of its tools."""
+        return (self.tools if "tools" in vars(self) else self._tools_given).keys()
 
     @property
     def _stopped(self) -> bool:

@@ -77,6 +77,37 @@ def test_tools_keep_their_names_and_descriptions(room):
     assert paint.__doc__.startswith("Paint the wall.")
 
 
+@pytest.mark.parametrize("solo", [False, True])
+def test_tools_are_made_for_the_first_who_wants_them(room, solo):
+    one = environment(room, solo=solo)
+    offered, traced, known = one.tools_on_demand(), one.gather_traces(), one.gather_config()
+
+    assert "tools" not in vars(one), "nobody wanted to call one"
+    assert list(offered) == list(one.tools) == known["tool_names"]
+    assert traced["tools"] == one.gather_traces()["tools"]
+    assert offered["paint"] is one.tools["paint"]
+
+
+def test_the_tools_of_a_subclass_are_made_with_it(room):
+    class Quiet(Tau2Environment):
+        def create_tools(self):
+            return {"listen": self.get_db_hash}
+
+        def create_user_tools(self, only=None):
+            return {"wait": len}
+
+    one = Quiet({"domain": room, "db_path": room.data_dir / "db.json"})
+
+    assert list(one.tools_on_demand()) == list(vars(one)["tools"]) == ["listen"]
+    assert one.user_tools_on_demand() == {"wait": len}
+
+
+@pytest.mark.parametrize("only", [None, ["set_lamp"], ["set_lamp", "fly"], []])
+def test_a_users_tools_on_demand_are_those_that_a_task_names(room, only):
+    one = environment(room)
+    assert list(one.user_tools_on_demand(only)) == list(one.create_user_tools(only))
+
+
 def test_the_users_tools_are_recorded_as_the_users(room):
     one = environment(room)
 

@@ -200,4 +200,6 @@ def make_agent(
             f"unknown scripted agent {player!r}; choose one of: {', '.join(PLAYERS)}"
         )
     script = PLAYERS[player](task, environment, seed, error_rate)
-    return PlayerAdapter(ScriptedAgent(script, environment.tools, alone=environment.solo))
+    return PlayerAdapter(
+        ScriptedAgent(script, environment.tools_on_demand(), alone=environment.solo)
+    )

@@ -71,7 +71,7 @@ class ScriptedUser(MessageUser):
         text = str(last["content"])
         if GOODBYE in text:
             return user_message(_FAREWELL, cost=0.0)
-        wanted = [request for request in requests_in(text) if request[0] in self.tools]
+        wanted = [request for request in requests_in(text) if request[0] in self.tool_names]
         if wanted and self._actions < self.max_actions:
             return self._act(wanted)
         return user_message(_FAREWELL if wanted else self._next_line(), cost=0.0)
@@ -84,7 +84,11 @@ class ScriptedUser(MessageUser):
         return user_message(None, tool_calls=calls, cost=0.0)
 
     def gather_config(self) -> dict[str, Any]:
-        return {**super().gather_config(), "reason": self.initial_query, "tools": list(self.tools)}
+        return {
+            **super().gather_config(),
+            "reason": self.initial_query,
+            "tools": list(self.tool_names),
+        }
 
 
 def _report(messages: Sequence[Tau2Message]) -> str:
@@ -108,4 +112,4 @@ def make_user(task: Task, environment: Tau2Environment) -> ScriptedUser:
     reason = instructions.get("reason_for_call") or (told if isinstance(told, str) else task.query)
     facts = (instructions.get("known_info"), instructions.get("unknown_info"))
     opening = f"Hello, this is why I am calling: {reason}" if reason else ""
-    return ScriptedUser(opening, list(filter(None, facts)), environment.create_user_tools())
+    return ScriptedUser(opening, list(filter(None, facts)), environment.user_tools_on_demand())
