@@ -11,7 +11,12 @@ from functools import cache, cached_property, partial
 from typing import Any, Self
 
 from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator, record_questions
-from maseval.benchmark.tau2.conversation.participants import Participant, TextAgent, TextUser
+from maseval.benchmark.tau2.conversation.participants import (
+    Participant,
+    TextAgent,
+    TextUser,
+    takes_part,
+)
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_guidelines
 from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_named, release_of
@@ -383,7 +388,7 @@ class Tau2Benchmark(Benchmark):
             self.orchestrator(
                 environment,
                 agent,
-                user if user is None or isinstance(user, Participant) else TextUser(user, respond),
+                user if user is None or takes_part(user) else TextUser(user, respond),
                 max_steps=self.max_invocations,
                 max_errors=self.max_errors,
                 validate_communication=self.validate_communication,
@@ -397,7 +402,7 @@ class Tau2Benchmark(Benchmark):
     def _agent_side(
         self, agents: Sequence[AgentAdapter], task: Task, environment: Tau2Environment
     ) -> Participant:
-        if len(agents) == 1 and isinstance(agents[0], Participant):
+        if len(agents) == 1 and takes_part(agents[0]):
             return agents[0]
         return TextAgent(
             lambda query: self.run_agents(agents, task, environment, query),
@@ -447,7 +452,7 @@ def describe_tools(environment: Tau2Environment, wording: Wording) -> None:
 def _share_trajectory(agents: Sequence[AgentAdapter], environment: Tau2Environment) -> None:
     """Let an agent that keeps no messages show those that it saw and made in the trajectory."""
     for agent in agents if len(agents) == 1 else ():
-        if not isinstance(agent, Participant) and not agent.openai_messages():
+        if not takes_part(agent) and not agent.openai_messages():
             seen = messages_seen_by(environment.trajectory.messages, "assistant")
             greeted = environment.release.rules.loop.greeting_is_seen
             start = 0 if greeted or not seen or seen[0]["role"] == "user" else 1

@@ -5,7 +5,7 @@ a framework calls the environment's tools while it works, and they record what i
 """
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
 from maseval.benchmark.tau2.formats.message import (
     STOP,
@@ -21,7 +21,6 @@ from maseval.core.messages import MessageHistory
 from maseval.core.user import User
 
 
-@runtime_checkable
 class Participant(Protocol):
     """A side that answers, one message at a time."""
 
@@ -33,6 +32,11 @@ class Participant(Protocol):
 
     def is_stop(self, message: SpokenMessage) -> bool:
         """Return True if this side's own message ends the conversation."""
+
+
+def takes_part(side: object) -> TypeGuard[Participant]:
+    """Return True if a side is a ``Participant``; to ask a protocol takes far longer."""
+    return all(getattr(side, name, None) is not None for name in ("begin", "reply", "is_stop"))
 
 
 @runtime_checkable

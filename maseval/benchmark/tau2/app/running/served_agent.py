@@ -24,7 +24,7 @@ from maseval.benchmark.tau2.app.running.own_agents import (
     load_agent,
     uses_chat_model,
 )
-from maseval.benchmark.tau2.conversation.participants import Participant
+from maseval.benchmark.tau2.conversation.participants import takes_part
 from maseval.core.agent import AgentAdapter
 from maseval.core.context import TaskContext
 from maseval.core.engine.process import end_signals
@@ -137,7 +137,7 @@ class _AgentSide:
         for name, agent in self._agents.items():
             self._context.registry.register(AGENTS, name, agent)
         return {
-            "agents": [(name, isinstance(one, Participant)) for name, one in self._agents.items()],
+            "agents": [(name, takes_part(one)) for name, one in self._agents.items()],
             "asked": [every.index(agent) for agent in asked],
         }
 
