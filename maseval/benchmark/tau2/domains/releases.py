@@ -6,6 +6,7 @@ under the rules, and with the tools, of v1.0.1.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -108,11 +109,16 @@ def release_named(version: AnyVersion = None) -> Release:
         case Release():
             return version
         case str():
-            rules, mixed, tasks = version.partition(_TASKS)
-            found = _require_release(rules, version)
-            return found.with_tasks_of(_require_release(tasks, version)) if mixed else found
+            return _read_name(version)
         case _:
             raise _unknown_version(version)
+
+
+@cache
+def _read_name(name: str) -> Release:
+    rules, mixed, tasks = name.partition(_TASKS)
+    found = _require_release(rules, name)
+    return found.with_tasks_of(_require_release(tasks, name)) if mixed else found
 
 
 def release_of(domain: "str | Domain", version: AnyVersion = None) -> Release:

@@ -8,7 +8,7 @@ and the original's.
 import re
 import textwrap
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ def fill_template(name: str, values: Mapping[str, str]) -> str:
     return re.sub(r"\{(\w+)\}", lambda place: values[place[1]], template(name))
 
 
+@lru_cache(maxsize=64)
 def agent_prompt(policy: str, *, instruction: str | None = None, **sections: str) -> str:
     """Return the agent's system prompt: instructions, policy, further sections by their tags."""
     parts = {"instructions": instruction or template("agent_instruction"), "policy": policy}
@@ -67,6 +68,8 @@ def _instructions_text(instructions: UserInstructions) -> str:
     return "\n".join([*domain, *told])
 
 
+# Each of a task's simulations has them.
+@lru_cache(maxsize=4096)
 def _indent(text: str) -> str:
     return textwrap.indent(text, "\t")
 

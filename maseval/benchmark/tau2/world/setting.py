@@ -215,9 +215,13 @@ class TaskStage:
 
 def file_versions(domain: Domain, folder: Path) -> FileVersions:
     """Return what tells an edited database from the one that was read before."""
-    files = [name for name in (domain.db_file, domain.user_db_file) if name]
-    stamps = [os.stat(f"{folder}/{name}") for name in files]
-    return tuple((stamp.st_mtime_ns, stamp.st_size) for stamp in stamps)
+    files = (domain.db_file, domain.user_db_file)
+    return tuple(_version_of(f"{folder}/{name}") for name in files if name)
+
+
+def _version_of(path: str) -> tuple[int, int]:
+    stamp = os.stat(path)
+    return stamp.st_mtime_ns, stamp.st_size
 
 
 @once(maxsize=4096)

@@ -227,7 +227,10 @@ def spec_of(task: Task | Mapping[str, Any] | TaskSpec) -> TaskSpec:
         content = marshal.dumps({key: form.get(key) for key in _SPEC_KEYS}, _NO_REFERENCES)
     except ValueError:  # not from a file: values of any kind
         return _read(TaskSpec, form, where)
-    return _read_spec_once(content, where)
+    try:
+        return _read_spec_once(content)
+    except ValidationError as error:
+        raise _format_error(error, where) from error
 
 
 def _task_form(task: object) -> tuple[Mapping[str, Any], str]:
@@ -279,8 +282,9 @@ _SPEC_KEYS = tuple(TaskSpec.model_fields)
 
 
 @lru_cache(maxsize=4096)
-def _read_spec_once(content: bytes, where: str) -> TaskSpec:
-    return _read(TaskSpec, marshal.loads(content), where)
+def _read_spec_once(content: bytes) -> TaskSpec:
+    _complete_forms()
+    return TaskSpec.model_validate(marshal.loads(content))
 
 
 def _read(model: type[PartT], form: Mapping[str, Any], where: str) -> PartT:
@@ -288,9 +292,13 @@ def _read(model: type[PartT], form: Mapping[str, Any], where: str) -> PartT:
         _complete_forms()
         return model.model_validate(form)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        raise TaskFormatError(f"{where}{field}: {first['msg']}") from error
+        raise _format_error(error, where) from error
+
+
+def _format_error(error: ValidationError, where: str) -> TaskFormatError:
+    first = error.errors()[0]
+    field = ".".join(map(str, first["loc"]))
+    return TaskFormatError(f"{where}{field}: {first['msg']}")
 
 
 @once(maxsize=1)

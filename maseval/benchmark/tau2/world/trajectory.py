@@ -8,6 +8,7 @@ import copy
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any, cast
 from uuid import uuid4
 
@@ -36,7 +37,6 @@ class Trajectory:
         self.messages: list[Tau2Message] = _with_dates(opening)
         self.steps = 0
         self.termination_reason: str | None = None
-        self.id = str(uuid4())
         self.start_time = now()
         self.end_time: str | None = None
         self._began = time.perf_counter()
@@ -44,6 +44,11 @@ class Trajectory:
         self.retold = 0
         """The number of messages that are from an earlier conversation and keep their times."""
         self._recorded: list[Tau2Message] = []
+
+    @cached_property
+    def id(self) -> str:
+        """The id of the simulation, which is made up."""
+        return str(uuid4())
 
     def open_with(self, message: Tau2Message) -> None:
         """Append a message that does not count as a step."""
@@ -147,6 +152,8 @@ def cost_of(messages: Sequence[Tau2Message], side: Requestor) -> float | None:
 
 def _with_dates(history: Sequence[Tau2Message]) -> list[Tau2Message]:
     """Return a task's own history as if it had just been said, a second apart."""
+    if not history:
+        return []
     first = datetime.now() - timedelta(seconds=len(history))
     messages = [copy.deepcopy(complete(message)) for message in history]
     for index, message in enumerate(messages):
