@@ -9,6 +9,7 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import copy_context
 from functools import cache
+from types import GeneratorType
 from typing import Any, TypeAlias, TypeVar
 
 from maseval.core.clock import Clock
@@ -22,6 +23,9 @@ T = TypeVar("T")
 
 def settle(value: Any) -> Any:
     """Return the result of a hook; if that is awaitable, wait for it first."""
+    # Most are not, and to ask for a kind of class takes longer than to look for its method.
+    if not hasattr(type(value), "__await__") and not isinstance(value, GeneratorType):
+        return value
     return run_async(_wait_for(value)) if inspect.isawaitable(value) else value
 
 

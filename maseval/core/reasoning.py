@@ -26,6 +26,8 @@ class ReasoningPolicy(StrEnum):
     @classmethod
     def of(cls, value: "str | ReasoningPolicy") -> "ReasoningPolicy":
         """Return the policy of that name; raise ``ConfigurationError`` if there is none."""
+        if isinstance(value, cls):
+            return value
         if value not in list(cls):
             raise ConfigurationError(
                 f"the reasoning policy is {value!r}; choose one of: {', '.join(cls)}"
