@@ -6,6 +6,7 @@ field and never the version.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from maseval.benchmark.tau2.formats.file_form import FORM_0_2_0, FORM_1_0_1, FileForm
 from maseval.benchmark.tau2.formats.message import Tau2Message, message_text, message_text_of_1_0_1
@@ -22,8 +23,7 @@ FIRST_ENDINGS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class ReplayRules:
+class ReplayRules(NamedTuple):
     """Rules of replay, which brings a recorded conversation back to its end state.
 
     ``mutating_only`` makes only the calls of tools that change something; the recorded answers to
@@ -125,7 +125,7 @@ class RuleSet:
                 f"lenient_replay is True, but tau2-bench {self.version} replays strictly only; "
                 "leave it out, or score by the rules of 1.0.1"
             )
-        return replace(self, replay=replace(self.replay, strict=not lenient))
+        return replace(self, replay=self.replay._replace(strict=not lenient))
 
 
 def _python_name(reason: str) -> str:

@@ -323,11 +323,13 @@ class ToolKitBase(Generic[DBT]):
         Whether they were called is part of the end state where a domain keeps a log of that.
         """
 
-    def as_reference(self) -> None:
+    def as_reference(self) -> bool:
         """Serve a reference solution: ids made up here must not equal those of a conversation.
 
-        The original draws such ids at random, so that no two worlds ever agree on one.
+        The original draws such ids at random, so that no two worlds ever agree on one. Returns
+        False if it is too late: some were made up before.
         """
+        return True
 
     def get_db_hash(self) -> str:
         """The hash of the database as it is now."""

@@ -55,6 +55,10 @@ class _SharedFields(set[str]):
         return set(self)
 
 
+# Names the fields of a record that were given. The set itself is never changed: copies share it.
+_give = vars(BaseModel)["__pydantic_fields_set__"].__set__
+
+
 class Record(BaseModel):
     """Base of all records of a database. Assignment is not validated, as in the original."""
 
@@ -70,8 +74,10 @@ class Record(BaseModel):
             _refuse(self)
         if name in values:  # what pydantic does in the end, in a third of its time
             values[name] = value
-            given.add(name)
+            if name not in given:
+                _give(self, given | {name})
         else:
+            _give(self, set(given))  # to which pydantic may add
             super().__setattr__(name, value)
 
     def put(self, **values: object) -> None:
@@ -80,7 +86,8 @@ class Record(BaseModel):
         if type(given) is _SharedFields:
             _refuse(self)
         self.__dict__.update(values)
-        given.update(values)
+        if not given.issuperset(values):
+            _give(self, given.union(values))
 
     def __delattr__(self, name: str) -> None:
         if is_shared(self):

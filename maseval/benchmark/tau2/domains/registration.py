@@ -9,6 +9,7 @@ import difflib
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from maseval.benchmark.tau2.domains.catalogue import DOMAINS
@@ -171,9 +172,17 @@ def domain_named(domain: "str | Domain") -> "Domain":
     """The domain of that name; a domain object stands for itself."""
     if isinstance(domain, str):
         return _registry.find(domain)
+    if isinstance(domain, _domain_type()):
+        return domain
+    return _registry.find(domain)  # type: ignore[arg-type]  # which says that it is unknown
+
+
+@cache
+def _domain_type() -> "type[Domain]":
+    """Return the class, imported once: this is asked for with every verdict."""
     from maseval.benchmark.tau2.domains.domain import Domain
 
-    return domain if isinstance(domain, Domain) else _registry.find(domain)
+    return Domain
 
 
 def domain_names() -> list[str]:

@@ -3,7 +3,6 @@
 Whoever scores, explains or labels a simulation comes in by ``case_of``.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -31,7 +30,7 @@ from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.versions import RuleSet
 from maseval.benchmark.tau2.wording import OURS
 from maseval.benchmark.tau2.world.replay import ReplayError
-from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.world.setting import KNOWN_BY_HASH, Setting
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec, spec_of
 from maseval.benchmark.tau2.world.world import World
 from maseval.core.task import Task
@@ -131,7 +130,8 @@ def case_of(
     else:
         known = KnownTask.of(task)
     rules = release.rules.leniently() if lenient_replay else release.rules
-    return Case(recording, Setting(domain, folder, known.spec, solo, rules), known.raw)
+    files = KNOWN_BY_HASH if domain.data_dir is None else None
+    return Case(recording, Setting(domain, folder, known.spec, solo, rules, files), known.raw)
 
 
 def open_case(
@@ -176,16 +176,22 @@ def _task_named(
         raise SimulationFormatError(
             "task_id is None; it must name a task of the domain, or the task must be given"
         )
-    source = release.tasks.domain(domain)
+    source = release.tasks_of.domain(domain) if release.tasks_of else domain
     if source is not domain:
         data_dir, folder = None, _folder(source, None, default_data_dir(source.version))
-    versions = tuple(_modification_time(f"{folder}/{name}") for name in source.task_files.values())
-    return _known_task(source, recording.task_id, folder, data_dir, versions)
+    return _known_task(source, recording.task_id, folder, data_dir, _task_versions(source))
 
 
-def _modification_time(file: str) -> int | None:
+def _task_versions(source: Domain) -> tuple[int | None, ...]:
+    """Return what tells edited tasks from those read before; published ones are never edited."""
+    if source.data_dir is None:
+        return ()
+    return tuple(_modification_time(source.data_dir / name) for name in source.task_files.values())
+
+
+def _modification_time(file: Path) -> int | None:
     try:
-        return os.stat(file).st_mtime_ns
+        return file.stat().st_mtime_ns
     except OSError:
         return None
 

@@ -9,13 +9,13 @@ After tau2-bench v0.2.0, src/tau2/evaluator/evaluator_env.py (MIT, Sierra Resear
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.copying import once
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
-from maseval.benchmark.tau2.world.setting import FileVersions, Setting, TaskStage, file_versions
+from maseval.benchmark.tau2.world.setting import FileVersions, Setting, file_versions
 from maseval.benchmark.tau2.world.tasks import EnvAssertion, RewardType
 from maseval.benchmark.tau2.world.world import World, WorldState
 
@@ -47,15 +47,23 @@ class GoldState:
         return self.world.state()
 
 
-@dataclass(frozen=True)
 class GoldKey:
     """A key of caches about reference solutions.
 
     It holds the domain, so that no other can have the same id.
     """
 
-    key: Hashable
-    setting: Setting = field(compare=False)
+    __slots__ = ("key", "setting")
+
+    def __init__(self, key: Hashable, setting: Setting) -> None:
+        self.key = key
+        self.setting = setting
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GoldKey) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
 
 
 def gold_state(setting: Setting, files: FileVersions | None = None) -> GoldState:
@@ -69,16 +77,15 @@ def gold_state(setting: Setting, files: FileVersions | None = None) -> GoldState
 def gold_key(setting: Setting, task: str, files: FileVersions | None = None) -> GoldKey:
     """Return the key of what depends on a task, which ``task`` tells from others, and its data."""
     domain, folder = setting.domain, setting.folder
-    versions = files or file_versions(domain, folder)
+    versions = setting.files if files is None else files
+    if versions is None:
+        versions = file_versions(domain, folder)
     return GoldKey((id(domain), folder, versions, setting.rules.replay, task), setting)
 
 
 @once(maxsize=_KEPT)
 def _gold_state(key: GoldKey) -> GoldState:
-    # Set up and not copied: it is needed once, and what copies it would take longer to make.
-    world = _evaluator_stage(key.setting).set_up()
-    world.resume(key.setting.task.start.history)
-    errors = []
+    world, errors = evaluator_world(key.setting), []
     for action in key.setting.task.actions:
         error = call_as_evaluator(world, action.call())
         if error is not None:
@@ -89,11 +96,23 @@ def _gold_state(key: GoldKey) -> GoldState:
 
 def evaluator_world(setting: Setting) -> World:
     """Return a world in which the evaluator begins; the original knows no solo mode here."""
-    return _evaluator_stage(setting).world_after(setting.task.start.history)
+    world = _copied_world(setting) or setting._replace(solo=False).stage(reference=True).set_up()
+    world.resume(setting.task.start.history)
+    return world
 
 
-def _evaluator_stage(setting: Setting) -> TaskStage:
-    return setting._replace(solo=False).stage(reference=True)
+def _copied_world(setting: Setting) -> World | None:
+    """Return a copy of what a conversation begins with; None if it cannot serve a reference.
+
+    What the two have in common is then one, and found equal without a look at it.
+    """
+    try:
+        world = setting.stage().world()
+    except ValueError:  # solo mode, where there is none
+        return None
+    world.solo = False
+    kits = (world.tools, world.user_tools)
+    return world if all(kit is None or kit.as_reference() is True for kit in kits) else None
 
 
 def call_as_evaluator(world: World, call: Tau2ToolCall) -> Exception | None:

@@ -8,8 +8,7 @@ and because how to copy the rest is worked out once as well (``Pattern``).
 """
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -140,7 +139,8 @@ def _instances(cls: type[T], values: dict[str, Any], parts: ChangeableParts) -> 
 
 
 def _models(model: BaseModel, parts: ChangeableParts, private: int | None) -> CopyStep:
-    cls, values, given = type(model), model.__dict__, model.__pydantic_fields_set__
+    cls, values, given = type(model), model.__dict__, set(model.__pydantic_fields_set__)
+    shares_names = isinstance(model, Record)
 
     def step(made: Made) -> BaseModel:
         twin = _new(cls)
@@ -148,7 +148,7 @@ def _models(model: BaseModel, parts: ChangeableParts, private: int | None) -> Co
         for name, at in parts:
             fields[name] = made[at]
         _set(twin, "__dict__", fields)
-        _set(twin, "__pydantic_fields_set__", set(given))
+        _set(twin, "__pydantic_fields_set__", given if shares_names else given.copy())
         _set(twin, "__pydantic_extra__", None)
         _set(twin, "__pydantic_private__", None if private is None else made[private])
         return twin
@@ -158,27 +158,42 @@ def _models(model: BaseModel, parts: ChangeableParts, private: int | None) -> Co
 
 FileVersions = tuple[tuple[int, int], ...]
 """When the files of a domain were written, and how long they are."""
+KNOWN_BY_HASH: FileVersions = ()
+"""The versions of files that were hashed before their first use, and have one content only."""
 
 
-@dataclass(frozen=True)
 class TaskStage:
     """A domain over the files in a folder, as a task sets it up; it can be looked up in a cache.
 
-    It holds the domain, so that no other can have the same id, and knows an edited file.
+    It holds the domain, so that no other can have the same id, and knows an edited file unless the
+    caller knows the ``files``.
     """
 
-    domain: Domain = field(compare=False)
-    folder: Path = field(compare=False)
-    start: InitialState = field(compare=False)
-    solo: bool = False
-    reference: bool = False
-    rules: ReplayRules = RULES_0_2_0.replay
-    files: FileVersions = field(init=False)
-    key: Hashable = field(init=False)
+    def __init__(
+        self,
+        domain: Domain,
+        folder: Path,
+        start: InitialState,
+        solo: bool = False,
+        reference: bool = False,
+        rules: ReplayRules = RULES_0_2_0.replay,
+        files: FileVersions | None = None,
+    ) -> None:
+        self.domain = domain
+        self.folder = folder
+        self.start = start
+        self.solo = solo
+        self.reference = reference
+        self.rules = rules
+        self.files = file_versions(domain, folder) if files is None else files
+        place = id(domain), str(folder), start.key
+        self._key = (*place, solo, reference, rules, self.files)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "files", file_versions(self.domain, self.folder))
-        object.__setattr__(self, "key", (id(self.domain), str(self.folder), self.start.key))
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TaskStage) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
 
     def prepare(self) -> None:
         """Set the stage, unless it is set already."""
@@ -247,13 +262,17 @@ def _has_twins(world: World) -> bool:
 
 
 class Setting(NamedTuple):
-    """A task, the domain it belongs to, the folder of that domain's files, and the rules."""
+    """A task, the domain it belongs to, the folder of that domain's files, and the rules.
+
+    Without ``files`` they are looked at whenever a stage is set.
+    """
 
     domain: Domain
     folder: Path
     task: TaskSpec
     solo: bool = False
     rules: RuleSet = RULES_0_2_0
+    files: FileVersions | None = None
 
     def stage(self, *, reference: bool = False) -> TaskStage:
         """Return the stage on which the task begins.
@@ -261,7 +280,7 @@ class Setting(NamedTuple):
         A ``reference`` world makes up other ids than the world of a conversation does.
         """
         start, rules = self.task.start, self.rules.replay
-        return TaskStage(self.domain, self.folder, start, self.solo, reference, rules)
+        return TaskStage(self.domain, self.folder, start, self.solo, reference, rules, self.files)
 
     def world(self, history: Sequence[Tau2Message] = ()) -> World:
         """Return a fresh world in which the task begins, after the calls of ``history``."""

@@ -15,6 +15,8 @@ from maseval.benchmark.tau2.world.setting import NoPatternError, Pattern
 
 class Lamp(Record):
     colour: str
+    watts: int = 40
+    hours: int = 0
     notes: list[Any] = Field(default_factory=list)
 
 
@@ -48,6 +50,7 @@ def keeper() -> Keeper:
     }
     kept = Keeper(House.model_validate(content).share_rows())
     kept.db.hall.spare = kept.db.hall.lamp
+    kept.db.hall.lamp.put(colour="blue")
     return kept
 
 
@@ -60,6 +63,8 @@ def test_copies_have_the_state_of_the_original_and_lives_of_their_own():
     one.opened += 1
     one.db.hall.lamp.notes[0]["by"] = "Ben"
     one.db.hall.name = "parlour"
+    one.db.hall.lamp.watts = 60
+    one.db.hall.lamp.put(hours=1)
     one.db.lamps["a"].colour = "green"
     one.db.owner["ages"].append(41)
     one.db.rooms.append(Room(name="cellar"))
@@ -67,6 +72,8 @@ def test_copies_have_the_state_of_the_original_and_lives_of_their_own():
 
     assert other.db.get_hash() == original.db.get_hash() == before != one.db.get_hash()
     assert other.db.hall.model_fields_set == original.db.hall.model_fields_set
+    assert other.db.hall.lamp.model_fields_set == {"colour", "notes"}
+    assert one.db.hall.lamp.model_fields_set == {"colour", "notes", "watts", "hours"}
     (later,) = pattern.copies()
     assert (later.opened, later.db.get_hash()) == (0, before)
 

@@ -33,6 +33,20 @@ def test_a_task_is_scored_with_the_data_folder_it_was_loaded_from(own_folder):
     assert given.setting.folder != own.setting.folder
 
 
+def test_published_files_are_hashed_before_their_first_use_and_then_known(own_folder):
+    retail = domain_named("retail")
+    silent = {"task_id": "0", "termination_reason": "user_stop", "messages": []}
+
+    def state():
+        return case_of(read_recording(silent), retail, data_dir=own_folder).replay().state()
+
+    before = state()
+    for name in ("db.json", "tasks.json"):
+        (own_folder / "domains" / "retail" / name).write_text("edited")
+
+    assert state() == before
+
+
 @pytest.mark.parametrize("other", [True, 1.0, "1", 2])
 def test_tasks_of_equal_content_are_read_once_and_no_others(other):
     def task(value):

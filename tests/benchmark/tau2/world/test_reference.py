@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.world.reference import gold_state, shortfall, world_after_reference
 from maseval.benchmark.tau2.world.setting import Setting
@@ -112,3 +113,22 @@ def test_an_edited_database_has_a_gold_state_of_its_own(coupled):
 
     assert gold_state(setting(coupled)).state.company["wall"] == '"pink"'
     assert before.company["wall"] == '"red"'
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("opened_before", [False, True])
+def test_a_reference_never_makes_up_an_id_of_a_conversation(tau2_data, opened_before):
+    amount = {"arguments": {"customer_id": "C1003", "line_id": "L1009", "gb_amount": 1}}
+    started = {"env_type": "assistant", "func_name": "refuel_data", **amount}
+    form = {
+        "initial_state": {"initialization_actions": [started] * opened_before},
+        "evaluation_criteria": {"actions": [{"action_id": "a", "name": "refuel_data", **amount}]},
+    }
+    telecom = domain_named("telecom")
+    chosen = Setting(telecom, tau2_data / "domains" / "telecom", TaskSpec.of(form))
+
+    ids = {bill.bill_id for bill in gold_state(chosen).world.tools.db.bills}
+    played = {bill.bill_id for bill in world_after_reference(chosen).tools.db.bills}
+
+    assert ids - played == {"R00000001"}
+    assert played - ids == {"B00000001"}

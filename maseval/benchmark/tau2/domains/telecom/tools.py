@@ -361,9 +361,10 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
             )
         )
 
-    def as_reference(self) -> None:
+    def as_reference(self) -> bool:
         """Open bills under ids that no conversation uses."""
         self._bill_prefix = "R"
+        return not self._bills_opened
 
     def _new_bill_id(self) -> str:
         # Counted and not random, so that a conversation replays to the same state.

@@ -157,7 +157,9 @@ class TelecomUserTools(PhoneStage, predictable=True):
     @is_tool(ToolType.READ)
     def check_apn_settings(self) -> str:
         """Look up the access point: its name (APN) and the address for picture messages (MMSC)."""
-        settings = self.db.device.active_apn_settings.model_copy()
+        settings = self.db.device.active_apn_settings
+        if type(settings) is not APNSettings:  # anything can be stored, and fails at the copy
+            settings = settings.model_copy()
         return (
             f"Current APN Name: {settings.apn_name.value}\n"
             f"MMSC URL (for picture messages): {settings.mmsc_url or 'Not Set'}\n"
