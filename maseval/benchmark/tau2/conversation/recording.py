@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, Protocol, cast, runtime_checkable
 
 from maseval.benchmark.tau2.formats.message import (
+    AnsweredCall,
+    AnsweredMessages,
     Requestor,
     Tau2Message,
     from_chat,
@@ -80,9 +82,12 @@ def read_recording(
         messages = ()
     if not isinstance(messages, _LIST):
         _refuse("messages", messages, "a list of messages")
-    if not _are_plain(messages):
+    answered = _answered_calls(messages)
+    if answered is None:
         for index, message in enumerate(messages):
             _check_message(message, f"messages[{index}]")
+    else:
+        messages = AnsweredMessages(messages, answered)
     reason = simulation.get("termination_reason")
     if reason is not None and not isinstance(reason, str):
         _refuse("termination_reason", reason, "a text")
@@ -105,25 +110,33 @@ _MAPPING = (dict, Mapping)
 _LIST = (list, tuple)
 
 
-def _are_plain(messages: Sequence[object]) -> bool:
-    """Return True if no message needs a further check; this is the quick way."""
+def _answered_calls(messages: Sequence[Any]) -> list[AnsweredCall] | None:
+    """Return the calls if no message needs a further check and each is answered; the quick way."""
+    found: list[Any] = []
+    waiting: list[Any] = []  # the last is to be answered next
     try:
-        for message in messages:
+        for index, message in enumerate(messages):
             if type(message) is not dict:
-                return False
+                return None
             role, content = message["role"], message["content"]
             if content is not None and type(content) is not str:
-                return False
+                return None
             if role == "tool":
-                if type(message["id"]) is not str:
-                    return False
+                call = waiting.pop()
+                if call["id"] != message["id"]:
+                    return None
+                found.append((index, call, message))
                 continue
             calls = message["tool_calls"]
-            if role not in _SIDES or not (calls is None or _are_plain_calls(calls)):
-                return False
-    except KeyError:  # which may have a default
-        return False
-    return True
+            if waiting or role not in _SIDES:
+                return None
+            if calls is not None:
+                if not _are_plain_calls(calls):
+                    return None
+                waiting = calls[::-1]
+    except (KeyError, IndexError):  # a key may have a default; an answer to nothing is an error
+        return None
+    return None if waiting else found
 
 
 def _are_plain_calls(calls: object) -> bool:

@@ -7,7 +7,7 @@ Research).
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal, NotRequired, Unpack, cast
 
@@ -80,6 +80,10 @@ class _ToldByRole:
 
 Tau2Message = Annotated[SystemMessage | SpokenMessage | ToolMessage, _ToldByRole()]
 
+AnsweredCall = tuple[int, Tau2ToolCall, Tau2Message]
+ToolAnswer = tuple[str, bool]
+"""The text of an answer, and whether it is an error's."""
+
 # Every other key that may be missing is null.
 _DEFAULTS: Mapping[str, object] = {"id": "", "requestor": "assistant", "error": False}
 
@@ -109,6 +113,18 @@ def complete_call(call: Tau2ToolCall) -> Tau2ToolCall:
     }
 
 
+def tool_message(call: Tau2ToolCall, answer: ToolAnswer) -> ToolMessage:
+    """Return the environment's answer to a call as a message."""
+    content, error = answer
+    return {
+        "id": call["id"],
+        "role": "tool",
+        "content": content,
+        "requestor": call["requestor"],
+        "error": error,
+    }
+
+
 def _with_keys(record: Mapping[str, object], form: type) -> dict[str, object]:
     keys = form.__annotations__
     if list(record) == list(keys):  # as in nearly all that was recorded
@@ -123,11 +139,31 @@ OUT_OF_SCOPE = "###OUT-OF-SCOPE###"
 STOP_TOKENS = (STOP, TRANSFER, OUT_OF_SCOPE)
 
 
+class AnsweredMessages(list[Tau2Message]):
+    """A checked conversation in which every call has all its keys and is followed by its answer.
+
+    ``calls`` are the calls, each with the index of its answer and the answer itself.
+    """
+
+    __slots__ = ("calls",)
+
+    def __init__(self, messages: Iterable[Tau2Message], calls: list[AnsweredCall]) -> None:
+        super().__init__(messages)
+        self.calls = calls
+
+
 def tool_calls_of(message: Tau2Message) -> list[Tau2ToolCall] | None:
     """Return the tool calls of a message; None if it has none."""
     # Asked of every message, and most have none, which is found out at once.
     calls: Any = message.get("tool_calls")
     return calls if calls is not None and message["role"] in ("assistant", "user") else None
+
+
+def calls_in(messages: Sequence[Tau2Message]) -> list[Tau2ToolCall]:
+    """Return all tool calls of a conversation."""
+    if isinstance(messages, AnsweredMessages):
+        return [call for _, call, _ in messages.calls]
+    return [call for message in messages for call in tool_calls_of(message) or ()]
 
 
 def is_tool_call(message: Tau2Message) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
 from maseval.benchmark.tau2.environment import tool_types
-from maseval.benchmark.tau2.formats.message import Tau2ToolCall, spoken_text, tool_calls_of
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall, calls_in, spoken_text
 from maseval.benchmark.tau2.formats.simulation import (
     ActionCheck,
     CommunicateCheck,
@@ -61,18 +61,18 @@ def check_environment(case: Case, criteria: Criteria) -> CheckOutcome:
         return CheckOutcome(
             findings={"db_check": untouched}, note="No expected actions or env assertions"
         )
-    stage = case.setting.stage()
+    stage, forms = case.setting.stage(), criteria.assertion_forms()
 
     def look(world: World) -> EndState:
         match = world.compare(gold_state(case.setting, stage.files).world)
         # The assertions come last: they may change the world they look at.
-        return EndState(match, [_holds(world, each) for each in criteria.assertion_forms()])
+        return EndState(match, [_holds(world, each) for each in forms])
 
     match, met = look_at_end(stage, case.task, case.messages, look)
     db: DBCheck = {"db_match": all(match), "db_reward": float(all(match))}
     asserted: list[EnvAssertionCheck] = [
         {"env_assertion": form, "met": holds, "reward": float(holds)}
-        for form, holds in zip(criteria.assertion_forms(), met, strict=True)
+        for form, holds in zip(forms, met, strict=True)
     ]
     return CheckOutcome(
         rewards={RewardType.DB: db["db_reward"], RewardType.ENV_ASSERTION: float(all(met))},
@@ -93,12 +93,9 @@ def check_actions(case: Case, criteria: Criteria) -> CheckOutcome:
     if not criteria.actions:
         return CheckOutcome({RewardType.ACTION: 1.0}, note="No actions to evaluate")
     calls: dict[str, list[Tau2ToolCall]] = {action.name: [] for action in criteria.actions}
-    for message in case.messages:
-        if message.get("tool_calls") is None:  # as in most, which is found out at once
-            continue
-        for call in tool_calls_of(message) or ():
-            if call["name"] in calls:
-                calls[call["name"]].append(call)
+    for call in calls_in(case.messages):
+        if call["name"] in calls:
+            calls[call["name"]].append(call)
     taken = [any(map(action.matches, calls[action.name])) for action in criteria.actions]
     checks: list[ActionCheck] = [
         {"action": form, "action_match": found, "action_reward": float(found)}

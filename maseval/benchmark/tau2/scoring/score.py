@@ -4,7 +4,7 @@ After tau2-bench v0.2.0, src/tau2/evaluator/evaluator.py (MIT, Sierra Research).
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -208,10 +208,11 @@ def combine(checks: Mapping[str, CheckOutcome | None], criteria: Criteria) -> Ve
     All checks are run and reported; those outside the reward basis are not scored.
     """
     breakdown: dict[str, float] = {}
+    basis = criteria.reward_basis
     for check in checks.values():
         if check is not None:
-            breakdown |= _counting(check.rewards, criteria)
-    return _build_verdict(checks, breakdown, criteria.reward_basis)
+            breakdown |= _counting(check.rewards, basis)
+    return _build_verdict(checks, breakdown, basis)
 
 
 def _combine_all(checks: Mapping[str, CheckOutcome | None], criteria: Criteria) -> Verdict:
@@ -220,7 +221,8 @@ def _combine_all(checks: Mapping[str, CheckOutcome | None], criteria: Criteria) 
     for name in ("env", "action", "communicate", "nl"):
         check = checks[name]
         if check is not None:
-            breakdown |= _counting(check.rewards, criteria if name == "env" else None)
+            counted = criteria.reward_basis if name == "env" else check.rewards
+            breakdown |= _counting(check.rewards, counted)
     basis = [RewardType.DB, RewardType.ENV_ASSERTION, RewardType.ACTION, RewardType.COMMUNICATE]
     judged = [RewardType.NL_ASSERTION] if checks["nl"] else []
     return _build_verdict(checks, breakdown, basis + judged)
@@ -248,7 +250,7 @@ def _one(check: CheckOutcome, criteria: Criteria | None = None) -> Verdict:
     note = _note(check)
     if not check.rewards:
         return Verdict(_reward_info(1.0, check.findings, info=note))
-    breakdown = _counting(check.rewards, criteria)
+    breakdown = _counting(check.rewards, criteria.reward_basis if criteria else check.rewards)
     reward = math.prod(breakdown.values(), start=1.0)
     basis = criteria.reward_basis if criteria else [RewardType.DB]
     return Verdict(_reward_info(reward, check.findings, basis, breakdown, note), check.match)
@@ -258,12 +260,10 @@ def _note(check: CheckOutcome | None) -> dict[str, object] | None:
     return {"note": check.note} if check and check.note else None
 
 
-def _counting(rewards: Mapping[RewardType, float], criteria: Criteria | None) -> dict[str, float]:
-    return {
-        kind.value: reward
-        for kind, reward in rewards.items()
-        if criteria is None or kind in criteria.reward_basis
-    }
+def _counting(
+    rewards: Mapping[RewardType, float], counted: Collection[RewardType]
+) -> dict[str, float]:
+    return {kind.value: reward for kind, reward in rewards.items() if kind in counted}
 
 
 def cut_off(reason: str | None, rules: RuleSet) -> RewardInfo:

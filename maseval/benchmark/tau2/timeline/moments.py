@@ -115,7 +115,7 @@ class Replayed:
         if not self.world.is_replayed(call):
             return RepeatedCall(index, call, made=False)
         try:
-            difference = repeat_call(self.world.respond, index, call, recorded)
+            difference = repeat_call(self.world.answer, index, call, recorded)
         except ReplayError as error:  # an answer that is no readable text
             difference = error
         mismatch = None if difference is None else Mismatch.of(difference)

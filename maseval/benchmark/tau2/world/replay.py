@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from maseval.benchmark.tau2.formats.message import (
+    AnsweredCall,
+    AnsweredMessages,
     Tau2Message,
     Tau2ToolCall,
-    ToolMessage,
+    ToolAnswer,
     call_text,
     complete_call,
     message_text,
     tool_calls_of,
+    tool_message,
 )
 from maseval.core.exceptions import MASEvalError
 
@@ -51,7 +54,7 @@ def refuse_user_messages(messages: Sequence[Tau2Message]) -> None:
 
 
 def replay(
-    respond: Callable[[Tau2ToolCall], ToolMessage],
+    answer: Callable[[Tau2ToolCall], ToolAnswer],
     messages: Sequence[Tau2Message],
     is_replayed: Callable[[Tau2ToolCall], bool] | None = None,
     *,
@@ -61,15 +64,19 @@ def replay(
 
     Of calls that are not to be replayed only the place in the conversation is checked.
     """
-    for index, call, recorded in list(calls_with_answers(messages)):
+    if isinstance(messages, AnsweredMessages):
+        calls = messages.calls
+    else:
+        calls = list(calls_with_answers(messages))
+    for index, call, recorded in calls:
         if is_replayed is None or is_replayed(call):
-            difference = repeat_call(respond, index, call, recorded)
+            difference = repeat_call(answer, index, call, recorded)
             if difference is not None and strict:
                 raise difference
 
 
 def repeat_call(
-    respond: Callable[[Tau2ToolCall], ToolMessage],
+    answer: Callable[[Tau2ToolCall], ToolAnswer],
     index: int,
     call: Tau2ToolCall,
     recorded: Tau2Message,
@@ -77,25 +84,25 @@ def repeat_call(
     """Make one call again; return the difference from the recorded answer, if there is one."""
     expected = recorded.get("content")
     try:
-        found = respond(call)
-        if same_content(found["content"], expected):
+        found = answer(call)
+        if same_content(found[0], expected):
             return None
     except (TypeError, ValueError, RecursionError) as error:  # one of them is no readable text
+        call = complete_call(call)
         raise ReplayError(str(error), index, call, expected, original=error) from error
-    returned = message_text({**found, "timestamp": recorded.get("timestamp")})
+    call = complete_call(call)
+    returned = message_text({**tool_message(call, found), "timestamp": recorded.get("timestamp")})
     return ReplayError(
         f"Tool call:\n{call_text(call)}\n\nReturned:\n{returned}\n\n"
         f"Expected:\n{message_text(recorded)}",
         index,
         call,
         expected,
-        found["content"],
+        found[0],
     )
 
 
-def calls_with_answers(
-    messages: Sequence[Tau2Message],
-) -> Iterator[tuple[int, Tau2ToolCall, Tau2Message]]:
+def calls_with_answers(messages: Sequence[Tau2Message]) -> Iterator[AnsweredCall]:
     """Yield each recorded call with the index of its answer and the answer itself.
 
     Every call must be followed, in order, by one tool message with its id.
@@ -134,7 +141,7 @@ def same_content(found: str | None, recorded: str | None) -> bool:
 
     As in the original, an answer that is NaN and nothing else does not even equal itself.
     """
-    if recorded is not None and found == recorded and "NaN" not in recorded:
+    if recorded is not None and found == recorded and recorded.strip() != "NaN":
         return True
     mine, theirs = _decode(found), _decode(recorded)
     if isinstance(mine, str) and isinstance(theirs, str):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from maseval.benchmark.tau2.domains.copying import once
-from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, ToolMessage
+from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, ToolAnswer
 from maseval.benchmark.tau2.world.replay import replay
 from maseval.benchmark.tau2.world.setting import TaskStage
 from maseval.benchmark.tau2.world.tasks import TaskSpec
@@ -73,7 +73,7 @@ class Retracing:
         self._to_be_made: list[Tau2ToolCall] = []
         self.state = states.start
 
-    def respond(self, call: Tau2ToolCall) -> ToolMessage:
+    def answer(self, call: Tau2ToolCall) -> ToolAnswer:
         """Answer a call as the world would."""
         key = _key(call)
         known = self.state.calls.get(key)
@@ -82,13 +82,7 @@ class Retracing:
         if known.after is not self.state:
             self._to_be_made.append(call)
             self.state = known.after
-        return {
-            "id": call["id"],
-            "role": "tool",
-            "content": known.content,
-            "requestor": call["requestor"],
-            "error": known.error,
-        }
+        return known.content, known.error
 
     def world(self) -> World:
         """Return the world where the conversation is now."""
@@ -97,25 +91,24 @@ class Retracing:
             world = self._world = self._stage.world()
         if self._to_be_made:
             for call in self._to_be_made:
-                world.respond(call)
+                world.answer(call)
             self._to_be_made.clear()
         return world
 
-    def _make(self, call: Tau2ToolCall, key: bytes) -> ToolMessage:
+    def _make(self, call: Tau2ToolCall, key: bytes) -> ToolAnswer:
         world, name = self.world(), call["name"]
         settled = world.is_settled
-        answer = world.respond(call)
+        answer = content, error = world.answer(call)
         # What raised is not settled: the next call synchronises both sides, whatever it does.
         theirs = world.user_tools
         mutates = world.tools.mutates(name) or (theirs is not None and theirs.mutates(name))
         before = self.state
         if mutates or not (settled and world.is_settled):
             self.state = KnownState()
-        content = answer["content"] or ""
         size = len(key) + len(content)
         if key and size <= self._states.room:
             self._states.room -= size
-            before.calls[key] = KnownCall(content, answer["error"], self.state)
+            before.calls[key] = KnownCall(content, error, self.state)
         return answer
 
 
@@ -142,7 +135,7 @@ def look_at_end(
     stage.check_mode(messages)
     retracing, rules = Retracing(stage, _states_of(stage, task.content)), stage.rules
     chosen = (lambda call: stage.domain.mutates(call["name"])) if rules.mutating_only else None
-    replay(retracing.respond, messages, chosen, strict=rules.strict)
+    replay(retracing.answer, messages, chosen, strict=rules.strict)
     state = retracing.state
     if state.found is None:
         world = retracing.world()

@@ -20,7 +20,13 @@ from maseval.benchmark.tau2.domains.copying import Memo
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.hashing import DBState
 from maseval.benchmark.tau2.domains.records import Record, record_text
-from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, ToolMessage
+from maseval.benchmark.tau2.formats.message import (
+    Tau2Message,
+    Tau2ToolCall,
+    ToolAnswer,
+    ToolMessage,
+    tool_message,
+)
 from maseval.benchmark.tau2.versions import RULES_0_2_0, ReplayRules
 from maseval.benchmark.tau2.world.replay import refuse_user_messages, replay
 
@@ -184,31 +190,30 @@ class World:
 
     def call(self, tool_name: str, requestor: str, arguments: Mapping[str, object]) -> Any:
         """Run a tool and return its result; errors are raised and nothing is synchronised."""
-        if not _COLLIDING.isdisjoint(arguments):
+        if arguments and not _COLLIDING.isdisjoint(arguments):
             raise _collision(arguments)
-        tool = self.toolkit_for(tool_name, requestor).find_tool(tool_name)
+        is_plain = requestor == "assistant" and not self.solo
+        toolkit = self.tools if is_plain else self.toolkit_for(tool_name, requestor)
+        tool = toolkit.find_tool(tool_name)
         self._settled = False
         return tool(**_own_arguments(arguments)) if arguments else tool()
 
     def respond(self, call: Tau2ToolCall) -> ToolMessage:
+        """Run a tool as a model's call asks for, and return the answer as a message."""
+        return tool_message(call, self.answer(call))
+
+    def answer(self, call: Tau2ToolCall) -> ToolAnswer:
         """Run a tool as a model's call asks for; whatever happens becomes the answer's text."""
-        error, settled, name, requestor = False, self._settled, call["name"], call["requestor"]
+        settled, name = self._settled, call["name"]
         try:
-            result = self.call(name, requestor, call["arguments"])
+            result = self.call(name, call["requestor"], call["arguments"])
             if settled and name in self.domain.unseen_tools:
                 self._settled = True
             else:
                 self.sync()
-            content = result if type(result) is str else to_json_str(result)
+            return result if type(result) is str else to_json_str(result), False
         except Exception as exception:  # a tool called by a model: its error is an answer
-            content, error = f"Error: {exception}", True
-        return {
-            "id": call["id"],
-            "role": "tool",
-            "content": content,
-            "requestor": requestor,
-            "error": error,
-        }
+            return f"Error: {exception}", True
 
     def run_function(self, function_call: Mapping[str, Any]) -> Any:
         """Call what a task file asks for when it sets the stage, and synchronise."""
@@ -258,7 +263,7 @@ class World:
     def resume(self, message_history: Sequence[Tau2Message]) -> None:
         """Make the calls of a conversation again, as far as the rules have them made."""
         chosen = self.is_replayed if self.rules.mutating_only else None
-        replay(self.respond, message_history, chosen, strict=self.rules.strict)
+        replay(self.answer, message_history, chosen, strict=self.rules.strict)
         self.settle()
 
     def is_replayed(self, call: Tau2ToolCall) -> bool:

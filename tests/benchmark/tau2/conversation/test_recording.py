@@ -6,8 +6,15 @@ from maseval.benchmark.tau2.conversation.recording import (
     NoConversationError,
     ending_of,
     merge_conversation,
+    read_recording,
 )
-from maseval.benchmark.tau2.formats.message import messages_seen_by, to_history
+from maseval.benchmark.tau2.formats.message import (
+    AnsweredMessages,
+    complete,
+    messages_seen_by,
+    to_history,
+)
+from maseval.benchmark.tau2.world.replay import calls_with_answers
 
 GREETING = {"role": "assistant", "content": "Hi!"}
 
@@ -105,3 +112,35 @@ def test_sides_of_two_conversations_are_an_error():
 )
 def test_the_end_is_the_users_if_it_says_so(messages, reason):
     assert ending_of(messages) == reason
+
+
+def read(messages):
+    return read_recording({"messages": messages}).messages
+
+
+def test_the_calls_of_a_complete_record_are_found_with_their_answers_while_it_is_checked():
+    messages = [complete(each) for each in WHOLE]
+
+    found = read(messages)
+
+    assert isinstance(found, AnsweredMessages)
+    assert found == messages
+    assert found.calls == list(calls_with_answers(messages))
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        WHOLE,
+        [complete(each) for each in WHOLE[:3]],
+        [complete(each) for each in (*WHOLE[:4], WHOLE[3])],
+        [complete(each) for each in (*WHOLE[:3], WHOLE[5])],
+        [complete(each) for each in (*WHOLE[:3], WHOLE[1], WHOLE[3])],
+        [complete(each) for each in (say("system", "Be kind."), *WHOLE)],
+    ],
+    ids=["missing-keys", "no-answer", "two-answers", "of-another-call", "too-late", "system"],
+)
+def test_what_is_not_complete_or_in_order_is_left_to_replay(messages):
+    found = read(messages)
+
+    assert found is messages

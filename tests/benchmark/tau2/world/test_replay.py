@@ -70,10 +70,8 @@ def answers(call_id="c", content="done"):
     return {"role": "tool", "id": call_id, "content": content}
 
 
-def respond(made):
-    return {"id": made["id"], "role": "tool", "content": "done", "error": False} | {
-        "requestor": made["requestor"]
-    }
+def answer(made):
+    return "done", False
 
 
 def test_calls_are_paired_with_the_answers_that_follow_them_in_order():
@@ -116,7 +114,7 @@ def test_calls_and_answers_out_of_order_are_refused_with_their_place(messages, i
 
 def test_a_different_answer_is_reported_with_both_texts_and_its_place():
     with pytest.raises(ReplayError) as refused:
-        replay(respond, [asks(call()), answers(content="undone")])
+        replay(answer, [asks(call()), answers(content="undone")])
 
     error = refused.value
     assert (error.index, error.expected, error.found) == (1, "undone", "done")
@@ -129,7 +127,7 @@ def test_nothing_is_called_before_the_order_of_all_messages_is_known_to_be_right
 
     with pytest.raises(ReplayError):
         replay(
-            lambda each: made.append(each) or respond(each), [asks(call()), answers(), asks(call())]
+            lambda each: made.append(each) or answer(each), [asks(call()), answers(), asks(call())]
         )
 
     assert made == []

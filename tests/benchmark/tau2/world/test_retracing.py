@@ -54,7 +54,7 @@ def same_as_the_world(stage, states, calls):
     for each in calls:
         reads = world.is_settled and not stage.domain.mutates(each["name"])
         before = world.state() if reads else None
-        assert retraced.respond(each) == world.respond(each)
+        assert retraced.answer(each) == world.answer(each)
         assert not reads or world.state() == before
     assert retraced.world().same_state(world)
     assert retraced.world().is_settled == world.is_settled
