@@ -24,6 +24,7 @@ from maseval.core.engine.engines import Job, MappedBatch
 from maseval.core.engine.parcel import pack, unpack
 from maseval.core.engine.remote_workers import Limits, RemoteEngine, RemoteWorkers
 from maseval.core.engine.worker import Worker
+from maseval.core.engine.worker_setup import code_hash
 from maseval.core.exceptions import ConfigurationError, WorkerDiedError
 
 logger = logging.getLogger(__name__)
@@ -196,6 +197,7 @@ class ProcessEngine(RemoteEngine):
     def forked_for(self, runs: int) -> Iterator[None]:
         """Fork the processes of so many runs now; see ``ForkingEngine``."""
         if may_fork():
+            code_hash()  # which all of them would find by themselves
             self._forked += [ChildProcess(Worker) for _ in range(runs * self.processes)]
         try:
             yield

@@ -44,12 +44,18 @@ def _find_own_modules(
     modules: Sequence[tuple[str, ModuleType]],
 ) -> Iterator[tuple[str, ModuleSource]]:
     installed = {Path(sysconfig.get_path(name)).resolve() for name in _INSTALLED}
+
+    @cache  # of hundreds of modules in a few folders
+    def is_own(folder: Path) -> bool:
+        return installed.isdisjoint((folder.resolve() / "module").parents)
+
     for name, module in modules:
         file = getattr(module, "__file__", None)
         if name.partition(".")[0] in _EVERYWHERE or not str(file or "").endswith(".py"):
             continue
         path = Path(str(file))
-        if installed.isdisjoint(path.resolve().parents) and path.is_file():
+        place = path.resolve() if path.is_symlink() else path
+        if is_own(place.parent) and path.is_file():
             text = path.read_bytes()
             if len(text) <= _LARGEST:
                 yield name, ModuleSource(text, str(path), hasattr(module, "__path__"))

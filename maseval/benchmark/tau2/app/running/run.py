@@ -144,6 +144,10 @@ class PreparedRun(FolderRun):
             self.setup.agent_open(),
         ):
             benchmark = RunBenchmark(self.setup, self.prices, server, self.start)
+            if options.runs_elsewhere:
+                # Before processes are forked, as each of them would look for it by itself.
+                for tasks in self.tasks.values():
+                    benchmark.wording(benchmark.release_of_task(tasks[0])).to_config()
             # Domain by domain, because each has a task "1".
             result = self.run(
                 benchmark,
