@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF
 from typing import Any, NamedTuple
 
@@ -94,13 +94,17 @@ class Conversations(DefaultAgentTau2Benchmark):
     latency = AT_ONCE
 
     def get_model_adapter(self, model_id: str, **kwargs: Any) -> ModelAdapter:
-        lines = ["hello", *["go on"] * (ROUNDS - 1), "###STOP###"]
-        script = [ChatResponse(line) for line in lines]
-        if model_id != "user":
-            call = ChatResponse(tool_calls=[tool_call(*CALLS[model_id], id="call")])
-            script = [call, ChatResponse("done")] * ROUNDS
-        adapter = Script(model_id, script, self.latency)
+        adapter = Script(model_id, _lines_of(model_id), self.latency)
         return self.register("models", kwargs["register_name"], adapter)
+
+
+@cache
+def _lines_of(model_id: str) -> Sequence[ChatResponse]:
+    if model_id == "user":
+        lines = ["hello", *["go on"] * (ROUNDS - 1), "###STOP###"]
+        return [ChatResponse(line) for line in lines]
+    call = ChatResponse(tool_calls=[tool_call(*CALLS[model_id], id="call")])
+    return [call, ChatResponse("done")] * ROUNDS
 
 
 def main() -> int:
