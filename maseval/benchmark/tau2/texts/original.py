@@ -12,6 +12,7 @@ import json
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from operator import is_
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 from maseval.benchmark.tau2.data import title_of
@@ -132,6 +133,13 @@ def format_texts_config(config: Mapping[str, object], digits: int = 12) -> str:
 RETRIES = 3
 
 
+class _DescribedTools(NamedTuple):
+    """Tool definitions of ours, and the schemas that were made of them."""
+
+    definitions: Sequence[Mapping[str, Any]]
+    schemas: Sequence[ToolSchema]
+
+
 class OriginalWording(Wording):
     """The words of one version of the original, which are fetched, and its form of a request."""
 
@@ -141,6 +149,7 @@ class OriginalWording(Wording):
         super().__init__(participants)
         self.texts = texts
         self.message_form = MessageForm.NULLS if participants.sends_nulls else MessageForm.NO_NULLS
+        self._described: dict[tuple[str, ...], _DescribedTools] = {}
 
     @property
     def sha256(self) -> str:
@@ -204,9 +213,20 @@ class OriginalWording(Wording):
         """Return the definitions; a domain that the original does not have keeps its own texts."""
         if domain not in self.texts.tools:
             return [dict(definition) for definition in definitions]
+        names = [definition["function"]["name"] for definition in definitions]
+        # The same for every simulation of a domain; to describe them takes longer than all else.
+        kept = self._described.get((domain, side, *names))
+        if kept is None or not all(map(is_, kept.definitions, definitions)):
+            described = self._describe(definitions, names, domain, side)
+            kept = _DescribedTools(tuple(definitions), described)
+            self._described[(domain, side, *names)] = kept
+        return [dict(schema) for schema in kept.schemas]
+
+    def _describe(
+        self, definitions: Sequence[Mapping[str, Any]], names: list[str], domain: str, side: Side
+    ) -> list[ToolSchema]:
         theirs = self.texts.tools[domain]
         known: tuple[ToolText, ...] = getattr(theirs, side)
-        names = [definition["function"]["name"] for definition in definitions]
         if side == "user":  # a task may give its user only some of the tools
             known = tuple(tool for tool in known if tool.name in names)
         else:  # the way to search a knowledge base decides about the tools that come first

@@ -1,5 +1,7 @@
 """Only what the recorded requests do not show; these are compared in tests/contract."""
 
+import copy
+
 import pytest
 
 from maseval.benchmark.tau2.benchmark import describe_tools
@@ -89,6 +91,19 @@ def test_a_user_may_have_only_some_of_the_tools(original):
     assert original.tools(every[3:5], "telecom", "user") == shown[3:5]
     with pytest.raises(ToolMismatchError):
         original.tools(TELECOM.toolkit.definitions()[1:], "telecom")
+
+
+def test_other_definitions_of_the_same_names_are_described_anew(original):
+    ours = TELECOM.toolkit.definitions()
+    others = copy.deepcopy(ours)
+    others[0]["function"]["parameters"]["type"] = "array"
+
+    original.tools(ours, "telecom")[0]["type"] = "changed by its owner"
+    shown = [original.tools(each, "telecom")[0] for each in (ours, others, ours)]
+
+    assert [each["type"] for each in shown] == ["function"] * 3
+    kinds = [each["function"]["parameters"]["type"] for each in shown]
+    assert kinds == ["object", "array", "object"]
 
 
 @pytest.mark.parametrize("domain", ["airline", "retail", "telecom"])
