@@ -5,7 +5,7 @@ hands over a run could hand over an index with other outcomes. What is missing, 
 another log or by another release is made again without a word.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from maseval.core.outcome import TaskKey
 from maseval.core.storage.files import FileState
 from maseval.report.columns import Columns, pack, unpack
-from maseval.report.index import Entry, Fact, columns_of
+from maseval.report.index import Entry, columns_of
 from maseval.runs.chain import Link, LogLine
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.config_file import LOG
@@ -112,21 +112,17 @@ def _read_index(log: Path, saved: dict[str, Any]) -> SavedIndex:
 
 def _read_entries(packed: Columns) -> list[Entry]:
     packed["columns"]["labels"] = {"values": [()]}
-    for name, read in (("key", _read_key), ("facts", _read_facts)):
+    forms: dict[str, Callable[[Any], object]] = {
+        "key": lambda key: TaskKey(*key),
+        "facts": lambda facts: tuple(map(tuple, facts)),
+    }
+    for name, read in forms.items():
         column = packed["columns"][name]
         for form in ("values", "each"):
             if form in column:
                 column[form] = [read(each) for each in column[form]]
     columns = unpack(packed)
     return [*map(Entry._make, zip(*(columns[name] for name in Entry._fields), strict=True))]
-
-
-def _read_key(key: Sequence[str]) -> TaskKey:
-    return TaskKey(*key)
-
-
-def _read_facts(facts: Sequence[Sequence[str]]) -> tuple[Fact, ...]:
-    return tuple((name, value) for name, value in facts)
 
 
 def _line_at(log: Path, offset: int) -> bytes:

@@ -70,7 +70,8 @@ class OwnBenchmark:
         found, home = _find_benchmark(given)
         code = type(found) if isinstance(found, Benchmark) else found
         benchmark = _without_bar(_make_benchmark(found, arguments))
-        return cls(benchmark, home or _module_of(code), _name_of(code), source_sha256(code))
+        home = home or sys.modules.get(getattr(code, "__module__", ""))
+        return cls(benchmark, home, _name_of(code), source_sha256(code))
 
     def to_config(self) -> dict[str, object]:
         """Return its part of the run's configuration: another version of the code is another."""
@@ -176,10 +177,6 @@ def _name_of(code: Maker) -> str:
     name = qualified_name(code)
     in_package = "." in module or name.startswith("__init__.py:")
     return f"{module}:{title_of(code)}" if in_package else name
-
-
-def _module_of(code: Maker) -> ModuleType | None:
-    return sys.modules.get(getattr(code, "__module__", ""))
 
 
 _TASKS = OwnCode(

@@ -1,12 +1,12 @@
 """Code of your own that an option names: ``file.py:name`` or ``package.module:name``."""
 
-import difflib
 import hashlib
 import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -38,20 +38,13 @@ def member_of(module: ModuleType, name: str, place: str, what: OwnCode) -> objec
     """Return a member of a module that was loaded from ``place``."""
     found: object = getattr(module, name, None)
     if found is None:
-        own = [key for key, value in vars(module).items() if _is_from(value, module)]
+        every, home = vars(module), module.__name__
+        own = [key for key in every if getattr(every[key], "__module__", None) == home]
         # What the module defines is more likely meant than what it imports.
-        alike = [each for names in (own, vars(module)) for each in _close(name, names)]
+        alike = [near for names in (own, every) for near in get_close_matches(name, names, n=1)]
         hint = f"; did you mean {alike[0]!r}?" if alike else ""
         raise what.error(f"{place} has no {what.noun} {name!r}{hint}")
     return found
-
-
-def _is_from(thing: object, module: ModuleType) -> bool:
-    return getattr(thing, "__module__", None) == module.__name__
-
-
-def _close(name: str, names: Iterable[str]) -> list[str]:
-    return difflib.get_close_matches(name, list(names), n=1)
 
 
 def load_module(place: str, what: OwnCode) -> ModuleType:

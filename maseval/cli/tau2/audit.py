@@ -166,26 +166,18 @@ def errata(
         print_json(found.to_dict())
         return
     console = stdout()
-    for (name, _), alike in groupby(found.errata, key=lambda each: (each.domain, _about(each))):
+    for (name, kind, what, verdict), alike in groupby(
+        found.errata, key=lambda each: (each.domain, each.kind, each.what, str(each.sound_verdict))
+    ):
         same = list(alike)
         more = f" and {len(same) - _MOST_TASKS} more" if len(same) > _MOST_TASKS else ""
         tasks = ", ".join(each.task for each in same[:_MOST_TASKS]) + more
-        head = f"[bold]{inert(name)} {inert(tasks)}[/]: {inert(same[0].kind)}"
-        console.print(head)
-        lines = [*_lines(same[0]), *(_detail(found, same[0]) if task else ())]
+        console.print(f"[bold]{inert(name)} {inert(tasks)}[/]: {inert(kind)}")
+        lines = [what, f"Sound verdict: {verdict}.", *(_detail(found, same[0]) if task else ())]
         console.print(indent(inert("\n".join(lines)), 2))
     if found.errata and task is None:
         console.print(_count_errata(found))
     console.print(inert(_sum_up_errata(found, task)))
-
-
-def _about(erratum: "Erratum") -> tuple[str, str, str]:
-    return erratum.kind, erratum.what, str(erratum.sound_verdict)
-
-
-def _lines(erratum: "Erratum") -> Iterator[str]:
-    yield erratum.what
-    yield f"Sound verdict: {erratum.sound_verdict}."
 
 
 def _detail(found: "ErrataFound", erratum: "Erratum") -> Iterator[str]:

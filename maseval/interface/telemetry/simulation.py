@@ -94,7 +94,9 @@ def _turns(worked: Sequence[Span]) -> Iterator[Span]:
     for span in worked:
         if turn is not None and span.end <= turn.end and span.start < turn.end:
             turn.innermost(span.start, besides=(genai.CHAT,)).children.append(span)
-        elif turn is not None and all(_is_of_user(child) for child in turn.children):
+        elif turn is not None and all(
+            each.attributes.get(genai.AGENT) == USER for each in turn.children
+        ):
             turn.children.append(span)
             turn.end = span.end
         else:
@@ -103,10 +105,6 @@ def _turns(worked: Sequence[Span]) -> Iterator[Span]:
             turn = Span("turn", span.start, span.end, children=[span])
     if turn is not None:
         yield turn
-
-
-def _is_of_user(span: Span) -> bool:
-    return span.attributes.get(genai.AGENT) == USER
 
 
 def _stretch_span(report: RecordedReport, stretch: Stretch, *, content: bool) -> Span:

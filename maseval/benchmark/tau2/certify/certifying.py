@@ -18,7 +18,6 @@ from maseval.benchmark.tau2.rescoring.causes import causes
 from maseval.benchmark.tau2.rescoring.judges import JudgePanel
 from maseval.benchmark.tau2.rescoring.record import (
     MALFORMED,
-    PlannedTrial,
     RecordItem,
     RecordSource,
     SimulationRecord,
@@ -269,6 +268,7 @@ def _numbers(found: RescoredRecord, domain: str) -> DomainNumbers:
     counted = [slot for slot in slots if found.passes[slot] is not None]
     summary = found.summarise([each for each in found.outcomes if each.group == domain])
     bounds = summary.estimate("pass^k", 1).bounds
+    rewards = [min(each.reward or 0.0 for each in found.by_slot[slot]) for slot in counted]
     return {
         "simulations": len(slots),
         "missing": sum(slot.domain == domain for slot in found.missing),
@@ -276,16 +276,12 @@ def _numbers(found: RescoredRecord, domain: str) -> DomainNumbers:
         "range": None if bounds is None else list(bounds),
         "tasks": summary.tasks,
         "passed": summary.passed,
-        "mean_reward": fmean(_reward(found, slot) for slot in counted) if counted else 0.0,
+        "mean_reward": fmean(rewards) if rewards else 0.0,
         "pass_hat_k": {measure_name("pass^k", k): v["value"] for k, v in summary.scores.items()},
         "not_scorable": sum(
             each.fault is not None for each in found.simulations if each.slot.domain == domain
         ),
     }
-
-
-def _reward(found: RescoredRecord, slot: PlannedTrial) -> float:
-    return min(each.reward or 0.0 for each in found.by_slot[slot])
 
 
 @cache
