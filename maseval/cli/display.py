@@ -158,9 +158,10 @@ def _nodes(nodes: Mapping[str, int]) -> str:
 def _slowest(running: list[RunningSimulation]) -> Table:
     table = Table.grid(padding=(0, 2))
     for one in running[:_SLOWEST]:
+        domain, task_id, trial = one.simulation
         table.add_row(
-            f"  {inert(shorten_line(one.simulation.task_id, 60))}",
-            f"[dim]{_domain(one)}trial {one.simulation.trial}[/dim]",
+            f"  {inert(shorten_line(task_id, 60))}",
+            f"[dim]{f'{inert(domain)}, ' if domain else ''}trial {trial}[/dim]",
             duration(one.seconds),
             f"[dim]{_waits(one)}[/dim]",
         )
@@ -173,10 +174,6 @@ def _running(one: RunningSimulation) -> str:
     name = shorten_line(str(TaskName(one.simulation.domain, one.simulation.task_id)), 60)
     facts = (f"{inert(name)} trial {one.simulation.trial}", duration(one.seconds), _waits(one))
     return ", ".join(filter(None, facts))
-
-
-def _domain(one: RunningSimulation) -> str:
-    return f"{inert(one.simulation.domain)}, " if one.simulation.domain else ""
 
 
 def _waits(one: RunningSimulation) -> str:

@@ -5,7 +5,7 @@ while they work on its result. What is sent back is decided here for all provide
 adapter. A thought is sent to nobody but the model that had it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import cast
 
@@ -64,7 +64,8 @@ class ReasoningMemory:
         auto_with_every_call: bool,
     ) -> list[Message]:
         """Return the conversation in which only the thoughts that are sent back are left."""
-        since_user = 1 + max(_places_of_users(messages), default=-1)
+        asked = (place for place, each in enumerate(messages) if each.get("role") == "user")
+        since_user = 1 + max(asked, default=-1)
         selected = []
         for place, message in enumerate(messages):
             match policy:
@@ -103,7 +104,3 @@ def without_reasoning(message: Message) -> Message:
     if reasoning_of(message) is None:
         return message
     return cast(Message, {key: part for key, part in message.items() if key != "reasoning"})
-
-
-def _places_of_users(messages: Sequence[Message]) -> Iterator[int]:
-    return (place for place, message in enumerate(messages) if message.get("role") == "user")

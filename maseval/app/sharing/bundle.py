@@ -143,7 +143,8 @@ def unbundle(
     ``verify`` is set: nobody can tell whether that of the archive was changed.
     """
     path = Path(file)
-    target = Path(to) if to is not None else default_root() / _name(path)
+    name = path.name.removesuffix(SUFFIXES) if path.name.endswith(SUFFIXES) else path.stem
+    target = Path(to) if to is not None else default_root() / name
     with open_bundle(path, target, limits) as folder:
         support = support_for(folder)
         data = support.other_data(folder)
@@ -156,10 +157,6 @@ def unbundle(
             notes.append(f"no report: {error}")
     verdicts = check.note if check is not None and check.differing else None
     return UnbundledRun(target, count, certificate, unchecked, data, verdicts, notes)
-
-
-def _name(path: Path) -> str:
-    return path.name.removesuffix(SUFFIXES) if path.name.endswith(SUFFIXES) else path.stem
 
 
 def _check_certificate(

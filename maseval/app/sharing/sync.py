@@ -32,7 +32,6 @@ from maseval.interface.trackers.tracked_run import (
 from maseval.runs import RunFolder
 from maseval.runs.config import mark_of
 from maseval.runs.recording import Recording
-from maseval.runs.verdict_check import VerdictCheck
 from maseval.stats import Estimate
 
 _NOT_PARAMETERS = ("tasks", "data")
@@ -139,13 +138,15 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
     settings = {key: value for key, value in config.items() if key not in _NOT_PARAMETERS}
     if mark := mark_of(config):
         settings["estimate"] = mark
+    # The recorded verdicts that do not hold.
+    replaced = {"verdicts_replaced": len(check.differing)} if check and check.differing else {}
     with tempfile.TemporaryDirectory(prefix="maseval-") as folder:
         page = Path(folder) / "report.html"
         yield TrackedRun(
             key=_key(recording),
             name=name_of(recording),
             parameters=parameters_of(settings),
-            metrics={**metrics_of(scores, lines), **_count_replaced(check)},
+            metrics={**metrics_of(scores, lines), **replaced},
             tasks=tasks_of(lines),
             simulations=len(lines),
             complete=summary.overall.verdicts == summary.overall.planned,
@@ -153,11 +154,6 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
             ended=max(end for _, end in times) / SECOND,
             files=lambda: [write_page(recording.path, page, explain=explain, audit=explain)],
         )
-
-
-def _count_replaced(check: VerdictCheck | None) -> dict[str, float]:
-    """Count the recorded verdicts that do not hold and were replaced, if there are any."""
-    return {"verdicts_replaced": len(check.differing)} if check and check.differing else {}
 
 
 def _key(recording: Recording) -> str:

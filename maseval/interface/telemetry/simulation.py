@@ -30,7 +30,8 @@ def trace_of(report: Shape) -> int:
 def simulation_span(given: Shape, *, content: bool = False) -> Span:
     """Return the tree of spans; ``content`` adds messages, and arguments and results of tools."""
     report = RecordedReport(given)
-    root = Span(_title(report), *bounds(report), _facts(report), error=_failure(report))
+    failure = text(report.error.message or report.status) if report.error else None
+    root = Span(_title(report), *bounds(report), _facts(report), error=failure)
     root.events[genai.EVALUATION] = _verdict(report)
     found = stretches(report)
     worked = [_stretch_span(report, each, content=content) for each in found]
@@ -71,10 +72,6 @@ def _facts(report: RecordedReport) -> dict[str, Value]:
             genai.ERROR_TYPE: report.error.type,
         }
     )
-
-
-def _failure(report: RecordedReport) -> str | None:
-    return text(report.error.message or report.status) if report.error else None
 
 
 def _verdict(report: RecordedReport) -> dict[str, Value]:

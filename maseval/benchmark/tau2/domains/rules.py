@@ -159,7 +159,7 @@ class Talk:
         text = self._known[0]
         lower = text.lower()
         # A few letters are longer in lower case, and would shift all that follows.
-        return lower if len(lower) == len(text) else "".join(map(_lower, text))
+        return lower if len(lower) == len(text) else "".join(c.lower()[:1] for c in text)
 
     @cached_property
     def _known(self) -> tuple[str, list[int], list[int]]:
@@ -192,10 +192,6 @@ def _is_english(side: Sequence[Utterance], least: float) -> bool:
     lower = text.lower()
     found = lower.translate(_LETTERS).split() if lower.isascii() else _WORD.findall(lower)
     return len(found) < _LEAST_WORDS or sum(map(_ENGLISH.__contains__, found)) >= least * len(found)
-
-
-def _lower(letter: str) -> str:
-    return letter.lower()[:1]
 
 
 def _until(entries: Sequence[Utterance | CallMade], at: int) -> int:

@@ -66,7 +66,8 @@ def _agreed_to_wrong_calls(failure: Failure) -> Iterator[tuple[str, str]]:
             if at < index and not _offers_something_missing(failure, offer, call)
         ]
         replies = (failure.reply_after(at) for at, text in failure.asked if at < index)
-        changed = any(reply and _changes_its_mind(reply[1]) for reply in replies)
+        texts = (reply[1] for reply in replies if reply)
+        changed = any(words.declines(text) or words.narrows(text) for text in texts)
         if said and agrees_to(said[-1][1], call) and not changed:
             yield (
                 f"message {said[-1][0]}: the user agrees",
@@ -82,10 +83,6 @@ def _offers_something_missing(failure: Failure, index: int, made: Tau2ToolCall) 
     return any(id_like(v) and mentions(text, v) for v in wanted - used) and not any(
         id_like(v) and mentions(text, v) for v in used - wanted
     )
-
-
-def _changes_its_mind(text: str) -> bool:
-    return words.declines(text) or words.narrows(text)
 
 
 def turned_down(failure: Failure) -> Iterator[tuple[str, str, bool]]:

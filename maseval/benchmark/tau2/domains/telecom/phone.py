@@ -133,7 +133,8 @@ def speed_test(db: TelecomUserDB) -> Speed:
     slowest, fastest = _MBPS[device.network_technology_connected]
     signal = _SIGNAL_FACTOR[device.network_signal_strength]
     mbps = round((slowest + fastest) / 2 * signal * _speed_factor(device), 2)
-    return Speed(mbps, _describe_speed(mbps))
+    words = next((text for limit, text in _DESCRIBED_BELOW if mbps < limit), "Excellent")
+    return Speed(mbps, words)
 
 
 def _speed_factor(device: PhoneDevice) -> float:
@@ -144,10 +145,6 @@ def _speed_factor(device: PhoneDevice) -> float:
     if device.data_saver_mode:
         factor *= _DATA_SAVER_FACTOR
     return factor
-
-
-def _describe_speed(mbps: float) -> str:
-    return next((text for limit, text in _DESCRIBED_BELOW if mbps < limit), "Excellent")
 
 
 def can_send_mms(db: TelecomUserDB) -> bool:
