@@ -3,8 +3,6 @@
 After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierra Research).
 """
 
-from typing import NamedTuple
-
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, discoverable
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.banking_knowledge.values import (
@@ -30,16 +28,10 @@ _ATM_LIMITS = {
 }
 
 
-class _Limit(NamedTuple):
-    """A limit of a card that can be raised for a day."""
-
-    field: str
-    name: str
-
-
+# The field and the name of each limit that can be raised for a day.
 _LIMITS = {
-    "atm": _Limit("daily_atm_limit", "Daily ATM Withdrawal Limit"),
-    "purchase": _Limit("daily_purchase_limit", "Daily Purchase Limit"),
+    "atm": ("daily_atm_limit", "Daily ATM Withdrawal Limit"),
+    "purchase": ("daily_purchase_limit", "Daily Purchase Limit"),
 }
 
 
@@ -59,19 +51,19 @@ class DebitCardLimitTools(Desk):
             raise Refused("Error: Missing required parameter: new_limit.")
         new = _whole_limit(new_limit)
         card, account = self._card_in_good_standing(card_id)
-        limit = _LIMITS[limit_type]
-        current = card.get(limit.field)
+        field, name = _LIMITS[limit_type]
+        current = card.get(field)
         if current is None:
             current = _default_limit(limit_type, account)
         _check_increase(new, current)
         card |= {
-            limit.field: new,
+            field: new,
             f"temporary_{limit_type}_limit_increase": True,
             f"original_{limit_type}_limit": current,
             f"temporary_{limit_type}_limit_expires": TODAY,
         }
         return lines(
-            f"Temporary {limit.name} Increase Granted Successfully",
+            f"Temporary {name} Increase Granted Successfully",
             f"Card ID: {card_id}",
             f"Previous Limit: ${current}",
             f"New Temporary Limit: ${new}",
