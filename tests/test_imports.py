@@ -318,6 +318,7 @@ QUICK = {
     "maseval.benchmark.tau2.domains.late_rules": "the same",
     "maseval.benchmark.tau2.domains.registration": "as with the catalogue",
     "maseval.benchmark.tau2.domains.releases": "as with the catalogue",
+    "maseval.benchmark.tau2.texts.loading": "texts are extracted once, and then kept",
 }
 
 

@@ -4,7 +4,6 @@ The part before the slash names the provider, whose factory makes the rest. Prov
 registered, come with the library, or are entry points of installed packages.
 """
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
@@ -81,6 +80,8 @@ class Providers(Generic[MadeT]):
         return {found.name: found for found in find_entry_points(self._group)}
 
     def _nobody(self, prefix: str, model_id: str) -> str:
+        import difflib
+
         known = sorted({*self.registered, *self._built_in, *self._entry_points()})
         alike = difflib.get_close_matches(prefix.lower(), known, n=1)
         hint = f"did you mean '{alike[0]}/…'? " if alike else ""

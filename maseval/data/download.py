@@ -9,7 +9,6 @@ import importlib.util
 import json
 import os
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -199,6 +198,8 @@ def download_wheel(requirement: str, patience: float, received: Received) -> Ite
     """
     if importlib.util.find_spec("pip") is None:
         raise SourceError("this Python has no pip; `python -m ensurepip` installs it")
+    import tempfile  # and with it modules that are of no use to whoever has the data
+
     with tempfile.TemporaryDirectory(prefix="maseval-data-") as name:
         folder = Path(name)
         _run_pip(requirement, folder, patience, received)

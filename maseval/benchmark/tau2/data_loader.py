@@ -80,11 +80,18 @@ __all__ = [
 VALID_DOMAINS = ("retail", "airline", "telecom")
 TASK_SPLITS = ("base", "all")
 BASE_SPLIT_COUNTS = {"airline": 50, "retail": 114, "telecom": 114}
-DEFAULT_DATA_DIR = default_data_dir()
+DEFAULT_DATA_DIR: Path
+"""``default_data_dir()``: it depends on the environment, so it is looked up when it is used."""
 DEFAULT_TIMEOUT_SECONDS = 600.0
 DEFAULT_MAX_RETRIES = 1
 
 SomeTasks = TypeVar("SomeTasks", bound=Sequence[Task])
+
+
+def __getattr__(name: str) -> object:
+    if name == "DEFAULT_DATA_DIR":
+        return default_data_dir()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class DomainConfig(TypedDict):

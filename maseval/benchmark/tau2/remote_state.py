@@ -1,8 +1,8 @@
 """State for worker processes: the domains sent to them, and checksums of the data found there."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import sha256
+from typing import NamedTuple
 
 from maseval.benchmark.tau2.data.domain_files import files_of
 from maseval.benchmark.tau2.data.files import manifest_of
@@ -11,8 +11,7 @@ from maseval.benchmark.tau2.domains import DOMAINS, Domain, register_domain
 from maseval.benchmark.tau2.domains.releases import Release
 
 
-@dataclass(frozen=True)
-class DomainInUse:
+class DomainInUse(NamedTuple):
     """A domain and the release by which its tasks are run; ``own`` if it is not maseval's."""
 
     name: str

@@ -5,7 +5,6 @@ field and never the version.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.formats.file_form import FORM_0_2_0, FORM_1_0_1, FileForm
@@ -38,8 +37,7 @@ class ReplayRules(NamedTuple):
     shares_databases: bool = False
 
 
-@dataclass(frozen=True)
-class EvaluationRules:
+class EvaluationRules(NamedTuple):
     """Rules of a verdict.
 
     ``unscored_basis`` is the reward basis of a verdict for which nothing was looked at, and
@@ -56,8 +54,7 @@ class EvaluationRules:
     messages_required: bool = True
 
 
-@dataclass(frozen=True)
-class LoopRules:
+class LoopRules(NamedTuple):
     """Rules of the conversation: its turns, and its end.
 
     ``greeting_is_seen``: the agent's own history begins with its greeting. ``counts_errors``:
@@ -79,8 +76,7 @@ class LoopRules:
     speech_alone: TerminationReason | None = None
 
 
-@dataclass(frozen=True)
-class ParticipantRules:
+class ParticipantRules(NamedTuple):
     """Rules of the requests that the reference agent and the simulated user make.
 
     ``skips_blank_messages``: the user does not hear an agent's empty message.
@@ -95,8 +91,7 @@ class ParticipantRules:
     sends_nulls: bool = False
 
 
-@dataclass(frozen=True)
-class MetricsRules:
+class MetricsRules(NamedTuple):
     """Rules of the summary of a run.
 
     ``detailed`` summaries leave infrastructure errors out, count actions, database matches and
@@ -106,8 +101,7 @@ class MetricsRules:
     detailed: bool = False
 
 
-@dataclass(frozen=True)
-class RuleSet:
+class RuleSet(NamedTuple):
     """All rules of one release."""
 
     version: str
@@ -125,7 +119,7 @@ class RuleSet:
                 f"lenient_replay is True, but tau2-bench {self.version} replays strictly only; "
                 "leave it out, or score by the rules of 1.0.1"
             )
-        return replace(self, replay=self.replay._replace(strict=not lenient))
+        return self._replace(replay=self.replay._replace(strict=not lenient))
 
 
 def _python_name(reason: str) -> str:
@@ -182,8 +176,7 @@ RULES_1_0_1 = RuleSet(
 )
 
 # Its code is that of tau2-bench between v0.2.0 and v1.0.0.
-RULES_VERIFIED = replace(
-    RULES_0_2_0,
+RULES_VERIFIED = RULES_0_2_0._replace(
     version="verified",
     evaluation=EvaluationRules(_FIRST_TYPES, reason_text=str, unscored_basis=None),
     loop=LoopRules(

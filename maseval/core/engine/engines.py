@@ -4,7 +4,6 @@ The default is the calling thread, or threads of this process. Installed package
 engines by an entry point in the group ``maseval.engines``; what one must do is ``Engine``.
 """
 
-import difflib
 import platform
 import queue
 import threading
@@ -261,8 +260,7 @@ _OURS = {
 }
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """A run that needs workers."""
 
     setting: RunSetting
@@ -335,6 +333,8 @@ def engine_of(engine: AnyEngine, **options: object) -> Engine:
 def _make_engine(name: str, **options: object) -> object:
     known = _known_engines()
     if name not in known:
+        import difflib
+
         alike = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {alike[0]!r}? " if alike else ""
         raise ConfigurationError(

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.context import Said
@@ -74,8 +74,7 @@ class Participants:
         registry.register("seeding", "seed_generator", seeds)
 
 
-@dataclass(frozen=True)
-class SetupHooks:
+class SetupHooks(NamedTuple):
     """The setup hooks of one repetition; each method calls one and checks what it returned."""
 
     benchmark: BenchmarkHooks

@@ -12,7 +12,6 @@ import errno
 import json
 import os
 import sys
-import tempfile
 import threading
 import time
 import weakref
@@ -199,6 +198,8 @@ class Scratch:
     """JSON values by their place in a file; for any number of threads."""
 
     def __init__(self) -> None:
+        import tempfile  # which loads what most commands have no use for
+
         self._file = tempfile.TemporaryFile(prefix="maseval-")  # noqa: SIM115 - closed below
         self._lock = threading.Lock()
         self._end = 0

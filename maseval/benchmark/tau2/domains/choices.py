@@ -6,7 +6,7 @@ both are right. A domain names such arguments, and the words by which a scenario
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _PAYMENT = re.compile(
     r"gift ?card|\bGC\b|certificate|voucher|credit|debit|visa|master ?card|amex|american express"
@@ -15,8 +15,7 @@ _PAYMENT = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class OpenChoice:
+class OpenChoice(NamedTuple):
     """An argument of some tools for which several values do, unless the scenario settles it.
 
     ``settled_by`` finds the words that settle it; without it nothing does, as with a remark in

@@ -5,7 +5,6 @@ only when a name is not known yet or when all names are wanted, and one that fai
 but itself.
 """
 
-import difflib
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -121,6 +120,8 @@ class DomainRegistry:
     def _unknown_domain(self, name: str) -> UnknownDomainError:
         if name in self._broken:
             return BrokenDomainError(f"Invalid domain {name!r}: {self._broken[name]}")
+        import difflib
+
         every = self.names()
         known = [each for each in every if "@" not in each]
         alike = difflib.get_close_matches(str(name), every, n=1)

@@ -10,7 +10,6 @@ nothing else that an agent did can hide among them.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -46,7 +45,7 @@ def with_criteria(case: Case, **changes: object) -> Case:
     """Return the case of a task with other criteria."""
     criteria = case.criteria.model_copy(update=changes)
     task = case.task.model_copy(update={"evaluation_criteria": criteria})
-    return replace(case, setting=case.setting._replace(task=task))
+    return case._replace(setting=case.setting._replace(task=task))
 
 
 def passes(case: Case, official: RewardInfo) -> bool:

@@ -52,7 +52,7 @@ def cut_off_when_done(failure: Failure) -> Label | None:
         return None
     ended = case.recording._replace(termination_reason=TerminationReason.USER_STOP)
     try:
-        verdict = score(replace(case, recording=ended)).reward_info
+        verdict = score(case._replace(recording=ended)).reward_info
     except NoJudgeError:
         return None
     if not is_successful(verdict["reward"]):

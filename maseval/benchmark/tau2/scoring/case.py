@@ -4,7 +4,6 @@ Whoever scores, explains or labels a simulation comes in by ``case_of``.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,8 +50,7 @@ class KnownTask(NamedTuple):
         return cls(_raw_form(task), spec_of(task))
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """A recorded conversation and where it took place; ``raw_task`` is as its author wrote it.
 
     ``wording`` is how a judge is asked about it.
@@ -87,7 +85,7 @@ class Case:
     def strictly(self) -> "Case":
         """The same case with a replay that accepts no other answers than the recorded ones."""
         setting = self.setting._replace(rules=self.rules.leniently(False))
-        return replace(self, setting=setting)
+        return self._replace(setting=setting)
 
     def counts(self, kind: RewardType) -> bool:
         return kind in self.criteria.reward_basis

@@ -5,7 +5,6 @@ After tau2-bench v0.2.0, src/tau2/evaluator/evaluator.py (MIT, Sierra Research).
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -126,7 +125,7 @@ def score_simulation(
         lenient_replay=lenient_replay,
     )
     if nl_model is not None:
-        case = replace(case, wording=wording_of(texts, release))
+        case = case._replace(wording=wording_of(texts, release))
     return score(case, kind, nl_model=nl_model, strict=strict).reward_info
 
 

@@ -7,10 +7,10 @@ known in advance for each version. So it does not matter whose hands either went
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -21,7 +21,6 @@ from maseval.benchmark.tau2.data.files import (
     read_listing,
     repository_of,
 )
-from maseval.benchmark.tau2.texts.extraction import extract_texts
 from maseval.benchmark.tau2.texts.texts import Texts, TextsError, TextsFileError
 from maseval.data.download import FetchProgress
 from maseval.data.files import CacheError, DataFile, Manifest
@@ -39,8 +38,7 @@ _SHA256 = {
 }
 
 
-@dataclass(frozen=True)
-class Edition:
+class Edition(NamedTuple):
     """A version's source files that hold its texts, and the hash of the texts in them."""
 
     version: str
@@ -162,6 +160,9 @@ def _read(path: Path, size: int, changed: int) -> Texts:
 
 
 def _extract(contents: Iterable[tuple[DataFile, bytes]], edition: Edition) -> Texts:
+    # Done once for each release: then the texts are kept.
+    from maseval.benchmark.tau2.texts.extraction import extract_texts
+
     verified: dict[str, bytes] = {}
     for file, content in contents:
         file.verify(content)

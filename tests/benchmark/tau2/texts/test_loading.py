@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tarfile
 import threading
-from dataclasses import replace
 
 import pytest
 
@@ -126,7 +125,7 @@ def test_a_file_changed_in_the_cache_is_fetched_again(edition, root, mirror):
 
 
 def test_files_with_the_right_checksums_but_other_texts_are_refused(edition, root, mirror):
-    other = replace(edition, sha256="0" * 64)
+    other = edition._replace(sha256="0" * 64)
     with pytest.raises(TextsFileError, match=f"expected the SHA-256 {'0' * 64}, found"):
         fetched(other, root, mirror)
     assert not (root / "texts.json").exists()
@@ -325,9 +324,8 @@ def test_extraction_errors_name_the_file(edition, synthetic, tmp_path):
     (tree / AGENT).write_bytes(b"SYSTEM_PROMPT = make()\n")
     files = dict(edition.manifest.files)
     changed = (tree / AGENT).read_bytes()
-    files[AGENT] = replace(
-        files[AGENT], size=len(changed), sha256=loading.sha256(changed).hexdigest()
-    )
-    altered = replace(edition, manifest=replace(edition.manifest, files=files))
+    digest = loading.sha256(changed).hexdigest()
+    files[AGENT] = files[AGENT]._replace(size=len(changed), sha256=digest)
+    altered = edition._replace(manifest=edition.manifest._replace(files=files))
     with pytest.raises(SourceShapeError, match=f"^{AGENT}: "):
         texts_at(tree, altered)
