@@ -30,7 +30,7 @@ def main() -> None:
     prepare_streams()
     # A command has little garbage: looking for it as often as usual, and once more at the end,
     # takes a sixth of its time.
-    gc.set_threshold(20_000)
+    gc.set_threshold(200_000)
     atexit.register(gc.freeze)
     try:
         before = signal.getsignal(signal.SIGINT)
