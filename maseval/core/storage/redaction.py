@@ -13,6 +13,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -125,13 +126,19 @@ def _clean(value: Any) -> Any:
 def _is_secret(key: str, value: object) -> bool:
     if value is None or isinstance(value, bool):
         return False
-    words = [word.lower() for word in _WORD.findall(key)]
-    if any(_SECRET_WORD.fullmatch(word) for word in words):
-        return True
-    names_a_token = any(word.endswith("token") for word in words)
+    names_a_secret, names_a_token = _names_in(key)
     # A number under such a name is a limit or an id, like `pad_token_id`.
+    return names_a_secret or (names_a_token and not isinstance(value, int | float))
+
+
+@lru_cache(maxsize=1024)
+def _names_in(key: str) -> tuple[bool, bool]:
+    """Return whether a key names a secret, and whether it names a token that may be one."""
+    words = [word.lower() for word in _WORD.findall(key)]
+    names_a_token = any(word.endswith("token") for word in words)
     return (
-        names_a_token and not isinstance(value, int | float) and _TEXT_TOKEN_WORDS.isdisjoint(words)
+        any(_SECRET_WORD.fullmatch(word) for word in words),
+        names_a_token and _TEXT_TOKEN_WORDS.isdisjoint(words),
     )
 
 
