@@ -146,8 +146,8 @@ class PreparedRun(FolderRun):
             benchmark = RunBenchmark(self.setup, self.prices, server, self.start)
             if options.runs_elsewhere:
                 # Before processes are forked, as each of them would look for it by itself.
-                for tasks in self.tasks.values():
-                    benchmark.wording(benchmark.release_of_task(tasks[0])).to_config()
+                for task in [each[0] for each in self.tasks.values() if each]:
+                    benchmark.wording(benchmark.release_of_task(task)).to_config()
             # Domain by domain, because each has a task "1".
             result = self.run(
                 benchmark,
