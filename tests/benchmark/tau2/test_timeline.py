@@ -1,9 +1,12 @@
 import json
+from dataclasses import replace
 
 import pytest
 
+from maseval.benchmark.tau2.domains.base import ToolType, is_tool
 from maseval.benchmark.tau2.timeline import timeline
 from maseval.benchmark.tau2.timeline.timeline import UnknownMomentError
+from tests.benchmark.tau2.domains.kiosk import KioskTools, kiosk
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, said, task, todo_list
 
 
@@ -29,6 +32,36 @@ def test_each_message_shows_what_it_changed_and_what_still_differs(todo):
     assert complete.from_gold == () and done.after is complete.after
     assert len(done.from_start) == 3 and done.from_start is complete.from_start
     assert found.gold_counts
+
+
+@pytest.mark.parametrize("predictable", [True, False])
+def test_one_timeline_leaves_no_trace_in_another(tmp_path, predictable):
+    class Till(KioskTools, predictable=predictable):
+        @is_tool(ToolType.READ)
+        def count(self) -> int:
+            """Count, and where that cannot be known beforehand, take one away."""
+            self.db.sold -= 0 if predictable else 1
+            return self.db.sold
+
+    domain = replace(kiosk(tmp_path), toolkit=Till)
+    sell, count = {"name": "sell", "arguments": {"count": 2}}, {"name": "count", "arguments": {}}
+    talks = [(sell, count, sell), (sell, sell), (sell, count, sell), (count, sell)]
+    found = [timeline(conversation(*each), domain).to_dict() for each in talks]
+
+    assert found[0] == found[2]
+    sold = [[state["from_start"] for state in each["states"]] for each in found]
+    after = [[each[0]["is"] if each else 0 for each in states] for states in sold]
+    if predictable:
+        assert after == [[2, 4], [2, 4], [2, 4], [0, 2]]
+    else:
+        assert after == [[2, 1, 3], [2, 4], [2, 1, 3], [-1, 1]]
+
+
+def conversation(*calls):
+    made = [{"role": "assistant", "tool_calls": [{"id": "c", **each}]} for each in calls]
+    answer = {"role": "tool", "id": "c", "content": ""}
+    messages = [message for each in made for message in (each, answer)]
+    return {"task_id": "two", "termination_reason": "agent_stop", "messages": messages}
 
 
 def test_a_tools_answer_belongs_to_the_message_that_called_it(todo):

@@ -5,9 +5,9 @@ from maseval.benchmark.tau2.compliance.checking import (
     check_gold,
     check_simulation,
     forbidden_steps,
-    scenario_text,
 )
 from maseval.benchmark.tau2.compliance.finding import Breach, Compliance, Doubt, RuleFault
+from maseval.benchmark.tau2.scoring.case import scenario_text
 
 __all__ = [
     "Breach",

@@ -107,7 +107,7 @@ def check_case(case: Case, *, scripted: bool = False) -> Compliance:
     if not book.rules:
         return Compliance(unreadable=f"the domain {case.setting.domain.name} has no rules")
     ticket = case.raw_task.get("ticket") if case.setting.solo else None
-    findings = _Findings(gold_breaches(case.setting, scenario_text(case.raw_task), ticket))
+    findings = _Findings(gold_breaches(case.setting, case.scenario, ticket))
     talk = Talk(case.recording.messages)
     read = case.setting.solo or not book.reading_words or talk.is_english
     try:
@@ -163,7 +163,7 @@ def _play(
                 if not rule.reads_words or (words and not setting.solo):
                     findings.ask(rule, moment)
         if setting.may_write(call) or _unlocks(setting, call):
-            world.respond(call)
+            world.make(call)
 
 
 def _unlocks(setting: Setting, call: Tau2ToolCall) -> bool:
@@ -194,7 +194,7 @@ def _check_gold(key: GoldKey, told: str, ticket: str | None) -> Compliance:
             moment = CallMoment(call, number + 1, *tools, talk, ticket=ticket)
             for rule in book.about(call):
                 findings.ask(rule, moment)
-        world.respond(call)
+        world.make(call)
     return findings.result()
 
 
@@ -233,12 +233,6 @@ def _inner_subject(written: object) -> str:
         return str(written)
     ids = {k: v for k, v in given.items() if k.endswith("_id") and k not in OWNERS}
     return json.dumps(ids or given, sort_keys=True, default=str)
-
-
-def scenario_text(raw_task: Mapping[str, Any]) -> str:
-    """Return all that a task gives the user, or the agent that works alone."""
-    told = (raw_task.get("user_scenario"), raw_task.get("ticket"), raw_task.get("initial_state"))
-    return json.dumps(told, default=str, ensure_ascii=False)
 
 
 class _RuleBook:

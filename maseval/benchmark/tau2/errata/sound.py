@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from maseval.benchmark.tau2.compliance import check_gold, scenario_text
+from maseval.benchmark.tau2.compliance import check_gold
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains.copying import once
 from maseval.benchmark.tau2.domains.releases import AnyVersion
@@ -61,9 +61,9 @@ def soundness_of(case: Case, errata: Sequence[Erratum] = ()) -> Soundness:
     """Tell whether a task is sound, by its ``errata`` and by what its reference solution does."""
     left_out = [str(each) for each in errata if each.sound_verdict.leave_out]
     corrected = with_corrections(case, errata).setting
-    told = scenario_text(case.raw_task)
+    told = case.scenario
     ticket = case.raw_task.get("ticket") if case.setting.solo else None
-    key = gold_key(corrected, f"{corrected.task.model_dump_json()}\n{told}")
+    key = gold_key(corrected, f"{corrected.task.content}\n{told}", case.stage.files)
     faults = _gold_faults(key, told, ticket if isinstance(ticket, str) else None)
     return Soundness((*left_out, *faults), tuple(errata))
 

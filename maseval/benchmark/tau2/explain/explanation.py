@@ -274,7 +274,7 @@ def plain(value: object) -> Any:
     """Return a typed value in JSON's terms."""
     match value:
         case FieldPlace():
-            return {**_members(value), "shown": str(value), "path": list(value.path)}
+            return {**value._asdict(), "shown": str(value), "path": list(value.path)}
         case _ if is_dataclass(value):
             return _members(value)
         case BaseModel():

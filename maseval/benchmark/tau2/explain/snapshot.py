@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -20,8 +19,7 @@ def path_text(path: FieldPath) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
 
 
-@dataclass(frozen=True)
-class FieldPlace:
+class FieldPlace(NamedTuple):
     """The position of a value: side, table, record and path within the record."""
 
     side: DatabaseSide

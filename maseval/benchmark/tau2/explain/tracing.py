@@ -4,10 +4,11 @@ The recorded conversation and the reference solution are both played call by cal
 after each change is kept.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from maseval.benchmark.tau2.domains.copying import once
 from maseval.benchmark.tau2.explain.snapshot import (
     FieldPlace,
     WorldSnapshot,
@@ -16,11 +17,21 @@ from maseval.benchmark.tau2.explain.snapshot import (
 )
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.scoring.case import Case
-from maseval.benchmark.tau2.world.reference import call_as_evaluator, evaluator_world, gold_state
+from maseval.benchmark.tau2.world.reference import (
+    GoldKey,
+    call_as_evaluator,
+    evaluator_world,
+    gold_key,
+    gold_state,
+)
 from maseval.benchmark.tau2.world.replay import calls_with_answers
+from maseval.benchmark.tau2.world.retracing import TASKS, Retracing, replay_along, retrace
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import Action
-from maseval.benchmark.tau2.world.world import World
+from maseval.benchmark.tau2.world.world import World, WorldState
+
+RecordedCall = tuple[int, Tau2ToolCall]
+"""A call, and the index of the message that holds it."""
 
 
 class WorldStep(NamedTuple):
@@ -50,8 +61,8 @@ class WorldHistory(NamedTuple):
         return self.steps[number - 1].after if number else self.start
 
 
-def recorded_calls(messages: Sequence[Tau2Message]) -> Iterator[tuple[int, Tau2ToolCall]]:
-    """Yield every answered call with the index of the message that holds it."""
+def recorded_calls(messages: Sequence[Tau2Message]) -> Iterator[RecordedCall]:
+    """Yield every answered call."""
     for index, call, _ in calls_with_answers(messages):
         position = index - 1
         while messages[position]["role"] == "tool":
@@ -61,37 +72,64 @@ def recorded_calls(messages: Sequence[Tau2Message]) -> Iterator[tuple[int, Tau2T
 
 def conversation_history(case: Case) -> WorldHistory:
     """Play a conversation again, whose replay is known to come out as recorded."""
-    setting, calls = case.setting, list(recorded_calls(case.messages))
-    writes = [each for each in calls if setting.may_write(each[1])]
-    history = _play(setting.world(), writes)
-    if history.end.state != case.replay().state():
+    stage, task, calls = case.stage, case.task, list(recorded_calls(case.messages))
+    writes = [each for each in calls if case.setting.may_write(each[1])]
+    end = replay_along(stage, task, case.messages).find("state", _settled_state)
+    history = _play(retrace(stage, task), writes)
+    if history.end.state != end:
         # A tool that is declared as reading has written: then every call is played.
-        history = _play(setting.world(), calls)
+        history = _play(retrace(stage, task), calls)
     return history
+
+
+def _settled_state(world: World) -> WorldState:
+    if not world.is_settled:
+        world = world.twin()
+        world.settle()
+    return world.state()
+
+
+def _play(retracing: Retracing, calls: Iterable[RecordedCall]) -> WorldHistory:
+    def make(call: Tau2ToolCall) -> tuple[bool, WorldSnapshot]:
+        return retracing.answer(call)[1], retracing.find("snapshot", WorldSnapshot)
+
+    return _history(retracing.find("snapshot", WorldSnapshot), calls, make)
 
 
 def gold_history(setting: Setting) -> WorldHistory:
     """Carry out the reference solution in the evaluator's way."""
+    return _gold_history(gold_key(setting, f"{setting.solo} {setting.task.gold_key}"))
+
+
+@once(maxsize=TASKS)
+def _gold_history(key: GoldKey) -> WorldHistory:
+    setting = key.setting
     calls = [(number, action.call()) for number, action in enumerate(setting.task.actions)]
     writes = [each for each in calls if setting.may_write(each[1])]
-    history = _play(evaluator_world(setting), writes, as_evaluator=True)
+    history = _play_as_evaluator(evaluator_world(setting), writes)
     if history.end.state != gold_state(setting).state:
         # A tool that is declared as reading writes.
-        history = _play(evaluator_world(setting), calls, as_evaluator=True)
+        history = _play_as_evaluator(evaluator_world(setting), calls)
     return history
 
 
-def _play(
-    world: World, calls: Iterable[tuple[int, Tau2ToolCall]], *, as_evaluator: bool = False
+def _play_as_evaluator(world: World, calls: Iterable[RecordedCall]) -> WorldHistory:
+    def make(call: Tau2ToolCall) -> tuple[bool, WorldSnapshot]:
+        return call_as_evaluator(world, call) is not None, WorldSnapshot(world)
+
+    return _history(WorldSnapshot(world), calls, make)
+
+
+def _history(
+    start: WorldSnapshot,
+    calls: Iterable[RecordedCall],
+    make: Callable[[Tau2ToolCall], tuple[bool, WorldSnapshot]],
 ) -> WorldHistory:
-    start = last = WorldSnapshot(world)
-    steps, failures = [], 0
+    """Make calls, of each of which ``make`` says whether it failed, and the world after it."""
+    last, steps, failures = start, [], 0
     for position, call in calls:
-        if as_evaluator:
-            failures += call_as_evaluator(world, call) is not None
-        else:
-            failures += world.respond(call)["error"]
-        after = WorldSnapshot(world)
+        failed, after = make(call)
+        failures += failed
         if after.state != last.state:
             steps.append(WorldStep(position, call, after))
             last = after

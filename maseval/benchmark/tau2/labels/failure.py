@@ -1,11 +1,10 @@
 """Failed simulations as the rules see them, and the labels that rules give."""
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from maseval.benchmark.tau2.compliance import check_case, forbidden_steps, scenario_text
+from maseval.benchmark.tau2.compliance import check_case, forbidden_steps
 from maseval.benchmark.tau2.domains.consent import Meaning, read_reply
 from maseval.benchmark.tau2.domains.rules import Talk
 from maseval.benchmark.tau2.explain.explanation import Explanation, format_value, render_call
@@ -94,9 +93,7 @@ class Failure:
     @cached_property
     def scenario(self) -> str:
         """All that the task gives the user, or the agent that works alone, in small letters."""
-        raw = self.subject.case.raw_task
-        told = (raw.get("user_scenario"), raw.get("ticket"), raw.get("initial_state"))
-        return json.dumps(told, default=str, ensure_ascii=False).lower()
+        return self.subject.case.scenario.lower()
 
     @cached_property
     def calls(self) -> list[tuple[int, Tau2ToolCall, Tau2Message]]:
@@ -258,7 +255,7 @@ class Failure:
     def forbidden_gold(self) -> Mapping[str, str]:
         """The steps of the reference solution that the policy forbids, by their ids, and why."""
         case = self.subject.case
-        return forbidden_steps(case.setting, scenario_text(case.raw_task))
+        return forbidden_steps(case.setting, case.scenario)
 
     def reply_before(self, index: int) -> tuple[int, str] | None:
         return next(((i, text) for i, text in reversed(self._user) if i < index), None)

@@ -4,10 +4,12 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
+from typing import Any
 
 from maseval.benchmark.tau2 import words
 from maseval.benchmark.tau2.domains.confirming import TRANSFER_TOOL
-from maseval.benchmark.tau2.domains.records import Table
+from maseval.benchmark.tau2.domains.records import SharedTable, Table
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.formats.message import OUT_OF_SCOPE, Tau2ToolCall
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
@@ -267,7 +269,13 @@ def _records_of_person(failure: Failure, call: Tau2ToolCall) -> Iterator[str]:
         for key, record in table.shared.raw.items():
             owners = {record[name] for name in OWNERS if name in record}
             if not owners or owners & person or not any(person):
-                yield f"{key} {json.dumps(record, ensure_ascii=False)}"
+                yield _loaded_text(table.shared, key)
+
+
+# A table that belongs to nobody, such as that of all products, is looked through for every failure.
+@lru_cache(maxsize=4096)
+def _loaded_text(table: SharedTable[Any], key: str) -> str:
+    return f"{key} {json.dumps(table.raw[key], ensure_ascii=False)}"
 
 
 def _earlier_answers(failure: Failure, call: Tau2ToolCall) -> Iterator[str]:

@@ -3,6 +3,7 @@
 Whoever scores, explains or labels a simulation comes in by ``case_of``.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +30,7 @@ from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.versions import RuleSet
 from maseval.benchmark.tau2.wording import OURS
 from maseval.benchmark.tau2.world.replay import ReplayError
-from maseval.benchmark.tau2.world.setting import KNOWN_BY_HASH, Setting
+from maseval.benchmark.tau2.world.setting import KNOWN_BY_HASH, Setting, TaskStage
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec, spec_of
 from maseval.benchmark.tau2.world.world import World
 from maseval.core.task import Task
@@ -70,6 +71,16 @@ class Case(NamedTuple):
         return self.recording.messages
 
     @property
+    def stage(self) -> TaskStage:
+        """The stage on which its task begins."""
+        return self.setting.stage()
+
+    @property
+    def scenario(self) -> str:
+        """All that the task gives the user, or the agent that works alone."""
+        return scenario_text(self.raw_task)
+
+    @property
     def rules(self) -> RuleSet:
         return self.setting.rules
 
@@ -92,7 +103,13 @@ class Case(NamedTuple):
 
     def replay(self) -> World:
         """Return the world in which the conversation ended; see ``world.replay``."""
-        return self.setting.world(self.messages)
+        return self.stage.world_after(self.messages)
+
+
+def scenario_text(raw_task: Mapping[str, Any]) -> str:
+    """Return all that a task gives the user, or the agent that works alone."""
+    told = (raw_task.get("user_scenario"), raw_task.get("ticket"), raw_task.get("initial_state"))
+    return json.dumps(told, default=str, ensure_ascii=False)
 
 
 def release_of_task(

@@ -61,7 +61,7 @@ def check_environment(case: Case, criteria: Criteria) -> CheckOutcome:
         return CheckOutcome(
             findings={"db_check": untouched}, note="No expected actions or env assertions"
         )
-    stage, forms = case.setting.stage(), criteria.assertion_forms()
+    stage, forms = case.stage, criteria.assertion_forms()
 
     def look(world: World) -> EndState:
         match = world.compare(gold_state(case.setting, stage.files).world)

@@ -7,7 +7,7 @@ otherwise is noted at its message.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from typing import NamedTuple
 
 from maseval.benchmark.tau2.explain.snapshot import FieldDifference, WorldSnapshot, differences
 from maseval.benchmark.tau2.formats.message import (
@@ -17,6 +17,7 @@ from maseval.benchmark.tau2.formats.message import (
     tool_calls_of,
 )
 from maseval.benchmark.tau2.world.replay import ReplayError, calls_with_answers, repeat_call
+from maseval.benchmark.tau2.world.retracing import Retracing
 from maseval.benchmark.tau2.world.world import World
 
 Differences = tuple[FieldDifference, ...]
@@ -50,6 +51,14 @@ class RepeatedCall:
     made: bool = True
 
 
+class WorldThen(NamedTuple):
+    """A world at one moment, and how it differs from its start and from the gold state."""
+
+    snapshot: WorldSnapshot
+    from_start: Differences
+    from_gold: Differences | None
+
+
 @dataclass(frozen=True)
 class Moment:
     """A message of the agent or the user with the answers to its calls, and the world after them.
@@ -62,21 +71,31 @@ class Moment:
     last: int
     role: str
     calls: tuple[RepeatedCall, ...]
-    after: WorldSnapshot
-    from_start: Differences
-    from_gold: Differences | None
+    world: WorldThen
     problem: Mismatch | None = None
+
+    @property
+    def after(self) -> WorldSnapshot:
+        return self.world.snapshot
+
+    @property
+    def from_start(self) -> Differences:
+        return self.world.from_start
+
+    @property
+    def from_gold(self) -> Differences | None:
+        return self.world.from_gold
 
 
 class Replayed:
     """A world going through a conversation, compared with its start and with the gold state."""
 
-    def __init__(self, world: World, gold: WorldSnapshot | None) -> None:
-        self.world = world
-        self.gold = gold
-        self.start = self.now = settled_snapshot(world)
-        self._from_start: Differences = ()
-        self._from_gold = self._differences_from_gold()
+    def __init__(self, retracing: Retracing, gold: WorldSnapshot | None) -> None:
+        self._retracing = retracing
+        self._gold = gold
+        self._state = retracing.state
+        self.now = retracing.find("timeline", self._look_at_start)[0]
+        self.start = self.now.snapshot
 
     def moments(self, messages: Sequence[Tau2Message]) -> Iterator[Moment]:
         """Yield every message with its answers, in order."""
@@ -106,16 +125,14 @@ class Replayed:
             messages[index]["role"],
             tuple(calls),
             self.now,
-            self._from_start,
-            self._from_gold,
             Mismatch.of(problem) if problem is not None and here else None,
         )
 
     def _repeat(self, index: int, call: Tau2ToolCall, recorded: Tau2Message) -> RepeatedCall:
-        if not self.world.is_replayed(call):
+        if not self._retracing.is_replayed(call):
             return RepeatedCall(index, call, made=False)
         try:
-            difference = repeat_call(self.world.answer, index, call, recorded)
+            difference = repeat_call(self._retracing.answer, index, call, recorded)
         except ReplayError as error:  # an answer that is no readable text
             difference = error
         mismatch = None if difference is None else Mismatch.of(difference)
@@ -123,16 +140,26 @@ class Replayed:
 
     def _note_change(self) -> Differences:
         """Return what the last call changed; only then is everything compared again."""
-        before, now = self.now, settled_snapshot(self.world)
-        if now.state == before.state:
+        if self._retracing.state is self._state:
             return ()
-        self.now = now
-        self._from_start = tuple(differences(self.start, now))
-        self._from_gold = self._differences_from_gold()
-        return tuple(differences(before, now))
+        self._state = self._retracing.state
+        self.now, changed = self._retracing.find("timeline", self._look)
+        return changed
 
-    def _differences_from_gold(self) -> Differences | None:
-        return None if self.gold is None else tuple(differences(self.gold, self.now))
+    def _look_at_start(self, world: World) -> tuple[WorldThen, Differences]:
+        return self._compare(settled_snapshot(world), ()), ()
+
+    def _look(self, world: World) -> tuple[WorldThen, Differences]:
+        """Look at a state: what is before it in the tree of states is always the same."""
+        before, now = self.now.snapshot, settled_snapshot(world)
+        if now.state == before.state:
+            return self.now, ()
+        from_start = tuple(differences(self.start, now))
+        return self._compare(now, from_start), tuple(differences(before, now))
+
+    def _compare(self, now: WorldSnapshot, from_start: Differences) -> WorldThen:
+        gold = None if self._gold is None else tuple(differences(self._gold, now))
+        return WorldThen(now, from_start, gold)
 
 
 def settled_snapshot(world: World) -> WorldSnapshot:
@@ -159,5 +186,7 @@ def _answers(messages: Sequence[Tau2Message]) -> tuple[dict[int, Tau2ToolCall], 
 
 def _last_answer(messages: Sequence[Tau2Message], index: int) -> int:
     """Return the index of the last tool message that follows a message, or its own."""
-    following = messages[index + 1 :]
-    return index + sum(1 for _ in takewhile(lambda each: each["role"] == "tool", following))
+    last = index
+    while last + 1 < len(messages) and messages[last + 1]["role"] == "tool":
+        last += 1
+    return last

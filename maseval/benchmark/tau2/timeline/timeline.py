@@ -21,6 +21,7 @@ from maseval.benchmark.tau2.explain.snapshot import (
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
 from maseval.benchmark.tau2.timeline.moments import Mismatch, Moment, RepeatedCall, Replayed
 from maseval.benchmark.tau2.world.reference import gold_state
+from maseval.benchmark.tau2.world.retracing import retrace
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.core.exceptions import ConfigurationError
 from maseval.data.store import AnyPath
@@ -145,11 +146,11 @@ def timeline_of(case: Case) -> Timeline:
     """Return the timeline of a conversation in its world."""
     setting = case.setting
     scored = case.task.evaluation_criteria is not None
-    stage, gold = setting.stage(), None
+    stage, gold = case.stage, None
     if scored:
         reached = gold_state(setting, stage.files)
         gold = WorldSnapshot(reached.world, reached.state)
-    replayed = Replayed(stage.world(), gold)
+    replayed = Replayed(retrace(stage, case.task), gold)
     moments = tuple(replayed.moments(case.recording.messages))
     return Timeline(replayed.start, gold, case.counts(RewardType.DB), moments)
 

@@ -128,7 +128,7 @@ def world_after_reference(setting: Setting) -> World:
     """Return the world after both sides carried out the reference solution in a run's way."""
     world = setting._replace(solo=False).world(setting.task.start.history)
     for action in setting.task.actions:
-        world.respond(action.call())
+        world.make(action.call())
     return world
 
 

@@ -4,7 +4,8 @@ Conversations of one task begin in the same state and ask much the same. What a 
 what it changes, depends on nothing but the calls before it that changed something. So a task has a
 tree of states: calls that change nothing stay at one, each of the others leads to its own. A world
 is made, and brought to where the conversation is, when a call is met that was not made there yet.
-This is for tools that are known to be predictable; every other conversation is replayed.
+What was found out about a state is kept with it. This is for tools that are known to be
+predictable; in every other conversation each call is made.
 """
 
 import marshal
@@ -39,22 +40,22 @@ class KnownCall(NamedTuple):
 class KnownState:
     """A state of the world: that in which a task begins, or one that calls have changed it to.
 
-    ``found`` is what a look at a conversation's end showed there, if one has ended there.
+    ``found`` is what looks at the world showed there, by the names of these looks.
     """
 
     __slots__ = ("calls", "found")
 
     def __init__(self) -> None:
         self.calls: dict[bytes, KnownCall] = {}
-        self.found: Any = None
+        self.found: dict[str, Any] = {}
 
 
 class KnownStates:
     """The states of a task; ``room`` is how many more characters can be kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, room: int | None = None) -> None:
         self.start = KnownState()
-        self.room = _CHARACTERS
+        self.room = _CHARACTERS if room is None else room
 
 
 @once(maxsize=TASKS)
@@ -91,9 +92,26 @@ class Retracing:
             world = self._world = self._stage.world()
         if self._to_be_made:
             for call in self._to_be_made:
-                world.answer(call)
+                world.make(call)
             self._to_be_made.clear()
         return world
+
+    def is_replayed(self, call: Tau2ToolCall) -> bool:
+        """Return True if the rules have a recorded call made again."""
+        stage = self._stage
+        return not stage.rules.mutating_only or stage.domain.mutates(call["name"])
+
+    def find(self, name: str, look: Callable[[World], T]) -> T:
+        """Return what ``look`` finds in the world now; what it found in this state is known.
+
+        A look with this name must find the same in the same state of a task.
+        """
+        found = self.state.found
+        if name not in found:
+            # Threads that look at the same time must go on with one and the same thing.
+            found.setdefault(name, look(self.world()))
+        known: T = found[name]
+        return known
 
     def _make(self, call: Tau2ToolCall, key: bytes) -> ToolAnswer:
         world, name = self.world(), call["name"]
@@ -102,8 +120,8 @@ class Retracing:
         # What raised is not settled: the next call synchronises both sides, whatever it does.
         theirs = world.user_tools
         mutates = world.tools.mutates(name) or (theirs is not None and theirs.mutates(name))
-        before = self.state
-        if mutates or not (settled and world.is_settled):
+        before, reads = self.state, self._stage.domain.is_predictable and not mutates
+        if not (reads and settled and world.is_settled):
             self.state = KnownState()
         size = len(key) + len(content)
         if key and size <= self._states.room:
@@ -120,6 +138,23 @@ def _key(call: Tau2ToolCall) -> bytes:
         return b""
 
 
+def retrace(stage: TaskStage, task: TaskSpec) -> Retracing:
+    """Begin the replay of a conversation, in the steps of earlier ones where tools allow that."""
+    if stage.domain.is_predictable:
+        return Retracing(stage, _states_of(stage, task.content))
+    stage.prepare()
+    return Retracing(stage, KnownStates(room=0))
+
+
+def replay_along(stage: TaskStage, task: TaskSpec, messages: Sequence[Tau2Message]) -> Retracing:
+    """Replay a conversation to its end."""
+    stage.check_mode(messages)
+    retracing, rules = retrace(stage, task), stage.rules
+    chosen = retracing.is_replayed if rules.mutating_only else None
+    replay(retracing.answer, messages, chosen, strict=rules.strict)
+    return retracing
+
+
 def look_at_end(
     stage: TaskStage,
     task: TaskSpec,
@@ -130,16 +165,9 @@ def look_at_end(
 
     Where a conversation of the task has ended before in the same state, that is known already.
     """
-    if not stage.domain.is_predictable:
-        return look(stage.world_after(messages))
-    stage.check_mode(messages)
-    retracing, rules = Retracing(stage, _states_of(stage, task.content)), stage.rules
-    chosen = (lambda call: stage.domain.mutates(call["name"])) if rules.mutating_only else None
-    replay(retracing.answer, messages, chosen, strict=rules.strict)
-    state = retracing.state
-    if state.found is None:
-        world = retracing.world()
+
+    def look_when_settled(world: World) -> T:
         world.settle()
-        state.found = look(world)
-    found: T = state.found
-    return found
+        return look(world)
+
+    return replay_along(stage, task, messages).find("end", look_when_settled)

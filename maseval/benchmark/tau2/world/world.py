@@ -9,6 +9,7 @@ After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Resear
 import copy
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -198,19 +199,28 @@ class World:
         self._settled = False
         return tool(**_own_arguments(arguments)) if arguments else tool()
 
+    def make(self, call: Tau2ToolCall) -> None:
+        """Run a tool as ``answer`` does, for those who do not need the answer."""
+        with suppress(Exception):  # a tool called by a model: its error is an answer
+            self._run(call)
+
+    def _run(self, call: Tau2ToolCall) -> Any:
+        settled, name = self._settled, call["name"]
+        result = self.call(name, call["requestor"], call["arguments"])
+        if settled and name in self.domain.unseen_tools:
+            self._settled = True
+        else:
+            self.sync()
+        return result
+
     def respond(self, call: Tau2ToolCall) -> ToolMessage:
         """Run a tool as a model's call asks for, and return the answer as a message."""
         return tool_message(call, self.answer(call))
 
     def answer(self, call: Tau2ToolCall) -> ToolAnswer:
         """Run a tool as a model's call asks for; whatever happens becomes the answer's text."""
-        settled, name = self._settled, call["name"]
         try:
-            result = self.call(name, call["requestor"], call["arguments"])
-            if settled and name in self.domain.unseen_tools:
-                self._settled = True
-            else:
-                self.sync()
+            result = self._run(call)
             return result if type(result) is str else to_json_str(result), False
         except Exception as exception:  # a tool called by a model: its error is an answer
             return f"Error: {exception}", True

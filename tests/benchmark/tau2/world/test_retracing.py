@@ -11,7 +11,7 @@ from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.scoring import score_simulation
 from maseval.benchmark.tau2.world import retracing
-from maseval.benchmark.tau2.world.retracing import KnownStates, Retracing
+from maseval.benchmark.tau2.world.retracing import KnownStates, Retracing, retrace
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from tests.benchmark.tau2.domains.kiosk import KioskTools, kiosk, task
@@ -126,6 +126,27 @@ def test_only_predictable_tools_are_not_called_again(tmp_path, predictable):
         # The reference solution sells two once; where steps are retraced, so does the conversation.
         assert sold == [2] * (2 if made_once else 4)
         sold.clear()
+
+
+@pytest.mark.parametrize("predictable", [True, False])
+def test_a_state_is_looked_at_once_where_calls_need_not_be_made_again(tmp_path, predictable):
+    class Till(KioskTools, predictable=predictable):
+        pass
+
+    domain, looks = replace(kiosk(tmp_path), toolkit=Till), []
+    spec = TaskSpec.of(task())
+    stage = Setting(domain, tmp_path, spec).stage()
+
+    def look(world):
+        looks.append(world.tools.db.sold)
+        return looks[-1]
+
+    for count in (1, 1, 2):
+        retracing = retrace(stage, spec)
+        assert retracing.find("sold", look) == 0
+        retracing.answer(call("sell", count=count))
+        assert [retracing.find("sold", look) for _ in range(2)] == [count, count]
+    assert looks == ([0, 1, 2] if predictable else [0, 1, 0, 1, 0, 2])
 
 
 def test_what_synchronises_must_be_known_too():
