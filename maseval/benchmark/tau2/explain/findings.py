@@ -53,6 +53,13 @@ def score_case(
         simulation, domain, task, solo=solo, data_dir=data_dir, version=version, graded=True
     )
     errata = errata_of_case(case, task, release_of_task(domain, task, version))
+    return score_opened(case, errata, nl_model)
+
+
+def score_opened(
+    case: Case, errata: tuple[Erratum, ...], nl_model: ModelAdapter | None = None
+) -> ScoredCase:
+    """Score a case that is opened already, by the errata of its task."""
     return ScoredCase(case, _verdict(case, nl_model), errata)
 
 

@@ -118,7 +118,11 @@ def explain_and_label(
     **keywords: Unpack[CaseKeywords],
 ) -> tuple[Explanation, Label | None]:
     """Explain and label a simulation at once, for the price of one."""
-    subject = score_case(simulation, domain, **keywords)
+    return explain_and_label_scored(score_case(simulation, domain, **keywords))
+
+
+def explain_and_label_scored(subject: ScoredCase) -> tuple[Explanation, Label | None]:
+    """Explain and label a case that is scored already."""
     explanation = explain_subject(subject)
     if explanation.passed:
         return explanation, None

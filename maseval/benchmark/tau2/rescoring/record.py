@@ -346,7 +346,8 @@ def _item(
     if isinstance(each, RecordedSimulation):
         return _of_record(each, domain, solo)
     if "repeat_idx" in each:
-        return _of_report(cast("Report", each), domain, whole)
+        report = cast("Report", each)
+        return _of_report(report, simulation_of(report), domain, whole)
     return RecordItem(each, _require_domain(domain), solo, each.get("reward_info"))
 
 
@@ -357,7 +358,17 @@ def _of_record(record: RecordedSimulation, domain: Domain | None, solo: bool) ->
     return RecordItem(simulation, world, solo or record.solo, verdict)
 
 
-def _of_report(report: Report, domain: Domain | None, whole: SimulationRecord) -> RecordItem:
+def item_of_report(report: Report, simulation: Mapping[str, Any] | Omitted) -> RecordItem:
+    """Return a report with its simulation, which was read already, to be judged by its release."""
+    return _in_release(_of_report(report, simulation, None, SimulationRecord(iter(()))), None)
+
+
+def _of_report(
+    report: Report,
+    simulation: Mapping[str, Any] | Omitted,
+    domain: Domain | None,
+    whole: SimulationRecord,
+) -> RecordItem:
     parsed = Tau2Report(report)
     name = parsed.settings.get("domain") or parsed.metadata.get("domain")
     if domain is None and name:
@@ -367,7 +378,6 @@ def _of_report(report: Report, domain: Domain | None, whole: SimulationRecord) -
     whole.scripted = (whole.scripted is not False) and not models
     whole.version_from = BY_RUN if whole.version_from == BY_DEFAULT else whole.version_from
     version = parsed.release.name
-    simulation = simulation_of(report)
     shown = PrintedVerdict(str(report["status"]), parsed.kind, parsed.reward)
     if isinstance(simulation, Omitted):
         # The user's stop shows that it was no accident, whatever the record calls it.

@@ -97,12 +97,16 @@ class RescoredRecord:
         self.simulations.append(found)
         return found
 
-    def assess(self, item: RecordItem) -> RescoringResult:
-        """Judge one simulation by itself: its place among the others is not known."""
+    def assess(self, item: RecordItem, *, alone: bool = False) -> RescoringResult:
+        """Judge one simulation by itself: its place among the others is not known.
+
+        One that stays ``alone`` is not to be placed, and has nothing by which to find copies of it
+        or another task that is meant.
+        """
         self._versions.setdefault(item.domain.name, item.version)
         known = self.known_tasks(item.domain)
         named = str(item.simulation.get("task_id"))
-        checked = known.checked_task(named, item.recorded)
+        checked = None if alone else known.checked_task(named, item.recorded)
         meant = named
         if self.options.remap_tasks:
             meant = checked or known.embedded_task(self.record.tasks.get(named)) or named
@@ -112,7 +116,7 @@ class RescoredRecord:
         found = RescoredSimulation(
             PlannedTrial(item.domain.name, meant, whole_number(item.simulation.get("trial")) or 0),
             named,
-            identity_of(item.domain.name, item.simulation),
+            identity_of(item.domain.name, item.simulation, alone=alone),
             item.simulation.get("termination_reason"),
             checked_task=checked,
             **compare_verdicts(item, new),

@@ -160,8 +160,12 @@ class SimulationIdentity:
         return self.domain, self.task_id, self.calls
 
 
-def identity_of(domain: str, simulation: Mapping[str, Any]) -> SimulationIdentity:
-    said, called = _hash_messages(simulation["messages"])
+def identity_of(
+    domain: str, simulation: Mapping[str, Any], *, alone: bool = False
+) -> SimulationIdentity:
+    """Return the identity of a simulation; of one that stays ``alone``, without what was said."""
+    messages = simulation["messages"]
+    said, called = ("", "") if alone else _hash_messages(messages)
     return SimulationIdentity(
         name_of(domain, simulation),
         domain,
@@ -169,13 +173,13 @@ def identity_of(domain: str, simulation: Mapping[str, Any]) -> SimulationIdentit
         simulation.get("trial"),
         str(simulation.get("id") or ""),
         said,
-        any(message["role"] == "user" for message in simulation["messages"]),
-        _ends_with_stop(simulation["messages"]),
+        any(message["role"] == "user" for message in messages),
+        _ends_with_stop(messages),
         whole_number(simulation.get("seed")),
         called,
-        _spoken(simulation["messages"]),
-        any(message.get("usage") or message.get("cost") for message in simulation["messages"]),
-        _overlong(simulation["messages"]),
+        b"" if alone else _spoken(messages),
+        any(message.get("usage") or message.get("cost") for message in messages),
+        None if alone else _overlong(messages),
     )
 
 

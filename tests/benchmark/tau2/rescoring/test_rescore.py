@@ -1,10 +1,20 @@
 """What a record amounts to: who should be there, which task is meant, what contradicts itself."""
 
+from dataclasses import replace
+
 import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.rescoring.record import PlannedTrial, planned_trials, smallest_split
+from maseval.benchmark.tau2.rescoring.record import (
+    PlannedTrial,
+    PrintedVerdict,
+    RecordItem,
+    SimulationRecord,
+    planned_trials,
+    smallest_split,
+)
+from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, differing_parts, task_content
 from maseval.benchmark.tau2.rescoring.verdict import contradiction
 
@@ -40,6 +50,25 @@ def verdict(reward, **more):
 )
 def test_a_verdict_that_contradicts_its_own_checks_is_found(recorded, words):
     assert contradiction(recorded) == words
+
+
+ERROR = PrintedVerdict("environment_error", "error", None)
+PASS = PrintedVerdict("success", "pass", 1.0)
+
+
+@pytest.mark.parametrize("shown", [None, ERROR, PASS])
+@pytest.mark.parametrize("recorded", [None, {"reward": 0.0}, {"reward": 1.0}, verdict(1.0)])
+def test_a_simulation_that_stays_alone_is_judged_as_among_others(recorded, shown):
+    named = {"task_id": load_raw_tasks("library")[0]["id"], "termination_reason": "user_stop"}
+    simulation = {**named, "messages": [{"role": "user", "content": "Never mind. ###STOP###"}]}
+    item = RecordItem(simulation, domain_named("library"), recorded=recorded, shown=shown)
+    record = RescoredRecord(SimulationRecord(iter(())))
+
+    among, alone = (record.assess(item, alone=each).simulation for each in (False, True))
+
+    assert replace(alone, identity=among.identity) == among
+    assert alone.misstatement == among.misstatement
+    assert among.identity.spoken and not alone.identity.spoken
 
 
 def checks(task):

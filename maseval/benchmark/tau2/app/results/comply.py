@@ -20,8 +20,8 @@ from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.rules import Kind, Rule
 from maseval.benchmark.tau2.explain.explanation import render_call
 from maseval.benchmark.tau2.rescoring.record import RecordItem
-from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
-from maseval.benchmark.tau2.scoring.case import open_case
+from maseval.benchmark.tau2.results import Omitted
+from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.runs.recording import Recording
@@ -92,24 +92,25 @@ def check_report(report: Report) -> PolicyCheck | None:
     found = read_report(report)
     if isinstance(found, Omitted):
         return None
-    recorded, parsed = found
-    scripted = parsed.is_scripted
-    return check_simulation(recorded, parsed.world, parsed.judged_by, scripted=scripted)
+    scripted = found.parsed.is_scripted
+    return _check(found.parsed.world, lambda: found.case, scripted=scripted)
 
 
-def check_simulation(
-    recorded: RecordedSimulation | RecordItem,
-    domain: Domain,
-    task: Mapping[str, object] | None,
-    *,
-    scripted: bool = False,
+def check_item(item: RecordItem, task: Mapping[str, object] | None) -> PolicyCheck | None:
+    """Check a simulation of a file by the rules of its domain; None if it has none."""
+    given = item.simulation, item.domain, task
+    return _check(
+        item.domain, lambda: open_case(*given, solo=item.solo, version=item.version, graded=True)
+    )
+
+
+def _check(
+    domain: Domain, find_case: Callable[[], Case], *, scripted: bool = False
 ) -> PolicyCheck | None:
-    """Check a simulation by the rules of its domain; None if it has none."""
     if not domain.rules:
         return None
-    solo, version = recorded.solo, recorded.version
     try:
-        case = open_case(recorded.simulation, domain, task, solo=solo, version=version, graded=True)
+        case = find_case()
     except UnknownTaskError as error:
         return PolicyCheck(None, obstacle=str(error))
     return replace(policy_check(check_case(case, scripted=scripted)), state_only=scripted)

@@ -14,7 +14,8 @@ from maseval.app.benchmarks import Diagnosis, Section
 from maseval.app.results.clean import PolicyCheck
 from maseval.app.results.finding import trial_numbered, trials_named
 from maseval.app.results.recording import line_of
-from maseval.benchmark.tau2.app.results.comply import check_report, check_simulation
+from maseval.benchmark.tau2.app.results.comply import check_item, check_report
+from maseval.benchmark.tau2.app.results.sound import errata_of_report
 from maseval.benchmark.tau2.app.results.sources import (
     SimulationSource,
     open_source,
@@ -25,8 +26,9 @@ from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.explain import CheckSummary, Explanation, WrongField
 from maseval.benchmark.tau2.explain.explanation import format_value, render_call
+from maseval.benchmark.tau2.explain.findings import score_opened
 from maseval.benchmark.tau2.labels import Label, explain_and_label
-from maseval.benchmark.tau2.labels.label import meaning_of
+from maseval.benchmark.tau2.labels.label import explain_and_label_scored, meaning_of
 from maseval.benchmark.tau2.rescoring.cause import Cause
 from maseval.benchmark.tau2.rescoring.causes import causes
 from maseval.benchmark.tau2.rescoring.record import RecordItem, SimulationRecord
@@ -149,9 +151,9 @@ def _choose_trial(folder: RunFolder, task: str, trial: int | None) -> RunTrial:
                     f"`maseval show {folder.path} {task} {trial}` shows what happened"
                 )
             continue
-        recorded, parsed = found
+        recorded = found.recorded
         if first is None or (_is_passed(first[1]) and not _is_passed(recorded)):
-            first = each, recorded, parsed.world
+            first = each, recorded, found.parsed.world
     if first is None:
         raise NothingToExplainError(
             f"no trial of {trials[0].domain}/{trials[0].task_id} finished (trial "
@@ -187,7 +189,7 @@ def _explain_in_file(
     if one.item.problem is not None:
         raise NothingToExplainError(f"{simulation} cannot be explained: it is {one.item.problem}")
     explanation, label = _explain(simulation, one.item, one.item.domain, one.task)
-    policy = check_simulation(one.item, one.item.domain, one.task)
+    policy = check_item(one.item, one.task)
     if one.misfit is not None:
         label, policy = label and misfit_label(one.misfit), None
     marks = tuple(options.marks)
@@ -251,19 +253,13 @@ def diagnose(report: Report) -> Diagnosis | None:
     found = read_report(report)
     if isinstance(found, Omitted):
         return Diagnosis(_label_unfinished(found))
-    recorded, parsed = found
     try:
-        explanation, label = explain_and_label(
-            recorded.simulation,
-            domain=parsed.world,
-            task=parsed.judged_by,
-            solo=recorded.solo,
-            version=recorded.version,
-        )
+        errata = errata_of_report(found)
+        explanation, label = explain_and_label_scored(score_opened(found.case, errata))
     except UnknownTaskError as error:
         return Diagnosis(Label("unclear", "unknown task", "no such task", (str(error),)))
     except NoJudgeError as error:
-        return Diagnosis(_label_by_judge(recorded, error))
+        return Diagnosis(_label_by_judge(found.recorded, error))
     if label is None:
         seen = ("recorded as failed, but it passes when it is judged again",)
         label = Label("infrastructure", "verdict not reproduced", "judged again", seen)

@@ -12,17 +12,21 @@ from typing import Any
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes
 from maseval.app.results.examined import examine_run, simulations_in_order
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup, RecordedSide
-from maseval.benchmark.tau2.app.results.sources import own_panel
+from maseval.benchmark.tau2.app.results.sources import own_panel, read_report
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.rescoring.causes import causes
-from maseval.benchmark.tau2.rescoring.record import SimulationRecord, open_record
+from maseval.benchmark.tau2.rescoring.record import (
+    SimulationRecord,
+    item_of_report,
+    open_record,
+)
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
 from maseval.benchmark.tau2.rescoring.tasks import task_content
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
-from maseval.benchmark.tau2.results import ResultsFile, read_results
+from maseval.benchmark.tau2.results import Omitted, ResultsFile, read_results
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import Outcome, TaskKey, parse_report
@@ -184,10 +188,12 @@ def verdict_checker(folder: Recording) -> VerdictChecker:
     scored = RescoredRecord(SimulationRecord(iter(())), panel=own_panel(folder))
 
     def check(report: Report) -> Misstatement | None:
-        (item,) = open_record([report]).items
-        found = scored.assess(item).simulation
-        new = _recompute(parse_report(report).outcome, found)
-        return Misstatement(found.misstatement, new.passed) if found.misstatement else None
+        parsed, read = parse_report(report), read_report(report)
+        simulation = read if isinstance(read, Omitted) else read.simulation
+        found = scored.assess(item_of_report(report, simulation), alone=True).simulation
+        if not found.misstatement:
+            return None
+        return Misstatement(found.misstatement, _recompute(parsed.outcome, found).passed)
 
     return check
 

@@ -1,8 +1,9 @@
 """Sound verdicts on the simulations of runs and results files."""
 
 from maseval.app.results.sound import SoundCheck
-from maseval.benchmark.tau2.app.results.sources import read_report
+from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
+from maseval.benchmark.tau2.errata import Erratum
 from maseval.benchmark.tau2.errata.sound import (
     errata_of_case,
     sound_verdict_by,
@@ -11,43 +12,40 @@ from maseval.benchmark.tau2.errata.sound import (
 )
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.results import Omitted
-from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
-from maseval.core.outcome import RecordedReport
+from maseval.core.outcome import verdict_for
 from maseval.core.recorded import mapping, number
 from maseval.core.report import Report
 
 
 def check_soundness(report: Report) -> SoundCheck | None:
     """Return the sound verdict on a simulation; None if nothing of it, or its task, is known."""
-    found, passed = read_report(report), RecordedReport(report).outcome.passed
+    found = read_report(report)
     if isinstance(found, Omitted):
         return None
-    recorded, parsed = found
-    solo, version = recorded.solo, recorded.version
+    passed = verdict_for(found.parsed.kind, found.parsed.status).passed
     try:
-        case = open_case(
-            *(recorded.simulation, parsed.world, parsed.judged_by),
-            solo=solo,
-            version=version,
-            graded=True,
-        )
+        case, errata = found.case, errata_of_report(found)
     except UnknownTaskError:
         return None
-    errata = errata_of_case(case, parsed.judged_by, version)
     sound = soundness_of(case, errata)
     if not sound.sound:
         return SoundCheck(left_out=True, reason=sound.reasons[0])
     if passed and with_corrections(case, errata) is case:
         return SoundCheck(passed=True)
     try:
-        new = sound_verdict_by(case, errata, _whole(recorded.verdict))
+        new = sound_verdict_by(case, errata, _whole(found.recorded.verdict))
     except NoJudgeError:  # only a judge can decide, and none was asked
         return SoundCheck(passed=passed)
     if new.official is not passed or not new.differs:
         # A copy, or a forged verdict: what decides the official one is not in the conversation.
         return SoundCheck(passed=passed)
     return SoundCheck(passed=new.outcome == "passed", differs=True, reason=new.reason)
+
+
+def errata_of_report(found: ReadReport) -> tuple[Erratum, ...]:
+    """Return the known faults of the task of a report."""
+    return errata_of_case(found.case, found.parsed.judged_by, found.recorded.version)
 
 
 def _whole(verdict: RewardInfo | None) -> RewardInfo | None:

@@ -6,10 +6,11 @@ is asked twice.
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from maseval.app.results.finding import (
     check_benchmark,
@@ -37,6 +38,7 @@ from maseval.benchmark.tau2.results import (
 )
 from maseval.benchmark.tau2.results.layout import RESULTS_NAME, SIMULATIONS_NAME
 from maseval.benchmark.tau2.results.reports import Tau2Report
+from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import ModelAdapter, resolve_model
@@ -159,30 +161,48 @@ def simulation_id(item: RecordItem) -> Simulation:
     return Simulation(item.domain.name, str(simulation["task_id"]), simulation.get("trial") or 0)
 
 
-ReadReport = tuple[RecordedSimulation, Tau2Report] | Omitted
-_last: tuple[Report, ReadReport] | None = None
+@dataclass(frozen=True)
+class ReadReport:
+    """The simulation of a report in its release's form, and the case that it is to rules."""
+
+    simulation: Mapping[str, Any]
+    parsed: Tau2Report
+
+    @cached_property
+    def recorded(self) -> RecordedSimulation:
+        """The simulation as a results file has it."""
+        parsed, form = self.parsed, cast("SimulationForm", self.simulation)
+        verdict, version = self.simulation["reward_info"], parsed.release.name
+        domain = parsed.world.name
+        return RecordedSimulation(0, form, domain, parsed.solo, verdict, version=version)
+
+    @cached_property
+    def case(self) -> Case:
+        """The conversation in its world, replayed as in a grading after the run."""
+        recorded, parsed = self.recorded, self.parsed
+        return open_case(
+            *(recorded.simulation, parsed.world, parsed.judged_by),
+            solo=recorded.solo,
+            version=recorded.version,
+            graded=True,
+        )
 
 
-def read_report(report: Report) -> ReadReport:
-    """Return the simulation of a report in its release's form, and its world.
+_last: tuple[Report, ReadReport | Omitted] | None = None
+
+
+def read_report(report: Report) -> ReadReport | Omitted:
+    """Read the simulation of a report.
 
     Several questions are asked of each report in turn, so that the last one is kept.
     """
     global _last
     last = _last
     if last is None or last[0] is not report:
-        _last = last = report, _read_report(report)
+        found = simulation_of(report)
+        read = found if isinstance(found, Omitted) else ReadReport(found, Tau2Report(report))
+        _last = last = report, read
     return last[1]
-
-
-def _read_report(report: Report) -> ReadReport:
-    simulation = simulation_of(report)
-    if isinstance(simulation, Omitted):
-        return simulation
-    parsed, form = Tau2Report(report), cast("SimulationForm", simulation)
-    verdict, version = simulation["reward_info"], parsed.release.name
-    domain = parsed.world.name
-    return RecordedSimulation(0, form, domain, parsed.solo, verdict, version=version), parsed
 
 
 def judge_models(model_ids: Sequence[str], base_url: str | None = None) -> list[ModelAdapter]:

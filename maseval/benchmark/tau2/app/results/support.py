@@ -25,6 +25,7 @@ from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError, domain_n
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import SimulationLine
+from maseval.core.recorded import entries, mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.data.kept import package_fingerprint
@@ -98,7 +99,7 @@ class Tau2Support(BenchmarkSupport):
         from maseval.benchmark.tau2.timeline import timeline
 
         parsed = Tau2Report(report)
-        if not parsed.simulation.messages:
+        if not entries(parsed.simulation.raw.get("messages")):
             return None
         return timeline(
             {**parsed.simulation.raw, "task_id": report["task_id"]},
@@ -114,7 +115,8 @@ class Tau2Support(BenchmarkSupport):
         parsed = Tau2Report(report)
         if not (parsed.is_scripted and parsed.has_scripted_user):
             return None
-        said = [{**each.raw, "timestamp": None} for each in parsed.simulation.messages]
+        messages = entries(parsed.simulation.raw.get("messages"))
+        said = [{**mapping(each), "timestamp": None} for each in messages]
         setting = {**parsed.settings, "gathered_at": None}
         where = (parsed.raw.get("task"), report["task_id"], setting, parsed.lenient)
         ended = parsed.simulation.raw.get("termination_reason")

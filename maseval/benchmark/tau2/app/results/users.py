@@ -106,9 +106,9 @@ def check_user_of_report(report: Report, diagnosis: Diagnosis | None) -> UserChe
     A failure that its label puts on the user is a fault as well, unless it was found already.
     """
     found = read_report(report)
-    if isinstance(found, Omitted) or found[0].solo:
+    if isinstance(found, Omitted) or found.recorded.solo:
         return None
-    recorded, parsed = found
+    recorded, parsed = found.recorded, found.parsed
     model = parsed.models_of("user")
     if parsed.has_scripted_user:
         return UserCheck(obstacle=SCRIPTED, model=SCRIPTED)
