@@ -68,7 +68,8 @@ def mapping(value: object, *path: str) -> Shape:
     """Return the mapping at ``path`` inside ``value``; an empty one where there is none."""
     for key in path:
         value = value.get(key) if isinstance(value, MAPPINGS) else None
-    return value if isinstance(value, MAPPINGS) else {}
+    # Most of what is no mapping is nothing, which is told at once.
+    return value if value is not None and isinstance(value, MAPPINGS) else {}
 
 
 def entries(value: object) -> list[object]:

@@ -139,14 +139,16 @@ def _message(
     index: int, message: RecordedMessage, seconds: float | None, took: float | None
 ) -> ShownMessage:
     shown: ShownMessage = {"index": index, "who": message.role or "unknown"}
-    if message.reasoning:
-        shown["thought"] = message.reasoning
+    if thought := message.reasoning:
+        shown["thought"] = thought
     if message.content is not None:
         shown["text"] = text(message.content)
     if message.cost:
         shown["cost"] = message.cost
-    if tokens := int((message.input_tokens or 0) + (message.output_tokens or 0)):
-        shown["tokens"] = tokens
+    if message.usage:
+        tokens = int((message.input_tokens or 0) + (message.output_tokens or 0))
+        if tokens:
+            shown["tokens"] = tokens
     if seconds is not None:
         shown["seconds"] = seconds
     if took is not None and took >= 0:

@@ -69,11 +69,11 @@ def report(
     others = [against] if isinstance(against, str | os.PathLike) else [*(against or ())]
     if not others and holds_reports(run):
         return _report_of_file(Path(run), output, title)
+    names = [run, *others]
+    options = ScoringOptions(**scoring)
+    recordings = [open_recording(each, options) for each in names]
     # What is read of a run stays in memory until its page is written: there is no garbage to find.
-    with rare_garbage_collection():
-        names = [run, *others]
-        options = ScoringOptions(**scoring)
-        recordings = [open_recording(each, options) for each in names]
+    with rare_garbage_collection(sum(len(each.recorded) for each in recordings)):
         for each in recordings:
             warn_of_damage(each)
         opened = [ReadOnce(each) for each in recordings]
