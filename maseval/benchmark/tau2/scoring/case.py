@@ -30,7 +30,7 @@ from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.versions import RuleSet
 from maseval.benchmark.tau2.wording import OURS
 from maseval.benchmark.tau2.world.replay import ReplayError
-from maseval.benchmark.tau2.world.setting import KNOWN_BY_HASH, Setting, TaskStage
+from maseval.benchmark.tau2.world.setting import FileVersions, Setting, TaskStage, file_versions
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec, spec_of
 from maseval.benchmark.tau2.world.world import World
 from maseval.core.task import Task
@@ -145,7 +145,7 @@ def case_of(
     else:
         known = KnownTask.of(task)
     rules = release.rules.leniently() if lenient_replay else release.rules
-    files = KNOWN_BY_HASH if domain.data_dir is None else None
+    files = _hashed_files(domain, folder) if domain.data_dir is None else None
     return Case(recording, Setting(domain, folder, known.spec, solo, rules, files), known.raw)
 
 
@@ -178,6 +178,15 @@ def _folder(domain: Domain, data_dir: Path | None, cache: Path) -> Path:
     """Find the folder of the domain's databases, verified once per process."""
     names = [name for name in (domain.db_file, domain.user_db_file) if name]
     return domain_folder(domain, names, data_dir, domain.version)
+
+
+@lru_cache(maxsize=64)
+def _hashed_files(domain: Domain, folder: Path) -> FileVersions:
+    """Return the versions of files that were hashed before their first use, looked at once.
+
+    A run in this process knows its worlds by the same ones.
+    """
+    return file_versions(domain, folder)
 
 
 def _task_named(

@@ -158,8 +158,6 @@ def _models(model: BaseModel, parts: ChangeableParts, private: int | None) -> Co
 
 FileVersions = tuple[tuple[int, int], ...]
 """When the files of a domain were written, and how long they are."""
-KNOWN_BY_HASH: FileVersions = ()
-"""The versions of files that were hashed before their first use, and have one content only."""
 
 
 class TaskStage:
