@@ -216,9 +216,6 @@ class _Samples:
         self._all: list[tuple[SimulationIdentity, Set[int]]] = []
         self._having: dict[int, int] = {}
 
-    def __len__(self) -> int:
-        return len(self._all)
-
     def add(self, each: SimulationIdentity) -> None:
         having, bit = self._having.get, 1 << len(self._all)
         self._having.update({phrase: having(phrase, 0) | bit for phrase in each.phrases})
@@ -258,14 +255,21 @@ def near_copies(
         groups[each.kind].append(place)
     originals: dict[int, SimulationIdentity] = {}
     for places in groups.values():  # one after the other: only one is unpacked at a time
-        if len({simulations[place].fingerprint for place in places}) == 1:
+        members = [simulations[place] for place in places]
+        if len({each.fingerprint for each in members}) == 1:
             continue
+        said: set[int] = set()
+        repeated: set[int] = set()
+        for each in members:
+            repeated.update(said.intersection(each.phrases))
+            said.update(each.phrases)
         before = _Samples()
-        for place in places:
-            each = simulations[place]
+        for number, (place, each) in enumerate(zip(places, members, strict=True)):
+            if len(repeated.intersection(each.phrases)) < _LIKE * len(each.phrases):
+                continue  # as it says too much that none of the others says
             if each.talks and (original := before.original_of(each)):
                 originals[place] = original
-            if len(before) < _COMPARED:
+            if number < _COMPARED:
                 before.add(each)
     yield from ((originals[place], simulations[place]) for place in sorted(originals))
 
