@@ -1,16 +1,11 @@
 """The base of every domain: a database that can be hashed, and a kit of tools over it.
 
-Two databases are compared without writing either of them down where that can be: the text that
-enters a hash takes longer to make than many a conversation takes to replay.
-
 The counterpart of tau2-bench v0.2.0's ``environment/db.py`` and ``environment/toolkit.py`` (MIT).
 """
 
 import copy
-import datetime as dt
-import operator
 from collections.abc import Callable, Collection, Mapping
-from enum import Enum, StrEnum
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast, get_args
@@ -19,15 +14,12 @@ from pydantic import BaseModel, ConfigDict
 
 from maseval.benchmark.tau2.data.files import read_mapping
 from maseval.benchmark.tau2.domains.copying import SHARED_ROWS, Memo, copy_value, once, with_fields
+from maseval.benchmark.tau2.domains.equality import same_fields
 from maseval.benchmark.tau2.domains.hashing import DBState, state_hash
 from maseval.benchmark.tau2.domains.records import (
-    FrozenList,
-    Record,
-    SharedDict,
     SharedTable,
     Table,
     canonical_json,
-    canonical_record,
     canonical_rows,
     is_shared,
     share,
@@ -126,7 +118,7 @@ class DB(BaseModel):
         """Return True if both would give the same hash; looks only at what was touched."""
         if type(self) is not type(other):
             return False
-        same = _same_fields(self.__dict__, other.__dict__)
+        same = same_fields(self.__dict__, other.__dict__)
         return self.state() == other.state() if same is None else same
 
     def get_statistics(self) -> dict[str, int]:
@@ -401,108 +393,3 @@ def _stand_alone(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _OF_A_WHOLE = ("title", "default", "additionalProperties")
-# What is shared enters a hash as what it was made of.
-_MADE_OF: Mapping[type[Any], type[Any]] = {FrozenList: list, SharedDict: dict}
-
-
-def same_text(one: Any, other: Any) -> bool | None:
-    """Return True if two values enter a hash as the same text; None if only the texts can tell."""
-    if one is other:
-        return True
-    kind, theirs = type(one), type(other)
-    if kind is not theirs:
-        kind = _MADE_OF.get(kind, kind)
-        if kind is not _MADE_OF.get(theirs, theirs):
-            return None
-    return (_ways_to_compare.get(kind) or _way_to_compare(kind))(one, other)
-
-
-def _way_to_compare(kind: type[Any]) -> "Comparison":
-    way: Comparison = _cannot_tell
-    if issubclass(kind, Enum):
-        way = operator.is_  # members are one of a kind
-    elif issubclass(kind, Record) and _writes_its_fields(kind):
-        way = _same_records
-    elif issubclass(kind, Table):
-        way = _same_tables
-    _ways_to_compare[kind] = way
-    return way
-
-
-def _cannot_tell(one: object, other: object) -> None:
-    return None
-
-
-def _same_digits(one: float, other: float) -> bool:
-    return repr(one) == repr(other)  # which tells 0.0 from -0.0, and finds NaN equal
-
-
-def _same_items(one: list[Any], other: list[Any]) -> bool | None:
-    if len(one) != len(other):
-        return False
-    found: bool | None = True
-    for mine, theirs in zip(one, other, strict=True):
-        if mine is not theirs:  # most are one: copies share what cannot change
-            same = same_text(mine, theirs)
-            if same is False:
-                return False
-            found = found and same
-    return found
-
-
-def _same_records(one: Record, other: Record) -> bool | None:
-    return _same_fields(one.__dict__, other.__dict__)
-
-
-def _same_tables(one: Table[Any], other: Table[Any]) -> bool:
-    """Compare the records that either side has touched; texts are made only where they decide."""
-    if type(one) is not Table or one.shared is not other.shared:
-        return bool(one.state() == other.state())
-    for key in one.touched | other.touched:
-        mine, theirs = one.find(key), other.find(key)
-        if mine is None or theirs is None:
-            if mine is not theirs:
-                return False
-            continue
-        same = same_text(mine, theirs)
-        if same is None:
-            same = canonical_record(mine) == canonical_record(theirs)
-        if not same:
-            return False
-    return True
-
-
-def _same_fields(one: dict[Any, Any], other: dict[Any, Any]) -> bool | None:
-    if one.keys() != other.keys():
-        return None
-    found: bool | None = True
-    for key, mine in one.items():
-        theirs = other[key]
-        if mine is not theirs:
-            same = same_text(mine, theirs)
-            if same is False:
-                return False
-            found = found and same
-    return found
-
-
-Comparison = Callable[[Any, Any], bool | None]
-
-_ways_to_compare: dict[type[Any], Comparison] = {
-    **dict.fromkeys((str, int, bool, dt.date), operator.eq),
-    **dict.fromkeys((list, FrozenList), _same_items),
-    **dict.fromkeys((dict, SharedDict), _same_fields),
-    float: _same_digits,
-}
-
-
-@cache
-def _writes_its_fields(kind: type[Record]) -> bool:
-    """Return True if a record is written field by field: nothing added, left out or changed."""
-    decorators = kind.__pydantic_decorators__
-    ways = (
-        *(decorators.field_serializers, decorators.model_serializers),
-        decorators.computed_fields,
-    )
-    fields = kind.model_fields.values()
-    return not any(ways) and not any(field.exclude for field in fields)
