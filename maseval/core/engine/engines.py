@@ -129,10 +129,10 @@ class Threads:
     """Runs up to ``size`` repetitions at once.
 
     The threads are daemons: one that hangs forever blocks neither the run nor the exit of the
-    process. All that are needed are started before the first works: a turn of the interpreter comes
-    late when hundreds want one. Where the system gives no more threads, half of those that there
-    are run repetitions: agents, tools and servers need some too. What was to run in the refused one
-    waits for another.
+    process. All that are needed are started before the first works: to start one takes two turns of
+    the interpreter, which come late when hundreds want it. Where the system gives no more threads,
+    half of those that there are run repetitions: agents, tools and servers need some too. What was
+    to run in the refused one waits for another.
     """
 
     def __init__(self, run: RunRepetition, size: int, note: NoteEvent = lambda event: None) -> None:
@@ -182,12 +182,7 @@ class Threads:
 
     def _start_thread(self) -> None:
         try:
-            thread = threading.Thread(target=self._serve, daemon=True, name="maseval-worker")
-            # By itself it waits until the new thread has had its first turn of the interpreter,
-            # and that one then waits for work: half of what it takes to start thousands.
-            with suppress(AttributeError):
-                thread._started.wait = lambda timeout=None: True  # type: ignore[attr-defined]
-            thread.start()
+            threading.Thread(target=self._serve, daemon=True, name="maseval-worker").start()
             self._threads += 1
         except RuntimeError as error:
             self._make_do(error)

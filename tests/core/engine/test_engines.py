@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import threading
-import time
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -17,7 +16,6 @@ from maseval.core.engine.engines import (
     WorkerEvent,
     engine_of,
 )
-from maseval.core.engine.process import switch_interval
 from maseval.core.exceptions import ConfigurationError
 from tests.core.worlds import Diary, Shop, numbered, statuses, tasks
 
@@ -116,9 +114,9 @@ def workers_alive():
 
 
 def left(workers_alive):
-    until = time.monotonic() + 60
-    while workers_alive() and time.monotonic() < until:
-        time.sleep(0.01)  # one that has yet to have its first turn cannot be joined
+    for thread in threading.enumerate():
+        if thread.name == "maseval-worker":
+            thread.join(60)
     return workers_alive()
 
 
@@ -126,28 +124,6 @@ def test_no_thread_outlives_its_run(workers_alive):
     Shop(num_workers=8).run(numbered(30))
 
     assert left(workers_alive) == 0
-
-
-def test_threads_are_started_without_a_turn_of_their_own():
-    seen = []
-
-    class Noting(Threads):
-        def begin(self):
-            super().begin()
-            seen.append("begun")
-
-        def _serve(self):
-            seen.append("serves")
-            super()._serve()
-
-    class Own(ThreadEngine):
-        def workers(self, job):
-            return Noting(job.run, job.size)
-
-    with switch_interval(60):
-        Shop(num_workers=8).run(numbered(8), engine=Own())
-
-    assert seen[0] == "begun" and "serves" in seen
 
 
 def test_there_are_never_more_threads_than_work(workers_alive):
