@@ -99,7 +99,8 @@ RANKS = {
         domain
         confirming
         consent
-        catalogue base permanence hashing records copying arithmetic rules late_rules choices
+        catalogue base permanence rules late_rules choices
+        equality hashing records copying arithmetic
     """,
 }
 
