@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, field_serializer
 
-from maseval.benchmark.tau2.domains import base
-from maseval.benchmark.tau2.domains.base import DB, same_text
+from maseval.benchmark.tau2.domains import equality
+from maseval.benchmark.tau2.domains.base import DB
+from maseval.benchmark.tau2.domains.equality import same_text
 from maseval.benchmark.tau2.domains.records import Record, SharedTable, Table, canonical_json
 
 
@@ -133,7 +134,7 @@ def test_a_record_that_was_only_taken_is_the_shared_one_without_any_text(monkeyp
     shared = SharedTable(Lamp, RAW)
     left, right = House(lamps=Table(shared)), House(lamps=Table(shared))
     left.lamps["a"], right.lamps.view("a")
-    monkeypatch.setattr(base, "canonical_record", None)
+    monkeypatch.setattr(equality, "canonical_record", None)
 
     assert left.same_state(right)
 
