@@ -151,7 +151,8 @@ class Tau2Environment(Environment):
     def _tool_names(self) -> Collection[str]:
         if "tools" in vars(self):
             return self.tools.keys()
-        return [name for kit in self._agents_kits() for name in kit.offered_tools()]
+        offered = (name for kit in self._agents_kits() for name in kit.offered_tools())
+        return dict.fromkeys(offered)  # a tool that both sides have counts once
 
     def _traced_tools(self) -> Iterable[tuple[str, Any]]:
         if "tools" in vars(self):

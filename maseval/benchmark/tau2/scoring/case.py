@@ -77,7 +77,7 @@ class Case(NamedTuple):
 
     @property
     def scenario(self) -> str:
-        """All that the task gives the user, or the agent that works alone."""
+        """The text of what the task gives the user, or the agent that works alone."""
         return scenario_text(self.raw_task)
 
     @property
