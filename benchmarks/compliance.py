@@ -14,8 +14,8 @@ from random import Random
 
 from benchmarks.table import best, note, show
 from benchmarks.tau2 import conversations, every_call_made
-from maseval.benchmark.tau2.compliance import check_case
 from maseval.benchmark.tau2.data_loader import DataUnavailableError, load_raw_tasks
+from maseval.benchmark.tau2.review.policy import check_case
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.scoring.score import score_simulation
 

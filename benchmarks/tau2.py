@@ -13,10 +13,10 @@ from unittest.mock import patch
 
 from benchmarks.table import best, seconds
 from maseval.benchmark.tau2.data_loader import DataUnavailableError, ensure_data_exists
-from maseval.benchmark.tau2.domains.copying import once
 from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.scoring import checks
 from maseval.benchmark.tau2.world import retracing
+from maseval.benchmark.tau2.world.state.copying import once
 
 
 def data_folder() -> Path:

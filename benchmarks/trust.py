@@ -11,11 +11,11 @@ from typing import Any
 
 from benchmarks.table import best, note, seconds, show
 from benchmarks.tau2 import contract_folder, conversations, every_call_made
-from maseval.benchmark.tau2.audit import audit
 from maseval.benchmark.tau2.certify import certify
-from maseval.benchmark.tau2.explain import explain
-from maseval.benchmark.tau2.labels import label
 from maseval.benchmark.tau2.results import RecordedSimulation
+from maseval.benchmark.tau2.review.audit import audit
+from maseval.benchmark.tau2.review.explain import explain
+from maseval.benchmark.tau2.review.labels import label
 from maseval.benchmark.tau2.scoring.score import score_simulation
 
 DOMAINS = ("airline", "retail", "telecom")

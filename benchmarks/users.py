@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.table import show
 from maseval.benchmark.tau2.data_loader import DataUnavailableError, load_raw_tasks
-from maseval.benchmark.tau2.users import UserFault, check_user
+from maseval.benchmark.tau2.review.users import UserFault, check_user
 from tests.benchmark.tau2.injected.blaming import DOMAINS, faults_of
 from tests.benchmark.tau2.injected.finding import found_in_gold, found_with, is_found
 

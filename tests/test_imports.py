@@ -65,7 +65,7 @@ RANKS = {
         simulator scripted model scorer tool task
         answers answer_cache reasoning structured recorded_trace
         providers messages tracing usage seeding system_info provider_errors
-            call_policy throttle clock recorded words figures event_loop scoring_options
+            call_policy throttle clock recorded words figures event_loop scoring_options finding
         storage
         exceptions lazy
     """,
@@ -75,10 +75,7 @@ RANKS = {
         benchmark
         certify
         rescoring
-        labels audit timeline users
-        explain
-        errata
-        compliance
+        review
         results evaluator
         scoring metrics remote_state
         conversation
@@ -86,21 +83,27 @@ RANKS = {
         data_loader wording
         world
         domains
+        world.state
         texts run_metrics
         versions
         data
-        words
         formats agent_brief
+    """,
+    "maseval.benchmark.tau2.review": """
+        labels audit timeline users
+        explain
+        errata
+        policy
+        words
+        review
     """,
     "maseval.benchmark.tau2.domains": """
         releases
         domains
         registration airline banking_knowledge library retail telecom faults
         domain
-        confirming
-        consent
-        catalogue base permanence rules late_rules choices
-        equality hashing records copying arithmetic
+        catalogue base late_rules open_choices
+        arithmetic
     """,
 }
 
@@ -111,6 +114,10 @@ GROUPED = {"maseval.core", "maseval.benchmark.tau2.domains"}
 EXCEPTIONS = {
     ("maseval.app.benchmarks", "maseval.app.results"): "the types that a benchmark answers with",
     ("maseval.app.results.report", "maseval.app.comparing"): "a report may compare two runs",
+    (
+        "maseval.benchmark.tau2.domains.domain",
+        "maseval.benchmark.tau2.review.policy.rules",
+    ): "the older form of rules, until 2.0",
 }
 
 # What benchmarks, reports and runs may use of the statistics.

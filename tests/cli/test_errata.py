@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from maseval.benchmark.tau2.data import VERSIONS
-from maseval.benchmark.tau2.errata import errata_of
+from maseval.benchmark.tau2.review.errata import errata_of
 from tests.cli.commandline import last_json, maseval, require_data
 
 PAGE = Path(__file__).parents[2] / "docs/errata.md"

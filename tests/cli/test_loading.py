@@ -94,7 +94,7 @@ def test_a_run_that_was_shown_before_loads_nothing_that_judges_it(tmp_path):
 
     found = loaded(
         command("show", "mine", "--json"),
-        *("maseval.benchmark.tau2.rescoring", "maseval.benchmark.tau2.explain"),
+        *("maseval.benchmark.tau2.rescoring", "maseval.benchmark.tau2.review.explain"),
         *("maseval.benchmark.tau2.app.running", "maseval.benchmark.tau2.app.results.outcomes"),
         *("maseval.benchmark.tau2.results", "maseval.benchmark.tau2.world"),
         *("maseval.benchmark.tau2.domains.base", "maseval.benchmark.tau2.scoring"),
@@ -118,10 +118,10 @@ def test_scoring_loads_nobody_who_plays_and_nothing_that_explains(tmp_path):
     found = loaded(
         command("tau2", "score", "mine"),
         *("maseval.benchmark.tau2.players", "maseval.benchmark.tau2.benchmark"),
-        *("maseval.benchmark.tau2.app.running", "maseval.benchmark.tau2.explain.explaining"),
-        *("maseval.benchmark.tau2.labels", "maseval.benchmark.tau2.users"),
-        *("maseval.benchmark.tau2.errata", "maseval.benchmark.tau2.compliance"),
-        *("maseval.benchmark.tau2.domains.rules", "maseval.benchmark.tau2.words"),
+        *("maseval.benchmark.tau2.app.running", "maseval.benchmark.tau2.review.explain.explaining"),
+        *("maseval.benchmark.tau2.review.labels", "maseval.benchmark.tau2.review.users"),
+        *("maseval.benchmark.tau2.review.errata", "maseval.benchmark.tau2.review.policy"),
+        *("maseval.benchmark.tau2.review.policy.rules", "maseval.benchmark.tau2.review.words"),
         *("maseval.core.benchmark", "maseval.app.running.run_options"),
         *(each for each in DOMAINS if not each.endswith("library")),
         *NETWORK,

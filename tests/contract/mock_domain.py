@@ -10,7 +10,7 @@ from typing import Literal
 
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType, for_tasks, is_tool
 from maseval.benchmark.tau2.domains.domain import Domain, policy_file
-from maseval.benchmark.tau2.domains.records import Record, Table
+from maseval.benchmark.tau2.world.state.records import Record, Table
 
 
 class MockTask(Record):

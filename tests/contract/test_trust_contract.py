@@ -8,8 +8,8 @@ import pytest
 from maseval.benchmark.tau2.certify import certify, verify
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.explain import explain
-from maseval.benchmark.tau2.labels import WHO, label
+from maseval.benchmark.tau2.review.explain import explain
+from maseval.benchmark.tau2.review.labels import WHO, label
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.world.world import World
 from tests.contract.replay import records

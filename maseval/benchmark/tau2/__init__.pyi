@@ -25,24 +25,9 @@ from maseval.benchmark.tau2.domains.base import ToolKitBase as ToolKitBase
 from maseval.benchmark.tau2.domains.base import ToolType as ToolType
 from maseval.benchmark.tau2.domains.base import for_tasks as for_tasks
 from maseval.benchmark.tau2.domains.base import is_tool as is_tool
-from maseval.benchmark.tau2.domains.choices import OpenChoice as OpenChoice
-from maseval.benchmark.tau2.domains.confirming import explicit_yes as explicit_yes
-from maseval.benchmark.tau2.domains.confirming import no_text_beside_a_call as no_text_beside_a_call
-from maseval.benchmark.tau2.domains.confirming import one_call_at_a_time as one_call_at_a_time
-from maseval.benchmark.tau2.domains.permanence import PermanenceRule as PermanenceRule
-from maseval.benchmark.tau2.domains.permanence import once_set as once_set
-from maseval.benchmark.tau2.domains.records import Record as Record
-from maseval.benchmark.tau2.domains.records import Table as Table
+from maseval.benchmark.tau2.domains.open_choices import OpenChoice as OpenChoice
 from maseval.benchmark.tau2.domains.retail.models import RetailDB as RetailDB
 from maseval.benchmark.tau2.domains.retail.tools import RetailTools as RetailTools
-from maseval.benchmark.tau2.domains.rules import Broken as Broken
-from maseval.benchmark.tau2.domains.rules import CallMoment as CallMoment
-from maseval.benchmark.tau2.domains.rules import CannotTell as CannotTell
-from maseval.benchmark.tau2.domains.rules import Kind as Kind
-from maseval.benchmark.tau2.domains.rules import Rule as Rule
-from maseval.benchmark.tau2.domains.rules import Talk as Talk
-from maseval.benchmark.tau2.domains.rules import rule as rule
-from maseval.benchmark.tau2.domains.rules import talk_rule as talk_rule
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB as TelecomDB
 from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools as TelecomTools
 from maseval.benchmark.tau2.environment import Tau2Environment as Tau2Environment
@@ -58,8 +43,25 @@ from maseval.benchmark.tau2.metrics import compute_pass_at_k as compute_pass_at_
 from maseval.benchmark.tau2.metrics import compute_pass_hat_k as compute_pass_hat_k
 from maseval.benchmark.tau2.metrics import pass_hat_k as pass_hat_k
 from maseval.benchmark.tau2.players import PlayerTau2Benchmark as PlayerTau2Benchmark
+from maseval.benchmark.tau2.review.policy.confirming import explicit_yes as explicit_yes
+from maseval.benchmark.tau2.review.policy.confirming import (
+    no_text_beside_a_call as no_text_beside_a_call,
+)
+from maseval.benchmark.tau2.review.policy.confirming import one_call_at_a_time as one_call_at_a_time
+from maseval.benchmark.tau2.review.policy.rules import Broken as Broken
+from maseval.benchmark.tau2.review.policy.rules import CallMoment as CallMoment
+from maseval.benchmark.tau2.review.policy.rules import CannotTell as CannotTell
+from maseval.benchmark.tau2.review.policy.rules import Kind as Kind
+from maseval.benchmark.tau2.review.policy.rules import Rule as Rule
+from maseval.benchmark.tau2.review.policy.rules import Talk as Talk
+from maseval.benchmark.tau2.review.policy.rules import rule as rule
+from maseval.benchmark.tau2.review.policy.rules import talk_rule as talk_rule
 from maseval.benchmark.tau2.run_metrics import by_convention as by_convention
 from maseval.benchmark.tau2.scoring.score import score_simulation as score_simulation
 from maseval.benchmark.tau2.texts.loading import load_texts as load_texts
 from maseval.benchmark.tau2.user import Tau2User as Tau2User
-from maseval.benchmark.tau2.world import World as World
+from maseval.benchmark.tau2.world.state.permanence import PermanenceRule as PermanenceRule
+from maseval.benchmark.tau2.world.state.permanence import once_set as once_set
+from maseval.benchmark.tau2.world.state.records import Record as Record
+from maseval.benchmark.tau2.world.state.records import Table as Table
+from maseval.benchmark.tau2.world.world import World as World

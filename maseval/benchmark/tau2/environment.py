@@ -16,8 +16,6 @@ from typing import Any
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
-from maseval.benchmark.tau2.domains.hashing import state_hash
-from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.domains.releases import release_of
 from maseval.benchmark.tau2.formats.message import (
     Requestor,
@@ -30,6 +28,8 @@ from maseval.benchmark.tau2.formats.message import (
 )
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.setting import TaskStage, beginning
+from maseval.benchmark.tau2.world.state.hashing import state_hash
+from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.benchmark.tau2.world.tasks import initial_state
 from maseval.benchmark.tau2.world.trajectory import Trajectory
 from maseval.benchmark.tau2.world.world import to_json_str

@@ -27,7 +27,7 @@ from maseval.core.words import count_of
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.results.audit import Audit, AuditFinding
     from maseval.benchmark.tau2.app.results.errata import ErrataFound
-    from maseval.benchmark.tau2.errata import Erratum
+    from maseval.benchmark.tau2.review.errata import Erratum
 
 AUDIT_EXAMPLES = examples(
     ("maseval tau2 audit", "airline, retail and telecom: where to read numbers with care"),

@@ -244,7 +244,7 @@ def test_a_certificate_that_does_not_hold_is_reported(archive, tmp_path):
 
 
 def _canonical(value):
-    from maseval.benchmark.tau2.domains.records import canonical_json
+    from maseval.benchmark.tau2.world.state.records import canonical_json
 
     return canonical_json(value).encode()
 

@@ -11,9 +11,9 @@ import pytest
 
 from maseval.benchmark.tau2 import Broken, Kind, rule
 from maseval.benchmark.tau2.data_loader import load_raw_task
-from maseval.benchmark.tau2.domains.choices import OpenChoice
-from maseval.benchmark.tau2.errata import errata_for, sound_verdict
-from maseval.benchmark.tau2.errata.accepting import other_right_end
+from maseval.benchmark.tau2.domains.open_choices import OpenChoice
+from maseval.benchmark.tau2.review.errata import errata_for, sound_verdict
+from maseval.benchmark.tau2.review.errata.accepting import other_right_end
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.scoring.score import score
 from tests.benchmark.tau2.compliance import breaches_airline, breaches_retail, gold_talk

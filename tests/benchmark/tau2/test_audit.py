@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from maseval.benchmark.tau2 import Broken, Kind, rule
-from maseval.benchmark.tau2.audit import KINDS, audit, document
 from maseval.benchmark.tau2.data.files import DEFAULT_VERSION
+from maseval.benchmark.tau2.review.audit import KINDS, audit, document
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
 
 PAGE = Path(__file__).parents[3] / "docs" / "audit-findings.md"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.audit import KINDS, Finding, audit, document
-from maseval.benchmark.tau2.audit.auditing import audit_task
-from maseval.benchmark.tau2.audit.subject import AuditedDomain, AuditedTask, audited_domain
 from maseval.benchmark.tau2.domains.releases import release_of
+from maseval.benchmark.tau2.review.audit import KINDS, Finding, audit, document
+from maseval.benchmark.tau2.review.audit.auditing import audit_task
+from maseval.benchmark.tau2.review.audit.subject import AuditedDomain, AuditedTask, audited_domain
 
 pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_texts")]
 BANK, VERSION = "banking_knowledge", "1.0.1"

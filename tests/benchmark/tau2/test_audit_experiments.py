@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.audit import audit, auditing
-from maseval.benchmark.tau2.audit.auditing import FINDINGS, kept_findings
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType, is_tool
 from maseval.benchmark.tau2.domains.domain import Domain
-from maseval.benchmark.tau2.domains.records import Record, Table
 from maseval.benchmark.tau2.domains.releases import release_of
+from maseval.benchmark.tau2.review.audit import audit, auditing
+from maseval.benchmark.tau2.review.audit.auditing import FINDINGS, kept_findings
+from maseval.benchmark.tau2.world.state.records import Record, Table
 
 CARDS = {
     "card_1": {"id": "card_1", "source": "gift_card", "balance": 50.0},

@@ -2,8 +2,8 @@
 
 import pytest
 
-from maseval.benchmark.tau2.audit import check_domain
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType, is_tool
+from maseval.benchmark.tau2.review.audit import check_domain
 from tests.benchmark.tau2.domains.kiosk import KioskDB, KioskTools, kiosk, task
 
 

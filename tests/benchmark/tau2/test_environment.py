@@ -7,9 +7,9 @@ import pytest
 
 from maseval.benchmark.tau2 import Tau2Environment, get_environment_constructor, load_tasks
 from maseval.benchmark.tau2.domains import UnknownDomainError
-from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.environment import db_statistics, tool_types, tools_sha256
 from maseval.benchmark.tau2.world.replay import ReplayError
+from maseval.benchmark.tau2.world.state.records import canonical_json
 from tests.benchmark.tau2.domains.kiosk import KioskTools, kiosk
 from tests.benchmark.tau2.rooms import room_domain
 

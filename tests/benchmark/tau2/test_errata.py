@@ -5,14 +5,14 @@ import pytest
 
 from maseval.benchmark.tau2 import Broken, Kind, rule
 from maseval.benchmark.tau2.data_loader import load_raw_task
-from maseval.benchmark.tau2.errata import (
+from maseval.benchmark.tau2.review.errata import (
     ErrataFormatError,
     SoundVerdict,
     errata_for,
     load_errata,
     sound_verdict,
 )
-from maseval.benchmark.tau2.explain import explain
+from maseval.benchmark.tau2.review.explain import explain
 from maseval.benchmark.tau2.scoring.case import open_case
 from tests.benchmark.tau2.staged import gold, staged
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list

@@ -3,8 +3,8 @@
 import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
-from maseval.benchmark.tau2.labels import label
-from maseval.benchmark.tau2.words import agrees, declines, says_the_like
+from maseval.benchmark.tau2.review.labels import label
+from maseval.benchmark.tau2.review.words import agrees, declines, says_the_like
 from tests.benchmark.tau2.staged import do, gold, is_write, staged
 from tests.benchmark.tau2.test_labels import writing_tasks
 

@@ -3,7 +3,7 @@
 import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
-from maseval.benchmark.tau2.labels import label
+from maseval.benchmark.tau2.review.labels import label
 from maseval.benchmark.tau2.world.world import World
 from tests.benchmark.tau2.compliance.gold_talk import play
 from tests.benchmark.tau2.injected.faults import with_call

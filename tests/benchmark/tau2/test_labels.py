@@ -2,16 +2,16 @@
 
 import pytest
 
-from maseval.benchmark.tau2.compliance import forbidden_steps, scenario_text
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.explain.findings import score_case
-from maseval.benchmark.tau2.labels import (
+from maseval.benchmark.tau2.review.explain.findings import score_case
+from maseval.benchmark.tau2.review.labels import (
     Label,
     label,
     summarise_labels,
     summary_text,
 )
+from maseval.benchmark.tau2.review.policy import forbidden_steps, scenario_text
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from tests.benchmark.tau2.staged import STOP, do, folder_of, gold, is_write, staged, to_be_said
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, said, task, todo_list

@@ -9,11 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from maseval.benchmark.tau2.compliance import check_gold, scenario_text
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains.releases import release_of
-from maseval.benchmark.tau2.errata import errata_for, load_errata, sound_verdict, soundness_of
-from maseval.benchmark.tau2.errata.erratum import gold_actions
+from maseval.benchmark.tau2.review.errata import (
+    errata_for,
+    load_errata,
+    sound_verdict,
+    soundness_of,
+)
+from maseval.benchmark.tau2.review.errata.erratum import gold_actions
+from maseval.benchmark.tau2.review.policy import check_gold, scenario_text
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.world.reference import gold_state
 

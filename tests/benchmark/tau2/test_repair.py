@@ -6,7 +6,7 @@ import pytest
 
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType, is_tool
 from maseval.benchmark.tau2.domains.domain import Domain
-from maseval.benchmark.tau2.explain import explain
+from maseval.benchmark.tau2.review.explain import explain
 
 
 class Room(DB):

@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from maseval.benchmark.tau2.domains.base import ToolType, is_tool
-from maseval.benchmark.tau2.timeline import timeline
-from maseval.benchmark.tau2.timeline.timeline import UnknownMomentError
+from maseval.benchmark.tau2.review.timeline import timeline
+from maseval.benchmark.tau2.review.timeline.timeline import UnknownMomentError
 from tests.benchmark.tau2.domains.kiosk import KioskTools, kiosk
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, said, task, todo_list
 

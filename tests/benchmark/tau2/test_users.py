@@ -8,9 +8,9 @@ import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.users import FaultKind, check_user
-from maseval.benchmark.tau2.users.checking import LANGUAGE_NOT_READ, NO_USER
-from maseval.benchmark.tau2.users.steps import steps_asked_for
+from maseval.benchmark.tau2.review.users import FaultKind, check_user
+from maseval.benchmark.tau2.review.users.checking import LANGUAGE_NOT_READ, NO_USER
+from maseval.benchmark.tau2.review.users.steps import steps_asked_for
 from tests.benchmark.tau2.injected.blaming import DOMAINS, faults_of
 from tests.benchmark.tau2.injected.finding import found_in_gold, found_with, is_found
 

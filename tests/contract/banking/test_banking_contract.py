@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from maseval import ScriptedModelAdapter, register_model
-from maseval.benchmark.tau2.audit import audit
 from maseval.benchmark.tau2.data_loader import (
     load_guidelines,
     load_raw_task,
@@ -23,14 +22,15 @@ from maseval.benchmark.tau2.domains.banking_knowledge.embeddings import KeptVect
 from maseval.benchmark.tau2.domains.banking_knowledge.sandbox import export
 from maseval.benchmark.tau2.domains.banking_knowledge.search_tools import SearchOptions
 from maseval.benchmark.tau2.domains.banking_knowledge.variants import VARIANTS, variant_named
-from maseval.benchmark.tau2.domains.hashing import state_hash
 from maseval.benchmark.tau2.domains.releases import V1_0_1
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.explain import explain
+from maseval.benchmark.tau2.review.audit import audit
+from maseval.benchmark.tau2.review.explain import explain
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.prompts import scenario_text, user_prompt
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.world.state.hashing import state_hash
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.benchmark.tau2.world.world import World
 from maseval.core.call_policy import CallPolicy

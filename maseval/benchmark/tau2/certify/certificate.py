@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from maseval.benchmark.tau2.data import version_titled
-from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import MASEvalError
 from maseval.core.figures import percent
 from maseval.core.recorded import mapping

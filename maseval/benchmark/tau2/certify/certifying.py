@@ -12,7 +12,6 @@ from maseval.benchmark.tau2.certify.certificate import FORM, Certificate, Domain
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_config
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.rescoring.causes import causes
 from maseval.benchmark.tau2.rescoring.judges import JudgePanel
@@ -28,6 +27,7 @@ from maseval.benchmark.tau2.rescoring.rescore import Assessed, RescoredRecord
 from maseval.benchmark.tau2.rescoring.suspicion import Suspicion, copies, missing_trials, oddities
 from maseval.benchmark.tau2.rescoring.tasks import differing_tasks, policies
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
+from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.engine.engines import MappingEngine
 from maseval.core.engine.worker_setup import check_data
 from maseval.data.folder import forget_hashes

@@ -13,10 +13,16 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, cast, get_args
 from pydantic import BaseModel, ConfigDict
 
 from maseval.benchmark.tau2.data.files import read_mapping
-from maseval.benchmark.tau2.domains.copying import SHARED_ROWS, Memo, copy_value, once, with_fields
-from maseval.benchmark.tau2.domains.equality import same_fields
-from maseval.benchmark.tau2.domains.hashing import DBState, state_hash
-from maseval.benchmark.tau2.domains.records import (
+from maseval.benchmark.tau2.world.state.copying import (
+    SHARED_ROWS,
+    Memo,
+    copy_value,
+    once,
+    with_fields,
+)
+from maseval.benchmark.tau2.world.state.equality import same_fields
+from maseval.benchmark.tau2.world.state.hashing import DBState, state_hash
+from maseval.benchmark.tau2.world.state.records import (
     SharedTable,
     Table,
     canonical_json,

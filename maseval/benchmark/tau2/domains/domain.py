@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
 from maseval.benchmark.tau2.domains.catalogue import VARIANT_MARK
-from maseval.benchmark.tau2.domains.choices import OpenChoice
-from maseval.benchmark.tau2.domains.permanence import PermanenceRule
+from maseval.benchmark.tau2.domains.open_choices import OpenChoice
 from maseval.benchmark.tau2.texts.prompts import template
+from maseval.benchmark.tau2.world.state.permanence import PermanenceRule
 
 if TYPE_CHECKING:  # verdicts need no rules
-    from maseval.benchmark.tau2.domains.rules import Check, Rule
+    from maseval.benchmark.tau2.review.policy.rules import Check, Rule
 
 Policy = Callable[[Path, bool], str]
 TaskPolicy = Callable[[Path, bool, Mapping[str, Any]], str]
@@ -130,7 +130,7 @@ class Domain:
 
     def _former_rules(self) -> Iterator["Rule"]:
         """Yield rules of state that ask the functions of the older form."""
-        from maseval.benchmark.tau2.domains.rules import Broken, CallMoment
+        from maseval.benchmark.tau2.review.policy.rules import Broken, CallMoment
 
         for tool, check in self.preconditions.items():
 
@@ -146,7 +146,7 @@ class Domain:
             yield self._former_rule(tool, spoken, by_words)
 
     def _former_rule(self, tool: str, function: object, check: "Check") -> "Rule":
-        from maseval.benchmark.tau2.domains.rules import Kind, Rule
+        from maseval.benchmark.tau2.review.policy.rules import Kind, Rule
 
         name = getattr(function, "__name__", "rule").strip("<>")
         text = (getattr(function, "__doc__", None) or name.replace("_", " ")).partition("\n")[0]

@@ -6,18 +6,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:  # verdicts need none
-    from maseval.benchmark.tau2.domains.rules import Rule
+    from maseval.benchmark.tau2.review.policy.rules import Rule
+
+
+_HOME = "maseval.benchmark.tau2.review.policy"
 
 
 class LateRules(Sequence["Rule"]):
-    """The rules that a module lists under a name; hundreds of patterns are compiled for them."""
+    """The rules that a module of ours lists under a name; hundreds of patterns are compiled."""
 
     def __init__(self, module: str, name: str = "RULES") -> None:
         self._module, self._name = module, name
 
     @cached_property
     def _rules(self) -> Sequence["Rule"]:
-        return tuple(getattr(import_module(self._module), self._name))
+        return tuple(getattr(import_module(f"{_HOME}.{self._module}"), self._name))
 
     def __len__(self) -> int:
         return len(self._rules)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.domains.releases import Release, release_named
 from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.rescoring.record import RecordItem
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, RescoringResult
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK
 from maseval.benchmark.tau2.world.replay import ReplayError
+from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.recorded import entries, mapping
 
 REPLAY, TASK = "replay", "task"

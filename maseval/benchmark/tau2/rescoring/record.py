@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Protocol, cast
 
 from maseval.benchmark.tau2.data_loader import load_raw_tasks, split_names
 from maseval.benchmark.tau2.domains import Domain, UnknownDomainError, domain_named
-from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.domains.releases import (
     DEFAULT_RELEASE,
     AnyVersion,
@@ -35,6 +34,7 @@ from maseval.benchmark.tau2.results.parts import split_results
 from maseval.benchmark.tau2.results.reading import recorded_domain
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.texts.original import format_texts_config
+from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.outcome import OutcomeKind
 from maseval.core.recorded import mapping, whole_number

@@ -11,10 +11,10 @@ from functools import cached_property
 from itertools import islice, pairwise
 from typing import Any
 
-from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.formats.message import Tau2Message, is_user_stop
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.rescoring.record import PlannedTrial
+from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.recorded import mapping, whole_number
 
 _SLACK = timedelta(seconds=1)

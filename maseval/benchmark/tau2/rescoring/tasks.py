@@ -13,7 +13,7 @@ from maseval.benchmark.tau2.data_loader import (
     load_raw_tasks,
 )
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.domains.records import canonical_json
+from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.core.exceptions import TaskFormatError
 from maseval.core.recorded import entries, mapping

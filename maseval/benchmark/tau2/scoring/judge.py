@@ -17,11 +17,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.formats.simulation import NLCheck, RewardInfo
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS
+from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.call_policy import CallPolicy
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.messages import ChatResponse, Message

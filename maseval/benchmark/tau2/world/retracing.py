@@ -12,10 +12,10 @@ import marshal
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from maseval.benchmark.tau2.domains.copying import once
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, ToolAnswer
 from maseval.benchmark.tau2.world.replay import replay
 from maseval.benchmark.tau2.world.setting import TaskStage
+from maseval.benchmark.tau2.world.state.copying import once
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.benchmark.tau2.world.world import World
 

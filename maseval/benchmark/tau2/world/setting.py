@@ -16,11 +16,11 @@ from pydantic import BaseModel
 
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType, shared_rows
-from maseval.benchmark.tau2.domains.copying import RecordLink, is_unchangeable, once
-from maseval.benchmark.tau2.domains.records import Record, SharedDict, Table, is_shared
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.versions import RULES_0_2_0, ReplayRules, RuleSet
 from maseval.benchmark.tau2.world.replay import refuse_user_messages
+from maseval.benchmark.tau2.world.state.copying import RecordLink, is_unchangeable, once
+from maseval.benchmark.tau2.world.state.records import Record, SharedDict, Table, is_shared
 from maseval.benchmark.tau2.world.tasks import InitialState, TaskSpec
 from maseval.benchmark.tau2.world.world import World, WorldState
 from maseval.core.exceptions import MASEvalError

@@ -11,9 +11,9 @@ from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from maseval.benchmark.tau2.domains.copying import once
-from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message, Tau2ToolCall, from_chat
+from maseval.benchmark.tau2.world.state.copying import once
+from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import TaskFormatError
 from maseval.core.task import Task
 

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any, cast
 from uuid import uuid4
 
-from maseval.benchmark.tau2.domains.copying import copy_value
 from maseval.benchmark.tau2.formats.message import (
     Requestor,
     Tau2Message,
@@ -22,6 +21,7 @@ from maseval.benchmark.tau2.formats.message import (
     tool_calls_of,
 )
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
+from maseval.benchmark.tau2.world.state.copying import copy_value
 from maseval.core.tracing import TraceableMixin, now
 
 

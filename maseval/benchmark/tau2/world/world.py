@@ -17,10 +17,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
-from maseval.benchmark.tau2.domains.copying import Memo
 from maseval.benchmark.tau2.domains.domain import Domain
-from maseval.benchmark.tau2.domains.hashing import DBState
-from maseval.benchmark.tau2.domains.records import Record, record_text
 from maseval.benchmark.tau2.formats.message import (
     Tau2Message,
     Tau2ToolCall,
@@ -30,6 +27,9 @@ from maseval.benchmark.tau2.formats.message import (
 )
 from maseval.benchmark.tau2.versions import RULES_0_2_0, ReplayRules
 from maseval.benchmark.tau2.world.replay import refuse_user_messages, replay
+from maseval.benchmark.tau2.world.state.copying import Memo
+from maseval.benchmark.tau2.world.state.hashing import DBState
+from maseval.benchmark.tau2.world.state.records import Record, record_text
 
 
 def to_json_str(result: Any) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from maseval.benchmark.tau2 import DB, ToolKitBase, ToolType, is_tool
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.domains.records import Record, Table
+from maseval.benchmark.tau2.world.state.records import Record, Table
 
 
 class Kite(Record):

@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 
 from maseval.benchmark.tau2.data_loader import load_domain_config
-from maseval.benchmark.tau2.domains.confirming import TRANSFER_TEXT
 from maseval.benchmark.tau2.domains.retail.models import GiftCard, Order, RetailDB, User, Variant
+from maseval.benchmark.tau2.review.policy.confirming import TRANSFER_TEXT
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step
 from tests.benchmark.tau2.staged import gold, wish
 

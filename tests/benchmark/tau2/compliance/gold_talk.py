@@ -11,11 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from maseval.benchmark.tau2.compliance import Compliance, check_case
 from maseval.benchmark.tau2.data.domain_files import domain_folder
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_of
 from maseval.benchmark.tau2.formats.message import INITIAL_GREETING
+from maseval.benchmark.tau2.review.policy import Compliance, check_case
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.world.world import World
 from tests.benchmark.tau2.staged import call_and_answer, gold, simulation_of, wish

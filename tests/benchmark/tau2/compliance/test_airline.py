@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from maseval.benchmark.tau2.compliance import check_case
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.domains.airline.rules import RULES
-from maseval.benchmark.tau2.domains.rules import Kind
+from maseval.benchmark.tau2.review.policy import check_case
+from maseval.benchmark.tau2.review.policy.airline.rules import RULES
+from maseval.benchmark.tau2.review.policy.rules import Kind
 from maseval.benchmark.tau2.scoring.case import open_case
 from tests.benchmark.tau2.compliance.breaches_airline import (
     MUTANTS,

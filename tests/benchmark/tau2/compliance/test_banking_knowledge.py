@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.compliance import Compliance
 from maseval.benchmark.tau2.domains import DOMAINS
+from maseval.benchmark.tau2.review.policy import Compliance
 from tests.benchmark.tau2.compliance.breaches_banking_knowledge import (
     CALL,
     CLOSE,

@@ -4,13 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from maseval.benchmark.tau2.compliance import check_case, check_gold
-from maseval.benchmark.tau2.domains.confirming import (
+from maseval.benchmark.tau2.review.policy import check_case, check_gold
+from maseval.benchmark.tau2.review.policy.confirming import (
     explicit_yes,
     no_text_beside_a_call,
     one_call_at_a_time,
 )
-from maseval.benchmark.tau2.domains.rules import Broken, CannotTell, Kind, Talk, rule, talk_rule
+from maseval.benchmark.tau2.review.policy.rules import (
+    Broken,
+    CannotTell,
+    Kind,
+    Talk,
+    rule,
+    talk_rule,
+)
 from maseval.benchmark.tau2.scoring.case import open_case
 from tests.benchmark.tau2.todo_list import CREATE, task, todo_list
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from maseval.benchmark.tau2.domains.confirming import explicit_yes, spell_amount, spell_date
-from maseval.benchmark.tau2.domains.consent import Meaning, find_consent, read_reply
-from maseval.benchmark.tau2.domains.rules import Broken, CallMoment, CannotTell, Talk
+from maseval.benchmark.tau2.review.policy.confirming import explicit_yes, spell_amount, spell_date
+from maseval.benchmark.tau2.review.policy.consent import Meaning, find_consent, read_reply
+from maseval.benchmark.tau2.review.policy.rules import Broken, CallMoment, CannotTell, Talk
 
 CANCEL = {"name": "cancel_reservation", "arguments": {"reservation_id": "EHGLP3"}}
 BAGS = {

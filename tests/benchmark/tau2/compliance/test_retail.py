@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.compliance import Compliance, check_case
 from maseval.benchmark.tau2.domains import DOMAINS
-from maseval.benchmark.tau2.domains.rules import Kind
+from maseval.benchmark.tau2.review.policy import Compliance, check_case
+from maseval.benchmark.tau2.review.policy.rules import Kind
 from maseval.benchmark.tau2.scoring.case import open_case
 from tests.benchmark.tau2.compliance.breaches_retail import (
     ADDRESS,

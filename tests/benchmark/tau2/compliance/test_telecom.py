@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.compliance import (
+from maseval.benchmark.tau2.domains import DOMAINS
+from maseval.benchmark.tau2.review.policy import (
     Compliance,
     check_case,
     check_gold,
     scenario_text,
 )
-from maseval.benchmark.tau2.domains import DOMAINS
-from maseval.benchmark.tau2.domains.rules import Kind
+from maseval.benchmark.tau2.review.policy.rules import Kind
 from maseval.benchmark.tau2.scoring.case import open_case
 from tests.benchmark.tau2.compliance.breaches_telecom import (
     CUSTOMER,

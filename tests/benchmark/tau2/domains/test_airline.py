@@ -11,7 +11,7 @@ from maseval.benchmark.tau2.domains.airline.models import AirlineDB, Flight
 from maseval.benchmark.tau2.domains.airline.routes import flights_between
 from maseval.benchmark.tau2.domains.airline.tools import AirlineTools
 from maseval.benchmark.tau2.domains.base import ToolType
-from maseval.benchmark.tau2.domains.records import SharedRecordError, is_shared
+from maseval.benchmark.tau2.world.state.records import SharedRecordError, is_shared
 from maseval.benchmark.tau2.world.world import World
 from tests.benchmark.tau2.domains.small_airline import (
     ANN,

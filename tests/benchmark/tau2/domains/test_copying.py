@@ -7,8 +7,8 @@ import pytest
 from pydantic import Field
 
 from maseval.benchmark.tau2.domains.base import DB
-from maseval.benchmark.tau2.domains.copying import Rows, copy_value, own
-from maseval.benchmark.tau2.domains.records import (
+from maseval.benchmark.tau2.world.state.copying import Rows, copy_value, own
+from maseval.benchmark.tau2.world.state.records import (
     Record,
     SharedRecordError,
     Table,

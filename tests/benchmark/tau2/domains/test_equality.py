@@ -11,8 +11,8 @@ from pydantic import Field, field_serializer
 
 from maseval.benchmark.tau2.domains import equality
 from maseval.benchmark.tau2.domains.base import DB
-from maseval.benchmark.tau2.domains.equality import same_text
-from maseval.benchmark.tau2.domains.records import Record, SharedTable, Table, canonical_json
+from maseval.benchmark.tau2.world.state.equality import same_text
+from maseval.benchmark.tau2.world.state.records import Record, SharedTable, Table, canonical_json
 
 
 class Colour(StrEnum):

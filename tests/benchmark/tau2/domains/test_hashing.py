@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from maseval.benchmark.tau2.domains.hashing import state_hash
-from maseval.benchmark.tau2.domains.records import Record, SharedTable, Table
+from maseval.benchmark.tau2.world.state.hashing import state_hash
+from maseval.benchmark.tau2.world.state.records import Record, SharedTable, Table
 
 
 class Book(Record):

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maseval.benchmark.tau2 import Tau2Environment, load_tasks, score_simulation
-from maseval.benchmark.tau2.audit import check_domain
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.domains.library import LIBRARY, LibraryDB, LibraryTools
 from maseval.benchmark.tau2.formats.message import STOP, assistant_message, user_message
+from maseval.benchmark.tau2.review.audit import check_domain
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.tasks import TaskSpec

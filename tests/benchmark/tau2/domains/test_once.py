@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from maseval.benchmark.tau2.domains.copying import once
+from maseval.benchmark.tau2.world.state.copying import once
 
 
 def test_threads_that_ask_at_the_same_time_get_one_answer():

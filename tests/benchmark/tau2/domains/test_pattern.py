@@ -8,9 +8,9 @@ from pydantic import Field
 
 from maseval.benchmark.tau2 import Tau2Environment, load_tasks
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
-from maseval.benchmark.tau2.domains.copying import Rows, own
-from maseval.benchmark.tau2.domains.records import Record, Table
 from maseval.benchmark.tau2.world.setting import NoPatternError, Pattern
+from maseval.benchmark.tau2.world.state.copying import Rows, own
+from maseval.benchmark.tau2.world.state.records import Record, Table
 
 
 class Lamp(Record):

@@ -4,9 +4,9 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.compliance import forbidden_steps, scenario_text
-from maseval.benchmark.tau2.explain.findings import score_case
-from maseval.benchmark.tau2.labels import label
+from maseval.benchmark.tau2.review.explain.findings import score_case
+from maseval.benchmark.tau2.review.labels import label
+from maseval.benchmark.tau2.review.policy import forbidden_steps, scenario_text
 from maseval.stats.failure_labels import Label
 from tests.benchmark.tau2.compliance.gold_talk import play
 from tests.benchmark.tau2.injected import carrier, faults

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.compliance import scenario_text
-from maseval.benchmark.tau2.domains.confirming import TRANSFER_TEXT
+from maseval.benchmark.tau2.review.policy import scenario_text
+from maseval.benchmark.tau2.review.policy.confirming import TRANSFER_TEXT
 from tests.benchmark.tau2.compliance import breaches_airline, breaches_retail
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step
 from tests.benchmark.tau2.injected.scenes import (

@@ -7,8 +7,8 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from maseval.benchmark.tau2 import words
-from maseval.benchmark.tau2.users import FaultKind, UserFaults, check_user
+from maseval.benchmark.tau2.review import words
+from maseval.benchmark.tau2.review.users import FaultKind, UserFaults, check_user
 from tests.benchmark.tau2.compliance.gold_talk import Say, play
 from tests.benchmark.tau2.injected import carrier
 from tests.benchmark.tau2.injected.faults import Fault

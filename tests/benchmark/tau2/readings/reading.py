@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.labels import Label, label
+from maseval.benchmark.tau2.review.labels import Label, label
 from tests.contract.replay import records
 
 FOLDER = Path(__file__).parent

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from maseval.app.benchmarks import OnProgress
 from maseval.benchmark.tau2.app.running.own_domains import domain_name
 from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS
-from maseval.benchmark.tau2.audit import KINDS, SEVERITIES, Finding
-from maseval.benchmark.tau2.audit import audit as audit_domain
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains.releases import release_named
+from maseval.benchmark.tau2.review.audit import KINDS, SEVERITIES, Finding
+from maseval.benchmark.tau2.review.audit import audit as audit_domain
 from maseval.core.exceptions import ConfigurationError
 
 

@@ -14,13 +14,13 @@ from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import notes_on
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, read_report
-from maseval.benchmark.tau2.compliance import Breach, Compliance, check_case
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain, domain_named
-from maseval.benchmark.tau2.domains.rules import Kind, Rule
-from maseval.benchmark.tau2.explain.explanation import render_call
 from maseval.benchmark.tau2.rescoring.record import RecordItem
 from maseval.benchmark.tau2.results import Omitted
+from maseval.benchmark.tau2.review.explain.explanation import render_call
+from maseval.benchmark.tau2.review.policy import Breach, Compliance, check_case
+from maseval.benchmark.tau2.review.policy.rules import Kind, Rule
 from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions

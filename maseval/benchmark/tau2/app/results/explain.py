@@ -24,17 +24,17 @@ from maseval.benchmark.tau2.app.results.sources import (
 )
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.explain import CheckSummary, Explanation, WrongField
-from maseval.benchmark.tau2.explain.explanation import format_value, render_call
-from maseval.benchmark.tau2.explain.findings import score_opened
-from maseval.benchmark.tau2.labels import Label, explain_and_label
-from maseval.benchmark.tau2.labels.label import explain_and_label_scored, meaning_of
 from maseval.benchmark.tau2.rescoring.cause import Cause
 from maseval.benchmark.tau2.rescoring.causes import causes
 from maseval.benchmark.tau2.rescoring.record import RecordItem, SimulationRecord
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
+from maseval.benchmark.tau2.review.explain import CheckSummary, Explanation, WrongField
+from maseval.benchmark.tau2.review.explain.explanation import format_value, render_call
+from maseval.benchmark.tau2.review.explain.findings import score_opened
+from maseval.benchmark.tau2.review.labels import Label, explain_and_label
+from maseval.benchmark.tau2.review.labels.label import explain_and_label_scored, meaning_of
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport, is_successful

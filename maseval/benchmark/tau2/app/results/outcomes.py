@@ -15,7 +15,6 @@ from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup, Rec
 from maseval.benchmark.tau2.app.results.sources import own_panel, read_report
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import UnknownDomainError
-from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.rescoring.causes import causes
 from maseval.benchmark.tau2.rescoring.record import (
@@ -27,6 +26,7 @@ from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_rec
 from maseval.benchmark.tau2.rescoring.tasks import task_content
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
 from maseval.benchmark.tau2.results import Omitted, ResultsFile, read_results
+from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import Outcome, TaskKey, parse_report

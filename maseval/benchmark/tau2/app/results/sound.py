@@ -3,15 +3,15 @@
 from maseval.app.results.sound import SoundCheck
 from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
-from maseval.benchmark.tau2.errata import Erratum
-from maseval.benchmark.tau2.errata.sound import (
+from maseval.benchmark.tau2.formats.simulation import RewardInfo
+from maseval.benchmark.tau2.results import Omitted
+from maseval.benchmark.tau2.review.errata import Erratum
+from maseval.benchmark.tau2.review.errata.sound import (
     errata_of_case,
     sound_verdict_by,
     soundness_of,
     with_corrections,
 )
-from maseval.benchmark.tau2.formats.simulation import RewardInfo
-from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.outcome import verdict_for
 from maseval.core.recorded import mapping, number

@@ -18,7 +18,6 @@ from maseval.app.results.finding import (
     warn_of_damage,
 )
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2, RecordedSetup, memory_path
-from maseval.benchmark.tau2.domains.records import canonical_json
 from maseval.benchmark.tau2.rescoring.judges import JudgePanel
 from maseval.benchmark.tau2.rescoring.record import (
     PlannedTrial,
@@ -40,6 +39,7 @@ from maseval.benchmark.tau2.results.layout import RESULTS_NAME, SIMULATIONS_NAME
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
+from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.recorded import whole_number

@@ -96,7 +96,7 @@ class Tau2Support(BenchmarkSupport):
 
     def timeline(self, report: Report) -> WorldTimeline | None:
         from maseval.benchmark.tau2.results.reports import Tau2Report
-        from maseval.benchmark.tau2.timeline import timeline
+        from maseval.benchmark.tau2.review.timeline import timeline
 
         parsed = Tau2Report(report)
         if not entries(parsed.simulation.raw.get("messages")):
@@ -181,10 +181,10 @@ class Tau2Support(BenchmarkSupport):
             return None
 
     def findings(self, folder: Recording) -> "TaskFindings":
-        from maseval.benchmark.tau2.audit.auditing import known_findings
-        from maseval.benchmark.tau2.audit.subject import KINDS
-        from maseval.benchmark.tau2.errata import errata_for
         from maseval.benchmark.tau2.results.reports import release_of_report
+        from maseval.benchmark.tau2.review.audit.auditing import known_findings
+        from maseval.benchmark.tau2.review.audit.subject import KINDS
+        from maseval.benchmark.tau2.review.errata import errata_for
 
         wanted = {one[:2] for one in folder.recorded}
         release = release_of_report(next(iter(folder.reports())))

@@ -22,8 +22,8 @@ from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.results import Omitted
+from maseval.benchmark.tau2.review.users import FaultKind, check_user_of_case
 from maseval.benchmark.tau2.scoring.case import open_case
-from maseval.benchmark.tau2.users import FaultKind, check_user_of_case
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.runs.recording import Recording

@@ -7,9 +7,9 @@ from maseval.benchmark.tau2.domains.airline.models import *  # noqa: F403  # the
 from maseval.benchmark.tau2.domains.airline.models import AirlineDB
 from maseval.benchmark.tau2.domains.airline.permanence import PERMANENCE
 from maseval.benchmark.tau2.domains.airline.tools import AirlineTools
-from maseval.benchmark.tau2.domains.choices import OpenChoice, payment_choice
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.late_rules import LateRules
+from maseval.benchmark.tau2.domains.open_choices import OpenChoice, payment_choice
 
 _BOOK, _PASSENGERS = "book_reservation", "update_reservation_passengers"
 CHOICES = (
@@ -25,7 +25,7 @@ AIRLINE = Domain(
     toolkit=AirlineTools,
     solo_refusal="Airline domain does not support solo mode",
     permanence=PERMANENCE,
-    rules=LateRules(f"{__name__}.rules"),
+    rules=LateRules("airline.rules"),
     choices=CHOICES,
 )
 

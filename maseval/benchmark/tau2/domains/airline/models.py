@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from maseval.benchmark.tau2.domains.base import DB
-from maseval.benchmark.tau2.domains.records import Record, Table
+from maseval.benchmark.tau2.world.state.records import Record, Table
 
 Cabin = Literal["business", "economy", "basic_economy"]
 TripType = Literal["round_trip", "one_way"]

@@ -1,7 +1,7 @@
 """Values that the airline's tools cannot undo."""
 
 from maseval.benchmark.tau2.domains.airline.tools import CERTIFICATE_IDS
-from maseval.benchmark.tau2.domains.permanence import (
+from maseval.benchmark.tau2.world.state.permanence import (
     PermanenceRule,
     append_only,
     gone_for_good,

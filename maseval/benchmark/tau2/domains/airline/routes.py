@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import product
 
 from maseval.benchmark.tau2.domains.airline.models import Flight
-from maseval.benchmark.tau2.domains.records import SharedTable, Table
+from maseval.benchmark.tau2.world.state.records import SharedTable, Table
 
 AIRPORTS = {
     "SFO": "San Francisco",

@@ -30,7 +30,7 @@ from maseval.benchmark.tau2.domains.airline.models import (
 from maseval.benchmark.tau2.domains.airline.payments import charge, check_payments, settle
 from maseval.benchmark.tau2.domains.airline.routes import AIRPORTS, flights_between
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType, is_tool
-from maseval.benchmark.tau2.domains.records import RecordT
+from maseval.benchmark.tau2.world.state.records import RecordT
 
 NOW = "2024-05-15T15:00:00"
 INSURANCE_PRICE = 30

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.banking_knowledge.bm25 import BM25
-from maseval.benchmark.tau2.domains.copying import once
+from maseval.benchmark.tau2.world.state.copying import once
 
 
 class Document(NamedTuple):

@@ -17,8 +17,8 @@ from pydantic_core import CoreSchema, core_schema
 
 from maseval.benchmark.tau2.data.files import read_mapping
 from maseval.benchmark.tau2.domains.base import DB, merge
-from maseval.benchmark.tau2.domains.copying import Memo, once, with_fields
-from maseval.benchmark.tau2.domains.records import (
+from maseval.benchmark.tau2.world.state.copying import Memo, once, with_fields
+from maseval.benchmark.tau2.world.state.records import (
     SharedTable,
     Table,
     TableState,

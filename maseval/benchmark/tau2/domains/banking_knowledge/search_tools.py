@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.embeddings import (
 from maseval.benchmark.tau2.domains.banking_knowledge.reranking import rerank
 from maseval.benchmark.tau2.domains.banking_knowledge.sandbox import Shell
 from maseval.benchmark.tau2.domains.base import ToolType
-from maseval.benchmark.tau2.domains.copying import Memo
+from maseval.benchmark.tau2.world.state.copying import Memo
 
 
 @dataclass(frozen=True)

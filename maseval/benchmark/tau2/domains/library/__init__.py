@@ -20,7 +20,7 @@ LIBRARY = Domain(
     user_db_file="user_db.json",
     user_toolkit=LibraryUserTools,
     sync=sync,
-    rules=LateRules(f"{__name__}.rules"),
+    rules=LateRules("library"),
     data_dir=Path(__file__).parent / "data",
 )
 

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Literal
 
 from maseval.benchmark.tau2.domains.base import DB
-from maseval.benchmark.tau2.domains.records import Record, Table
+from maseval.benchmark.tau2.world.state.records import Record, Table
 
 
 class Title(Record):

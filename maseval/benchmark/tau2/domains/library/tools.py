@@ -16,7 +16,7 @@ from maseval.benchmark.tau2.domains.library.models import (
     Member,
     Title,
 )
-from maseval.benchmark.tau2.domains.records import Record, RecordT, Table
+from maseval.benchmark.tau2.world.state.records import Record, RecordT, Table
 
 LOAN_DAYS = {"book": 21, "dvd": 7}
 LATE_FEE_A_DAY = {"book": 0.20, "dvd": 1.00}

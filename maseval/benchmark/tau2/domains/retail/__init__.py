@@ -6,9 +6,9 @@ After tau2-bench v0.2.0, src/tau2/domains/retail/ (MIT, Sierra Research).
 import re
 from dataclasses import replace
 
-from maseval.benchmark.tau2.domains.choices import OpenChoice, payment_choice
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.late_rules import LateRules
+from maseval.benchmark.tau2.domains.open_choices import OpenChoice, payment_choice
 from maseval.benchmark.tau2.domains.retail.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.retail.models import RetailDB
 from maseval.benchmark.tau2.domains.retail.permanence import PERMANENCE
@@ -37,7 +37,7 @@ RETAIL = Domain(
     toolkit=RetailTools,
     lenient_toolkit=LenientRetailTools,
     solo_refusal="Retail domain does not support solo mode",
-    rules=LateRules(f"{__name__}.rules"),
+    rules=LateRules("retail.rules"),
     choices=CHOICES,
     permanence=PERMANENCE,
 )

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from maseval.benchmark.tau2.domains.base import DB
-from maseval.benchmark.tau2.domains.records import Record, Table
+from maseval.benchmark.tau2.world.state.records import Record, Table
 
 
 class Variant(Record):

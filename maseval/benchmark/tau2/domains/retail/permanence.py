@@ -1,6 +1,6 @@
 """Values that the shop's tools cannot undo."""
 
-from maseval.benchmark.tau2.domains.permanence import (
+from maseval.benchmark.tau2.world.state.permanence import (
     PermanenceRule,
     append_only,
     moves_along,

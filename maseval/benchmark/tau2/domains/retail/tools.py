@@ -14,7 +14,6 @@ from typing import Literal, cast
 
 from maseval.benchmark.tau2.domains import arithmetic
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType, is_tool
-from maseval.benchmark.tau2.domains.records import SharedTable, Table
 from maseval.benchmark.tau2.domains.retail.models import (
     CancelReason,
     GiftCard,
@@ -28,6 +27,7 @@ from maseval.benchmark.tau2.domains.retail.models import (
     UserAddress,
     Variant,
 )
+from maseval.benchmark.tau2.world.state.records import SharedTable, Table
 
 
 class RetailTools(ToolKitBase[RetailDB], predictable=True):

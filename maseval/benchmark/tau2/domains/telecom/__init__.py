@@ -50,7 +50,7 @@ def _telecom(name: str, policy: Policy, rules: str) -> Domain:
             "small": "tasks_small.json",
             "full": "tasks_full.json",
         },
-        rules=LateRules(f"{__name__}.rules", rules),
+        rules=LateRules("telecom.rules", rules),
         permanence=PERMANENCE,
     )
 

@@ -3,11 +3,11 @@
 After tau2-bench v0.2.0, src/tau2/domains/telecom/environment.py (MIT, Sierra Research).
 """
 
-from maseval.benchmark.tau2.domains.copying import own
 from maseval.benchmark.tau2.domains.telecom.models import BillStatus, LineStatus
 from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
 from maseval.benchmark.tau2.domains.telecom.user_models import PaymentRequest, Surroundings
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
+from maseval.benchmark.tau2.world.state.copying import own
 
 _OF_THE_COMPANY = ("suspend_line", "resume_line", "enable_roaming", "disable_roaming")
 SYNC_AFTER = {*_OF_THE_COMPANY, "send_payment_request", "refuel_data", "make_payment"}

@@ -9,8 +9,8 @@ from enum import StrEnum
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from maseval.benchmark.tau2.domains.base import DB
-from maseval.benchmark.tau2.domains.copying import Memo, RecordLink, Rows
-from maseval.benchmark.tau2.domains.records import Record
+from maseval.benchmark.tau2.world.state.copying import Memo, RecordLink, Rows
+from maseval.benchmark.tau2.world.state.records import Record
 
 
 class TelecomRecord(Record):

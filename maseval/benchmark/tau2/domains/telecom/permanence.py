@@ -1,6 +1,11 @@
 """Values that the carrier's tools cannot undo."""
 
-from maseval.benchmark.tau2.domains.permanence import PermanenceRule, append_only, only_rises, stays
+from maseval.benchmark.tau2.world.state.permanence import (
+    PermanenceRule,
+    append_only,
+    only_rises,
+    stays,
+)
 
 PERMANENCE = (
     PermanenceRule(

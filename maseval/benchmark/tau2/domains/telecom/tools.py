@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from maseval.benchmark.tau2.domains.base import ToolType, for_checks, for_tasks, is_tool
-from maseval.benchmark.tau2.domains.copying import own
 from maseval.benchmark.tau2.domains.telecom.coupled import CoupledTools
 from maseval.benchmark.tau2.domains.telecom.models import (
     Bill,
@@ -22,6 +21,7 @@ from maseval.benchmark.tau2.domains.telecom.models import (
     TelecomDB,
     TelecomRecord,
 )
+from maseval.benchmark.tau2.world.state.copying import own
 
 TODAY = dt.date(2025, 2, 25)
 CYCLE_END = dt.date(2025, 2, 28)

@@ -9,8 +9,8 @@ from typing import Self
 from pydantic import Field
 
 from maseval.benchmark.tau2.domains.base import DB
-from maseval.benchmark.tau2.domains.records import freeze
 from maseval.benchmark.tau2.domains.telecom.models import TelecomRecord
+from maseval.benchmark.tau2.world.state.records import freeze
 
 
 class SimStatus(StrEnum):

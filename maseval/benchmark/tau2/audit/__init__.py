@@ -1,7 +1,0 @@
-"""Findings about the benchmark itself: its tasks, policies and reference solutions."""
-
-from maseval.benchmark.tau2.audit.auditing import audit, document
-from maseval.benchmark.tau2.audit.soundness import check_domain
-from maseval.benchmark.tau2.audit.subject import KINDS, SEVERITIES, Finding, Severity
-
-__all__ = ["KINDS", "SEVERITIES", "Finding", "Severity", "audit", "check_domain", "document"]

@@ -1,0 +1,310 @@
+"""Findings about a task's criteria and reference solution.
+
+Criteria may be unable to fail or to pass; the reference solution may do what the policy forbids, as
+far as the database and what the task tells the user decide it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from maseval.benchmark.tau2.formats.message import INITIAL_GREETING, Tau2ToolCall
+from maseval.benchmark.tau2.review.audit.subject import (
+    AuditedDomain,
+    AuditedTask,
+    Finding,
+    Severity,
+    missing_tool_text,
+    toolkit_with,
+)
+from maseval.benchmark.tau2.review.explain.explanation import render_call
+from maseval.benchmark.tau2.review.policy import check_gold, scenario_text
+from maseval.benchmark.tau2.world.reference import shortfall
+from maseval.benchmark.tau2.world.state.records import canonical_json
+from maseval.benchmark.tau2.world.tasks import Action, RewardType
+from maseval.core.words import count_of
+
+_KNOWN_INITIAL_DATA = {"agent_data", "user_data"}
+
+
+def finding_about(
+    task: AuditedTask, kind: str, severity: Severity, text: str, **evidence: object
+) -> Finding:
+    """Return a finding about one task."""
+    return Finding(task.audited.domain.name, task.id, kind, severity, text, evidence)
+
+
+def gold_raises(task: AuditedTask) -> Iterator[Finding]:
+    """Find an action that fails; worse if it should have written.
+
+    A look-up of what the user tells is meant to fail where the user is told something wrong.
+    """
+    actions = {action.action_id: action for action in task.spec.actions}
+    for fault in task.gold.errors:
+        call = actions[fault.action_id].call()
+        writes = task.setting.may_write(call)
+        yield finding_about(
+            task,
+            "gold raises",
+            "error" if writes else "info" if _is_led_there(task, call) else "warning",
+            f"{fault.name} raises {fault.error_type}: {fault.error}",
+            action_id=fault.action_id,
+            call=render_call(call),
+            error=fault.error,
+            writes=writes,
+        )
+
+
+def _is_led_there(task: AuditedTask, call: Tau2ToolCall) -> bool:
+    """Tell whether the user says what a look-up is about, and the action itself does not count."""
+    values = [str(value).lstrip("#") for value in call["arguments"].values()]
+    told = all(value.lower() in task.told.lower() for value in values)
+    return bool(values) and told and not task.counts(RewardType.ACTION)
+
+
+def gold_is_refused(task: AuditedTask) -> Iterator[Finding]:
+    """An action whose tool declines in an ordinary answer, which scoring cannot tell from success.
+
+    Only tools that answer with texts decline so; the others raise.
+    """
+    world = task.begun()
+    for action in task.spec.actions:
+        answer = world.respond(action.call())
+        text = answer["content"] or ""
+        if text.startswith("Error:") and not answer["error"]:
+            yield finding_about(
+                task,
+                "gold is refused",
+                "warning",
+                f"{action.name} answers {text!r}",
+                action_id=action.action_id,
+                call=render_call(action.call()),
+            )
+
+
+def initial_data_is_ignored(task: AuditedTask) -> Iterator[Finding]:
+    """Values for the databases in a place where nobody looks for them."""
+    given = task.spec.start.initialization_data or {}
+    ignored = sorted(key for key, value in given.items() if key not in _KNOWN_INITIAL_DATA)
+    if ignored:
+        text = f"initialization_data has {', '.join(ignored)} beside agent_data, which is ignored"
+        yield finding_about(task, "initial data is ignored", "warning", text, tables=ignored)
+
+
+def gold_changes_nothing(task: AuditedTask) -> Iterator[Finding]:
+    """Find a reference solution that only reads, where the end state counts."""
+    if task.looks_at_the_world and task.counts(RewardType.DB) and task.gold.state == task.start:
+        count = len(task.spec.actions)
+        text = f"its {count} gold actions leave the database unchanged"
+        yield finding_about(task, "gold changes nothing", "info", text, gold_actions=count)
+
+
+def gold_misses_its_checks(task: AuditedTask) -> Iterator[Finding]:
+    """Find a reference solution that does not pass when it is carried out as a run would."""
+    missed = [kind.value for kind in shortfall(task.setting).kinds if task.counts(kind)]
+    if missed:
+        text = f"carried out call by call, the reference solution fails at {', '.join(missed)}"
+        yield finding_about(task, "gold misses its own checks", "error", text, checks=missed)
+
+
+def criteria_can_only_pass(task: AuditedTask) -> Iterator[Finding]:
+    """Find a task in which nothing counts that could fail."""
+    if task.criteria is None:
+        yield finding_about(task, "criteria can only pass", "error", "the task has no criteria")
+    elif all(_is_vacuous(task, kind) for kind in task.criteria.reward_basis):
+        basis = [kind.value for kind in task.criteria.reward_basis]
+        text = f"it scores {', '.join(basis) or 'nothing'}, none of which can fail"
+        yield finding_about(task, "criteria can only pass", "error", text, basis=basis)
+
+
+def doing_nothing_passes(task: AuditedTask) -> Iterator[Finding]:
+    """Find a task that is done before it begins."""
+    criteria = task.criteria
+    if criteria is None or not task.looks_at_the_world:
+        return
+    said = task.counts(RewardType.COMMUNICATE) and criteria.communicate_info
+    done = task.counts(RewardType.ACTION) and criteria.actions
+    judged = task.counts(RewardType.NL_ASSERTION) and criteria.nl_assertions
+    if said or done or judged:
+        return
+    if task.counts(RewardType.DB) and task.gold.state != task.start:
+        return
+    if task.counts(RewardType.ENV_ASSERTION) and not task.assertions_hold(task.begun()):
+        return
+    text = "an agent that does nothing and says nothing gets the full reward"
+    yield finding_about(task, "doing nothing passes", "warning", text)
+
+
+def _is_vacuous(task: AuditedTask, kind: RewardType) -> bool:
+    criteria = task.criteria
+    assert criteria is not None
+    match kind:
+        case RewardType.DB:
+            return not task.looks_at_the_world
+        case RewardType.ENV_ASSERTION:
+            return not criteria.env_assertions
+        case RewardType.ACTION:
+            return not criteria.actions
+        case RewardType.COMMUNICATE:
+            return not criteria.communicate_info
+        case RewardType.NL_ASSERTION:
+            return not criteria.nl_assertions
+
+
+def checks_can_only_pass(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[Finding]:
+    """Checks that are scored in a task without criteria for them; one finding per check."""
+    for kind in RewardType:
+        counting = [task for task in tasks if task.counts(kind)]
+        empty = [task.id for task in counting if _is_vacuous(task, kind)]
+        if empty:
+            scored = f"{kind.value} is scored in {count_of(len(counting), 'task')}"
+            text = f"{scored}, {len(empty)} of them without criteria"
+            evidence = {"check": kind.value, "tasks": empty}
+            name = audited.domain.name
+            yield Finding(name, None, "check can only pass", "info", text, evidence)
+
+
+def assertions_not_counted(task: AuditedTask) -> Iterator[Finding]:
+    """Natural-language assertions outside the reward basis."""
+    criteria = task.criteria
+    if criteria and criteria.nl_assertions and not task.counts(RewardType.NL_ASSERTION):
+        count = len(criteria.nl_assertions)
+        text = f"{count} natural-language assertions are not scored"
+        assertions = list(criteria.nl_assertions)
+        yield finding_about(task, "assertions not counted", "info", text, assertions=assertions)
+
+
+def text_can_never_match(task: AuditedTask) -> Iterator[Finding]:
+    """Commas are removed from what the agent says, so a text with one is never found."""
+    for info in (task.criteria and task.criteria.communicate_info) or ():
+        if "," in info and task.counts(RewardType.COMMUNICATE):
+            text = f"{info!r} has a comma, and commas are removed from what the agent says"
+            yield finding_about(task, "text can never match", "error", text, info=info)
+
+
+def text_matches_by_chance(task: AuditedTask) -> Iterator[Finding]:
+    """Find a text so short, or so common, that a wrong answer has it too."""
+    if not task.counts(RewardType.COMMUNICATE):
+        return
+    common = {
+        "the agent's greeting": INITIAL_GREETING,
+        "the policy": task.audited.policy,
+        "what the user is told to say": task.told,
+    }
+    for info in (task.criteria and task.criteria.communicate_info) or ():
+        wanted = info.lower()
+        places = [name for name, text in common.items() if wanted in text.lower().replace(",", "")]
+        if len(wanted) <= 2:
+            text = f"{info!r} also matches inside any longer number or word"
+            yield finding_about(
+                task, "text matches by chance", "warning", text, info=info, also_in=places
+            )
+        elif places:
+            text = f"{info!r} also appears in {' and in '.join(places)}, which an agent may repeat"
+            yield finding_about(
+                task, "text matches by chance", "info", text, info=info, also_in=places
+            )
+
+
+def equal_tasks(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[Finding]:
+    """Tasks that are the same, and tasks that count the same from the same start."""
+    same: dict[str, list[str]] = defaultdict(list)
+    alike: dict[str, list[str]] = defaultdict(list)
+    for task in tasks:
+        counted = (task.spec.gold_key, _count_noun(task))
+        alike[canonical_json(counted)].append(task.id)
+        same[canonical_json((*counted, task.raw.get("user_scenario")))].append(task.id)
+    equal = [ids for ids in same.values() if len(ids) > 1]
+    for ids in equal:
+        text = f"tasks {', '.join(ids)} are the same but for their ids"
+        yield _of_several(audited, "tasks with equal content", "warning", text, ids)
+    for ids in alike.values():
+        if len(ids) > 1 and ids not in equal:
+            text = f"tasks {', '.join(ids)} differ in their words only, not in what counts"
+            yield _of_several(audited, "tasks with equal solution", "info", text, ids)
+
+
+def requests_stored_twice(
+    audited: AuditedDomain, tasks: Sequence[AuditedTask]
+) -> Iterator[Finding]:
+    """Find pairs of tasks with nearly the same request whose solutions lead to different states."""
+    said = [(task, _request(task)) for task in tasks]
+    for number, (task, request) in enumerate(said):
+        for other, theirs in said[number + 1 :]:
+            alike = _likeness(request, theirs)
+            if alike < _NEARLY or task.spec.start.key != other.spec.start.key:
+                continue
+            if task.gold.state == other.gold.state:
+                continue
+            apart = sorted(request ^ theirs)
+            severity: Severity = "info" if apart else "error"
+            differing = f"only {', '.join(apart[:12])} differ" if apart else "nothing differs"
+            text = (
+                f"tasks {task.id} and {other.id} have the same request but for a few words "
+                f"({differing}), and different end states count"
+            )
+            evidence = {"tasks": [task.id, other.id], "apart": apart[:40]}
+            name, kind = audited.domain.name, "stored twice with different gold"
+            yield Finding(name, None, kind, severity, text, evidence)
+
+
+_NEARLY = 0.9
+
+
+def _request(task: AuditedTask) -> frozenset[str]:
+    """Return the words of what the user wants, without how the user is to behave."""
+    scenario = task.raw.get("user_scenario") or {}
+    told = scenario.get("instructions")
+    if isinstance(told, dict):
+        told = f"{told.get('reason_for_call')} {told.get('known_info')}"
+    return frozenset(str(told).lower().split())
+
+
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(1, len(one | other))
+
+
+def _of_several(
+    audited: AuditedDomain, kind: str, severity: Severity, text: str, ids: Sequence[str]
+) -> Finding:
+    return Finding(audited.domain.name, None, kind, severity, text, {"tasks": list(ids)})
+
+
+def _count_noun(task: AuditedTask) -> object:
+    if task.criteria is None:
+        return None
+    return task.criteria.model_dump(
+        include={"env_assertions", "communicate_info", "reward_basis"}, mode="json"
+    )
+
+
+def against_the_policy(task: AuditedTask) -> Iterator[Finding]:
+    """Play the reference solution, and before each step ask whether the policy allows it."""
+    breaches = check_gold(task.setting, scenario_text(task.raw)).breaches
+    for action in task.spec.actions:
+        mine = [each for each in breaches if each.call == action.call()]
+        told = [(text, None) for text in _outside_the_schema(task, action)]
+        for text, rule in (*told, *((each.text, each.rule) for each in mine)):
+            yield finding_about(
+                task,
+                "gold breaks the policy",
+                "warning",
+                text,
+                action_id=action.action_id,
+                call=render_call(action.call()),
+                **({} if rule is None else {"rule": rule}),
+            )
+
+
+def _outside_the_schema(task: AuditedTask, action: Action) -> Iterator[str]:
+    """Arguments that the tool's own description does not offer."""
+    kit = toolkit_with(task.audited.domain, action)
+    if kit is None:
+        yield missing_tool_text(action)
+        return
+    inputs: Mapping[str, Any] = kit.get_tool_metadata(action.name)["inputs"]
+    for name, value in action.arguments.items():
+        if name not in inputs:
+            yield f"{action.name} has no argument {name}"
+        elif "enum" in inputs[name] and value not in inputs[name]["enum"]:
+            yield f"{name} is {value!r}, which {action.name} does not offer"

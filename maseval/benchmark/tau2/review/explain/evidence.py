@@ -1,0 +1,245 @@
+"""Evidence for the other checks: assertions about the end state, and what the agent said."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel
+
+from maseval.benchmark.tau2.formats.message import Tau2Message, has_text, spoken_text
+from maseval.benchmark.tau2.formats.simulation import CommunicateCheck, EnvAssertionCheck
+from maseval.benchmark.tau2.review.explain.snapshot import FieldPath, path_text
+from maseval.benchmark.tau2.world.tasks import EnvAssertion
+from maseval.benchmark.tau2.world.world import World
+
+WorldFacts = dict[str, object]
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+# A number by itself, with or without a currency: no part of an id, a date or a time of day, and
+# nothing that is measured in time, data or percent.
+_AMOUNT = re.compile(
+    r"(?<![\w.#/:-])\d+(?:\.\d+)?(?![\w/:%-])(?!\.\d)"
+    r"(?!\s*(?:-?to-?\s*\d+\s*)?(?:business )?(?:hours?|hrs?|minutes?|mins?|days?|weeks?|months?"
+    r"|years?|am|pm|a\.m|p\.m|percent|gb|mb|mbps)\b)(?!\s+%)",
+    re.IGNORECASE,
+)
+_DATE = re.compile(
+    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d{1,2}(?:st|nd|rd|th)?\b"
+    r"(?:,? \d{4}\b)?|\b\d{1,2}(?:st|nd|rd|th)\b",
+    re.IGNORECASE,
+)
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_NEAR = 0.5  # a number that is further off, in proportion, is no evidence
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+def facts_read(world: World, assertion: Mapping[str, Any]) -> WorldFacts:
+    """The values of the world that decide an assertion; empty if they cannot be found out."""
+    toolkit = world.tools if assertion["env_type"] == "assistant" else world.user_tools
+    if toolkit is None:
+        return {}
+    facts: dict[FieldPath, object] = {}
+    original = toolkit.db
+    try:
+        toolkit.db = _Watched(original, (), facts)
+        toolkit.task_function(assertion["func_name"])(**assertion["arguments"])
+    except Exception:  # a function that cannot be watched gives no facts
+        return {}
+    finally:
+        toolkit.db = original
+    return {path_text(path).lstrip("."): value for path, value in facts.items()}
+
+
+class _Watched:
+    """Stands for a part of a database; parts of it are watched too, single values are noted."""
+
+    def __init__(self, value: object, path: FieldPath, facts: dict[FieldPath, object]) -> None:
+        vars(self).update(_value=value, _path=path, _facts=facts)
+
+    def _watch(self, step: str | int, value: object) -> object:
+        path = (*self._path, step)
+        if isinstance(value, BaseModel | Mapping | list):
+            return _Watched(value, path, self._facts)
+        self._facts[path] = value
+        return value
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._value, name)
+        if callable(value):
+            return self._method(name, value)
+        return self._watch(name, value)
+
+    def _method(self, name: str, method: Any) -> object:
+        if name == "get":
+            return lambda key, default=None: self[key] if key in self._value else default
+        if name == "view":  # a table's record for reading only
+            return lambda key: self._watch(key, method(key))
+        if name in ("items", "values"):
+            pairs = [(key, self._watch(key, each)) for key, each in self._value.items()]
+            return lambda: pairs if name == "items" else [each for _, each in pairs]
+        if isinstance(self._value, BaseModel) and name in vars(type(self._value)):
+            # A record's own method reads the record: let it read the watched one.
+            return vars(type(self._value))[name].__get__(self)
+        return method
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(self._value, name, value)
+
+    def __getitem__(self, key: Any) -> object:
+        return self._watch(key, self._value[key])
+
+    def __iter__(self) -> Iterator[object]:
+        if isinstance(self._value, list):
+            return (self._watch(index, each) for index, each in enumerate(self._value))
+        return iter(self._value)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._value
+
+    def __len__(self) -> int:
+        length = self._facts[(*self._path, "(length)")] = len(self._value)
+        return length
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._value == (other._value if isinstance(other, _Watched) else other))
+
+    __hash__ = None  # type: ignore[assignment]  # it is compared, not looked up
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+
+@dataclass(frozen=True)
+class AssertionEvidence:
+    """An assertion, whether it holds, and the values of the end state it looked at."""
+
+    func_name: str
+    arguments: Mapping[str, object]
+    expected: bool
+    met: bool
+    looked_at: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A sentence and where it stands."""
+
+    message_index: int
+    role: str
+    text: str
+
+
+@dataclass(frozen=True)
+class CommunicationEvidence:
+    """Something that had to be said: where it was, or the closest sentence.
+
+    ``elsewhere`` is the first message of a tool or the user that has it, if the agent's have not.
+    """
+
+    info: str
+    met: bool
+    quote: Quote | None
+    elsewhere: Quote | None = None
+
+
+def assertion_evidence(
+    world: World, checks: Sequence[EnvAssertionCheck]
+) -> tuple[AssertionEvidence, ...]:
+    """Return each assertion with the facts behind it; the world is no longer needed afterwards."""
+    return tuple(_assertion_evidence(world, check) for check in checks)
+
+
+def _assertion_evidence(world: World, check: EnvAssertionCheck) -> AssertionEvidence:
+    assertion = EnvAssertion.model_validate(check["env_assertion"])
+    return AssertionEvidence(
+        assertion.func_name,
+        assertion.arguments,
+        assertion.assert_value,
+        check["met"],
+        {} if check["met"] else facts_read(world, check["env_assertion"]),
+    )
+
+
+def communication_evidence(
+    messages: Sequence[Tau2Message], checks: Sequence[CommunicateCheck]
+) -> tuple[CommunicationEvidence, ...]:
+    """Return each thing to be said with the sentence that says it, or the nearest one."""
+    return tuple(_evidence_for(messages, check["info"], check["met"]) for check in checks)
+
+
+def _evidence_for(messages: Sequence[Tau2Message], info: str, met: bool) -> CommunicationEvidence:
+    wanted = info.lower()
+    if met:
+        return CommunicationEvidence(info, True, _containing(messages, wanted, ("assistant",)))
+    elsewhere = _containing(messages, wanted, ("tool", "user"), by_itself=True)
+    return CommunicationEvidence(info, False, _nearest(messages, wanted), elsewhere)
+
+
+def _containing(
+    messages: Sequence[Tau2Message], wanted: str, roles: Sequence[str], *, by_itself: bool = False
+) -> Quote | None:
+    """The first text with what is wanted; ``by_itself``: a number counts only as a number."""
+    has = _has_number if by_itself and _NUMBER.fullmatch(wanted) else _has_text
+    for index, message in enumerate(messages):
+        text = spoken_text(message) if message["role"] in roles else ""
+        if text and has(text, wanted):
+            sentences = (each for each in _SENTENCE.split(text) if has(each, wanted))
+            return Quote(index, message["role"], _short(next(sentences, text)))
+    return None
+
+
+def _has_text(text: str, wanted: str) -> bool:
+    return wanted in text.lower().replace(",", "")
+
+
+def _has_number(text: str, wanted: str) -> bool:
+    return float(wanted) in _amounts(text)
+
+
+def _amounts(text: str) -> list[float]:
+    """Return the numbers of a text that stand by themselves."""
+    without = _THOUSANDS.sub("", _DATE.sub(" ", text))
+    return [float(each) for each in _AMOUNT.findall(without)]
+
+
+def _nearest(messages: Sequence[Tau2Message], wanted: str) -> Quote | None:
+    """Return the agent's sentence with the closest number, or with the most words in common."""
+    closeness = _number_closeness(wanted) if _NUMBER.fullmatch(wanted) else _word_closeness(wanted)
+    best: tuple[float, Quote | None] = (0.0, None)
+    for index, sentence in _agent_sentences(messages):
+        near = closeness(sentence)
+        if near > best[0]:
+            best = near, Quote(index, "assistant", _short(sentence))
+    return best[1]
+
+
+def _agent_sentences(messages: Sequence[Tau2Message]) -> Iterator[tuple[int, str]]:
+    for index, message in enumerate(messages):
+        if message["role"] == "assistant" and has_text(message):
+            for sentence in _SENTENCE.split(spoken_text(message)):
+                yield index, sentence
+
+
+def _number_closeness(wanted: str) -> Any:
+    target = float(wanted)
+
+    def closeness(sentence: str) -> float:
+        apart = (abs(number - target) for number in _amounts(sentence))
+        return max((1 / (1 + each) for each in apart if each <= _NEAR * abs(target)), default=0.0)
+
+    return closeness
+
+
+def _word_closeness(wanted: str) -> Any:
+    words = {*_WORD.findall(wanted)}
+
+    def closeness(sentence: str) -> float:
+        return float(len(words & {*_WORD.findall(sentence.lower())}))
+
+    return closeness
+
+
+def _short(text: str, length: int = 200) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= length else f"{text[: length - 1]}…"

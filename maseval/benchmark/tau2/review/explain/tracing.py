@@ -1,0 +1,209 @@
+"""Wrong values of an end state, traced to the calls that wrote them.
+
+The recorded conversation and the reference solution are both played call by call, and the state
+after each change is kept.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall
+from maseval.benchmark.tau2.review.explain.snapshot import (
+    FieldPlace,
+    WorldSnapshot,
+    differences,
+    differing_records,
+)
+from maseval.benchmark.tau2.scoring.case import Case
+from maseval.benchmark.tau2.world.reference import (
+    GoldKey,
+    call_as_evaluator,
+    evaluator_world,
+    gold_key,
+    gold_state,
+)
+from maseval.benchmark.tau2.world.replay import calls_with_answers
+from maseval.benchmark.tau2.world.retracing import TASKS, Retracing, replay_along, retrace
+from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.world.state.copying import once
+from maseval.benchmark.tau2.world.tasks import Action
+from maseval.benchmark.tau2.world.world import World, WorldState
+
+RecordedCall = tuple[int, Tau2ToolCall]
+"""A call, and the index of the message that holds it."""
+
+
+class WorldStep(NamedTuple):
+    """A call, where it stands, and the world after it.
+
+    ``position`` is the index of the message that holds the call, or of the action in a reference
+    solution.
+    """
+
+    position: int
+    call: Tau2ToolCall
+    after: WorldSnapshot
+
+
+class WorldHistory(NamedTuple):
+    """The states of a world from its start to its end.
+
+    ``steps`` are the calls that changed it; ``failures`` counts the writes that raised.
+    """
+
+    start: WorldSnapshot
+    steps: Sequence[WorldStep]
+    end: WorldSnapshot
+    failures: int
+
+    def before(self, number: int) -> WorldSnapshot:
+        return self.steps[number - 1].after if number else self.start
+
+
+def recorded_calls(messages: Sequence[Tau2Message]) -> Iterator[RecordedCall]:
+    """Yield every answered call."""
+    for index, call, _ in calls_with_answers(messages):
+        position = index - 1
+        while messages[position]["role"] == "tool":
+            position -= 1
+        yield position, call
+
+
+def conversation_history(case: Case) -> WorldHistory:
+    """Play a conversation again, whose replay is known to come out as recorded."""
+    stage, task, calls = case.stage, case.task, list(recorded_calls(case.messages))
+    writes = [each for each in calls if case.setting.may_write(each[1])]
+    end = replay_along(stage, task, case.messages).find("state", _settled_state)
+    history = _play(retrace(stage, task), writes)
+    if history.end.state != end:
+        # A tool that is declared as reading has written: then every call is played.
+        history = _play(retrace(stage, task), calls)
+    return history
+
+
+def _settled_state(world: World) -> WorldState:
+    if not world.is_settled:
+        world = world.twin()
+        world.settle()
+    return world.state()
+
+
+def _play(retracing: Retracing, calls: Iterable[RecordedCall]) -> WorldHistory:
+    def make(call: Tau2ToolCall) -> tuple[bool, WorldSnapshot]:
+        return retracing.answer(call)[1], retracing.find("snapshot", WorldSnapshot)
+
+    return _history(retracing.find("snapshot", WorldSnapshot), calls, make)
+
+
+def gold_history(setting: Setting) -> WorldHistory:
+    """Carry out the reference solution in the evaluator's way."""
+    return _gold_history(gold_key(setting, f"{setting.solo} {setting.task.gold_key}"))
+
+
+@once(maxsize=TASKS)
+def _gold_history(key: GoldKey) -> WorldHistory:
+    setting = key.setting
+    calls = [(number, action.call()) for number, action in enumerate(setting.task.actions)]
+    writes = [each for each in calls if setting.may_write(each[1])]
+    history = _play_as_evaluator(evaluator_world(setting), writes)
+    if history.end.state != gold_state(setting).state:
+        # A tool that is declared as reading writes.
+        history = _play_as_evaluator(evaluator_world(setting), calls)
+    return history
+
+
+def _play_as_evaluator(world: World, calls: Iterable[RecordedCall]) -> WorldHistory:
+    def make(call: Tau2ToolCall) -> tuple[bool, WorldSnapshot]:
+        return call_as_evaluator(world, call) is not None, WorldSnapshot(world)
+
+    return _history(WorldSnapshot(world), calls, make)
+
+
+def _history(
+    start: WorldSnapshot,
+    calls: Iterable[RecordedCall],
+    make: Callable[[Tau2ToolCall], tuple[bool, WorldSnapshot]],
+) -> WorldHistory:
+    """Make calls, of each of which ``make`` says whether it failed, and the world after it."""
+    last, steps, failures = start, [], 0
+    for position, call in calls:
+        failed, after = make(call)
+        failures += failed
+        if after.state != last.state:
+            steps.append(WorldStep(position, call, after))
+            last = after
+    return WorldHistory(start, steps, last, failures)
+
+
+@dataclass(frozen=True)
+class CallAt:
+    """A recorded call, and the index of the message that holds it."""
+
+    message_index: int
+    call: Tau2ToolCall
+
+
+@dataclass(frozen=True)
+class WrongField:
+    """A value of the end state that is not the gold one.
+
+    ``written_by`` is the recorded call that left it so, None if no call touched it.
+    ``gold_action`` is the action of the reference solution that writes the expected value, None
+    if the reference solution leaves it as it was.
+    """
+
+    place: FieldPlace
+    expected: object
+    found: object
+    written_by: CallAt | None = None
+    gold_action: Action | None = None
+
+
+def wrong_fields(
+    played: WorldHistory, gold: WorldHistory, actions: Sequence[Action]
+) -> list[WrongField]:
+    """Return every field in which a conversation ended elsewhere than the reference solution."""
+    found = []
+    for place, expected, value in differences(gold.end, played.end):
+        writer, should = _last_writer(played, place), _last_writer(gold, place)
+        written_by = CallAt(writer.position, writer.call) if writer else None
+        gold_action = actions[should.position] if should else None
+        found.append(WrongField(place, expected, value, written_by, gold_action))
+    return found
+
+
+def _last_writer(history: WorldHistory, place: FieldPlace) -> WorldStep | None:
+    """Return the step after which a value stayed as it is in the end."""
+    final = history.end.value(place)
+    for number in range(len(history.steps) - 1, -1, -1):
+        if history.before(number).value(place) != final:
+            return history.steps[number]
+    return None
+
+
+def needed_actions(
+    played: WorldHistory, gold: WorldHistory, wrong: Sequence[WrongField], actions: Sequence[Action]
+) -> list[set[str]]:
+    """Return the actions that can touch each wrong record that no recorded call touched.
+
+    No other change could make such a record right, unless a call fails in one of the two historys
+    and might not after the change; then nothing is said.
+    """
+    if played.failures or gold.failures:
+        return []
+    changed, writers = _writers_by_record(played), _writers_by_record(gold)
+    records = dict.fromkeys(each.place.whole for each in wrong)
+    return [
+        {actions[position].action_id for position in writers.get(record, ())}
+        for record in records
+        if record not in changed
+    ]
+
+
+def _writers_by_record(history: WorldHistory) -> dict[FieldPlace, set[int]]:
+    touched: dict[FieldPlace, set[int]] = {}
+    for number, step in enumerate(history.steps):
+        for record in differing_records(history.before(number), step.after):
+            touched.setdefault(record, set()).add(step.position)
+    return touched

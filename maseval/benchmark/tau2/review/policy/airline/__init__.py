@@ -1,0 +1,1 @@
+"""The airline's policy as rules."""

@@ -1,0 +1,241 @@
+"""The airline's rules about compensation: for whom, for what, how much, and only when asked for."""
+
+import json
+import re
+from collections.abc import Iterator
+
+from maseval.benchmark.tau2.domains.airline.models import Reservation, User
+from maseval.benchmark.tau2.review.policy.airline.journeys import (
+    find_reservation,
+    find_user,
+    number_of,
+    status_of,
+)
+from maseval.benchmark.tau2.review.policy.rules import (
+    Answer,
+    Broken,
+    CallMoment,
+    CannotTell,
+    Kind,
+    Talk,
+    rule,
+    talk_rule,
+)
+from maseval.benchmark.tau2.review.words import sentences
+
+FOR_A_CANCELLATION = 100
+FOR_A_DELAY = 50
+TOOLS = ("send_certificate",)
+HEADING = "Refunds and Compensation"
+_CHANGES = ("update_reservation_flights", "cancel_reservation")
+# Delayed and cancelled flights do not come up in these.
+_SEARCHES = ("search_direct_flight", "search_onestop_flight")
+_WANTED = re.compile(
+    r"\b(?:compensat|reimburs|travel credit|credit for|goodwill|make (?:it|this) up|make up for"
+    r"|some(?:thing| kind of)[^.!?]*(?:for (?:the|this|my)|in return)|owe|gesture"
+    r"|what (?:can|will|are) you (?:do|going to do|offer))",
+    re.IGNORECASE,
+)
+_MAYBE_WANTED = re.compile(r"\b(?:refund|money back|certificate|voucher)", re.IGNORECASE)
+_OFFERS = re.compile(
+    r"\b(?:offer|provide you|issue|send|give|eligible for|entitled to|qualif|arrange)[^.!?\n]*"
+    r"\b(?:compensation|(?:travel |\$ ?\d+ )?(?:certificate|voucher)s?)\b"
+    r"|\bas (?:a )?compensation\b|\bgesture of (?:goodwill|apology)|\bas a (?:goodwill )?gesture",
+    re.IGNORECASE,
+)
+_ITS_NAMES = ("compensation", "certificate", "voucher", "gesture")
+_REFUSES_IT = re.compile(
+    r"\b(?:not|n't|cannot|unable|no|only|unfortunately)\b[^.!?\n]{0,60}"
+    r"\b(?:compensat|certificate|voucher|offer)|\bpay(?:ment|ing)?\b",
+    re.IGNORECASE,
+)
+
+
+class _CertificateClaim:
+    """A certificate that is about to be sent, and the reservations it may be for."""
+
+    def __init__(self, moment: CallMoment, user: User) -> None:
+        self.moment, self.user = moment, user
+        self.amount = number_of(moment.arguments.get("amount"))
+        self.owned = user.reservations
+        self.made = moment.calls_read
+        self.reservations = self._reservations()
+
+    def _reservations(self) -> list[Reservation]:
+        """Return the user's reservations that were looked up or named; all of them if none was."""
+        told = self.moment.user_said
+        used = [made.call["arguments"].get("reservation_id") for made in self.made]
+        tools = self.moment.tools
+        own = [found for each in self.user.reservations if (found := find_reservation(tools, each))]
+        spoken = [
+            each for each in own if each.reservation_id in told or each.reservation_id in used
+        ]
+        return spoken or own
+
+    def fits(self, reservation: Reservation, rate: int) -> bool:
+        """Tell whether the amount is a rate for each passenger of a reservation."""
+        return self.amount == rate * len(reservation.passengers)
+
+    def has_grounds(self, reservation: Reservation) -> bool:
+        """Tell whether the amount is due for what happened to a reservation."""
+        if self.fits(reservation, FOR_A_CANCELLATION) and self._had(reservation, "cancelled"):
+            return True
+        if not self.fits(reservation, FOR_A_DELAY) or not self._was_changed(reservation):
+            return False
+        return not self.made or self._had(reservation, "delayed")
+
+    def _had(self, reservation: Reservation, status: str) -> bool:
+        """Tell whether a flight of a reservation has a status, also one that it had before."""
+        flights = {(flight.flight_number, flight.date) for flight in reservation.flights}
+        for made in self.made:
+            if made.call["arguments"].get("reservation_id") == reservation.reservation_id:
+                flights |= _flights_in(made.answer)
+        return any(status_of(self.moment.tools, *flight) == status for flight in flights)
+
+    def _was_changed(self, reservation: Reservation) -> bool:
+        """Tell whether a reservation was changed or cancelled before.
+
+        Where no call is recorded, as in a reference solution, its payments show it.
+        """
+        if not self.made:
+            return reservation.status == "cancelled" or len(reservation.payment_history) > 1
+        return any(
+            made.call["name"] in _CHANGES
+            and made.call["arguments"].get("reservation_id") == reservation.reservation_id
+            and not made.failed
+            for made in self.made
+        )
+
+
+def _flights_in(answer: str) -> set[tuple[str, str]]:
+    """Return the flights of a reservation that a tool answered."""
+    try:
+        return {(each["flight_number"], each["date"]) for each in json.loads(answer)["flights"]}
+    except (ValueError, KeyError, TypeError):
+        return set()
+
+
+def _claim(moment: CallMoment) -> _CertificateClaim | None:
+    user = find_user(moment.tools, moment.arguments.get("user_id"))
+    return _CertificateClaim(moment, user) if user else None
+
+
+@rule(
+    "airline.compensation.eligible",
+    Kind.STATE,
+    place=f"{HEADING}, 2nd and 4th paragraph",
+    tools=TOOLS,
+)
+def compensated_user(moment: CallMoment) -> Iterator[Answer]:
+    """Only silver and gold members, insured and business travellers are compensated."""
+    claim = _claim(moment)
+    if claim is None or claim.user.membership != "regular":
+        return
+    grounds = [each for each in claim.reservations if claim.has_grounds(each)]
+    for each in grounds or claim.reservations:
+        if each.insurance == "yes" or each.cabin == "business":
+            return
+    text = f"{claim.user.user_id} is a regular member without insurance or a business flight"
+    yield Broken(text, {"membership": claim.user.membership, "sent": claim.amount})
+
+
+@rule("airline.compensation.amount", Kind.STATE, place=f"{HEADING}, both bullets", tools=TOOLS)
+def compensation_amount(moment: CallMoment) -> Iterator[Answer]:
+    """A certificate is worth 100 dollars a passenger after a cancellation, 50 after a delay."""
+    claim = _claim(moment)
+    if claim is None:
+        return
+    due = {
+        rate * len(each.passengers)
+        for each in claim.reservations
+        for rate in (FOR_A_CANCELLATION, FOR_A_DELAY)
+    }
+    if claim.amount not in due:
+        text = (
+            f"{moment.arguments.get('amount')} is 50 or 100 dollars a passenger of no reservation"
+        )
+        yield Broken(text, {"sent": moment.arguments.get("amount"), "possible": sorted(due)})
+
+
+@rule(
+    "airline.compensation.grounds",
+    Kind.STATE,
+    place=f"{HEADING}, both bullets and last paragraph",
+    tools=TOOLS,
+)
+def compensation_grounds(moment: CallMoment) -> Iterator[Answer]:
+    """A certificate is sent for a cancelled flight, or for a delay once the journey is changed."""
+    claim = _claim(moment)
+    if claim is None or any(claim.has_grounds(each) for each in claim.reservations):
+        return
+    looked = [each.reservation_id for each in claim.reservations]
+    yield Broken(
+        f"{moment.arguments.get('amount')} dollars are sent although no reservation with as many "
+        "passengers has a cancelled flight, or was changed or cancelled because of a delay",
+        {"sent": moment.arguments.get("amount"), "reservations": looked},
+    )
+
+
+@rule(
+    "airline.compensation.facts",
+    Kind.PROTOCOL,
+    place=f"{HEADING}, 3rd paragraph",
+    tools=TOOLS,
+    reads_words=False,
+)
+def facts_confirmed(moment: CallMoment) -> Iterator[Answer]:
+    """The agent looks the reservation and its flights up before it compensates."""
+    claim = _claim(moment)
+    if claim is None:
+        return
+    read = [each for each in claim.made if each.call["name"] == "get_reservation_details"]
+    own = [each for each in read if each.call["arguments"].get("reservation_id") in claim.owned]
+    flights = {number for each in own for number, _ in _flights_in(each.answer)}
+    asked = [made.call["arguments"].get("flight_number") for made in claim.made]
+    searched = any(made.call["name"] in _SEARCHES for made in claim.made)
+    if not own:
+        yield Broken("a certificate is sent before a reservation of the user was looked up")
+    elif not searched and not flights.intersection(map(str, asked)):
+        yield Broken(
+            "a certificate is sent before the status of a flight was looked up",
+            {"flights": sorted(flights)},
+        )
+
+
+@talk_rule("airline.compensation.unasked", Kind.PROTOCOL, place=f"{HEADING}, 1st paragraph")
+def compensation_asked_for(talk: Talk) -> Iterator[Answer]:
+    """Compensation is offered only to a user who asks for it."""
+    if not any(word in talk.agent_words for word in _ITS_NAMES):
+        return
+    for said in talk.agent:
+        lower = said.text.lower()
+        if not any(word in lower for word in _ITS_NAMES):
+            continue
+        offer = next((each for each in sentences(said.text) if _offers(each)), None)
+        if offer is None:
+            continue
+        told = "\n".join(each.text for each in talk.user_before(said.message_index))
+        if _WANTED.search(told):
+            return
+        if _MAYBE_WANTED.search(told):
+            yield CannotTell("the user spoke of money, and perhaps of compensation")
+        else:
+            yield Broken(
+                "compensation is offered to a user who did not ask for it",
+                {"offered": offer},
+                said.message_index,
+            )
+        return
+
+
+def _offers(sentence: str) -> bool:
+    return _OFFERS.search(sentence) is not None and not _REFUSES_IT.search(sentence)
+
+
+COMPENSATION_RULES = (
+    compensated_user,
+    compensation_amount,
+    compensation_grounds,
+    facts_confirmed,
+    compensation_asked_for,
+)

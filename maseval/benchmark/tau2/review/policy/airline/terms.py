@@ -1,0 +1,353 @@
+"""The airline's rules about the terms: what the user agreed to is what is done."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from itertools import combinations
+
+from maseval.benchmark.tau2.domains.airline.models import (
+    Certificate,
+    CreditCard,
+    GiftCard,
+    PaymentMethod,
+)
+from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE, INSURANCE_PRICE, NOW
+from maseval.benchmark.tau2.review.policy.airline.journeys import (
+    BAGGAGES,
+    BOOK,
+    CHANGES,
+    FLIGHTS,
+    TOP,
+    amount_moved,
+    entries,
+    flights_wanted,
+    new_fares,
+    number_of,
+    owner_of,
+    payments_of,
+    reservation_of,
+    text_of,
+)
+from maseval.benchmark.tau2.review.policy.confirming import names, spell_date, spell_payment
+from maseval.benchmark.tau2.review.policy.consent import find_consent
+from maseval.benchmark.tau2.review.policy.rules import (
+    Answer,
+    Broken,
+    CallMoment,
+    CannotTell,
+    Kind,
+    rule,
+)
+from maseval.benchmark.tau2.review.words import read_amount, sentences
+
+PAID = (BOOK, FLIGHTS, BAGGAGES)
+MOST_EXTRA_BAGS = 6
+
+
+@rule("airline.payment.agreed", Kind.DATA_FLOW, place=TOP, tools=PAID, reads_words=True)
+def agreed_payment(moment: CallMoment) -> Iterator[Answer]:
+    """The payment method is one that the user chose or agreed to."""
+    user, consent = owner_of(moment), find_consent(moment)
+    if user is None or consent is None:
+        return
+    named = _methods_in(consent.question.text, user.payment_methods)
+    for said in moment.user_texts:
+        chosen = _methods_in(said.text, user.payment_methods)
+        if said.message_index == consent.reply.message_index and chosen:
+            named = chosen
+        elif said.message_index > consent.reply.message_index:
+            named |= chosen
+    for used in payments_of(moment.arguments):
+        if named and used in user.payment_methods and used not in named:
+            yield Broken(
+                f"{used} is used, and the user agreed to {', '.join(sorted(named))}",
+                {"agreed": sorted(named), "used": used},
+            )
+
+
+def _methods_in(text: str, methods: Mapping[str, PaymentMethod]) -> set[str]:
+    """Return the payment methods that a text may mean; none if it speaks of none."""
+    lower = text.lower()
+    exactly = {
+        each
+        for each, method in methods.items()
+        if any(names(lower, form) for form in spell_payment(method, each))
+    }
+    kinds = {
+        each
+        for each, method in methods.items()
+        if any(kind in lower for kind in kind_words(method))
+    }
+    return exactly | (kinds if not exactly else set())
+
+
+def kind_words(method: PaymentMethod) -> list[str]:
+    match method:
+        case CreditCard():
+            return ["credit card", "credit_card", method.brand.lower()]
+        case GiftCard():
+            return ["gift card", "gift_card"]
+        case Certificate():
+            return ["certificate", "voucher"]
+
+
+_AMOUNT = re.compile(r"\$ ?(\d[\d,]*(?:\.\d+)?)")
+_CLAIMS = {
+    "book_reservation": "total|charge[ds]?|cost|pay|price",
+    "cancel_reservation": "refund(?:ed)?",
+    "update_reservation_baggages": "total|charge[ds]?|cost|pay|fee",
+    "update_reservation_flights": "refund(?:ed)?|difference|additional|charge[ds]?|due|pay",
+}
+_TOTAL = "total"
+
+
+# In a line with a price: that it is one for each passenger.
+_PER_HEAD = re.compile(
+    r"\b(?:per|each|apiece)\b|/ ?(?:person|passenger|pax)|[x\u00d7*] ?\d\b|\b\d+ ?[x\u00d7*] ?\$",
+    re.IGNORECASE,
+)
+_PRICE = re.compile(r"\$|\b(?:price|fare|cost|amount|refund|difference)", re.IGNORECASE)
+
+
+@cache
+def _claim_patterns(tool: str) -> tuple[re.Pattern[str], ...]:
+    words = _CLAIMS.get(tool, _TOTAL)
+    amount = _AMOUNT.pattern
+    return (
+        re.compile(rf"\b(?:{words})\b[^$\n.!?]{{0,60}}{amount}", re.IGNORECASE),
+        re.compile(rf"{amount} (?:\w+ ){{0,3}}(?:{words})\b", re.IGNORECASE),
+        re.compile(rf"\b(?:{words})\b[^\n!?]{{0,120}}= ?\**{amount}", re.IGNORECASE),
+    )
+
+
+@rule("airline.price.agreed", Kind.DATA_FLOW, place=TOP, tools=CHANGES, reads_words=True)
+def agreed_price(moment: CallMoment) -> Iterator[Answer]:
+    """The sum that is charged or refunded is the sum that the user was told."""
+    moved, consent = amount_moved(moment), find_consent(moment)
+    if not moved or consent is None:
+        return
+    text = consent.question.text
+    told = _amounts(_AMOUNT, text)
+    people = _people(moment) if _tells_prices_per_head(text) else 1
+    sums = {each * factor for each in told for factor in (1, people)}
+    parts = {number_of(each.get("amount")) for each in entries(moment.arguments, "payment_methods")}
+    if not told or (parts and parts <= sums):
+        return
+    if any(abs(moved) - each in sums for each in (0, *_extras(moment))):
+        return
+    facts = _facts(moment)
+    claims = _claims(moment.call["name"], text) - facts
+    if not claims and not sums & _new_prices(moment) and not _adds_up(sums, abs(moved)):
+        claims = _claims(_TOTAL, text) - facts
+    if not claims:
+        return
+    if any(each in text for each in _other_reservations(moment)):
+        yield CannotTell("the sums that were told may be for several reservations")
+        return
+    verb = "refunded" if moved < 0 else "charged"
+    wrong = ", ".join(f"${each:,.2f}" for each in sorted(claims))
+    yield Broken(
+        f"${abs(moved):,.2f} is {verb}, and the user was told {wrong}",
+        {"told": sorted(told), "moved": moved},
+    )
+
+
+def _claims(tool: str, text: str) -> set[float]:
+    """Return the sums that a text gives as what a call moves."""
+    return set().union(*(_amounts(each, text) for each in _claim_patterns(tool)))
+
+
+def _new_prices(moment: CallMoment) -> set[float]:
+    """Return the price of the journey after a change: of all of it, and of what is new in it."""
+    reservation = reservation_of(moment)
+    if reservation is None:
+        return set()
+    people = len(reservation.passengers)
+    before = sum(flight.price for flight in reservation.flights) * people
+    after = (amount_moved(moment) or 0) + before
+    return {float(after), float(sum(new_fares(moment)) * people)}
+
+
+def _tells_prices_per_head(text: str) -> bool:
+    """Tell whether a text has prices for each passenger; free bags are not meant."""
+    return any(
+        _PER_HEAD.search(line) and _PRICE.search(line) and not BAG.search(line)
+        for line in sentences(text)
+    )
+
+
+def _extras(moment: CallMoment) -> set[float]:
+    """Return what insurance and bags of a booking cost, which the user may have added to it."""
+    arguments, people = moment.arguments, _people(moment)
+    insured = INSURANCE_PRICE * people if arguments.get("insurance") == "yes" else 0
+    bags = BAGGAGE_PRICE * (number_of(arguments.get("nonfree_baggages")) or 0)
+    return {float(each) for each in (insured, bags, insured + bags) if each}
+
+
+def _facts(moment: CallMoment) -> set[float]:
+    """Return other sums that belong to the matter: fares, balances, and what bags cost."""
+    user, reservation = owner_of(moment), reservation_of(moment)
+    facts = {0.0}
+    if reservation is not None:
+        facts |= {float(BAGGAGE_PRICE * count) for count in range(MOST_EXTRA_BAGS)}
+    for method in user.payment_methods.values() if user else ():
+        facts.add(getattr(method, "amount", 0.0))
+    if reservation is not None:
+        people, before = len(reservation.passengers), [f.price for f in reservation.flights]
+        fares: list[float] = [*before, sum(before)]
+        after = (amount_moved(moment) or 0) / (people or 1) + sum(before)
+        fares += [after, *new_fares(moment), sum(new_fares(moment))]
+        facts |= {float(fare * factor) for fare in fares for factor in (1, people)}
+    return facts
+
+
+def _other_reservations(moment: CallMoment) -> list[str]:
+    user, own = owner_of(moment), moment.arguments.get("reservation_id")
+    return [each for each in user.reservations if each != own] if user else []
+
+
+def _amounts(pattern: re.Pattern[str], text: str) -> set[float]:
+    return {read_amount(each) for each in pattern.findall(text)}
+
+
+def _adds_up(sums: Collection[float], moved: float) -> bool:
+    """Tell whether an amount is the sum or the difference of two that were told."""
+    return any(moved in (a + b, abs(a - b)) for a, b in combinations(sorted(sums), 2))
+
+
+def _people(moment: CallMoment) -> int:
+    reservation = reservation_of(moment)
+    if reservation is not None:
+        return len(reservation.passengers)
+    return len(entries(moment.arguments, "passengers"))
+
+
+_DECLINED = r"\b(?:no|not|n't|without|skip|decline|zero|neither)\b[^.!?;]{0,60}\b"
+_NO_INSURANCE = re.compile(rf"{_DECLINED}insurance", re.IGNORECASE)
+_NO_BAGS = re.compile(rf"{_DECLINED}(?:bags?|baggage|luggage|suitcases?)", re.IGNORECASE)
+_INSURANCE = re.compile(r"\binsur", re.IGNORECASE)
+BAG = re.compile(r"\b(?:bag|luggage|suitcase)", re.IGNORECASE)
+
+
+# In a proposal: "Travel insurance: No".
+_LISTED_INSURANCE = re.compile(r"insurance[*_\s]*:[*_\s]*(yes|no)\b", re.IGNORECASE)
+
+
+@rule(
+    "airline.book.insurance_wanted",
+    Kind.DATA_FLOW,
+    place="Book flight, Travel insurance, 1st bullet",
+    tools={BOOK},
+    reads_words=True,
+)
+def insurance_wanted(moment: CallMoment) -> Iterator[Answer]:
+    """Insurance is sold to users who want it, and not to others."""
+    consent, sold = find_consent(moment), moment.arguments.get("insurance")
+    listed = _LISTED_INSURANCE.search(consent.question.text) if consent else None
+    if consent and listed and sold in ("yes", "no") and listed[1].lower() != sold:
+        if not _INSURANCE.search(consent.reply.text):
+            text = f"the user agreed to insurance: {listed[1].lower()}, and it is booked as {sold}"
+            yield Broken(text, {"agreed": listed[1], "booked": sold})
+        return
+    declined = _refusal_of(moment, _INSURANCE, _NO_INSURANCE)
+    if sold == "yes" and declined:
+        yield Broken("insurance is sold to a user who declined it", {"user": declined})
+
+
+@rule(
+    "airline.bags.wanted",
+    Kind.DATA_FLOW,
+    place="Book flight, Checked bag allowance, last paragraph",
+    tools={BOOK, BAGGAGES},
+    reads_words=True,
+)
+def bags_wanted(moment: CallMoment) -> Iterator[Answer]:
+    """No bags are added that the user does not need."""
+    reservation = reservation_of(moment)
+    before = number_of(reservation.total_baggages) or 0 if reservation else 0
+    bags = number_of(moment.arguments.get("total_baggages")) or 0
+    if bags <= before:
+        return
+    spoken = (*moment.agent_texts, *moment.user_texts)
+    if not any(BAG.search(each.text) for each in spoken):
+        yield Broken(f"{bags:g} bags are booked, and nobody spoke of bags", {"bags": bags})
+        return
+    declined = _refusal_of(moment, BAG, _NO_BAGS)
+    if declined:
+        text = f"{bags:g} bags are booked for a user who declined them"
+        yield Broken(text, {"bags": bags, "user": declined})
+
+
+def _refusal_of(moment: CallMoment, subject: re.Pattern[str], no: re.Pattern[str]) -> str:
+    """Return the user's last sentence about something if it declines it.
+
+    What a later proposal names again, the user has agreed to.
+    """
+    consent = find_consent(moment)
+    for said in reversed(moment.user_texts):
+        about = [each for each in sentences(said.text) if subject.search(each)]
+        if about:
+            later = consent is not None and consent.question.message_index > said.message_index
+            if later and consent and subject.search(consent.question.text):
+                return ""
+            return about[-1] if no.search(about[-1]) else ""
+    return ""
+
+
+_FLIGHT = re.compile(r"\b[A-Z]{2,3}\d{3}\b")
+# A day of the airline's year: birthdays are in others.
+_DATE = re.compile(
+    rf"{NOW[:4]}-\d\d-\d\d|\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*"
+    rf" \d{{1,2}}(?:st|nd|rd|th)?\b(?!,? (?!{NOW[:4]})\d{{4}})",
+    re.IGNORECASE,
+)
+CABINS = {
+    "basic_economy": re.compile(r"basic[ _-]economy"),
+    "economy": re.compile(r"(?<!basic )(?<!basic_)(?<!basic-)economy"),
+    "business": re.compile(r"business"),
+}
+
+
+@rule("airline.flights.agreed", Kind.DATA_FLOW, place=TOP, tools={BOOK, FLIGHTS}, reads_words=True)
+def agreed_flights(moment: CallMoment) -> Iterator[Answer]:
+    """The flights, their dates and the cabin are those that the user agreed to."""
+    consent, reservation = find_consent(moment), reservation_of(moment)
+    if consent is None or not consent.given:
+        return
+    text = "\n".join(
+        [consent.question.text]
+        + [
+            said.text
+            for said in moment.user_texts
+            if said.message_index >= consent.reply.message_index
+        ]
+    )
+    lower, flights = text.lower(), set(_FLIGHT.findall(text))
+    kept = {(f.flight_number, f.date) for f in reservation.flights} if reservation else set()
+    has_date = _DATE.search(text) is not None
+    taken = [each for each in flights_wanted(moment.arguments) if each not in kept]
+    for flight, date in taken:
+        if flights and flight not in flights:
+            if len(flights) < len(taken):
+                yield CannotTell("the proposal does not name all flights")
+                return
+            yield Broken(
+                f"flight {flight} is taken, and the user agreed to {', '.join(sorted(flights))}",
+                {"agreed": sorted(flights), "taken": flight},
+            )
+        elif has_date and not any(names(lower, form) for form in spell_date(date)):
+            yield Broken(
+                f"flight {flight} is taken on {date}, which the user did not agree to",
+                {"taken": date, "flight": flight},
+            )
+    cabin = text_of(moment.arguments.get("cabin"))
+    named = {name for name, pattern in CABINS.items() if pattern.search(lower)}
+    stays = reservation is not None and reservation.cabin == cabin
+    if cabin in CABINS and named and cabin not in named and not stays:
+        yield Broken(
+            f"the cabin is {cabin}, and the user agreed to {', '.join(sorted(named))}",
+            {"agreed": sorted(named), "taken": cabin},
+        )
+
+
+TERM_RULES = (agreed_payment, agreed_price, insurance_wanted, bags_wanted, agreed_flights)

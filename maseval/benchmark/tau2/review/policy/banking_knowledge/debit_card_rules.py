@@ -1,0 +1,410 @@
+"""The bank's policy on debit cards: ordering, activating, PINs, blocks, limits and closing."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+
+from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_use import ACTIVATED_BY
+from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
+from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW, TODAY
+from maseval.benchmark.tau2.review.policy.banking_knowledge.account_rules import age_of, product_of
+from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
+    BankCall,
+    balance_of,
+    bank_rule,
+    days_since,
+    find_row,
+    kind_of,
+    other_status,
+    pending_bookings,
+    read_date,
+    rows_with,
+)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, Kind
+
+ORDER, CLOSE_CARD = "order_debit_card_5739", "close_debit_card_4721"
+FREEZE, UNFREEZE = "freeze_debit_card_3892", "unfreeze_debit_card_3893"
+RESET_PIN, CHANGE_PIN = "reset_debit_card_pin_6284", "change_debit_card_pin_6285"
+CLEAR_ALERT = "clear_debit_card_fraud_alert_4892"
+RAISE_LIMIT = "request_temporary_debit_card_limit_increase_8374"
+BLOCK = "set_debit_card_recurring_block_7382"
+DEBIT_CARD_WRITES = (
+    *(ORDER, CLOSE_CARD, FREEZE, UNFREEZE, RESET_PIN, CHANGE_PIN, CLEAR_ALERT, RAISE_LIMIT),
+    *(BLOCK, *ACTIVATED_BY),
+)
+
+_ORDERING = "Ordering a debit card (internal)"
+_REPLACING = "Debit card replacement by tier (internal)"
+_PINS = "Debit card PINs (internal)"
+
+_TIERS = {
+    **dict.fromkeys(("Light Blue", "Light Green", "Green Fee-Free"), "entry"),
+    **dict.fromkeys(("Blue", "Green"), "mid"),
+    "Evergreen": "premium",
+    "Bluest": "elite",
+}
+# What a delivery costs whom; a tier without an option does not offer it for a replacement.
+_DELIVERY: Mapping[str, Mapping[str, float]] = {
+    "entry": {"STANDARD": 0},
+    "mid": {"STANDARD": 0, "EXPEDITED": 15},
+    "premium": {"STANDARD": 0, "EXPEDITED": 0, "RUSH": 35},
+    "elite": {"STANDARD": 0, "EXPEDITED": 0, "RUSH": 0},
+}
+_FIRST_DELIVERY = {"STANDARD": 0.0, "EXPEDITED": 15.0, "RUSH": 35.0}
+_DESIGN: Mapping[str, Mapping[str, float]] = {
+    "entry": {"CLASSIC": 0, "PREMIUM": 10, "CUSTOM": 25},
+    "mid": {"CLASSIC": 0, "PREMIUM": 10, "CUSTOM": 25},
+    "premium": {"CLASSIC": 0, "PREMIUM": 0, "CUSTOM": 15},
+    "elite": {"CLASSIC": 0, "PREMIUM": 0, "CUSTOM": 0},
+}
+# Replacements in a year, and what one more costs; None where it is not to be had.
+_REPLACEMENTS: Mapping[str, tuple[float, float | None]] = {
+    "entry": (2, 25),
+    "mid": (3, 15),
+    "premium": (5, None),
+    "elite": (math.inf, None),
+}
+_REPLACED = ("lost", "stolen", "fraud", "damaged")
+_UNSAFE = ("lost", "stolen", "fraud_suspected")
+_LEAST_BALANCE = 25
+_US = re.compile(r",\s*[A-Z]{2}(?:\s+\d{5}(?:-\d{4})?)?\s*$")
+_SEQUENCES = ("0123456789", "9876543210")
+
+
+def tier_of(account: Row | None) -> str | None:
+    """Return the tier of a checking account; None where the documents give none."""
+    return None if account is None else _TIERS.get(product_of(account))
+
+
+def _cards_of(call: BankCall) -> list[Row]:
+    return rows_with(call.db, "debit_cards", "account_id", call.arguments.get("account_id"))
+
+
+def _linked_account(call: BankCall, card: Row) -> Row | None:
+    return find_row(call.db, "accounts", card.get("account_id"))
+
+
+def _business_days_since(value: object) -> int | None:
+    opened = read_date(value)
+    if opened is None:
+        return None
+    days = ((opened + timedelta(days=each)) for each in range(1, min((NOW - opened).days, 30) + 1))
+    return sum(day.weekday() < 5 for day in days)
+
+
+@bank_rule("card_order.account", Kind.STATE, place=f"{_ORDERING}: eligibility", tools={ORDER})
+def check_order_account(call: BankCall) -> Iterator[Answer]:
+    """A debit card is ordered for an open checking account that is three business days old."""
+    account = call.row("accounts", "account_id")
+    if account is None:
+        return
+    if kind_of(account) not in ("checking", "business_checking"):
+        kind = kind_of(account)
+        yield Broken(f"this is a {kind} account, which has no debit cards", {"type": kind})
+    yield from other_status("account", account, "OPEN")
+    days = _business_days_since(account.get("date_opened"))
+    if days is not None and days < 3:
+        yield Broken(f"the account is {days} business days old", {"days": days})
+
+
+@bank_rule("card_order.balance", Kind.STATE, place=f"{_ORDERING}: eligibility", tools={ORDER})
+def check_order_balance(call: BankCall) -> Iterator[Answer]:
+    """A debit card is ordered for an account that holds 25 dollars."""
+    account = call.row("accounts", "account_id")
+    if account is not None and balance_of(account) < _LEAST_BALANCE:
+        yield Broken(f"the account holds ${balance_of(account):.2f}", {"held": balance_of(account)})
+
+
+@bank_rule("card_order.single", Kind.STATE, place=f"{_ORDERING}: eligibility", tools={ORDER})
+def check_single_card(call: BankCall) -> Iterator[Answer]:
+    """An account has one debit card, in use or on its way."""
+    for card in _cards_of(call):
+        if card.get("status") in ("ACTIVE", "PENDING"):
+            named, status = card.get("card_id"), card.get("status")
+            yield Broken(f"card {named} is {status}", {"card": named, "status": status})
+
+
+@bank_rule("card_order.age", Kind.STATE, place=f"{_ORDERING}: eligibility", tools={ORDER})
+def check_order_age(call: BankCall) -> Iterator[Answer]:
+    """A debit card is ordered for an adult."""
+    age = age_of(call)
+    if age is not None and age < 18:
+        yield Broken(f"the customer is {age:.0f} years old", {"age": int(age)})
+
+
+@bank_rule("card_order.address", Kind.STATE, place=f"{_ORDERING}: eligibility", tools={ORDER})
+def check_order_address(call: BankCall) -> Iterator[Answer]:
+    """A debit card is ordered for who has an address in the United States on file."""
+    user = call.row("users", "user_id")
+    address = str(user.get("address", "")) if user else ""
+    if address and not _US.search(address):
+        yield Broken(f"the address on file is {address}", {"address": address})
+
+
+@bank_rule(
+    "card_order.fees",
+    Kind.STATE,
+    place=f"{_REPLACING}: shipping and design fees; {_ORDERING}: options",
+    tools={ORDER},
+)
+def check_order_fees(call: BankCall) -> Iterator[Answer]:
+    """Delivery and design of a debit card cost what the account's tier pays for them."""
+    tier = tier_of(call.row("accounts", "account_id"))
+    if tier is None:
+        return
+    option, design = call.text("delivery_option").upper(), call.text("card_design").upper()
+    first = not _cards_of(call)
+    rates, designs = _DELIVERY[tier], _DESIGN[tier]
+    if option in _FIRST_DELIVERY and option not in rates and not first:
+        yield Broken(f"{option} delivery is not offered in the {tier} tier", {"delivery": option})
+    # A first card costs what the general list or that of the tier says.
+    general = (_FIRST_DELIVERY.get(option), _DESIGN["entry"].get(design)) if first else (None, None)
+    for name, due, other in (
+        ("delivery_fee", rates.get(option), general[0]),
+        ("design_fee", designs.get(design), general[1]),
+    ):
+        charged, right = call.figure(name), due if due is not None else other
+        if right is not None and charged is not None and charged not in (due, other):
+            text = f"the {name.replace('_', ' ')} is ${right:g}, and ${charged:g} are charged"
+            yield Broken(text, {"due": right, "charged": charged})
+
+
+def _replacements(call: BankCall) -> int:
+    cards = (each for each in _cards_of(call) if each.get("issue_reason") in _REPLACED)
+    ages = (days_since(each.get("issue_date") or each.get("date_issued")) for each in cards)
+    return sum(age is not None and age < 365 for age in ages)
+
+
+@bank_rule("card_order.replaced", Kind.STATE, place=f"{_REPLACING}: limits", tools={ORDER})
+def check_replacements(call: BankCall) -> Iterator[Answer]:
+    """A card is replaced no more often in a year than the tier allows, or for the fee beyond."""
+    tier = tier_of(call.row("accounts", "account_id"))
+    most, fee = _REPLACEMENTS.get(tier or "", (None, None))
+    made, paid = _replacements(call), call.figure("excess_replacement_fee") or 0.0
+    if most is None:
+        return
+    values = {"replaced": made, "most": most, "paid": paid}
+    if made < most:
+        if paid:
+            yield Broken(f"${paid:g} are charged beyond the limit, which is not reached", values)
+    elif fee is None:
+        yield Broken(f"{made} cards were issued in their place within a year", values)
+    elif paid != fee:
+        text = f"{made} cards were replaced within a year, and ${fee:g} are due for one more"
+        yield Broken(text, {**values, "due": fee})
+
+
+@bank_rule("card_order.waiting", Kind.STATE, place=f"{_REPLACING}: waiting", tools={ORDER})
+def check_waiting(call: BankCall) -> Iterator[Answer]:
+    """A card of the entry tier is replaced 48 hours after it was closed."""
+    if tier_of(call.row("accounts", "account_id")) != "entry":
+        return
+    for card in _cards_of(call):
+        days = days_since(card.get("closed_date"))
+        if card.get("status") == "CLOSED" and days is not None and days < 2:
+            named, closed = card.get("card_id"), card.get("closed_date")
+            yield Broken(f"card {named} was closed on {closed}", {"card": named, "closed": closed})
+
+
+@bank_rule("activate.tool", Kind.STATE, place="Activating a debit card: tools", tools=ACTIVATED_BY)
+def check_activation_tool(call: BankCall) -> Iterator[Answer]:
+    """A card is activated with the tool for the reason why it was issued."""
+    card = call.row("debit_cards", "card_id")
+    reason = str(card.get("issue_reason", "new_account")) if card else ""
+    if card is not None and reason not in ACTIVATED_BY[call.name]:
+        yield Broken(f"the card was issued as {reason}", {"issue_reason": reason})
+
+
+@bank_rule(
+    "activate.card", Kind.STATE, place="Activating a debit card: requirements", tools=ACTIVATED_BY
+)
+def check_activation(call: BankCall) -> Iterator[Answer]:
+    """A card is activated that is pending, not expired, and of an open account."""
+    card = call.row("debit_cards", "card_id")
+    if card is None:
+        return
+    yield from other_status("card", card, "PENDING")
+    yield from other_status("account", _linked_account(call, card), "OPEN")
+    expires = read_date(card.get("expiration_date"))
+    if expires is not None and expires < NOW:
+        yield Broken("the card has expired", {"expiration_date": card.get("expiration_date")})
+
+
+@bank_rule(
+    "activate.details", Kind.STATE, place="Activating a debit card: steps", tools=ACTIVATED_BY
+)
+def check_activation_details(call: BankCall) -> Iterator[Answer]:
+    """The digits, code and date that the customer reads from the card are those on record."""
+    card = call.row("debit_cards", "card_id")
+    if card is None:
+        return
+    for field in ("last_4_digits", "cvv"):
+        given, known = call.text(field), card.get(field)
+        if given and known and given != known:
+            yield Broken(
+                f"the {field.replace('_', ' ')} {given} are not the card's", {field: given}
+            )
+    expires, given = read_date(card.get("expiration_date")), call.text("expiration_date")
+    if expires is None or not given:
+        return
+    forms = {expires.strftime(form) for form in ("%m/%y", "%m/%Y", "%m/%d/%Y", "%Y-%m", "%m-%y")}
+    if given not in forms and given.lstrip("0") not in {form.lstrip("0") for form in forms}:
+        yield Broken(f"the card does not expire {given}", {"expiration_date": given})
+
+
+_SETS_A_PIN = {**dict.fromkeys(ACTIVATED_BY, "pin"), RESET_PIN: "new_pin", CHANGE_PIN: "new_pin"}
+
+
+def is_weak(pin: str) -> bool:
+    """Tell whether a PIN is no four digits, a sequence, or one digit four times."""
+    if len(pin) != 4 or not pin.isdigit() or len(set(pin)) == 1:
+        return True
+    return any(pin in sequence for sequence in _SEQUENCES)
+
+
+@bank_rule("pin.weak", Kind.STATE, place=f"{_PINS}: requirements", tools=_SETS_A_PIN)
+def check_pin(call: BankCall) -> Iterator[Answer]:
+    """A PIN has four digits that are neither a sequence nor all the same."""
+    pin = call.text(_SETS_A_PIN[call.name])
+    if is_weak(pin):
+        yield Broken("the new PIN is too easily guessed, or has not four digits")
+
+
+@bank_rule("pin.birth", Kind.STATE, place=f"{_PINS}: requirements", tools=(RESET_PIN, CHANGE_PIN))
+def check_pin_and_birth(call: BankCall) -> Iterator[Answer]:
+    """A new PIN is neither the year nor the day of the customer's birth."""
+    card = call.row("debit_cards", "card_id")
+    user = find_row(call.db, "users", card.get("user_id")) if card else None
+    born = read_date(user.get("date_of_birth")) if user else None
+    if born is not None and call.text("new_pin") in (born.strftime("%Y"), born.strftime("%m%d")):
+        yield Broken("the new PIN is taken from the customer's date of birth")
+
+
+@bank_rule("pin.card", Kind.STATE, place=f"{_PINS}: requirements", tools=(RESET_PIN, CHANGE_PIN))
+def check_pin_card(call: BankCall) -> Iterator[Answer]:
+    """The PIN of an active card is set, after its last four digits were confirmed."""
+    card = call.row("debit_cards", "card_id")
+    if card is None:
+        return
+    yield from other_status("card", card, "ACTIVE")
+    digits = call.text("last_4_digits")
+    if call.name == RESET_PIN and digits and digits != card.get("last_4_digits"):
+        yield Broken(f"the card does not end in {digits}", {"last_4_digits": digits})
+
+
+@bank_rule(
+    "pin.hold", Kind.STATE, place="PIN lock investigation: step 1", tools=(RESET_PIN, CHANGE_PIN)
+)
+def check_security_hold(call: BankCall) -> Iterator[Answer]:
+    """A card under a security hold is left to the security team."""
+    card = call.row("debit_cards", "card_id")
+    if card is not None and card.get("pin_lock_reason") == "security_hold":
+        yield Broken("the card is under a security hold", {"card": card.get("card_id")})
+
+
+@bank_rule("freeze.status", Kind.STATE, place="Freezing a debit card", tools=(FREEZE, UNFREEZE))
+def check_freezing(call: BankCall) -> Iterator[Answer]:
+    """An active card is frozen, and a frozen one of an open account is unfrozen."""
+    card = call.row("debit_cards", "card_id")
+    if card is None:
+        return
+    wanted = "ACTIVE" if call.name == FREEZE else "FROZEN"
+    if card.get("status") != wanted:
+        status = card.get("status")
+        yield Broken(f"the card is {status}, not {wanted}", {"status": status})
+    if call.name == UNFREEZE:
+        yield from other_status("account", _linked_account(call, card), "OPEN")
+
+
+@bank_rule("alert.clear", Kind.STATE, place="Debit card alerts and blocks", tools={CLEAR_ALERT})
+def check_alert(call: BankCall) -> Iterator[Answer]:
+    """The agent lifts a block, or an alert that the customer set, and not one of the bank."""
+    card = call.row("debit_cards", "card_id")
+    if card is None:
+        return
+    reason, source = call.text("reason"), card.get("alert_source")
+    if reason == "velocity_clear" and not card.get("velocity_blocked"):
+        yield Broken("the card has no velocity block", {"reason": reason})
+    if reason == "customer_verified" and card.get("fraud_alert_active"):
+        if source != "customer_initiated":
+            yield Broken(f"the alert was raised by {source}", {"alert_source": source})
+    elif reason == "customer_verified":
+        yield Broken("the card has no fraud alert", {"reason": reason})
+
+
+@bank_rule("limit_raise.account", Kind.STATE, place="Temporary limit increase", tools={RAISE_LIMIT})
+def check_limit_account(call: BankCall) -> Iterator[Answer]:
+    """A limit is raised for an active card of an open account that is 60 days old."""
+    card = call.row("debit_cards", "card_id")
+    account = _linked_account(call, card) if card else None
+    yield from other_status("card", card, "ACTIVE")
+    if account is None:
+        return
+    yield from other_status("account", account, "OPEN")
+    days = days_since(account.get("date_opened"))
+    if days is not None and days < 60:
+        yield Broken(f"the account is {days} days old", {"days": days})
+
+
+@bank_rule(
+    "limit_raise.overdraft", Kind.STATE, place="Temporary limit increase", tools={RAISE_LIMIT}
+)
+def check_overdrafts(call: BankCall) -> Iterator[Answer]:
+    """No limit is raised within 30 days of an overdraft fee."""
+    card = call.row("debit_cards", "card_id")
+    account_id = card.get("account_id") if card else None
+    for booking in rows_with(call.db, "bank_account_transaction_history", "account_id", account_id):
+        days = days_since(booking.get("date"))
+        if booking.get("type") == "overdraft_fee" and days is not None and days <= 30:
+            date = booking.get("date")
+            yield Broken(f"an overdraft fee was charged on {date}", {"date": date})
+
+
+@bank_rule("limit_raise.most", Kind.STATE, place="Temporary limit increase", tools={RAISE_LIMIT})
+def check_limit(call: BankCall) -> Iterator[Answer]:
+    """A limit is raised by a half at most, and once a day."""
+    card, kind = call.row("debit_cards", "card_id"), call.text("limit_type")
+    if card is None:
+        return
+    new, old = call.figure("new_limit"), card.get(f"daily_{kind}_limit")
+    if new is not None and isinstance(old, int | float) and new > 1.5 * old:
+        yield Broken(f"${new:g} are more than 150 % of ${old:g}", {"new": new, "current": old})
+    if any(card.get(f"temporary_{each}_limit_expires") == TODAY for each in ("atm", "purchase")):
+        yield Broken("a limit of the card was raised today already")
+
+
+@bank_rule("card_close.status", Kind.STATE, place="Closing a debit card", tools={CLOSE_CARD, BLOCK})
+def check_card_status(call: BankCall) -> Iterator[Answer]:
+    """A card that is closed is active or pending, and one whose payments are blocked is active."""
+    allowed = ("ACTIVE", "PENDING") if call.name == CLOSE_CARD else ("ACTIVE",)
+    return other_status("card", call.row("debit_cards", "card_id"), *allowed)
+
+
+@bank_rule("card_close.age", Kind.STATE, place="Closing a debit card", tools={CLOSE_CARD})
+def check_card_age(call: BankCall) -> Iterator[Answer]:
+    """A card is closed after 14 days, or because it is not safe."""
+    card = call.row("debit_cards", "card_id")
+    if card is None or call.text("reason").lower() in _UNSAFE:
+        return
+    days = days_since(card.get("issue_date") or card.get("date_issued"))
+    if days is not None and days < 14:
+        yield Broken(f"the card was issued {max(days, 0)} days ago", {"days": days})
+
+
+@bank_rule("card_close.pending", Kind.STATE, place="Closing a debit card", tools={CLOSE_CARD})
+def check_card_bookings(call: BankCall) -> Iterator[Answer]:
+    """A card is not closed while transactions are pending, unless it is not safe."""
+    card = call.row("debit_cards", "card_id")
+    if card is not None and call.text("reason").lower() not in _UNSAFE:
+        yield from pending_bookings(call.db, card.get("account_id"))
+
+
+DEBIT_CARD_RULES = (
+    *(check_order_account, check_order_balance, check_single_card, check_order_age),
+    *(check_order_address, check_order_fees, check_replacements, check_waiting),
+    *(check_activation_tool, check_activation, check_activation_details, check_pin),
+    *(check_pin_and_birth, check_pin_card, check_security_hold, check_freezing, check_alert),
+    *(check_limit_account, check_overdrafts, check_limit, check_card_status, check_card_age),
+    check_card_bookings,
+)

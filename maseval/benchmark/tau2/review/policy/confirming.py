@@ -1,0 +1,241 @@
+"""Rules that the policies of several domains share: a yes before a write, one call at a time."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from maseval.benchmark.tau2.formats.message import spoken_text
+from maseval.benchmark.tau2.review.policy.consent import (
+    Consent,
+    Meaning,
+    Topic,
+    done_since,
+    find_consent,
+)
+from maseval.benchmark.tau2.review.policy.rules import (
+    Answer,
+    Broken,
+    CallMoment,
+    CannotTell,
+    Kind,
+    Rule,
+    Talk,
+    rule,
+    talk_rule,
+)
+from maseval.benchmark.tau2.review.words import mentions, record, spellings
+
+TRANSFER_TOOL = "transfer_to_human_agents"
+_JOINS = ("_", "-", ".")
+TRANSFER_TEXT = "YOU ARE BEING TRANSFERRED TO A HUMAN AGENT. PLEASE HOLD ON."
+
+
+def explicit_yes(domain: str, place: str, tools: Collection[str]) -> Rule:
+    """Make the rule that the user says yes to a proposal before a call is made."""
+
+    @rule(f"{domain}.confirm.yes", Kind.PROTOCOL, place=place, tools=tools)
+    def require_yes(moment: CallMoment) -> Iterator[Answer]:
+        """The user is asked and agrees before the action is taken."""
+        consent = find_consent(moment)
+        if consent is None:
+            yield Broken("the user was not asked before the call")
+        elif not consent.given:
+            yield _objection(consent, moment)
+        elif done_since(consent.reply.message_index, moment):
+            yield Broken("the same was done before, after the same yes")
+
+    return require_yes
+
+
+def _objection(consent: Consent, moment: CallMoment) -> Answer:
+    """Say why the last reply before a call is no yes to it."""
+    values, meaning = {"reply": consent.reply.text}, consent.meaning
+    if meaning is Meaning.NO:
+        return Broken("the user's last words before the call are a no", values)
+    if consent.topic is Topic.OTHER:
+        return Broken("the user's last words before the call are about something else", values)
+    if not consent.described:
+        return Broken("the agent did not tell the user about the action before it", values)
+    if meaning is Meaning.CONDITION:
+        return CannotTell("the user agreed on a condition")
+    if meaning is Meaning.QUESTION:
+        return Broken("the user answered with a question", values)
+    if meaning is Meaning.YES:
+        return CannotTell("the user's yes answers a text that does not ask for one")
+    name = record(moment.call)
+    if meaning is Meaning.UNCLEAR and consent.asked and consent.topic is Topic.THIS:
+        return CannotTell("the user's reply is neither a yes nor a no")
+    if meaning is Meaning.REQUEST and name is not None and mentions(consent.question.text, name):
+        return CannotTell("the user demanded what the agent described and did not ask about")
+    return Broken("the agent did not ask for a yes before the call", values)
+
+
+class Detail(NamedTuple):
+    """A part of an action that the user must hear of before the yes.
+
+    ``spellings`` are the texts and patterns that name it, ``paraphrase`` recognises words that may
+    stand for it. Patterns are asked about texts in lower case.
+    """
+
+    name: str
+    value: object
+    spellings: Collection[str | re.Pattern[str]]
+    paraphrase: re.Pattern[str] | None = None
+
+
+Details = Callable[[CallMoment], Iterable[Detail]]
+
+
+def details_listed(domain: str, place: str, details: Mapping[str, Details]) -> Rule:
+    """Make the rule that the parts of an action are named before the user's yes.
+
+    ``details`` yields those of a tool's call. It is enough that the user has named one.
+    """
+
+    @rule(f"{domain}.confirm.details", Kind.PROTOCOL, place=place, tools=details)
+    def require_details(moment: CallMoment) -> Iterator[Answer]:
+        """The details of the action are named to the user before the yes."""
+        consent = find_consent(moment)
+        if consent is None:
+            return
+        said = words_before(moment, consent.reply.message_index)
+        missing = [
+            part
+            for part in details[moment.call["name"]](moment)
+            if not any(names(said, spelling) for spelling in part.spellings)
+        ]
+        unsaid = [p for p in missing if not (p.paraphrase and p.paraphrase.search(said))]
+        if unsaid:
+            values = {part.name: part.value for part in unsaid}
+            yield Broken(f"the user was not told {', '.join(values)} before the yes", values)
+        elif missing:
+            named = ", ".join(dict.fromkeys(part.name for part in missing))
+            yield CannotTell(f"{named} may have been told in other words")
+
+    return require_details
+
+
+def words_before(moment: CallMoment, reply: int) -> str:
+    """Return in lower case what the agent said before a reply, and the user before the call."""
+    talk = moment.talk
+    said = (*talk.agent_before(reply), *talk.user_before(moment.message_index))
+    return "\n".join(each.text for each in said).lower()
+
+
+def names(text: str, spelling: str | re.Pattern[str]) -> bool:
+    """Tell whether a text in lower case has a spelling as a word of its own, or fits a pattern."""
+    if isinstance(spelling, re.Pattern):
+        return spelling.search(text) is not None
+    lower = spelling.lower()
+    at = text.find(lower)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(lower) : at + len(lower) + 1]
+        if not (before.isalnum() or after.isalnum() or before in _JOINS or after in ("_", "-")):
+            return True
+        at = text.find(lower, at + 1)
+    return False
+
+
+def spell_amount(amount: float) -> list[str]:
+    """Return the ways to write an amount of money, without its currency."""
+    forms = {f"{amount:.2f}", f"{amount:,.2f}", f"{amount:g}"}
+    if float(amount).is_integer():
+        forms |= {f"{amount:.0f}", f"{amount:,.0f}"}
+    return sorted(forms)
+
+
+def spell_date(date: str) -> list[str]:
+    """Return the ways to write a date, also without its year."""
+    found = re.fullmatch(r"\d{4}-(\d\d)-(\d\d)", date)
+    if found is None:
+        return [date]
+    month, day = int(found[1]), int(found[2])
+    forms = spellings(date)
+    names_of_month = {form.split()[0] for form in forms if form[0].isalpha()}
+    endings = ("", "st", "nd", "rd", "th")
+    spoken = [
+        form
+        for name in names_of_month
+        for ending in endings
+        for form in (f"{name} {day}{ending}", f"{day}{ending} {name}", f"{day}{ending} of {name}")
+    ]
+    return [*forms, *spoken, f"{month}/{day}", f"{month:02}/{day:02}", f"{month:02}-{day:02}"]
+
+
+def spell_payment(method: object, payment_id: str) -> list[str]:
+    """Return the ways to name a payment method: its id, the digits of that, its last four."""
+    digits = payment_id.rpartition("_")[2]
+    forms = [payment_id, digits, digits[-4:]] if digits.isdigit() else [payment_id]
+    last_four = getattr(method, "last_four", None)
+    return [*forms, last_four] if isinstance(last_four, str) else forms
+
+
+def one_call_at_a_time(domain: str, place: str) -> Rule:
+    """Make the rule that a message of the agent holds at most one call."""
+
+    @talk_rule(f"{domain}.form.one_call", Kind.FORM, place=place, reads_words=False)
+    def single(talk: Talk) -> Iterable[Answer]:
+        """The agent makes one call at a time."""
+        for at, message in enumerate(talk.messages):
+            calls = message.get("tool_calls") if message["role"] == "assistant" else None
+            if calls and len(calls) > 1:
+                yield Broken(f"{len(calls)} calls in one message", {"calls": len(calls)}, at)
+
+    return single
+
+
+def no_text_beside_a_call(domain: str, place: str) -> Rule:
+    """Make the rule that a message of the agent is a text or a call, and not both."""
+
+    @talk_rule(f"{domain}.form.text_or_call", Kind.FORM, place=place, reads_words=False)
+    def either(talk: Talk) -> Iterable[Answer]:
+        """The agent does not speak to the user in the message that makes a call."""
+        for at, message in enumerate(talk.messages):
+            if message["role"] != "assistant" or not message.get("tool_calls"):
+                continue
+            if spoken_text(message):
+                yield Broken("a text stands beside a call", {"text": spoken_text(message)}, at)
+
+    return either
+
+
+def transfer_is_announced(domain: str, place: str) -> Rule:
+    """Make the rule that the set sentence follows the call that hands the user over, and only it.
+
+    A conversation that ends with the call has not come to the sentence.
+    """
+
+    @talk_rule(f"{domain}.form.transfer_text", Kind.FORM, place=place, reads_words=False)
+    def require_sentence(talk: Talk) -> Iterable[Answer]:
+        """The agent transfers by a call first, and then says so in the prescribed words."""
+        handed = [made.answer_index for made in talk.calls if _hands_over(made.call["name"])]
+        for said in talk.agent:
+            if TRANSFER_TEXT in said.text and not any(at < said.message_index for at in handed):
+                yield Broken("the transfer was announced and not made", {}, said.message_index)
+        for at in handed[:1]:
+            later = [said for said in talk.agent if said.message_index > at]
+            if later and TRANSFER_TEXT not in later[0].text:
+                yield Broken(
+                    "other words follow the transfer",
+                    {"said": later[0].text},
+                    later[0].message_index,
+                )
+
+    return require_sentence
+
+
+def nothing_after_a_transfer(domain: str, place: str, tools: Collection[str]) -> Rule:
+    """Make the rule that the agent changes nothing any more once it has handed the user over."""
+
+    @rule(f"{domain}.transfer.last", Kind.PROTOCOL, place=place, tools=tools, reads_words=False)
+    def last(moment: CallMoment) -> Iterator[Answer]:
+        """The agent takes no action after it has transferred the user."""
+        made = moment.calls_read
+        if any(_hands_over(each.call["name"]) and not each.failed for each in made):
+            yield Broken("the user had been transferred to a human agent before the call")
+
+    return last
+
+
+def _hands_over(tool: str) -> bool:
+    return tool == TRANSFER_TOOL

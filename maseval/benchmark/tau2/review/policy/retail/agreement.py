@@ -1,0 +1,388 @@
+"""Rules of the shop about the money of a change: the figure told, and the payment agreed to.
+
+The agent's last text before the customer's reply is the question, and both together are what was
+agreed to. Where that leaves something open, earlier texts since the last change count as well.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from maseval.benchmark.tau2.domains.retail.models import CreditCard, GiftCard, User
+from maseval.benchmark.tau2.domains.retail.tool_groups import (
+    CANCEL,
+    MODIFY_PAYMENT,
+    OF_ITEMS,
+    PAYING,
+    REPLACING,
+    RETURN,
+    WRITES,
+)
+from maseval.benchmark.tau2.review.policy.retail.eligibility import (
+    amount_booked,
+    items_of,
+    method_of,
+    order_of,
+    owner_of,
+    paid_with,
+    replacements,
+)
+from maseval.benchmark.tau2.review.policy.rules import (
+    Answer,
+    Broken,
+    CallMoment,
+    CannotTell,
+    Kind,
+    Rule,
+    Utterance,
+    once_per_call,
+    rule,
+)
+from maseval.benchmark.tau2.review.words import asks, mentions, read_amount, sentences
+
+_AMOUNT = re.compile(
+    r"\$ ?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]{0,12}\.\d\d)\b|\b(\d[\d,]{0,12})(?= ?(?:dollars|USD)\b)"
+)
+_DONE = (
+    r"(?:process|refund|issu|charg|credit|appli|cancel|complet|updat|exchang|modifi|initiat)\w*ed"
+)
+_REPORTS = re.compile(
+    rf"\b(?:has|have|had|was|were) (?:\w+ ){{0,3}}{_DONE}\b|\band refunded\b", re.I
+)
+_GIVES_BACK = re.compile(r"\b(?:refund|credited|receive|get back|returned to)", re.I)
+_TAKES = re.compile(r"\b(?:charg|pay(?!pal|ment)|additional|extra|owe|due|cost)", re.I)
+_OF_A_CHANGE = re.compile(
+    r"\b(?:differen|additional|extra|refund|charg|owe|credited|pay(?!pal|ment))"
+    r"|\$ ?[\d.,]+ (?:more|less|cheaper|back)",
+    re.I,
+)
+_OF_A_REFUND = re.compile(r"\b(?:refund|credited|receive|get back)|\$ ?[\d.,]+ back", re.I)
+# An amount right behind these is what will be moved, even if it is also a price.
+_MOVED = re.compile(
+    r"\b(?:differen|refund|charg|credited|pay(?!pal|ment))\w*(?: \w+){0,3}:? ?[-+]?\$? ?$", re.I
+)
+
+_GIFT_CARD = re.compile(r"\bgift[- ]?card")
+_PAYPAL = re.compile(r"\bpaypal")
+_CARD = re.compile(r"\b(?:credit|debit|my|the|your|that|this|same|original|visa|master) ?cards?\b")
+_CREDIT_CARD = re.compile(r"\b(?:credit|debit) ?cards?\b")
+_ENDING = re.compile(r"\bcard (?:\w+ ){0,3}ending (?:in|with) (\d{4})\b")
+_BRANDS = {
+    "visa": re.compile(r"\bvisa\b"),
+    "mastercard": re.compile(r"\bmaster ?card\b"),
+    "amex": re.compile(r"\bamex\b|\bamerican express\b"),
+    "discover": re.compile(r"\bdiscover card\b"),
+}
+_ORIGINAL = re.compile(
+    r"\b(?:original|same|initial)(?:ly)? (?:\w+ )?(?:payment|method|card|account|form|way|visa"
+    r"|mastercard|paypal)|payment method (?:you )?(?:\w+ )?used|used (?:for|to pay|in|on|when)"
+    r"|(?:paid|bought|purchased) (?:\w+ )?with|(?:originally|previously) (?:paid|used)"
+)
+_INSTEAD = re.compile(r"\b(?:inste?ad of|rather than)[^.,;!?\n]*")
+_OF_PAYMENT = (
+    *("card", "paypal", "visa", "amex", "express", "pay", "paid", "used", "bought", "same"),
+    *("original", "purchased", "existing", " on ", "initial"),
+)
+_ON_FILE = re.compile(r"\bon (?:file|record|your account|your profile)|existing payment")
+
+
+def _last_change(moment: CallMoment) -> int:
+    """Return the message of the last change that was made before, in an earlier message."""
+    for made in reversed(moment.calls_read):
+        if made.call["name"] in WRITES and not made.failed:
+            return made.message_index
+    return -1
+
+
+@once_per_call
+def texts_backwards(moment: CallMoment) -> list[Utterance]:
+    """Return what both sides said before a call, in small letters, the last text first."""
+    at, talk = moment.message_index, moment.talk
+    both = [*talk.user_before(at), *talk.agent_before(at)]
+    both.sort(key=lambda said: -said.message_index)
+    return [Utterance(said.message_index, said.text.lower()) for said in both]
+
+
+def changes_on_this_reply(moment: CallMoment) -> int:
+    """Count the changes that follow the same words of the customer."""
+    _, reply = moment.question_and_reply
+    start = reply.message_index if reply else -1
+    end = next(
+        (each.message_index for each in moment.talk.user if each.message_index > start), None
+    )
+    return sum(
+        made.call["name"] in WRITES and (end is None or made.message_index < end)
+        for made in moment.talk.calls
+        if made.message_index > start
+    )
+
+
+def amounts_in(text: str) -> list[tuple[int, float]]:
+    """Return the amounts of money in a text, each with its place."""
+    found = ((each.start(), each[1] or each[2] or each[3]) for each in _AMOUNT.finditer(text))
+    return [(at, read_amount(written)) for at, written in found]
+
+
+def _figures_told(
+    moment: CallMoment, text: str, about: re.Pattern[str], *, done: bool = False
+) -> list[tuple[str, float]]:
+    """Return the amounts that a text says will be moved, or were, each with its sentence.
+
+    Prices and balances are no such amounts.
+    """
+    if not _AMOUNT.search(text):
+        return []
+    prices = _prices(moment)
+    return [
+        (sentence, amount)
+        for sentence in sentences(text)
+        if about.search(sentence) and bool(_REPORTS.search(sentence)) is done
+        for at, amount in amounts_in(sentence)
+        if amount not in prices or _MOVED.search(sentence[:at])
+    ]
+
+
+def _prices(moment: CallMoment) -> set[float]:
+    """Return the amounts that may stand beside a figure without being one."""
+    user, order = owner_of(moment), order_of(moment)
+    methods = user.payment_methods.values() if user else ()
+    known = {method.balance for method in methods if isinstance(method, GiftCard)}
+    if order is not None and moment.call["name"] in REPLACING:
+        known |= {item.price for item in order.items}
+        known |= {entry.amount for entry in order.payment_history}
+        known |= {pair.variant.price for pair in replacements(moment)}
+    return known
+
+
+def _parts(moment: CallMoment) -> set[float]:
+    """Return the amounts of the items of a change that add up to its own."""
+    if moment.call["name"] in REPLACING:
+        return {abs(round(new.price - old.price, 2)) for old, new in replacements(moment)}
+    return {item.price for item in items_of(moment)}
+
+
+@rule(
+    "retail.amount.told",
+    Kind.DATA_FLOW,
+    place="Introduction: 5th paragraph; Modify items, Return, Exchange: on payment",
+    tools=(*OF_ITEMS, CANCEL, MODIFY_PAYMENT),
+    reads_words=True,
+)
+def figure_is_the_one_told(moment: CallMoment) -> Iterator[Answer]:
+    """The amount that the customer agreed to is the amount that is booked."""
+    booked = amount_booked(moment)
+    question, _ = moment.question_and_reply
+    if booked is None or question is None or not _is_well_formed(moment):
+        return
+    figures = _figures_told(moment, question.text, _words_about(moment))
+    if not figures:
+        return
+    parts = _parts(moment)
+    right = [(text, told) for text, told in figures if _same_amount(told, abs(booked))]
+    told = [amount for _, amount in figures]
+    if not right and not all(amount in parts for amount in told):
+        if changes_on_this_reply(moment) > 1:
+            yield CannotTell(f"{_money(told)} was told for several changes at once")
+        else:
+            yield Broken(
+                f"{_money(told)} was told, and {abs(booked):.2f} is booked",
+                {"told": told[0] if len(told) == 1 else told, "booked": booked},
+                question.message_index,
+            )
+    elif right and all(_wrong_way(text, moment, booked) for text, _ in right):
+        way = "charged" if booked > 0 else "given back"
+        yield Broken(
+            f"{abs(booked):.2f} is {way}, and the customer was told the opposite",
+            {"told": right[0][0], "booked": booked},
+            question.message_index,
+        )
+
+
+@rule(
+    "retail.amount.reported",
+    Kind.DATA_FLOW,
+    place="Introduction: 6th paragraph",
+    tools=(*OF_ITEMS, CANCEL, MODIFY_PAYMENT),
+    reads_words=True,
+)
+def figure_reported_is_right(moment: CallMoment) -> Iterator[Answer]:
+    """The amount that the agent reports after a change is the amount that was booked."""
+    booked, report = amount_booked(moment), report_of(moment)
+    if booked is None or moment.failed or report is None or not _is_well_formed(moment):
+        return
+    if changes_on_this_reply(moment) > 1:
+        return  # whose figure it is cannot be told, and often a sum is reported
+    about = _words_about(moment)
+    figures = _figures_told(moment, report.text, about, done=True)
+    if not asks(report.text):
+        figures += _figures_told(moment, report.text, about)
+    told = [amount for _, amount in figures]
+    parts = _parts(moment)
+    if not told or any(_same_amount(each, abs(booked)) or each in parts for each in told):
+        return
+    yield Broken(
+        f"{_money(told)} was reported, and {abs(booked):.2f} was booked",
+        {"told": told[0] if len(told) == 1 else told, "booked": booked},
+        report.message_index,
+    )
+
+
+def report_of(moment: CallMoment) -> Utterance | None:
+    """Return the agent's first text after a call, unless the customer speaks before it."""
+    at = moment.message_index
+    later = (said for said in moment.talk.agent if said.message_index > at)
+    report = next(later, None)
+    if report is None or any(
+        at < each.message_index < report.message_index for each in moment.talk.user
+    ):
+        return None
+    return report
+
+
+def _words_about(moment: CallMoment) -> re.Pattern[str]:
+    return _OF_A_REFUND if moment.call["name"] in (CANCEL, RETURN) else _OF_A_CHANGE
+
+
+def _is_well_formed(moment: CallMoment) -> bool:
+    listed = moment.arguments.get("item_ids")
+    if moment.call["name"] not in OF_ITEMS:
+        return True
+    found = replacements(moment) if moment.call["name"] in REPLACING else items_of(moment)
+    return isinstance(listed, list) and len(found) == len(listed) > 0
+
+
+def _same_amount(told: float, booked: float) -> bool:
+    return abs(told - booked) < 0.006 or (told == int(told) and told == round(booked))
+
+
+def _wrong_way(text: str, moment: CallMoment, booked: float) -> bool:
+    """Tell whether a text gives back what is taken, or the other way round."""
+    if moment.call["name"] == MODIFY_PAYMENT:
+        return False  # one method gets back what the other pays
+    back, taken = bool(_GIVES_BACK.search(text)), bool(_TAKES.search(text))
+    return back != taken and (back if booked > 0 else taken) and booked != 0
+
+
+def _money(amounts: Iterable[float]) -> str:
+    return ", ".join(dict.fromkeys(f"{each:.2f}" for each in amounts))
+
+
+def _methods_named(text: str, user: User, original: list[str]) -> set[str]:
+    """Return the ids of the payment methods that a text may mean.
+
+    A kind that the customer does not have stands for itself.
+    """
+    if not any(word in text for word in _OF_PAYMENT):
+        return set()
+    if "nstead" in text or "rather" in text or "insted" in text:
+        text = _INSTEAD.sub(" ", text)
+    named = {each for each in user.payment_methods if each in text}
+    if named:
+        return named
+    for kind, pattern in (("gift_card", _GIFT_CARD), ("paypal", _PAYPAL)):
+        if pattern.search(text):
+            own = {each.id for each in user.payment_methods.values() if each.source == kind}
+            named |= own or {kind.replace("_", " ")}
+    named |= _cards_named(text, user)
+    if _ORIGINAL.search(text):
+        named |= set(original)
+    if not named and _ON_FILE.search(text):
+        named |= set(user.payment_methods)
+    return named
+
+
+def _cards_named(text: str, user: User) -> set[str]:
+    cards = [each for each in user.payment_methods.values() if isinstance(each, CreditCard)]
+    exact = {each.id for each in cards if mentions(text, each.last_four)}
+    if exact:
+        return exact
+    unknown = _ENDING.findall(text)
+    if unknown:
+        return {f"card ending in {each}" for each in unknown}
+    by_brand = {
+        each.id
+        for each in cards
+        if (brand := _BRANDS.get(each.brand.lower())) is not None and brand.search(text)
+    }
+    if by_brand:
+        return by_brand
+    without_gifts = _GIFT_CARD.sub(" ", text)
+    if _CARD.search(without_gifts):
+        return {each.id for each in cards} or (
+            {"credit card"} if _CREDIT_CARD.search(without_gifts) else set()
+        )
+    return set()
+
+
+@rule(
+    "retail.payment.confirmed",
+    Kind.DATA_FLOW,
+    place="Introduction: 5th paragraph; Modify payment, Modify items, Return, Exchange: on payment",
+    tools=PAYING,
+    reads_words=True,
+)
+def payment_is_the_one_agreed(moment: CallMoment) -> Iterator[Answer]:
+    """The payment method that is used is the one that was agreed to."""
+    user, order, method = owner_of(moment), order_of(moment), method_of(moment)
+    if user is None or order is None or method is None:
+        return
+    original, changed = paid_with(order)[:1], _last_change(moment)
+    for said in texts_backwards(moment):
+        if said.message_index < changed:
+            return
+        named = _methods_named(_without_reports(said.text), user, original)
+        if not named:
+            continue
+        if method.id in named:
+            return
+        if changes_on_this_reply(moment) > 1:
+            yield CannotTell(f"{', '.join(sorted(named))} was named for several changes at once")
+        elif not named & set(user.payment_methods) and _question_names(moment, user, method.id):
+            yield CannotTell(f"{', '.join(sorted(named))} was wished for, and is not to be had")
+        else:
+            yield Broken(
+                f"{', '.join(sorted(named))} was agreed to, and {method.id} is used",
+                {"agreed": sorted(named), "used": method.id},
+            )
+        return
+
+
+def _without_reports(text: str) -> str:
+    """Return a text without the sentences that report what was done."""
+    if " been " not in text and " was " not in text and " were " not in text:
+        return text
+    return " ".join(each for each in sentences(text) if not _REPORTS.search(each))
+
+
+def _question_names(moment: CallMoment, user: User, method_id: str) -> bool:
+    question, order = moment.question_and_reply[0], order_of(moment)
+    original = paid_with(order)[:1] if order else []
+    return question is not None and method_id in _methods_named(
+        question.text.lower(), user, original
+    )
+
+
+@rule(
+    "retail.payment.provided",
+    Kind.PROTOCOL,
+    place="Modify payment, Modify items, Return, Exchange: on payment",
+    tools=PAYING,
+)
+def customer_chose_the_payment(moment: CallMoment) -> Iterator[Answer]:
+    """The customer says, or agrees to, how the money goes, where there is a choice."""
+    user, order, method = owner_of(moment), order_of(moment), method_of(moment)
+    if user is None or order is None or method is None or len(user.payment_methods) < 2:
+        return
+    original = paid_with(order)[:1]
+    for said in texts_backwards(moment):
+        if method.id in _methods_named(said.text, user, original):
+            return
+    yield Broken(
+        f"nobody named {method.id}, one of {len(user.payment_methods)} payment methods",
+        {"used": method.id, "has": list(user.payment_methods)},
+    )
+
+
+AGREEMENT: tuple[Rule, ...] = (
+    *(figure_is_the_one_told, figure_reported_is_right),
+    *(payment_is_the_one_agreed, customer_chose_the_payment),
+)

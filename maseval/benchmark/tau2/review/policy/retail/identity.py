@@ -1,0 +1,212 @@
+"""Rules of the shop about whose records are used, and where the values of a call come from."""
+
+import re
+from collections.abc import Iterator
+
+from maseval.benchmark.tau2.domains.retail.tool_groups import (
+    MODIFY_ADDRESS,
+    OF_ORDERS,
+    USER_ADDRESS,
+    WRITES,
+)
+from maseval.benchmark.tau2.review.policy.retail.eligibility import ids, order_of, owner_of
+from maseval.benchmark.tau2.review.policy.rules import (
+    Answer,
+    Broken,
+    CallMoment,
+    CannotTell,
+    Kind,
+    Rule,
+    rule,
+)
+
+_BY_EMAIL, _BY_NAME = "find_user_id_by_email", "find_user_id_by_name_zip"
+FINDING = (_BY_EMAIL, _BY_NAME)
+_READ_ORDER, _READ_USER = "get_order_details", "get_user_details"
+_PROFILE, _ORDERS = (_READ_USER, USER_ADDRESS), (_READ_ORDER, *OF_ORDERS)
+_ADDRESS_PARTS = ("address1", "address2", "city", "state", "zip")
+_SEPARATORS = re.compile(r"[\W_]+")
+_STATES = dict(
+    re.findall(
+        r"([A-Z]{2}) ([a-z ]+)",
+        "AL alabama,AK alaska,AZ arizona,AR arkansas,CA california,CO colorado,CT connecticut,"
+        "DE delaware,DC district of columbia,FL florida,GA georgia,HI hawaii,ID idaho,IL illinois,"
+        "IN indiana,IA iowa,KS kansas,KY kentucky,LA louisiana,ME maine,MD maryland,"
+        "MA massachusetts,MI michigan,MN minnesota,MS mississippi,MO missouri,MT montana,"
+        "NE nebraska,NV nevada,NH new hampshire,NJ new jersey,NM new mexico,NY new york,"
+        "NC north carolina,ND north dakota,OH ohio,OK oklahoma,OR oregon,PA pennsylvania,"
+        "RI rhode island,SC south carolina,SD south dakota,TN tennessee,TX texas,UT utah,"
+        "VT vermont,VA virginia,WA washington,WV west virginia,WI wisconsin,WY wyoming",
+    )
+)
+_CODES = {name: code.lower() for code, name in _STATES.items()}
+
+
+def found_users(moment: CallMoment) -> list[str]:
+    """Return the customers who were found by email, or by name and zip code, so far."""
+    made = (each for each in moment.calls_read if each.call["name"] in FINDING)
+    return list(dict.fromkeys(each.answer.strip() for each in made if not each.failed))
+
+
+@rule(
+    "retail.identity.first",
+    Kind.PROTOCOL,
+    place="Introduction: 2nd and 3rd paragraph",
+    tools=(_READ_ORDER, _READ_USER, *WRITES),
+    reads_words=False,
+)
+def identity_comes_first(moment: CallMoment) -> Iterator[Answer]:
+    """The customer is found by email, or by name and zip code, before any record is used."""
+    if not found_users(moment) and not _already_used(moment):
+        yield Broken(
+            "records are used before the customer was found by email, or by name and zip code",
+            {"call": moment.call["name"], "arguments": dict(moment.arguments)},
+        )
+
+
+def _already_used(moment: CallMoment) -> bool:
+    """Tell whether records were used before: the breach was then reported already."""
+    return any(
+        made.call["name"] in (*_PROFILE, *_ORDERS) and not made.failed
+        for made in moment.earlier_calls
+    )
+
+
+@rule(
+    "retail.identity.said",
+    Kind.DATA_FLOW,
+    place="Introduction: 2nd paragraph",
+    tools=FINDING,
+    reads_words=True,
+)
+def customer_said_who(moment: CallMoment) -> Iterator[Answer]:
+    """The customer is looked up by what the customer said, and by nothing guessed."""
+    said = _bare(moment.user_said)
+    for name, value in moment.arguments.items():
+        if isinstance(value, str) and value and _bare(value) not in said:
+            yield Broken(f"the customer never said the {name} {value!r}", {name: value})
+
+
+@rule(
+    "retail.identity.one_user",
+    Kind.DATA_FLOW,
+    place="Introduction: 4th paragraph",
+    tools=(_READ_USER, *WRITES),
+)
+def only_one_customer(moment: CallMoment) -> Iterator[Answer]:
+    """Only records of the customer who was identified are used."""
+    helped, owner = helped_user(moment), owner_of(moment)
+    if owner is not None and helped is not None and owner.user_id != helped:
+        yield Broken(
+            f"the record belongs to {owner.user_id}, and the customer is {helped}",
+            {"record of": owner.user_id, "customer": helped},
+        )
+
+
+def helped_user(moment: CallMoment) -> str | None:
+    """Return the first of those found whose records were used; the last one if none was yet."""
+    found = found_users(moment)
+    for made in moment.calls_read:
+        user_id = _owner_named(moment, made.call["name"], made.call["arguments"])
+        if user_id in found and not made.failed:
+            return str(user_id)
+    return found[-1] if found else None
+
+
+def _owner_named(moment: CallMoment, tool: str, arguments: object) -> object:
+    if not isinstance(arguments, dict):
+        return None
+    if tool in _PROFILE:
+        return arguments.get("user_id")
+    if tool not in _ORDERS:
+        return None
+    order_id, orders = arguments.get("order_id"), moment.tools.db.orders
+    known = isinstance(order_id, str) and order_id in orders
+    return orders.view(order_id).user_id if known else None
+
+
+@rule(
+    "retail.order.read",
+    Kind.PROTOCOL,
+    place="Cancel, Modify, Return, Exchange: 1st paragraph each",
+    tools=OF_ORDERS,
+    reads_words=False,
+)
+def status_was_checked(moment: CallMoment) -> Iterator[Answer]:
+    """The order's status is looked up before the order is changed."""
+    order = order_of(moment)
+    if order is None:
+        return
+    for made in moment.calls_read:
+        if made.call["name"] in _ORDERS and not made.failed:
+            asked = made.call["arguments"].get("order_id")
+            if isinstance(asked, str) and asked.lstrip("#") == order.order_id.lstrip("#"):
+                return
+    yield Broken(f"order {order.order_id} was never looked up", {"order": order.order_id})
+
+
+@rule("retail.values.known", Kind.DATA_FLOW, place="Introduction: 6th paragraph", tools=WRITES)
+def ids_are_known(moment: CallMoment) -> Iterator[Answer]:
+    """The ids of a call were read, or said by the customer, before."""
+    known = _known(moment)
+    named = [moment.arguments.get(name) for name in ("order_id", "payment_method_id", "user_id")]
+    for each in (*named, *ids(moment, "item_ids"), *ids(moment, "new_item_ids")):
+        if isinstance(each, str) and each and each.lstrip("#") not in known:
+            yield Broken(f"{each} stands in nothing that was read or said before", {"id": each})
+
+
+@rule(
+    "retail.address.known",
+    Kind.DATA_FLOW,
+    place="Introduction: 6th paragraph",
+    tools=(MODIFY_ADDRESS, USER_ADDRESS),
+    reads_words=True,
+)
+def address_is_known(moment: CallMoment) -> Iterator[Answer]:
+    """Each part of a new address was said by the customer, or read."""
+    known = _words(_known(moment))
+    for name in _ADDRESS_PARTS:
+        value = moment.arguments.get(name)
+        if not isinstance(value, str) or not _words(value).strip():
+            continue
+        if not any(f" {each} " in known for each in _ways_to_say(name, value)):
+            words = _words(value).split()
+            if name in ("address1", "address2", "city") and all(f" {w} " in known for w in words):
+                yield CannotTell(f"the words of {value!r} were said, but not together")
+            elif name in ("address1", "address2") and _number(value) in known:
+                yield CannotTell(f"{value!r} was said in other words, if at all")
+            else:
+                yield Broken(f"{value!r} was neither said nor read", {name: value})
+
+
+def _ways_to_say(name: str, value: str) -> list[str]:
+    bare = _words(value).strip()
+    if name == "state":
+        return [bare, _STATES.get(bare.upper(), bare), _CODES.get(bare, bare)]
+    return [bare]
+
+
+def _number(value: str) -> str:
+    found = re.search(r"\d+", value)
+    return f" {found[0]} " if found else " never said "
+
+
+def _known(moment: CallMoment) -> str:
+    """Return all that the customer said and the tools answered before a call."""
+    answers = (made.answer for made in moment.calls_read if not made.failed)
+    return "\n".join([moment.user_said, *answers])
+
+
+def _bare(text: str) -> str:
+    return "".join(text.lower().split())
+
+
+def _words(text: str) -> str:
+    """Return a text in small letters, its words separated by one space and framed by spaces."""
+    return f" {_SEPARATORS.sub(' ', text.lower()).strip()} "
+
+
+IDENTITY: tuple[Rule, ...] = (
+    *(identity_comes_first, customer_said_who, only_one_customer, status_was_checked),
+    *(ids_are_known, address_is_known),
+)

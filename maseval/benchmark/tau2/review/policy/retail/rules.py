@@ -1,0 +1,29 @@
+"""The shop's policy as rules; ``statements.json`` says what of the policy they cover."""
+
+from maseval.benchmark.tau2.domains.retail.tool_groups import WRITES
+from maseval.benchmark.tau2.review.policy.confirming import (
+    explicit_yes,
+    no_text_beside_a_call,
+    nothing_after_a_transfer,
+    one_call_at_a_time,
+    transfer_is_announced,
+)
+from maseval.benchmark.tau2.review.policy.retail.agreement import AGREEMENT
+from maseval.benchmark.tau2.review.policy.retail.details import DETAILS
+from maseval.benchmark.tau2.review.policy.retail.eligibility import ELIGIBILITY
+from maseval.benchmark.tau2.review.policy.retail.identity import IDENTITY
+from maseval.benchmark.tau2.review.policy.retail.telling import TELLING
+from maseval.benchmark.tau2.review.policy.rules import Rule
+
+RULES: tuple[Rule, ...] = (
+    *ELIGIBILITY,
+    *IDENTITY,
+    *AGREEMENT,
+    *DETAILS,
+    *TELLING,
+    explicit_yes("retail", "Introduction: 5th paragraph", WRITES),
+    nothing_after_a_transfer("retail", "Introduction: 9th paragraph", WRITES),
+    transfer_is_announced("retail", "Introduction: 9th paragraph"),
+    one_call_at_a_time("retail", "Introduction: 7th paragraph"),
+    no_text_beside_a_call("retail", "Introduction: 7th paragraph"),
+)

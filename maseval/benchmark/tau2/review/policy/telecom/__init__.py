@@ -1,0 +1,1 @@
+"""The carrier's policy as rules."""

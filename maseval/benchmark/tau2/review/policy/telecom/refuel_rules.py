@@ -1,0 +1,285 @@
+"""Rules about adding data to a line: needed or wished for, within the limit, at the price told."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from maseval.benchmark.tau2.domains.telecom.models import Plan
+from maseval.benchmark.tau2.review.policy.rules import (
+    Answer,
+    Broken,
+    CallMoment,
+    CannotTell,
+    Kind,
+    rule,
+)
+from maseval.benchmark.tau2.review.policy.telecom.records import amount_of, line_of, plan_of
+from maseval.benchmark.tau2.review.words import agrees, sentences
+
+_REFUELING = "Data Refueling"
+MOST_GB = 2.0
+_MOST_NAMED = 5.0
+_NUMERALS = {"one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "a": 1.0, "half": 0.5}
+_GB = re.compile(
+    r"(?<![\w.$])(\d+(?:\.\d+)?|one|two|three|four|five|half|a)[ -]*"
+    r"(?:(?:more|additional|extra|full|whole|a) )?(?:gb|gigs?|gigabytes?)\b",
+    re.IGNORECASE,
+)
+_ALL_OF_IT = re.compile(
+    r"\b(?:max(?:imum)?|full amount|as much as|most (?:you|i|that)|both)\b", re.I
+)
+_DATA = re.compile(
+    r"\brefuel|\btop[ -]?up|\bmore data|\badd\w* (?:\S+ )*?(?:data|gb|gigs?)\b", re.I
+)
+_MONEY = re.compile(r"\$|[Uu][Ss][Dd]|dollar|bucks")
+_PRICE = re.compile(
+    r"(?:\$|usd ?)(\d+(?:\.\d+)?)|"
+    r"\b(\d+(?:\.\d+)?|one|two|three|four|five) ?(?:dollars?|bucks|usd)\b",
+    re.I,
+)
+_EACH = re.compile(r"^\W{0,3}(?:/|per|a|each|for (?:each|every|one|1))? ?(?:gb|gig)", re.I)
+_EACH_GB = re.compile(r"(?:/|\bper|\beach|\bevery|\ba) ?(?:gb|gig)|\brate\b", re.I)
+_IF_NEEDED = re.compile(r"\bwilling\b|\bif (?:it is |it's )?(?:necessary|needed|required)", re.I)
+_PER_MONTH = re.compile(r"^\W{0,3}(?:/ ?|per |a |each )?month", re.I)
+_OF_DATA = re.compile(r"refuel|top[ -]?up|gb\b|\bgig|\bdata\b", re.I)
+_OF_COST = re.compile(r"cost|charge|total|price|\brate\b|\bfee\b", re.I)
+_OF_A_PLAN = re.compile(r"\bplans?\b|switch|upgrad|month", re.I)
+_OF_A_BILL = re.compile(
+    r"overdue|outstanding|past due|bill (?:of|for|amount|total)|amount due", re.I
+)
+_OF_THE_DATA = re.compile(r"refuel|top[ -]?up|\bgb\b|\bgig|\bdata\b|\bit\b|\bthat\b", re.I)
+_CLAUSE = re.compile(r"[.!?;,\n\u2014]+|\bbut\b|\bthough\b", re.I)
+_REFUSES = re.compile(r"n't\b|\b(?:not|never mind|hold off|without)\b|^\s*no\b", re.I)
+_WISHES = re.compile(
+    r"\b(?:yes|yeah|yep|sure|ok(?:ay)?|fine|please do|go ahead|go with|proceed|add|refuel|top up|"
+    r"willing|happy to|i'll take|do (?:it|that|so)|sounds good|confirm|agree|max(?:imum)?|"
+    r"gb|gigs?|gigabytes?)\b|\dgb\b",
+    re.I,
+)
+_OTHER_WISH = re.compile(r"\bplans?\b|\bprices?\b|\bcosts?\b|how much|\bcharged?\b", re.I)
+
+
+@rule(
+    "telecom.refuel.most",
+    Kind.STATE,
+    place=f"{_REFUELING}: the most that may be added",
+    tools={"refuel_data"},
+)
+def check_data_limit(moment: CallMoment) -> Iterator[Answer]:
+    """At most 2 GB are added to a line."""
+    amount, line = amount_of(moment), line_of(moment)
+    before = 0.0 if line is None else line.data_refueling_gb
+    if amount is not None and amount > 0 and amount + before > MOST_GB + 1e-9:
+        already = f" to {before:g} GB added before" if before else ""
+        text = f"{amount:g} GB are added{already}, where {MOST_GB:g} GB are allowed"
+        yield Broken(text, {"added": amount, "before": before, "most": MOST_GB})
+
+
+@rule(
+    "telecom.refuel.need",
+    Kind.STATE,
+    place=f"{_REFUELING}: 2nd sentence; Data Plan Limits Reached",
+    tools={"refuel_data"},
+)
+def check_data_need(moment: CallMoment) -> Iterator[Answer]:
+    """Data is added where the plan's limit was reached, or the user asks for it unprompted."""
+    line = line_of(moment)
+    plan = None if line is None else plan_of(moment, line)
+    if line is None or plan is None:
+        return
+    limit = plan.data_limit_gb + line.data_refueling_gb
+    if line.data_used_gb >= limit or asks_for_data_first(moment):
+        return
+    text = f"line {line.line_id} has used {line.data_used_gb:g} of {limit:g} GB"
+    if moment.ticket is None and not moment.talk.is_english:
+        yield CannotTell(f"{text}; whether the user asked for more cannot be read")
+        return
+    yield Broken(text, {"line": line.line_id, "used": line.data_used_gb, "limit": limit})
+
+
+@rule(
+    "telecom.refuel.permitted",
+    Kind.STATE,
+    place=f"{_REFUELING} (solo): 1st step",
+    tools={"refuel_data"},
+)
+def check_data_permission(moment: CallMoment) -> Iterator[Answer]:
+    """An agent that works alone adds the data that the ticket names."""
+    amount = amount_of(moment)
+    if moment.ticket is None or amount is None:
+        return
+    named = gigabytes(moment.ticket)
+    if amount not in named:
+        said = " or ".join(f"{each:g}" for each in named) or "no"
+        yield Broken(
+            f"{amount:g} GB are added, and the ticket speaks of {said} GB",
+            {"said": named, "booked": amount},
+        )
+
+
+def gigabytes(text: str) -> list[float]:
+    """Return the amounts of data that a text names, without repetition."""
+    return list(dict.fromkeys(_number(each) for each in _GB.findall(text)))
+
+
+def _number(word: str) -> float:
+    return _NUMERALS.get(word.lower()) or float(word)
+
+
+def asks_for_data_first(moment: CallMoment) -> bool:
+    """Tell whether the user spoke of adding data before the agent did."""
+    if moment.ticket is not None:
+        return False
+    said = moment.user_texts
+    asked = next((each for each in said if any(map(_asks_for_data, sentences(each.text)))), None)
+    if asked is None:
+        return False
+    return not any(_DATA.search(each.text) for each in moment.talk.agent_before(asked[0]))
+
+
+def _asks_for_data(sentence: str) -> bool:
+    return bool(_DATA.search(sentence)) and not _IF_NEEDED.search(sentence)
+
+
+@rule(
+    "telecom.refuel.amount",
+    Kind.DATA_FLOW,
+    place="Data Refueling: 1st step",
+    tools={"refuel_data"},
+    reads_words=True,
+)
+def check_amount(moment: CallMoment) -> Iterator[Answer]:
+    """The data added is as much as the user wanted."""
+    amount = amount_of(moment)
+    if amount is None:
+        return
+    said = moment.user_texts
+    wanted = [(each, named) for each in said if (named := _small(gigabytes(each.text)))]
+    if wanted and amount in wanted[-1][1]:
+        return
+    question, reply = moment.question_and_reply
+    offered = [] if question is None else gigabytes(question.text)
+    if wanted and (wanted[-1][0] == reply or amount not in offered):
+        text = f"the user said {wanted[-1][1][0]:g} GB, and {amount:g} GB are added"
+        yield Broken(text, {"said": wanted[-1][1], "booked": amount})
+    elif reply is not None and _ALL_OF_IT.search(reply.text):
+        return
+    elif reply is None or amount not in offered:
+        yield Broken(f"{amount:g} GB are added, and no amount was agreed", {"booked": amount})
+    elif not agrees(reply.text):
+        yield CannotTell("the reply to the offer names no amount")
+
+
+def _small(amounts: list[float]) -> list[float]:
+    """Leave out what can only be the use or the limit of a plan."""
+    return [each for each in amounts if each <= _MOST_NAMED]
+
+
+@rule(
+    "telecom.refuel.price",
+    Kind.DATA_FLOW,
+    place="Data Refueling: 2nd step",
+    tools={"refuel_data"},
+    reads_words=True,
+)
+def check_price(moment: CallMoment) -> Iterator[Answer]:
+    """The user is told what the data costs before agreeing to it."""
+    line, amount = line_of(moment), amount_of(moment)
+    plan = None if line is None else plan_of(moment, line)
+    replies = moment.user_texts
+    if plan is None or amount is None or not replies:
+        return
+    unit = plan.data_refueling_price_per_gb
+    others = [each for each in moment.tools.db.plans if each.plan_id != plan.plan_id]
+    told = [
+        prices
+        for each in moment.talk.agent_before(replies[-1].message_index)
+        if _MONEY.search(each.text)
+        and (prices := list(_data_prices(each.text, plan, amount, others)))
+    ]
+    if not told:
+        text = f"no price was told before {amount:g} GB were added"
+        yield Broken(text, {"booked": unit * amount})
+        return
+    wrong = [price for price, is_right in told[-1] if not is_right]
+    if wrong:
+        text = f"the price told was ${wrong[0]:.2f}, and ${unit * amount:.2f} are charged"
+        yield Broken(text, {"said": wrong[0], "booked": unit * amount, "per_gb": unit})
+
+
+def _data_prices(
+    text: str, plan: Plan, amount: float, others: Sequence[Plan]
+) -> Iterator[tuple[float, bool]]:
+    """Yield the prices of data that a text names, and whether each is right."""
+    unit = plan.data_refueling_price_per_gb
+    monthly = [each.price_per_month for each in (plan, *others)]
+    for sentence in sentences(text):
+        if not _is_about_data(sentence):
+            continue
+        is_mixed = any(each.name in sentence for each in others)
+        offers = gigabytes(sentence)
+        totals = [unit * each for each in (*offers, amount)]
+        each_gb = [unit] if _EACH_GB.search(sentence) or not offers else []
+        for found in _PRICE.finditer(sentence):
+            after = sentence[found.end() : found.end() + 12]
+            price = _number(found[1] or found[2])
+            if _PER_MONTH.search(after) or (price in monthly and _OF_A_PLAN.search(sentence)):
+                continue
+            right = [unit] if _EACH.search(after) else [*each_gb, *totals]
+            is_right = any(abs(price - each) < 0.005 for each in right)
+            if is_right or not is_mixed:
+                yield price, is_right
+
+
+def _is_about_data(sentence: str) -> bool:
+    """Tell whether the prices in a sentence can be those of data, and not of a bill or a plan."""
+    if _OF_A_BILL.search(sentence):
+        return _DATA.search(sentence) is not None
+    if _OF_DATA.search(sentence):
+        return True
+    return _OF_COST.search(sentence) is not None and not _OF_A_PLAN.search(sentence)
+
+
+@rule("telecom.refuel.yes", Kind.PROTOCOL, place="Data Refueling: steps", tools={"refuel_data"})
+def check_wish_for_data(moment: CallMoment) -> Iterator[Answer]:
+    """The user wants the data before it is added and charged."""
+    replies = moment.user_texts
+    offers = [
+        each
+        for each in moment.agent_texts
+        if re.search(r"refuel|\bgb\b|more data|top[ -]?up", each.text, re.I)
+    ]
+    after = [each for each in replies if offers and each[0] > offers[0][0]]
+    spoken = after if offers else [each for each in replies if gigabytes(each.text)]
+    if not spoken:
+        why = "did not answer the offer" if offers else "was not asked"
+        yield Broken(f"the user {why} before data was added")
+        return
+    last = spoken[-1]
+    wishes, refuses = _attitude(last.text)
+    if refuses and not wishes:
+        yield Broken("the user does not want the data", {"reply": last.text})
+    elif not wishes and not any(_attitude(each.text)[0] for each in spoken):
+        yield CannotTell("the user's reply is neither a yes nor a no")
+
+
+def _attitude(text: str) -> tuple[bool, bool]:
+    """Tell whether a reply wishes for data, and whether it refuses it."""
+    clauses = [each for each in _CLAUSE.split(text) if each.strip()]
+    refuses = any(
+        _REFUSES.search(each) and (_OF_THE_DATA.search(each) or len(each.split()) < 4)
+        for each in clauses
+        if "plan" not in each.lower()
+    )
+    wishes = any(
+        _WISHES.search(each)
+        and not _REFUSES.search(each)
+        and (not _OTHER_WISH.search(each) or gigabytes(each) or agrees(each))
+        for each in clauses
+    )
+    return wishes, refuses
+
+
+REFUEL_RULES = (
+    *(check_data_limit, check_data_need, check_data_permission),
+    *(check_amount, check_price, check_wish_for_data),
+)

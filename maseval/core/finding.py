@@ -1,0 +1,90 @@
+"""Finding: one statement about a conversation, a task or a record, and how sure it is.
+
+Whatever looks at a conversation or a task (the rules of a policy, the search for who failed, the
+errata, the audit, the check of a record) returns findings, made where they are found. From there a
+finding is not converted any more: it is kept as ``to_dict`` writes it, and printed, tabled and
+shown on pages from its fields.
+
+A finding is *proven* if it is recomputed, so that anyone can repeat it: by replaying calls, or by
+comparing states. It is *likely* if a rule says so whose rate was measured on conversations that
+the rule was not tuned on. It is *undecided* if the record does not decide; what it would weigh is
+given all the same, so that a number can say what it would be if every such case were one.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from maseval.core.words import excerpt
+
+Grade = Literal["proven", "likely", "undecided"]
+
+Source = Literal["policy", "cause", "user", "erratum", "audit", "record"]
+"""The part that found it: ``cause`` says who failed, ``record`` is about what was written down."""
+
+Who = Literal["agent", "user", "task", "infrastructure", "unclear"]
+WHO: tuple[Who, ...] = ("agent", "user", "task", "infrastructure", "unclear")
+
+Weight = Literal["state", "manner", "remark"]
+"""``state``: state and money, which counts. ``manner``: a matter of form. ``remark``: changes
+nothing, as a call that the tool refused, or a breach that the reference solution demands."""
+
+_LONGEST_CALL = 120
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One statement: who did what, the rule that says so, and what shows it.
+
+    ``kind`` is a short name that simulations can be filtered by, ``rule`` the name of the rule,
+    ``text`` a sentence. ``message`` is the index of the message that shows it, ``call`` the tool
+    call in words, and ``evidence`` are further sentences. ``also`` names a second party where two
+    failed.
+    """
+
+    source: Source
+    who: Who
+    kind: str
+    rule: str
+    text: str
+    grade: Grade = "likely"
+    message: int | None = None
+    call: str | None = None
+    evidence: tuple[str, ...] = ()
+    weight: Weight = "state"
+    also: Who | None = None
+
+    @property
+    def counts(self) -> bool:
+        """True if it is decided, and is more than a remark or a matter of form."""
+        return self.grade != "undecided" and self.weight == "state"
+
+    @property
+    def parties(self) -> str:
+        """The party that it is about, or both: ``agent and user``."""
+        return self.who if self.also is None else f"{self.who} and {self.also}"
+
+    @property
+    def name(self) -> str:
+        """The finding in short: ``agent: wrong arguments`` and the like."""
+        return f"{self.parties}: {self.kind}"
+
+    def __str__(self) -> str:
+        where = "" if self.message is None else f"message {self.message}: "
+        about = "" if self.call is None else f"; {excerpt(self.call, _LONGEST_CALL)}"
+        how = " (undecided)" if self.grade == "undecided" else ""
+        return f"{where}{self.text}{how}{about} [{self.rule}]"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding as JSON values."""
+        return {**asdict(self), "evidence": list(self.evidence)}
+
+
+def read_finding(form: Mapping[str, Any]) -> Finding:
+    """Return the finding that ``to_dict`` wrote; raise ``TypeError`` for other fields."""
+    return Finding(**{**form, "evidence": tuple(form.get("evidence", ()))})
+
+
+def read_findings(forms: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
+    """Return the findings that ``to_dict`` wrote."""
+    return tuple(map(read_finding, forms))
