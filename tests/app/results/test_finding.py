@@ -7,7 +7,7 @@ from maseval.app.results.finding import OtherBenchmarkError
 from maseval.commands import macs, tau2
 from tests.cli.commandline import maseval
 
-OTHER = "maseval.benchmark.booking:BookingBenchmark"
+OTHER = "examples.booking:BookingBenchmark"
 
 
 @pytest.fixture(scope="module")

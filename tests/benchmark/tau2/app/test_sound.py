@@ -264,7 +264,7 @@ def test_the_official_numbers_of_several_runs_come_first(run, desk, tmp_path):
 
 def test_a_benchmark_without_sound_verdicts_says_so(tmp_path):
     for name in "ab":
-        run_any(benchmark="maseval.benchmark.booking:BookingBenchmark", output=tmp_path / name)
+        run_any(benchmark="examples.booking:BookingBenchmark", output=tmp_path / name)
     with pytest.raises(ConfigurationError, match="leave out --metric sound"):
         compare([tmp_path / "a", tmp_path / "b"], metric="sound")
 
