@@ -4,13 +4,13 @@ import json
 
 import pytest
 
+from examples.booking import BookingBenchmark, load_tasks
 from maseval import frames
 from maseval.app.comparing.page import comparison_plots
 from maseval.app.results.finding import open_recording
 from maseval.app.results.plots import drawings
 from maseval.app.sharing.sync import _tracked_run
 from maseval.app.viewing.reader import BenchmarkReader
-from maseval.benchmark.booking import BookingBenchmark, load_tasks
 from maseval.benchmark.tau2.app.sharing.leaderboard import SubmissionRefusedError
 from maseval.commands import bundle, compare, report, run, runs, show, tau2
 from maseval.core.callbacks import FileResultLogger
@@ -161,7 +161,7 @@ def test_anchor_points_that_make_no_run_are_refused(tmp_path, content, options, 
     assert not (tmp_path / "run").exists()
 
 
-BOOKING = "maseval.benchmark.booking:BookingBenchmark"
+BOOKING = "examples.booking:BookingBenchmark"
 
 
 def test_the_page_of_saved_reports_says_so(tmp_path):
