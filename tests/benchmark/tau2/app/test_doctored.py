@@ -441,7 +441,7 @@ def test_the_verdicts_of_a_run_are_recomputed(home, tmp_path):
     )
 
     assert found.two.main.difference == 0
-    assert any("recorded verdicts are not confirmed" in note for note in found.notes)
+    assert any("recorded verdicts do not hold" in note for note in found.notes)
     assert believed.two.main.difference > 0
 
 
