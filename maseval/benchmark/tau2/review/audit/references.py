@@ -78,7 +78,7 @@ def unknown_tools(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Itera
     """Names in the policy and the documents that are written like tools and are not the agent's."""
     ours, theirs = audited.domain.toolkit, audited.domain.user_toolkit
     tools = [name for kit in (ours, theirs) if kit for name in kit.all_tools()]
-    # Tools that are found by reading documents may be numbered, which few other names are.
+    # Tools that are found by reading may be numbered, by which they are told from other words.
     verbs, numbered = {name.split("_")[0] for name in tools}, any(map(_NUMBERED.search, tools))
     schemas = [each["function"]["parameters"] for each in ours.definitions()]
     fields = {name for schema in schemas for name in schema.get("properties", {})}
@@ -87,7 +87,7 @@ def unknown_tools(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Itera
         named = [
             name
             for name in dict.fromkeys(_TOOL_NAME.findall(text))
-            if (name.split("_")[0] in verbs or (numbered and _NUMBERED.search(name)))
+            if (_NUMBERED.search(name) if numbered else name.split("_")[0] in verbs)
             and not (ours.has_tool(name) or name in fields)
         ]
         users = [name for name in named if theirs is not None and theirs.has_tool(name)]
