@@ -89,9 +89,7 @@ def report(
             title=title or _title(opened),
             summary=summary,
             plots=plots,
-            findings={
-                k: v for each in opened for k, v in support_for(each).findings(each).items()
-            },
+            findings={k: v for each in opened for k, v in support_for(each).findings(each).items()},
             facts=_facts(sources),
             compared=compared,
             timeline=_timelines(sources),

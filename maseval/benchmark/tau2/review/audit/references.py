@@ -7,13 +7,11 @@ from functools import lru_cache
 from maseval.benchmark.tau2.review.audit.audited import AuditedDomain, AuditedTask
 from maseval.benchmark.tau2.review.audit.task_finding import Severity, TaskFinding
 from maseval.benchmark.tau2.review.audit.values import words_of
-from maseval.core.words import count_of
 
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]*\w")
 _PHONE = re.compile(r"\b\d{3}-\d{3}-\d{4}\b")
 _TOOL_NAME = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b")
 _NUMBERED = re.compile(r"_\d{4}$")
-_UNKNOWN_TOOL = "unknown tool is named"
 
 
 def persona_contradictions(task: AuditedTask) -> Iterator[TaskFinding]:
@@ -75,26 +73,17 @@ def _shape(audited: AuditedDomain, table: str) -> re.Pattern[str] | None:
 
 
 def unknown_tools(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[TaskFinding]:
-    """Names in the policy and the documents that are written like tools and are not the agent's."""
-    ours, theirs = audited.domain.toolkit, audited.domain.user_toolkit
-    tools = [name for kit in (ours, theirs) if kit for name in kit.all_tools()]
+    """Names in the policy and the documents that are written like tools and are none."""
+    kits = [kit for kit in (audited.domain.toolkit, audited.domain.user_toolkit) if kit]
+    tools = {name for kit in kits for name in kit.all_tools()}
+    schemas = [each["function"]["parameters"] for kit in kits for each in kit.definitions()]
+    fields = {name for schema in schemas for name in schema.get("properties", {})}
     # Tools that are found by reading may be numbered, by which they are told from other words.
     verbs, numbered = {name.split("_")[0] for name in tools}, any(map(_NUMBERED.search, tools))
-    schemas = [each["function"]["parameters"] for each in ours.definitions()]
-    fields = {name for schema in schemas for name in schema.get("properties", {})}
     documents = {document.id: document.content for document in audited.documents}
     for place, text in {"the policy": audited.policy, **documents}.items():
-        named = [
-            name
-            for name in dict.fromkeys(_TOOL_NAME.findall(text))
-            if (_NUMBERED.search(name) if numbered else name.split("_")[0] in verbs)
-            and not (ours.has_tool(name) or name in fields)
-        ]
-        users = [name for name in named if theirs is not None and theirs.has_tool(name)]
-        if users:
-            found = f"{place} names {count_of(len(users), 'tool')} of the user, which the agent "
-            yield audited.finding(_UNKNOWN_TOOL, "info", f"{found}can only ask for", *users)
-        for name in named:
-            if name not in users:
+        for name in dict.fromkeys(_TOOL_NAME.findall(text)):
+            alike = _NUMBERED.search(name) if numbered else name.split("_")[0] in verbs
+            if alike and name not in tools | fields:
                 found = f"{place} names {name}, which neither side has"
-                yield audited.finding(_UNKNOWN_TOOL, "warning", found)
+                yield audited.finding("unknown tool is named", "warning", found)

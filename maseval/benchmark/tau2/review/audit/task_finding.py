@@ -31,7 +31,7 @@ KINDS: Mapping[str, str] = {
     "order of writes is compared": "the same calls in another order fail",
     "order in a list is compared": "the same list in another order fails",
     "persona contradicts the database": "the user is told something that the database denies",
-    "unknown tool is named": "the policy or a document names a tool that the agent does not have",
+    "unknown tool is named": "the policy or a document names a tool that neither side has",
     "tool defect": "a tool does not do what it says, in the benchmark's own world",
     "stored twice with different gold": "two tasks have one request and different solutions",
     "tasks with equal content": "several tasks differ only in their ids",
