@@ -34,7 +34,7 @@ RANKS = {
         app
         testing view
         report runs server interface
-        benchmark.booking benchmark.choices benchmark.macs benchmark.tau2
+        benchmark.macs benchmark.tau2
         benchmark
         data stats
         maseval

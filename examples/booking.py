@@ -1,6 +1,8 @@
-"""The booking desk: its rooms, its agent, and the verdict.
+"""Booking meeting rooms: a small benchmark that needs no data, key or network.
 
-The model behind the demo is a script, which reads the conversation and decides what comes next.
+It shows what a benchmark of one's own looks like. The model behind it is a script, which reads the
+conversation and decides what comes next. Run it with ``python examples/booking.py``, or like any
+other benchmark with ``maseval run examples/booking.py:BookingBenchmark``.
 """
 
 import json
@@ -9,6 +11,9 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
+from rich.console import Console
+from rich.table import Table
+
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.engine.participants import Agents
@@ -16,9 +21,11 @@ from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
 from maseval.core.messages import Message, MessageHistory, text_of, tool_call
 from maseval.core.model import ModelAdapter
+from maseval.core.outcome import RecordedReport
+from maseval.core.report import Report
 from maseval.core.scripted import FixedReply, ScriptedModelAdapter, Tools
 from maseval.core.seeding import SeedGenerator
-from maseval.core.task import Task
+from maseval.core.task import Task, TaskQueue
 from maseval.core.tool import tool_definition
 from maseval.core.user import User
 
@@ -152,3 +159,82 @@ class BookingBenchmark(Benchmark):
         seed_generator: SeedGenerator,
     ) -> Sequence[Evaluator]:
         return [BookingEvaluator(task, environment, user)]
+
+
+Hours = dict[str, list[int]]
+
+
+def load_tasks() -> TaskQueue:
+    """Return the twelve tasks, new ones at each call.
+
+    The right room is always the smallest free one that is large enough.
+    """
+    return TaskQueue(
+        [
+            _task("pair", "A room for 2 at 10, please.", booked={"Ash": [10]}),
+            _task("trio", "There are 3 of us. Anything at 9?", booked={"Birch": [9]}),
+            _task("team", "Find a place for 6 people at 13.", booked={"Cedar": [13]}),
+            _task("board", "The board, 11 people, meets at 16.", booked={"Elm": [16]}),
+            _task("exact-fit", "Exactly 4 chairs, at 17.", booked={"Birch": [17]}),
+            _task("ash-taken", "We are 2, at 11.", taken={"Ash": [11]}, booked={"Birch": [11]}),
+            _task(
+                "birch-taken",
+                "For 4 at 12, please.",
+                taken={"Ash": [12], "Birch": [12]},
+                booked={"Cedar": [12]},
+            ),
+            _task("crowd", "A room for 20 people at 10.", booked={}),
+            _task("full-house", "For 9 at 15.", taken={"Elm": [15]}, booked={}),
+            # The scripted clerk takes the two first numbers it reads for people and hour. These
+            # three ask for more than that, and an honest table shows it.
+            _task("afternoon", "A room for 3 at 2 pm.", booked={"Birch": [14]}),
+            _task("two-hours", "For 5 from 10 to 12, so two hours.", booked={"Cedar": [10, 11]}),
+            _task(
+                "second-choice",
+                "For 12 at 9, or else at 10.",
+                taken={"Elm": [9]},
+                booked={"Elm": [10]},
+            ),
+        ]
+    )
+
+
+def _task(id: str, query: str, *, booked: Hours, taken: Hours | None = None) -> Task:
+    return Task(
+        query=query,
+        id=id,
+        environment_data={"taken": taken or {}},
+        evaluation_data={"booked": booked},
+    )
+
+
+def main() -> None:
+    benchmark = BookingBenchmark(n_task_repeats=4, num_workers=8, progress_bar="rich", seed=7)
+    reports = benchmark.run(load_tasks(), agent_data={"slip_rate": 0.2, "delay_seconds": 0.05})
+    Console().print(result_table(reports))
+
+
+def result_table(reports: Sequence[Report]) -> Table:
+    """Return one row for each task, its repetitions in order, and the overall rate at the foot."""
+    overall = [_is_pass(report) for report in reports]
+    table = Table(title="Booking meeting rooms", show_footer=True)
+    table.add_column("task", footer="all")
+    table.add_column("request")
+    table.add_column("repeats")
+    table.add_column("passed", f"{sum(overall)}/{len(overall)}", justify="right")
+    table.add_column("rate", f"{sum(overall) / len(overall):.0%}", justify="right")
+    for task in load_tasks():
+        own = [report for report in reports if report["task_id"] == task.id]
+        marks = [_is_pass(report) for report in sorted(own, key=lambda one: one["repeat_idx"])]
+        shown = "".join("+" if passed else "-" for passed in marks)
+        rate = f"{sum(marks) / len(marks):.0%}"
+        table.add_row(task.id, task.query, shown, f"{sum(marks)}/{len(marks)}", rate)
+    return table
+
+
+def _is_pass(report: Report) -> bool:
+    return RecordedReport(report).kind == "pass"
+
+
+if __name__ == "__main__":
+    main()

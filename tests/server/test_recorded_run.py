@@ -1,4 +1,4 @@
-"""A whole tau2 run, recorded once: played from its tape it is the same run, and costs nothing."""
+"""A whole tau2 run, recorded once: played again it is the same run, and costs nothing."""
 
 import pytest
 
@@ -88,20 +88,20 @@ def essence(reports):
     return told
 
 
-def test_a_run_is_recorded_and_played_and_a_changed_prompt_is_explained(tau2_data, tmp_path):
-    path = tmp_path / "tape.jsonl"
+def test_a_run_is_recorded_and_played_and_a_changed_prompt_is_refused(tau2_data, tmp_path):
+    path = tmp_path / "answers"
     with (
         ModelServer() as provider,
         ReplayServer(path, record=True, upstream=provider.url) as server,
     ):
         recorded = Provided(server.url, provider).run(tasks(), agent_data={})
     assert [report["eval"][0]["reward"] for report in recorded] == [1.0, 1.0, 1.0]
-    assert server.recorded == len(server.tape) >= 20 and server.played == 0
+    assert server.recorded == len(server.cache.entries()) >= 20 and server.played == 0
 
     with ReplayServer(path) as server:
         played = Asked(server.url).run(tasks(), agent_data={})
         assert essence(played) == essence(recorded)
-        assert (server.played, server.misses, server.unused) == (len(server.tape), 0, [])
+        assert (server.played, server.misses, server.unused) == (len(server.cache.entries()), 0, [])
 
         at_once = Asked(server.url, num_workers=3).run(tasks(), agent_data={})
         assert sorted(essence(at_once), key=str) == sorted(essence(recorded), key=str)
@@ -111,8 +111,5 @@ def test_a_run_is_recorded_and_played_and_a_changed_prompt_is_explained(tau2_dat
         changed = Asked(server.url, prompt="\nBe brief.").run(tasks()[:1], agent_data={})
     error = changed[0]["error"]
     assert (server.misses, error["error_type"]) == (1, "MalformedRequestError")
-    assert (
-        r"recorded '…ew order.\n\n</policy>', asked '…ew order.\n\n</policy>\nBe brief.'. "
-        "Record it: maseval replay-server tape.jsonl --record --upstream URL"
-    ) in error["error_message"]
-    assert "tape_miss" in error["error_message"]
+    assert "not_recorded" in error["error_message"]
+    assert "maseval replay-server answers --record --upstream URL" in error["error_message"]
