@@ -15,7 +15,7 @@ from tests.cli.commandline import maseval
 from tests.interface.libraries import needing
 from tests.interface.telemetry.receiver import attributes, receiving
 
-BOOKING = "maseval.benchmark.booking:BookingBenchmark"
+BOOKING = "examples.booking:BookingBenchmark"
 
 
 @pytest.fixture(autouse=True)

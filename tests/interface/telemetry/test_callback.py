@@ -5,8 +5,7 @@ import logging
 
 import pytest
 
-from maseval.benchmark.booking.benchmark import BookingBenchmark
-from maseval.benchmark.booking.tasks import load_tasks
+from examples.booking import BookingBenchmark, load_tasks
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.telemetry import LangfuseCallback, OpenTelemetryCallback
 from maseval.interface.telemetry import callback as callback_module

@@ -2,8 +2,7 @@
 
 import pytest
 
-from maseval.benchmark.booking.benchmark import BookingBenchmark
-from maseval.benchmark.booking.tasks import load_tasks
+from examples.booking import BookingBenchmark, load_tasks
 from maseval.core.outcome import SimulationLine
 from maseval.interface import extras
 from maseval.interface.extras import MissingExtraError
