@@ -24,7 +24,8 @@ from tests.cli.commandline import maseval
 from tests.report.reading import index_of, rows_of
 
 EXPECTED = Path(__file__).parent / "expected"
-NOISY = {"agent": "noisy", "agent_args": {"error_rate": 0.35}}
+# One at a time: the order in which simulations end is the order of a results file.
+NOISY = {"agent": "noisy", "agent_args": {"error_rate": 0.35}, "concurrency": 1}
 DOMAINS = ["airline", "retail", "telecom"]
 IN_A_ROW = 4
 
@@ -50,7 +51,7 @@ _TIMES = re.compile(
 def make_runs(root: Path) -> None:
     """Make all runs but the bank's below ``runs`` of a folder, and one results file beside it."""
     runs = root / "runs"
-    tau2.run(domain="library", agent="gold", trials=2, output=runs / "gold")
+    tau2.run(domain="library", agent="gold", trials=2, concurrency=1, output=runs / "gold")
     tau2.run(domain="library", trials=2, output=runs / "shaky", **NOISY)
     tau2.run(domain=DOMAINS, num_tasks=3, trials=2, output=runs / "noisy", **NOISY)
     whole = RunFolder.read(runs / "noisy")
