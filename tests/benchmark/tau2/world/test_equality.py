@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, field_serializer
 
-from maseval.benchmark.tau2.domains import equality
 from maseval.benchmark.tau2.domains.base import DB
+from maseval.benchmark.tau2.world.state import equality
 from maseval.benchmark.tau2.world.state.equality import same_text
 from maseval.benchmark.tau2.world.state.records import Record, SharedTable, Table, canonical_json
 
