@@ -19,14 +19,13 @@ RAY_ENV := RAY_USAGE_STATS_ENABLED=0 RAY_gcs_server_port_wait_time_s=300 \
   RAY_gcs_server_request_timeout_seconds=300 RAY_worker_register_timeout_seconds=300
 # Libraries that cannot share an environment, or that are too large for everybody's: each is named
 # like the extra that brings it and has a file of pinned versions in requirements/frameworks/.
-FRAMEWORKS := smolagents langgraph llamaindex camel openai-agents pydantic-ai litellm llamacpp \
+FRAMEWORKS := smolagents langgraph llamaindex camel openai-agents pydantic-ai litellm \
   transformers mlflow wandb
 FRAMEWORK_VENVS := .venv-frameworks
 # The module to import, where it is not called like the extra.
 MODULE_llamaindex := llama_index
 MODULE_openai-agents := agents
 MODULE_pydantic-ai := pydantic_ai
-MODULE_llamacpp := xllamacpp
 MODULE_transformers := torch
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 # It comes from the makers of the theme that the pages had before, reads the same mkdocs.yml and is

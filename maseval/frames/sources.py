@@ -1,19 +1,18 @@
 """Sources of frames: run folders, results files of tau2-bench, and saved reports."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 from maseval.app.results.examined import ExaminedRun, FindingPart, SimulationFindings
 from maseval.app.results.finding import (
     UnknownRunError,
     holds_reports,
     open_recording,
-    open_run,
     run_path,
+    warn_of_damage,
 )
 from maseval.core.callbacks.result_logger import shared_config
 from maseval.core.outcome import RecordedReport, parse_report
@@ -24,7 +23,6 @@ from maseval.core.storage.records import iter_records
 from maseval.core.task.queues import SUBSET
 from maseval.runs import Simulation, default_root, list_runs
 from maseval.runs.config_file import LOG, is_run_folder
-from maseval.runs.log import DamagedRecord
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import RunDoubt, doubt_about, recall_check
 
@@ -32,80 +30,66 @@ AnyRun = str | os.PathLike[str]
 SourceForm = Literal["folder", "results", "reports"]
 
 
-@dataclass(frozen=True)
-class OpenedSource:
-    """A source that is being read; ``planned`` is None where no plan is recorded."""
-
-    config: Mapping[str, object]
-    planned: Sequence[Simulation] | None
-    damaged: Sequence[DamagedRecord]
-    reports: Iterator[Report]
-    recomputed: bool = False
-    recording: Recording | None = None
-
-    @cached_property
-    def examined(self) -> ExaminedRun | None:
-        """The findings about its simulations; None if nobody knows their benchmark."""
-        return None if self.recording is None else ExaminedRun(self.recording)
-
-    def findings(self, report: RecordedReport, *parts: FindingPart) -> SimulationFindings:
-        """Return these parts of the findings about a report."""
-        if self.examined is None:
-            return SimulationFindings()
-        raw = cast("Report", report.raw)
-        return self.examined.examine(Simulation.of(raw), parts, raw)
-
-    def doubt(self) -> RunDoubt | None:
-        """Find out why its numbers are doubtful; of a folder, by its last check."""
-        if self.recording is None:
-            return None
-        if self.recording.path.is_dir() and is_run_folder(self.recording.path):
-            return recall_check(self.recording.path / LOG)
-        return doubt_about(self.recording)
-
-    def keep_findings(self) -> None:
-        """Keep what was found, for the next time."""
-        if self.examined is not None:
-            self.examined.save()
-
-
-@dataclass(frozen=True)
-class FrameSource:
-    """One run, by the name that its rows have; it is read anew each time it is opened."""
+class FrameSource(NamedTuple):
+    """One run, by the name that its rows have."""
 
     name: str
     path: Path
     form: SourceForm
     options: ScoringOptions
 
-    def open(self) -> OpenedSource:
-        """Open the source; its reports are read one at a time."""
-        match self.form:
-            case "reports":
-                mark = mapping(shared_config(self.path), SUBSET)
-                config = {SUBSET: mark} if mark else {}
-                return OpenedSource(config, None, (), _read_reports(self.path))
-            case "folder":
-                folder = open_run(self.path)
-                planned = list(folder.planned)
-                return OpenedSource(
-                    folder.config.values,
-                    planned,
-                    folder.damaged,
-                    folder.reports(),
-                    recording=folder,
-                )
-        results = open_recording(self.path, self.options)
-        values, planned = results.config.values, list(results.planned)
-        recomputed = not self.options.as_recorded
-        return OpenedSource(
-            values, planned, results.damaged, results.reports(), recomputed, results
-        )
 
+class OpenedSource:
+    """A source as it is now; its reports are read one at a time.
 
-def _read_reports(path: Path) -> Iterator[Report]:
-    for row, record in enumerate(iter_records(path), 1):
-        yield cast("Report", parse_report(record, f"{path}, line {row}").raw)
+    A file of reports has no plan, and nothing can be found out about its simulations.
+    """
+
+    def __init__(self, source: FrameSource) -> None:
+        self.source = source
+        self.recomputed = source.form == "results" and not source.options.as_recorded
+        self._recording: Recording | None = None
+        self.config: Mapping[str, object] = {}
+        self.planned: Collection[Simulation] | None = None
+        self.damaged = 0
+        if source.form == "reports":
+            if mark := mapping(shared_config(source.path), SUBSET):
+                self.config = {SUBSET: mark}
+            return
+        self._recording = run = open_recording(source.path, source.options)
+        warn_of_damage(run)
+        self.config, self.planned, self.damaged = run.config.values, run.planned, len(run.damaged)
+
+    def reports(self) -> Iterator[Report]:
+        """Yield the reports, in the order of the plan if there is one."""
+        if self._recording is not None:
+            yield from self._recording.reports()
+            return
+        path = self.source.path
+        for row, record in enumerate(iter_records(path), 1):
+            yield cast("Report", parse_report(record, f"{path}, line {row}").raw)
+
+    @cached_property
+    def _examined(self) -> ExaminedRun | None:
+        return None if self._recording is None else ExaminedRun(self._recording)
+
+    def findings(self, report: RecordedReport, *parts: FindingPart) -> SimulationFindings:
+        """Return these parts of the findings about a report."""
+        if self._examined is None:
+            return SimulationFindings()
+        raw = cast("Report", report.raw)
+        return self._examined.examine(Simulation.of(raw), parts, raw)
+
+    def keep_findings(self) -> None:
+        """Keep what was found, for the next time."""
+        if "_examined" in vars(self) and self._examined is not None:
+            self._examined.save()
+
+    def doubt(self) -> RunDoubt | None:
+        """Find out why its numbers are doubtful; of a folder, by its last check."""
+        if self.source.form == "folder":
+            return recall_check(self.source.path / LOG)
+        return None if self._recording is None else doubt_about(self._recording)
 
 
 def sources_of(

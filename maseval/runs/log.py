@@ -27,7 +27,7 @@ from maseval.core.storage import strict_json
 from maseval.core.storage.files import FileState
 from maseval.core.storage.records import seal_problem
 from maseval.core.words import excerpt
-from maseval.data.kept import KeptValues, places_for
+from maseval.data.kept import KeptValues, place_for
 from maseval.runs.chain import (
     BEGINNING,
     BYTE_ORDER_MARK,
@@ -216,12 +216,12 @@ def kept_about(log: Path) -> KeptValues:
 
     It counts for one state of the file, which is part of each value.
     """
-    return KeptValues([kept_place(log)], __version__)
+    return KeptValues(kept_place(log), __version__)
 
 
 def kept_place(log: Path) -> Path:
     """Return the file of ``kept_about``."""
-    return places_for(log, _KEPT)[-1]
+    return place_for(log, _KEPT)
 
 
 def _read_known(line: bytes) -> dict[str, object]:

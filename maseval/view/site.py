@@ -35,7 +35,7 @@ from maseval.core.outcome import TaskKey
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import SUFFIX, LocksUnavailableError, lock, make_room, sync_folder
 from maseval.core.words import count_of
-from maseval.data.kept import KeptValues, places_for
+from maseval.data.kept import KeptValues, place_for
 from maseval.report.document import bundle_script, pack
 from maseval.report.page import Packet
 from maseval.runs.config_file import LOG
@@ -222,7 +222,7 @@ class _SiteWriter:
                 self._put(f"{folder}/index", {"error": self.unreadable[name]})
         groups = self._write_comparisons()
         rows = [{**row, "folder": self._names[row["name"]]} for row in self._rows()]
-        listed = {"root": self._library.root.name, "edit": False, "play": False, "features": []}
+        listed = {"root": self._library.root.name, "edit": False, "features": []}
         self._put("runs", {**listed, "runs": rows, "groups": groups}, short_paths=True)
 
     def _rows(self) -> list[RunRow]:
@@ -273,7 +273,7 @@ class _SiteWriter:
         decided_by = reader.findings_version(run.source)
         hidden = [(known.pattern, word) for known, word in self._hidden]
         kept = KeptValues(
-            places_for(run.file, _KEPT)[-1:],
+            place_for(run.file, _KEPT),
             decided_by and [_FORMAT, decided_by, hidden],
         )
         keys = [_key_of(run, part) if kept.is_open else "" for part in parts]

@@ -8,7 +8,7 @@ import pytest
 
 from maseval import frames
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
-from maseval.frames.columns import SIMULATIONS, TABLES
+from maseval.frames.columns import TABLES
 from maseval.frames.export import export, write_frame
 from maseval.frames.frame import Frame
 from maseval.interface.extras import MissingExtraError
@@ -50,8 +50,8 @@ def test_csv_holds_the_rows_with_null_as_nothing_at_all(run, tmp_path):
 
 
 def simulation_with(**cells):
-    row = {column.name: None for column in SIMULATIONS.columns} | cells
-    return Frame(SIMULATIONS, lambda: iter([row]))
+    row = {column.name: None for column in TABLES["simulations"].columns} | cells
+    return Frame(TABLES["simulations"], lambda: iter([row]))
 
 
 def test_an_empty_text_and_null_differ_in_csv(tmp_path):

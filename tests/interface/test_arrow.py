@@ -6,7 +6,7 @@ import pytest
 
 from maseval import frames
 from maseval.core.exceptions import OutputExistsError
-from maseval.frames.columns import SIMULATIONS
+from maseval.frames.columns import TABLES
 from maseval.frames.export import export
 from maseval.frames.frame import Frame
 from maseval.interface import arrow
@@ -95,7 +95,7 @@ def test_pandas_keeps_the_types_where_values_are_missing(library, run):
 def test_polars_reads_a_frame(library, run):
     found = frames.simulations(run).to_polars()
 
-    assert found.columns == [column.name for column in SIMULATIONS.columns]
+    assert found.columns == [column.name for column in TABLES["simulations"].columns]
     assert found["passed"].sum() == next(iter(frames.runs(run)))["passed"]
 
 
@@ -132,7 +132,7 @@ def test_a_table_of_duckdb_is_not_replaced(library, run):
 )
 def test_a_missing_library_is_named_with_its_extra(method, library, extra, monkeypatch):
     monkeypatch.setattr("maseval.interface.extras.is_installed", lambda module: module != library)
-    frame = Frame(SIMULATIONS, lambda: iter(()))
+    frame = Frame(TABLES["simulations"], lambda: iter(()))
 
     with pytest.raises(MissingExtraError, match=rf"{library} is not .* '\.\[{extra}\]'"):
         getattr(frame, method)()

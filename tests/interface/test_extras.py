@@ -12,7 +12,7 @@ from maseval.core.model import resolve_model
 from maseval.interface import extras
 from maseval.interface.usage import LiteLLMCostCalculator
 
-LIBRARIES = ("openai", "anthropic", "google.genai", "litellm", "transformers", "xllamacpp")
+LIBRARIES = ("openai", "anthropic", "google.genai", "litellm", "transformers")
 
 
 @pytest.mark.parametrize("module", ["nowhere_to_be_found", "nowhere_to_be_found.inside"])
@@ -65,7 +65,6 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
         ("google/m", "google-genai"),
         ("litellm/m", "litellm"),
         ("hf/m", "transformers"),
-        ("llamacpp/m.gguf", "llamacpp"),
     ],
 )
 def test_every_provider_is_known_and_says_how_to_install_it(model_id, extra, monkeypatch):

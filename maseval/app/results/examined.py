@@ -1,9 +1,9 @@
 """The findings about simulations: whether a verdict holds, why it is one, and who kept the rules.
 
-``ExaminedRun`` finds them out when they are asked for, and keeps them beside the log of a run, or
-in the cache folder for a results file (``maseval.data.kept``): by the content of the record, and by
-the version of all that decides them, which the benchmark knows; what stands in their way is kept by
-the configuration of the run. So every command and page finds them out once.
+``ExaminedRun`` finds them out when they are asked for, and keeps them in the cache folder
+(``maseval.data.kept``): by the content of the record, and by the version of all that decides them,
+which the benchmark knows; what stands in their way is kept by the configuration of the run. So
+every command and page finds them out once.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ from maseval.core.outcome import RecordedReport, SimulationLine
 from maseval.core.report import Report
 from maseval.core.storage.files import part_size
 from maseval.core.words import text_or_none
-from maseval.data.kept import KeptValues, places_for
+from maseval.data.kept import KeptValues, place_for
 from maseval.report.conversation import conversation
 from maseval.runs import Simulation
 from maseval.runs.config_file import LOG
@@ -89,7 +89,7 @@ class ExaminedRun:
         self.folder, self.support = folder, support_for(folder)
         log = folder.path / LOG
         file = log if log.is_file() else folder.path
-        self._kept = KeptValues(places_for(file, FILE), self.support.findings_version(folder))
+        self._kept = KeptValues(place_for(file, FILE), self.support.findings_version(folder))
         self._alike: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def obstacle(self, question: Literal["explanation_obstacle", "verdict_obstacle"]) -> str | None:
@@ -183,7 +183,7 @@ class ExaminedRun:
             found: dict[str, Any] = {
                 part: _READERS[part](known[part]) for part in parts if part in known
             }
-        except (KeyError, TypeError, ValueError, IndexError):  # sealed, but of other fields
+        except (KeyError, TypeError, ValueError, IndexError):  # whole, but of other fields
             found = known = {}
         return _Known(key, known, found, bool(found.get("verdict")) or len(found) == len(parts))
 

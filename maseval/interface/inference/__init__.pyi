@@ -12,7 +12,6 @@ from maseval.interface.inference.huggingface_scorer import (
     HuggingFaceModelScorer as HuggingFaceModelScorer,
 )
 from maseval.interface.inference.litellm import LiteLLMModelAdapter as LiteLLMModelAdapter
-from maseval.interface.inference.llamacpp import LlamaCppModelAdapter as LlamaCppModelAdapter
 from maseval.interface.inference.openai import OpenAIModelAdapter as OpenAIModelAdapter
 from maseval.interface.inference.openai_responses import (
     OpenAIResponsesModelAdapter as OpenAIResponsesModelAdapter,

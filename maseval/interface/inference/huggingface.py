@@ -126,7 +126,7 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
     def _without_tools(self) -> ToolCallingNotSupportedError:
         return ToolCallingNotSupportedError(
             f"model {self.model_id!r} has no chat template that supports tools; use a model "
-            "trained to call tools, or its GGUF file as llamacpp/PATH.gguf, which needs no template"
+            "trained to call tools, or serve it with tools added (openai/NAME with its base_url)"
         )
 
     def _generate(self, prompt: str, params: dict[str, object]) -> str:

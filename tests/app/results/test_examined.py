@@ -12,6 +12,7 @@ from maseval.commands import compare, report, show, tau2
 from maseval.core.engine import child
 from maseval.core.engine.child import may_fork
 from maseval.core.storage import files as storage_files
+from maseval.data.kept import place_for
 from maseval.frames import user_faults
 from maseval.runs import RunFolder
 from maseval.testing import FORGERIES
@@ -33,6 +34,10 @@ def run(made, tmp_path, monkeypatch):
     for file in ("config.json", "log.jsonl", "seal.json"):
         (copy / file).write_bytes((made / file).read_bytes())
     return copy
+
+
+def kept_file(run):
+    return place_for(run / "log.jsonl", FILE)
 
 
 @pytest.fixture
@@ -71,8 +76,8 @@ def divide(monkeypatch):
 
 def test_other_processes_find_the_same_in_a_large_run(run, asked, divide):
     alone = examined.examine_run(RunFolder.read(run), timelines=True)
-    kept = sorted((run / FILE).read_bytes().split(b"\n"))
-    (run / FILE).unlink()
+    kept = sorted(kept_file(run).read_bytes().split(b"\n"))
+    kept_file(run).unlink()
     asked.clear()
     divide()
     seen = []
@@ -87,7 +92,7 @@ def test_other_processes_find_the_same_in_a_large_run(run, asked, divide):
     assert (found.sound, found.users) == (alone.sound, alone.users)
     assert found.timelines == alone.timelines
     assert seen == [(each, len(found.lines)) for each in range(1, len(found.lines) + 1)]
-    assert sorted((run / FILE).read_bytes().split(b"\n")) == kept
+    assert sorted(kept_file(run).read_bytes().split(b"\n")) == kept
 
 
 def test_what_other_processes_cannot_find_is_found_here(run, asked, divide, monkeypatch):
@@ -101,7 +106,7 @@ def test_what_other_processes_cannot_find_is_found_here(run, asked, divide, monk
 
     *_, (_, last, _) = RunFolder.read(run).planned
     alone = examined.examine_run(RunFolder.read(run)).sound
-    (run / FILE).unlink()
+    kept_file(run).unlink()
     asked.clear()
     monkeypatch.setattr(Tau2Support, "sound_check", check)
     divide()
@@ -115,7 +120,7 @@ def test_a_script_that_repeats_itself_is_looked_at_once(run, asked, tmp_path, mo
         asked.clear()
         found, page = examined.examine_run(RunFolder.read(run)), tmp_path / name
         report(run, page, title="one")
-        (run / FILE).unlink()
+        kept_file(run).unlink()
         return found, page.read_bytes(), asked.count("policy_check")
 
     once, page, questions = look("once.html")
@@ -169,7 +174,7 @@ def test_timelines_are_found_with_the_rest_and_not_kept(run, tmp_path):
     found = examined.examine_run(RunFolder.read(run), timelines=True)
 
     assert report(run, tmp_path / "again.html").read_bytes() == first
-    assert b"timeline" not in (run / FILE).read_bytes()
+    assert b"timeline" not in kept_file(run).read_bytes()
     assert found.check.differing
     assert found.timelines == {
         one: Tau2Support().timeline_form(found.folder.report(one)) for one in found.folder.recorded
@@ -215,7 +220,7 @@ def test_a_domain_of_ones_own_is_not_kept(run, monkeypatch):
 
     show(run)
 
-    assert not (run / FILE).exists()
+    assert not kept_file(run).exists()
 
 
 def test_only_a_report_that_is_new_is_examined(run, asked):
@@ -243,13 +248,13 @@ def test_findings_that_came_with_a_run_are_not_believed(run, asked, tmp_path, mo
 
 def test_whatever_the_file_holds_the_answer_is_the_same(run):
     first = show(run).to_dict()
-    whole = (run / FILE).read_bytes()
+    whole = kept_file(run).read_bytes()
 
     for damaged in (b"", whole[: len(whole) // 2], whole[:70] + b"x" + whole[71:], b"\0" * 99):
-        (run / FILE).write_bytes(damaged)
+        kept_file(run).write_bytes(damaged)
         assert show(run).to_dict() == first
-    (run / FILE).unlink()
-    (run / FILE).mkdir()
+    kept_file(run).unlink()
+    kept_file(run).mkdir()
     assert show(run).to_dict() == first
 
 

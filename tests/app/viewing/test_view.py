@@ -271,9 +271,9 @@ def test_a_branch_leads_to_its_origin_and_the_origin_to_its_branches(tmp_path):
 
     place = {"domain": one.domain, "task": one.task_id, "trial": 0, "at": 1}
     origin = {**place, "run": "deep/one", "name": "one"}
-    assert answers[0] == {"origin": origin, "branches": [], "play": False}
+    assert answers[0] == {"origin": origin, "branches": []}
     branch = {**place, "run": "again", "passed": 2, "verdicts": 2}
-    assert answers[1] == {"origin": None, "branches": [branch], "play": False}
+    assert answers[1] == {"origin": None, "branches": [branch]}
 
 
 def test_verdicts_that_another_command_recomputed_are_not_recomputed_for_a_page(

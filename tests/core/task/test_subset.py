@@ -5,8 +5,8 @@ import pickle
 
 import pytest
 
+from examples.booking import BookingBenchmark, load_tasks
 from maseval import DISCOQueue, InformativeSubsetQueue, TaskQueue
-from maseval.benchmark.booking import BookingBenchmark, load_tasks
 from maseval.core.callbacks import FileResultLogger, read_reports
 from maseval.core.exceptions import (
     AnchorPointsError,

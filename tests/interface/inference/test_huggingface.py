@@ -111,7 +111,7 @@ def test_tools_need_a_template_that_takes_them():
     model.tokenizer = old
 
     for refused in (model, lambda prompt: "ok"):
-        with pytest.raises(ToolCallingNotSupportedError, match="llamacpp"):
+        with pytest.raises(ToolCallingNotSupportedError, match="base_url"):
             HuggingFacePipelineModelAdapter(refused, "m").chat(HI, tools=TOOLS)
     assert HuggingFacePipelineModelAdapter(model).chat(HI, tools=TOOLS, tool_choice="none").content
 

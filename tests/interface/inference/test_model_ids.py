@@ -11,7 +11,7 @@ RUN = ("tau2", "run", "--domain", "library", "--num-tasks", "1", "--user", "scri
     ("model_id", "advice"),
     [
         ("opnai/gpt-4.1", "did you mean 'openai/…'"),
-        ("typo/x", "known prefixes: anthropic, google, hf, litellm, llamacpp, openai, openai-resp"),
+        ("typo/x", "known prefixes: anthropic, google, hf, litellm"),
         ("scripted/ehco", "did you mean 'scripted/echo'"),
         ("scripted/repiles.json", "did you mean 'scripted/replies.json'"),
         ("openai/", "names no model"),

@@ -11,7 +11,6 @@ from maseval.testing.provider_server import (
     OpenAIProtocol,
     ResponsesProtocol,
 )
-from tests.interface.inference.smollm2 import model_file
 from tests.interface.libraries import QUIET_LITELLM, needing
 
 PAGES = Path(__file__).parents[3] / "docs" / "models"
@@ -56,13 +55,3 @@ def test_the_example_of_a_page_runs(page, protocol, variable, path, server, monk
     assert said == "Hello!"
     assert float(number) > 0
     assert len(server.requests) == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("page", [pytest.param("llamacpp", marks=needing("xllamacpp"))])
-def test_the_example_of_a_local_model_runs(page, monkeypatch, capsys):
-    monkeypatch.setenv("LLAMA_CACHE", str(model_file().parent))
-
-    exec(example(page), {})
-
-    assert int(capsys.readouterr().out.splitlines()[-1]) > 0

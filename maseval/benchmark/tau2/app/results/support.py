@@ -127,14 +127,6 @@ class Tau2Support(BenchmarkSupport):
         except ValueError:  # values that are no JSON, of somebody's own
             return None
 
-    def viewer_features(self, play: object | None = None) -> Sequence[Any]:
-        if play is None:
-            return ()
-        from maseval.benchmark.tau2.app.running.options import PlayOptions  # only to play
-        from maseval.benchmark.tau2.app.running.play_page import PlayHost
-
-        return [PlayHost(play).feature()] if isinstance(play, PlayOptions) else ()
-
     def version(self, config: Mapping[str, object]) -> str | None:
         if "rules" not in config and config.get("version"):
             # Results files have only the number.

@@ -176,9 +176,6 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     rehearse: Annotated[
         str | None, Flag("Replace the model of your own agent by gold, noop or noisy", PARTICIPANTS)
     ] = None
-    isolate: Annotated[
-        bool, Flag("Run your own agent in a process of its own, away from the gold", PARTICIPANTS)
-    ] = False
     mode: Annotated[str, Flag("normal, solo or oracle-plan", PARTICIPANTS)] = "normal"
     patience: float | None = None
     human: Human | None = None

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 from maseval.app.running.options import ExtraArguments
 from maseval.app.running.own_code import qualified_name, source_sha256
 from maseval.benchmark.tau2.agent_brief import AgentModel, MakeAgent
-from maseval.benchmark.tau2.app.running.isolation import IsolatedAgent
 from maseval.benchmark.tau2.app.running.options import Human
 from maseval.benchmark.tau2.players.human import Seat
 from maseval.core.exceptions import ConfigurationError
@@ -76,8 +75,7 @@ class OwnAgent:
     @property
     def name(self) -> str:
         """The file and the name of its function."""
-        make = self.make
-        return make.name if isinstance(make, IsolatedAgent) else qualified_name(make)
+        return qualified_name(self.make)
 
     @property
     def client(self) -> AgentModel:
@@ -103,9 +101,7 @@ class OwnAgent:
         """Return the agent for the run's configuration: other code is another agent."""
         config: dict[str, object] = {
             "function": self.name,
-            "source_sha256": self.make.source_sha256
-            if isinstance(self.make, IsolatedAgent)
-            else source_sha256(self.make),
+            "source_sha256": source_sha256(self.make),
             "args": dict(self.args),
         }
         if self.model:

@@ -11,14 +11,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from maseval.app.results.recording import line_of
 from maseval.app.results.results import RunResult
 from maseval.app.running.folder_run import new_folder
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
-from maseval.benchmark.tau2.app.running.branch import replay_beginning, split_of
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
-from maseval.benchmark.tau2.app.running.origin import Origin
 from maseval.benchmark.tau2.app.running.own_domains import domain_name
 from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent, SeatedHuman
 from maseval.benchmark.tau2.app.running.run import PreparedRun
@@ -29,7 +26,7 @@ from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.formats.message import Requestor, tool_calls_of
 from maseval.benchmark.tau2.players.human import Seat
 from maseval.core.exceptions import ConfigurationError, RunInterruptedError
-from maseval.core.outcome import OutcomeKind, RecordedReport
+from maseval.core.outcome import RecordedReport
 from maseval.runs import RunFolder, Simulation
 from maseval.runs.config_file import is_run_folder
 
@@ -97,14 +94,6 @@ class Play(SimulationThread):
         folder = RunFolder.read(self.folder)
         return self.simulation in folder.recorded and self.simulation not in folder.missing()
 
-    @property
-    def outcome(self) -> OutcomeKind | None:
-        """The outcome of the simulation; None if nothing was recorded."""
-        folder = RunFolder.read(self.folder)
-        if self.simulation not in folder.recorded:
-            return None
-        return line_of(folder.report(self.simulation)).outcome
-
     def drop(self) -> bool:
         """Delete the folder, if this play made it; returns whether it is gone."""
         if self._is_new and self.is_over:
@@ -124,36 +113,6 @@ def play(options: PlayOptions) -> Play:
     if options.side not in SIDES:
         raise ConfigurationError(f"side is {options.side!r}; choose one of: {', '.join(SIDES)}")
     _check_other_side(options)
-    return _prepare_play(options)
-
-
-def take_over(options: PlayOptions, origin: Origin) -> Play:
-    """Let a person continue a recorded conversation from one of its messages, as one side of it.
-
-    The task, the release and the limits are those of the origin, as in a branch. Raises if the
-    recorded beginning does not come out again.
-    """
-    recorded = origin.recorded
-    if recorded.solo:
-        raise ConfigurationError(
-            f"{recorded.simulation} was held without a user (solo); nobody can take over a side"
-        )
-    limits = {
-        name: recorded.settings[name]
-        for name in ("max_steps", "max_errors", "seed")
-        if name in recorded.settings
-    }
-    given: dict[str, Any] = {
-        **limits,
-        "domain": recorded.simulation.domain,
-        "task_id": recorded.simulation.task_id,
-        "data_version": recorded.version,
-        "split": split_of(recorded),
-    }
-    return _prepare_play(replace(options, **given), origin)
-
-
-def _prepare_play(options: PlayOptions, origin: Origin | None = None) -> Play:
     seat = Seat()
     prepared = PlayedRun.of(_run_options(options, SeatedHuman(SIDES[options.side], seat)))
     played = _finished_simulations(prepared)
@@ -168,12 +127,7 @@ def _prepare_play(options: PlayOptions, origin: Origin | None = None) -> Play:
     simulation = Simulation(domain, str(left[0].id), 0)
     start = _interrupted_start(prepared, simulation) if options.resume else None
     prepared = replace(prepared, tasks={domain: left[:1]}, start=start)
-    if origin is not None:
-        start = RecordedStart(origin.past, origin.recorded.simulation.trial)
-        prepared = replace(prepared, start=start, origin=origin.to_config())
     prepared.check()
-    if origin is not None:
-        replay_beginning(prepared, origin.past, lenient=False)
     if options.output is None:
         path = new_folder(prepared.path)
         prepared = replace(prepared, path=path, options=replace(prepared.options, output=path))

@@ -139,10 +139,7 @@ class PreparedRun(FolderRun):
         probes = self.setup.probes
         if options.probe and probes and self.missing():
             probe(probes)
-        with (
-            ModelServer() if options.rehearse else nullcontext() as server,
-            self.setup.agent_open(),
-        ):
+        with ModelServer() if options.rehearse else nullcontext() as server:
             benchmark = RunBenchmark(self.setup, self.prices, server, self.start)
             if options.runs_elsewhere:
                 # Before processes are forked, as each of them would look for it by itself.

@@ -5,13 +5,11 @@ Options that contradict each other, an unknown agent, or a model without a name 
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 
 from maseval.app.running.options import ExtraArguments, recorded_values
 from maseval.app.running.probe import Probe
-from maseval.benchmark.tau2.agent_brief import AgentBrief, MakeAgent
-from maseval.benchmark.tau2.app.running.isolation import PROCESS, IsolatedAgent
+from maseval.benchmark.tau2.agent_brief import AgentBrief
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.own_agents import (
     check_imports,
@@ -71,11 +69,6 @@ class RunSetup:
         """Read the options; raises ``ConfigurationError`` for those that cannot work."""
         kind, mode = _kind_and_mode(options)
         _check_rehearsal(kind, options.rehearse)
-        if options.isolate and kind in (*AGENTS, HUMAN):
-            raise ConfigurationError(
-                f"isolate is for an agent of your own, but agent is {kind!r}; leave it out, or "
-                "name one (--agent FILE.py:FUNCTION)"
-            )
         _check_prompt(kind, mode, options.agent_prompt)
         judge = options.judge_model
         setup = cls(
@@ -122,11 +115,6 @@ class RunSetup:
             return self.options.patience
         return limit if self.timeout is None else limit + max(limit, _LAST_STEP)
 
-    def agent_open(self) -> AbstractContextManager[object]:
-        """Return the context of a run, after which no process of an isolated agent is left."""
-        make = self.agent.make if isinstance(self.agent, OwnAgent) else None
-        return closing(make) if isinstance(make, IsolatedAgent) else nullcontext()
-
     def assign_models(self, tasks: list[Task]) -> None:
         """Note in the tasks which models play the user and judge."""
         user, judge = self.user, self.judge
@@ -146,11 +134,8 @@ class RunSetup:
         agent = self.agent
         if not isinstance(agent, OwnAgent):
             return
-        if isinstance(agent.make, IsolatedAgent):  # the imports were checked in its process
-            asks = agent.make.uses_chat_model
-        else:
-            check_imports(agent.make)
-            asks = uses_chat_model(agent.make)
+        check_imports(agent.make)
+        asks = uses_chat_model(agent.make)
         if agent.client.reasoning_policy is not None and not asks:
             raise ConfigurationError(
                 f"reasoning is {agent.client.reasoning_policy!r}, but {agent.name} asks its model "
@@ -218,7 +203,6 @@ class RunSetup:
             "judge": self.judge.to_config() if self.judge else None,
             "mode": self.mode.value,
             **({"texts": self.wording.to_config()} if self.asks_models else {}),
-            **({"isolation": PROCESS} if self.options.isolate else {}),
             **({"max_errors": self.options.max_errors} if self.rules.loop.counts_errors else {}),
             **recorded_values(self.options),
         }
@@ -295,22 +279,10 @@ def _agent(kind: str, options: RunOptions) -> ModelSpec | OwnAgent | SeatedHuman
         return replace(model, prompt=options.agent_prompt)
     if kind in PLAYERS:
         return kind
-    make = _make(options)
+    make = load_agent(options.agent) if isinstance(options.agent, str) else options.agent
+    check_signature(make)
     model = ModelSpec.of(options.agent_model or "", args, options.base_url)
     return OwnAgent(make, model if options.agent_model else None, model.args, options.rehearse)
-
-
-def _make(options: RunOptions) -> MakeAgent:
-    if not options.isolate:
-        make = load_agent(options.agent) if isinstance(options.agent, str) else options.agent
-        check_signature(make)
-        return make
-    if not isinstance(options.agent, str):
-        raise ConfigurationError(
-            "isolate is True, but agent is a function of this process; name it like my_agent.py:"
-            "function, so that another process can load it"
-        )
-    return IsolatedAgent(options.agent)
 
 
 def _user(agent: str, mode: str, options: RunOptions) -> ModelSpec | SeatedHuman | str | None:

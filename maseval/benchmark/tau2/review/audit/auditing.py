@@ -149,7 +149,7 @@ def kept_findings(domain: Domain, release: Release, split: str) -> KeptValues:
     clean = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
     code = package_fingerprint()
     decided_by = [code, name, data_fingerprint(domain, version=release)]
-    return KeptValues([cache_dir() / "audit" / f"{clean}.jsonl"], code and decided_by)
+    return KeptValues(cache_dir() / "audit" / f"{clean}.jsonl", code and decided_by)
 
 
 class _Audit:
