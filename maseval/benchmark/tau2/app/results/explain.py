@@ -24,9 +24,9 @@ from maseval.benchmark.tau2.app.results.sources import (
 )
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.rescoring.cause import Cause
-from maseval.benchmark.tau2.rescoring.causes import causes
+from maseval.benchmark.tau2.rescoring.findings import record_findings
 from maseval.benchmark.tau2.rescoring.record import RecordItem, SimulationRecord
+from maseval.benchmark.tau2.rescoring.record_finding import in_words
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
@@ -37,6 +37,7 @@ from maseval.benchmark.tau2.review.labels import Label, explain_and_label
 from maseval.benchmark.tau2.review.labels.label import explain_and_label_scored, meaning_of
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.finding import Finding
 from maseval.core.outcome import RecordedReport, is_successful
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
@@ -63,13 +64,13 @@ class Explained:
     simulation: Simulation
     explanation: Explanation
     label: Label | None
-    causes: tuple[Cause, ...] = ()
+    causes: tuple[Finding, ...] = ()
     marks: tuple[str, ...] = ()
     policy: PolicyCheck | None = None
 
     def sections(self) -> list[Section]:
         """Return the explanation in words, the faults of the record first."""
-        faults = [Section("What is wrong with the record", list(map(str, self.causes)))]
+        faults = [Section("What is wrong with the record", list(map(in_words, self.causes)))]
         marks = [Section(mark) for mark in self.marks]
         words = sections_of(self.label, self.explanation)
         if self.policy is not None:
@@ -202,7 +203,7 @@ class _FileTrial(NamedTuple):
     item: RecordItem
     judged: RescoredSimulation
     task: Mapping[str, object] | None
-    causes: tuple[Cause, ...]
+    causes: tuple[Finding, ...]
     misfit: str | None
 
 
@@ -215,7 +216,9 @@ def _judge_alone(item: RecordItem, whole: SimulationRecord, options: ScoringOpti
     found = RescoredRecord(alone, options)
     again = found.judge(item)
     reasons = tuple(
-        each for each in causes(found) if not each.caution and each.kind != "missing simulations"
+        each
+        for each in record_findings(found)
+        if each.weight != "remark" and each.kind != "missing simulations"
     )
     return _FileTrial(item, again.simulation, again.task, reasons, found.misfit(again.simulation))
 
