@@ -111,23 +111,15 @@ def test_a_tool_that_the_policy_makes_up_is_found(tmp_path):
     assert finding.severity == "warning"
 
 
-@pytest.mark.parametrize("older", [False, True])
-def test_a_domain_of_ones_own_brings_what_its_policy_forbids(tmp_path, older):
-    def too_long(tools, arguments):
-        if len(arguments["title"]) > len(tools.db.users.view("user_1").name):
-            yield f"{arguments['title']!r} is longer than its owner's name"
-
+def test_a_domain_of_ones_own_brings_what_its_policy_forbids(tmp_path):
     @rule("todo.title", Kind.STATE, place="Titles", tools=["create_task"])
     def short(moment):
         """A title is no longer than its owner's name."""
-        return map(Broken, too_long(moment.tools, moment.arguments))
+        title = moment.arguments["title"]
+        if len(title) > len(moment.tools.db.users.view("user_1").name):
+            yield Broken(f"{title!r} is longer than its owner's name")
 
-    plain = todo_list(tmp_path, task(CREATE))
-    if older:
-        with pytest.warns(DeprecationWarning, match="give them as rules"):
-            domain = replace(plain, preconditions={"create_task": too_long})
-    else:
-        domain = replace(plain, rules=[short])
+    domain = replace(todo_list(tmp_path, task(CREATE)), rules=[short])
 
     (finding,) = [each for each in audit(domain) if each.kind == "gold breaks the policy"]
 

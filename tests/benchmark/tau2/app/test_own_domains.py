@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from maseval.benchmark.tau2.app.running.own_domains import DomainImportError, domain_name
+from maseval.benchmark.tau2.app.running.tasks import DomainImportError, domain_name
 from maseval.commands import compare, tau2
 from maseval.runs import RunFolder
 from maseval.runs.exceptions import RunConfigError

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from maseval.app.benchmarks import OnProgress
-from maseval.benchmark.tau2.app.running.own_domains import domain_name
-from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS
+from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, domain_name
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.review.audit import KINDS, SEVERITIES, TaskFinding
 from maseval.benchmark.tau2.review.audit import audit as audit_domains
