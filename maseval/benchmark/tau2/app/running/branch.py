@@ -27,7 +27,6 @@ from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
-from maseval.core.agent import ConversationNotLoadedError
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats.intervals import Interval, wilson
 
@@ -220,7 +219,7 @@ def _check_agent(
     agents, _ = make_agents(agent.make, brief, title_of(agent.make))
     if len(agents) != 1:
         names = ", ".join(each.name for each in agents)
-        raise ConversationNotLoadedError(
+        raise ConfigurationError(
             f"{agent.name} makes several agents ({names}), which cannot be given an earlier "
             "conversation; branch with one agent"
         )
@@ -230,7 +229,7 @@ def _check_agent(
     if not one.loads_messages:
         plain = isinstance(one, FunctionAgentAdapter)
         kind = "a plain function" if plain else f"{type(one).__name__} {one.name!r}"
-        raise ConversationNotLoadedError(
+        raise ConfigurationError(
             f"{agent.name} makes {kind}, which cannot be given an earlier conversation; return an "
             "AgentAdapter with load_messages, or branch with another agent"
         )
