@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from maseval.app.running.run_options import OUTPUT
+from maseval.app.running.options import OUTPUT
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage.files import write_bytes
 from maseval.core.storage.redaction import redact

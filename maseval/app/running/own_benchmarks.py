@@ -17,7 +17,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from maseval.app.comparing.screening import mark_screened, screened_tasks
 from maseval.app.results.task_names import TaskName, list_names, tasks_called, why_not_one
 from maseval.app.running.options import ExtraArguments
 from maseval.app.running.own_code import (
@@ -204,11 +203,6 @@ def tasks_to_run(own: OwnBenchmark, options: BenchmarkRunOptions) -> TasksOfRun:
         wanted = _wanted_names(tasks, options.task_id)
         tasks = [task for task in tasks if name_of(task) in wanted]
     chosen = [task for part in by_domain(tasks) for task in part[: options.num_tasks]]
-    if options.screen is not None and options.screening is not None:
-        keys = [name_of(task) for task in chosen]
-        kept = screened_tasks(options.screen, options.screening, keys, fingerprints(chosen))
-        subset = mark_screened(len(kept), len(chosen))
-        chosen = [task for task in chosen if name_of(task) in kept]
     return TasksOfRun([_with_timeout(task, options.timeout) for task in chosen], subset)
 
 

@@ -18,9 +18,6 @@ from maseval.core.words import count_of
 SUBSET = "subset"
 """The key under which a run's configuration, and that of a report, has the mark."""
 
-SCREENING = "screening"
-"""By what tasks are chosen that tell systems apart."""
-
 
 class ChosenSubset(NamedTuple):
     """The mark of results that are an estimate: ``chosen`` tasks of ``total``, chosen ``by``."""
@@ -30,17 +27,11 @@ class ChosenSubset(NamedTuple):
     by: str
 
     def __str__(self) -> str:
-        kind = "screening with" if self.by == SCREENING else "estimate from"
-        return f"{kind} {count_of(self.chosen, 'chosen task')} of {self.total}"
+        return f"estimate from {count_of(self.chosen, 'chosen task')} of {self.total}"
 
     @property
     def note(self) -> str:
         """A sentence that accompanies the numbers."""
-        if self.by == SCREENING:
-            return (
-                f"A {self}: these tell systems apart best, so that the numbers rank systems that "
-                "ran the same tasks, and are no score of the benchmark, nor an estimate of it."
-            )
         return (
             f"An {self} ({self.by}), not the score of the benchmark: the tasks are not a random "
             "sample, and intervals are over these tasks alone."

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from maseval.benchmark.tau2.app.running.own_domains import domain_name
+from maseval.benchmark.tau2.app.running.tasks import domain_name
 from maseval.commands import compare, tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from maseval.app.benchmarks import OnProgress
-from maseval.benchmark.tau2.app.running.own_domains import domain_name
-from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS
+from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, domain_name
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.review.audit import KINDS, SEVERITIES, Finding
