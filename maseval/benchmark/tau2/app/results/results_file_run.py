@@ -12,7 +12,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import cast
 
-from maseval.app.results.finding import UnknownSimulationError
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.rescoring.findings import record_findings
@@ -161,7 +160,7 @@ class ResultsFileRun:
     def report(self, simulation: Simulation) -> Report:
         """Return the report on one simulation."""
         if simulation not in self.recorded:
-            raise UnknownSimulationError(f"{self.path} has no {simulation}")
+            raise ConfigurationError(f"{self.path} has no {simulation}")
         # Of several in one place, one whose verdict is that of the trial stands for it.
         verdict = self._recount.passes[PlannedTrial(*simulation)]
         place = next(place for passed, place in self._trials[1][simulation] if passed is verdict)
