@@ -138,7 +138,7 @@ def test_a_certificate_is_written_and_holds(folder):
     of_the_run = maseval("tau2", "verify", "cert.json", "careful", "--json")
 
     assert certified.exit_code == 0
-    assert "24 of 24 recorded rewards confirmed" in certified.stdout
+    assert "24 of 24 recorded verdicts confirmed" in certified.stdout
     assert again.exit_code == 1 and "already exists" in again.stderr
     assert verified.exit_code == 0 and "holds" in verified.stdout
     assert of_the_run.exit_code == 1 and not last_json(of_the_run.stdout)["holds"]
@@ -156,7 +156,7 @@ def test_an_edited_reward_and_an_edited_certificate_are_found(folder):
     told = maseval("tau2", "certify", "forged.json")
     changed = maseval("tau2", "verify", "forged-cert.json", "theirs.json")
 
-    assert told.exit_code == 1 and "reward differs" in told.stdout
+    assert told.exit_code == 1 and "edited rewards" in told.stdout
     assert told.stdout.startswith("edited rewards: in 1 of 24 simulations")
     assert "23 of 24 recorded rewards confirmed" in told.stdout
     assert changed.exit_code == 2 and "was changed" in changed.stderr
