@@ -38,7 +38,7 @@ from maseval.runs.chain import (
 )
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.exceptions import RunFolderError, check_regular
-from maseval.runs.report_line import check_report, report_of, simulation_of
+from maseval.runs.report_line import check_report, loads_object, report_of, simulation_of
 
 _KEPT = "log.jsonl"
 _UNREADABLE = (ValueError, KeyError, TypeError)
@@ -398,7 +398,7 @@ def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:
     """Return the report that begins at ``offset``, with the shared configuration put back."""
     with path.open("rb") as file:
         file.seek(offset)
-        record = strict_json.loads_object(file.readline())
+        record = loads_object(file.readline())
     try:
         check_report(record)
         return report_of(record, shared)

@@ -37,6 +37,15 @@ class SkimmedReport(dict[str, Any]):
     """The record of a report with only the reason why it ended for traces, and no references."""
 
 
+def loads_object(line: bytes) -> dict[str, Any]:
+    """Return the JSON object in a line; raises ``ValueError`` for anything else."""
+    try:
+        value = from_json(line)
+    except ValueError:  # half of a character, or numbers that are none
+        return strict_json.loads_object(line)
+    return value if isinstance(value, dict) else strict_json.loads_object(line)
+
+
 def read_record(line: bytes) -> dict[str, object]:
     """Return the record of a line; raises if anything in it is not as it was written.
 
@@ -45,7 +54,7 @@ def read_record(line: bytes) -> dict[str, object]:
     problem = seal_problem(line)
     record: dict[str, object] | None = None if problem else skim_report(line)
     if record is None:
-        record = strict_json.loads_object(line)
+        record = loads_object(line)
     if problem:
         raise ValueError(problem)
     if record["kind"] == "report":

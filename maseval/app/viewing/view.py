@@ -117,7 +117,7 @@ def features(play: object | None = None, *, edit: bool = False) -> Sequence[Any]
     """Return what the commands add to the viewer, each a ``maseval.view.Feature``."""
     from maseval.app.viewing.comparisons import comparisons
     from maseval.app.viewing.features import branches, remarks, timelines
-    from maseval.view.searching import searches
+    from maseval.view.search import searches
 
     offered = [part for each in all_support() for part in each.viewer_features(play)]
     return [
