@@ -111,7 +111,7 @@ def run(*to: str) -> None:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         os.environ |= {"WANDB_MODE": "offline", "WANDB_DIR": folder}
         result = commands.run(
-            benchmark="maseval.benchmark.booking:BookingBenchmark",
+            benchmark="examples.booking:BookingBenchmark",
             trials=TRIALS,
             output="run",
             track=to,
@@ -123,7 +123,7 @@ def run(*to: str) -> None:
 def parts() -> Iterator[tuple[str, str]]:
     """What is done for a simulation off the run's own thread, and for a run at its end."""
     with tempfile.TemporaryDirectory() as folder:
-        booking = "maseval.benchmark.booking:BookingBenchmark"
+        booking = "examples.booking:BookingBenchmark"
         commands.run(benchmark=booking, num_tasks=1, output=f"{folder}/run")
         report = next(RunFolder.read(f"{folder}/run").reports())
     idle = best(lambda: hooks_called(BenchmarkCallback(), report)) / BUILT

@@ -4,8 +4,8 @@ Twelve bookings are made by a scripted clerk and saved. Then a judge looks at th
 decides what no rule of the benchmark asks: did the clerk look for a room large enough for everybody
 before it answered? No environment is set up for that, and no clerk works again.
 
-python examples/agent_as_judge.py --scripted
-python examples/agent_as_judge.py --judge openai/gpt-4.1
+python -m examples.agent_as_judge --scripted
+python -m examples.agent_as_judge --judge openai/gpt-4.1
 """
 
 import argparse
@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from examples.booking import BookingBenchmark, load_tasks
 from maseval import (
     Evaluator,
     MASEvalError,
@@ -25,7 +26,6 @@ from maseval import (
     tool_call,
     tool_definition,
 )
-from maseval.benchmark.booking import BookingBenchmark, load_tasks
 from maseval.core.callbacks import FileResultLogger, read_reports
 
 RULES = """You judge a recorded conversation between a customer and a booking desk. Read it with \

@@ -7,10 +7,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 from maseval import commands
-from maseval.benchmark.tau2.app.running.options import PlayOptions
 from scripts import viewer_screenshots
 from tests.browser.conftest import QUIET, chromium
 
@@ -38,26 +37,7 @@ def main() -> None:
             shown.screenshot(path=IMAGES / name)
             shown.close()
         viewer_screenshots.take(browser, Path(folder) / "runs", IMAGES)
-        _play(browser, Path(folder) / "played")
         browser.close()
-
-
-def _play(browser: Browser, folder: Path) -> None:
-    """A conversation in the midst of it, with a form that is filled in."""
-    folder.mkdir()
-    viewer = commands.view(folder, port=0, play=PlayOptions(domain="library"))
-    with viewer.server:
-        shown = browser.new_page(viewport=WIDE)
-        shown.goto(viewer.address)
-        shown.get_by_role("button", name="Begin").click()
-        shown.get_by_label("What you say").fill("What is the number of your card?")
-        shown.get_by_label("What you say").press("Enter")
-        shown.locator(".message.user").nth(1).wait_for()
-        tool = shown.locator('[data-tool="get_member"]')
-        tool.locator("summary").click()
-        tool.get_by_label("card_number").fill("B 1184 2011")
-        shown.screenshot(path=IMAGES / "play.png")
-        shown.close()
 
 
 def _page(folder: Path) -> Path:

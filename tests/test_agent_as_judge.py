@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from examples.booking import BookingBenchmark, load_tasks
 from maseval import ScriptedModelAdapter, tool_call
-from maseval.benchmark.booking import BookingBenchmark, load_tasks
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "agent_as_judge.py"
 VERDICT = {"met": True, "reason": "it did", "evidence": [0]}

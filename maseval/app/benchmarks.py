@@ -233,12 +233,8 @@ class BenchmarkSupport:
         """Return faults of the tasks of a run themselves, by domain and id."""
         return {}
 
-    def viewer_features(self, play: object | None = None) -> Sequence[Any]:
-        """Return the parts that the viewer gets, each a ``maseval.view.Feature``.
-
-        ``play`` are the options with which tasks may be played in the page, if that was asked for;
-        a benchmark offers to play if they are its own.
-        """
+    def viewer_features(self) -> Sequence[Any]:
+        """Return the parts that the viewer gets, each a ``maseval.view.Feature``."""
         return ()
 
     # Numbers: for ``show``, ``report``, ``compare`` and tables.

@@ -20,11 +20,6 @@ from maseval.cli.run_file import FileRun, command_words, read_run_file
 
 EXAMPLES = examples(
     (
-        "maseval run maseval.benchmark.booking:BookingBenchmark --trials 4 "
-        "--agent-data slip_rate=0.2",
-        "the small example that comes with maseval, no key needed",
-    ),
-    (
         "maseval run shopping.py:Shopping --trials 4 --agent-data model_id=openai/gpt-4.1 "
         "--budget 5usd",
         "your own, four trials per task, for at most 5 dollars",

@@ -19,7 +19,6 @@ EXAMPLES = examples(
     ("maseval view last", "the latest run, live while it is running"),
     ("maseval view theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval view /data/runs --edit", "another folder; tags, notes and remarks can be changed"),
-    ("maseval view --play", "play the agent or the customer of a task in the page"),
     ("maseval view --host 0.0.0.0 --no-browser", "for other machines, who need the token"),
     ("maseval view --export site", "all runs as a folder of pages that needs no server"),
 )
@@ -39,9 +38,6 @@ def view(
     edit: Annotated[
         bool, typer.Option("--edit", help="Let the page change tags, notes and remarks.")
     ] = False,
-    play: Annotated[
-        bool, typer.Option("--play", help="Let somebody play tau2 tasks in the page.")
-    ] = False,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
     ] = True,
@@ -57,13 +53,10 @@ def view(
     Ctrl-C ends it.
     """
     if export is not None:
-        if edit or play:
-            wanted = "--edit" if edit else "--play"
-            raise ConfigurationError(f"{wanted} needs a server, which a site of --export has not")
+        if edit:
+            raise ConfigurationError("--edit needs a server, which a site of --export has not")
         return write_site(export, folder)
-    server, address, root = commands.view(
-        folder, host=host, port=port, edit=edit, play=commands.tau2.PlayOptions() if play else None
-    )
+    server, address, root = commands.view(folder, host=host, port=port, edit=edit)
     serve(server, address, root, browser=browser)
 
 

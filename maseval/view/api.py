@@ -144,7 +144,6 @@ def own_answers(features: Sequence[str], *, edit: bool) -> "Answers":
         return {
             "root": str(library.root),
             "edit": edit,
-            "play": "play" in features,
             "features": list(features),
             "runs": library.rows(),
         }

@@ -91,7 +91,7 @@ def _http_error_response(request: Request, error: Exception) -> Response:
 
 _NAME = re.compile(r"(view/)?[a-z_]+\.(js|css)")
 _TYPES = {"js": "text/javascript", "css": "text/css"}
-_SHELLS = ("/", "/run/{name:path}", "/compare", "/search", "/play")
+_SHELLS = ("/", "/run/{name:path}", "/compare", "/search")
 _HEAD = """<link rel="stylesheet" href="/assets/page.css">
 <link rel="stylesheet" href="/assets/view/view.css">
 <script type="module" src="/assets/view/view.js"></script>"""

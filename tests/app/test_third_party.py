@@ -46,7 +46,7 @@ class KioskSupport(BenchmarkSupport):
     def warnings(self, config):
         return ["The kiosk was closed on Monday."]
 
-    def viewer_features(self, play=None):
+    def viewer_features(self):
         return [KioskPage()]
 
     def holds_results(self, path):
@@ -63,7 +63,7 @@ class KioskSupport(BenchmarkSupport):
 SUPPORT = KioskSupport()
 """
 BENCHMARK = '''
-from maseval.benchmark.booking import BookingBenchmark, load_tasks
+from examples.booking import BookingBenchmark, load_tasks
 
 
 class KioskBenchmark(BookingBenchmark):

@@ -3,9 +3,8 @@ import sys
 
 import pytest
 
+from examples.booking import BookingBenchmark, MeetingRooms, load_tasks, result_table
 from maseval import normalise
-from maseval.benchmark.booking import BookingBenchmark, MeetingRooms, load_tasks
-from maseval.benchmark.booking.__main__ import result_table
 
 
 def run(*, workers=1, repeats=1, **agent_data):
@@ -97,7 +96,7 @@ def test_the_table_counts_every_repetition():
 
 
 def test_the_demo_prints_the_same_table_twice():
-    command = [sys.executable, "-m", "maseval.benchmark.booking"]
+    command = [sys.executable, "-m", "examples.booking"]
 
     first, second = (
         subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout

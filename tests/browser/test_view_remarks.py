@@ -123,22 +123,3 @@ def test_a_branch_and_its_origin_link_to_each_other(visit, serve, tmp_path):
     expect(message.locator(".branch-link")).to_have_text("Branch from here: again (1 of 1 passed)")
     message.get_by_role("link", name="again").click()
     expect(page.locator("h1")).to_have_text("again")
-
-
-def test_a_reader_takes_over_from_a_message(visit, serve, tmp_path):
-    origin = tau2.run(domain="library", num_tasks=1, agent="noop", output=tmp_path / "one").folder
-    one = next(iter(RunFolder.read(origin).planned))
-    visited = visit(serve(tmp_path, play=tau2.PlayOptions()).url)
-    page = visited.open(f"/run/one#library/{one.task_id}/0/m1")
-    visited.wait_for_simulation()
-
-    page.get_by_text("Step through the conversation").click()
-    page.get_by_role("link", name="Take over from here yourself").click()
-    expect(page.locator("#overview")).to_contain_text("after message 1. Up to there")
-    page.get_by_role("button", name="Begin").click()
-
-    expect(page.locator(".play-talk .message")).to_have_count(2)
-    expect(page.get_by_role("status").first).to_have_text("It is your turn.")
-    page.get_by_role("textbox", name="What you say").fill("Goodbye")
-    page.get_by_role("button", name="Send and end the conversation").click()
-    expect(page.get_by_role("link", name="Open the run")).to_be_visible()

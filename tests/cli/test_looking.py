@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from examples.booking import BookingBenchmark, load_tasks
 from maseval.app.results.recording import simulation_in
 from maseval.app.results.results import RunResult
-from maseval.benchmark.booking import BookingBenchmark, load_tasks
 from maseval.cli import show as cli_show
 from maseval.commands import show, tau2
 from maseval.core.callbacks import FileResultLogger

@@ -163,7 +163,7 @@ def test_a_team_of_one_s_own_takes_part(tmp_path):
     done = maseval(*run_it, *models()[2:])
     assert done.exit_code == 0
     assert "100.0%" in done.stdout
-    wrong = "maseval.benchmark.booking:BookingBenchmark"
+    wrong = "examples.booking:BookingBenchmark"
     refused = maseval("macs", "run", "-d", "travel", "--team", wrong, *models()[2:])
     assert "is not a MACSBenchmark" in refused.stderr
     written = maseval("macs", "export", "a")

@@ -8,7 +8,7 @@ import pytest
 from maseval.runs import RunFolder
 from tests.cli.commandline import maseval, started, wait_for_some
 
-BOOKING = ("run", "maseval.benchmark.booking:BookingBenchmark")
+BOOKING = ("run", "examples.booking:BookingBenchmark")
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def test_arguments_may_stand_in_a_file(tmp_path):
 
 
 def test_a_wrong_name_is_one_message_and_exit_code_two():
-    done = maseval("run", "maseval.benchmark.booking:BookingBenchmrak")
+    done = maseval("run", "examples.booking:BookingBenchmrak")
 
     assert done.exit_code == 2
     assert "did you mean 'BookingBenchmark'?" in done.stderr and "Traceback" not in done.stderr
@@ -65,8 +65,7 @@ def test_a_wrong_name_is_one_message_and_exit_code_two():
 
 def test_a_benchmark_of_the_file_is_suggested_before_one_that_it_imports(tmp_path):
     (tmp_path / "shop.py").write_text(
-        "from maseval.benchmark.booking import BookingBenchmark\n"
-        "class Shopping(BookingBenchmark): pass\n"
+        "from examples.booking import BookingBenchmark\nclass Shopping(BookingBenchmark): pass\n"
     )
 
     done = maseval("run", f"{tmp_path / 'shop.py'}:ShoppingBenchmark")

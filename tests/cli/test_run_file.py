@@ -170,7 +170,7 @@ def test_the_file_of_variables_may_be_named_anywhere(monkeypatch: pytest.MonkeyP
 
 def test_a_signal_ends_the_set_and_not_only_its_first_run(tmp_path: Path) -> None:
     options = 'agent_data = {delay_seconds = 0.4}\nconcurrency = 1\n[[run]]\nname = "a"\n'
-    content = f'benchmark = "maseval.benchmark.booking:BookingBenchmark"\n{options}'
+    content = f'benchmark = "examples.booking:BookingBenchmark"\n{options}'
     Path("slow.toml").write_text(f'{content}[[run]]\nname = "b"\n', "utf-8")
 
     process = started("run", "slow.toml", folder=tmp_path)

@@ -2,12 +2,10 @@
 
 import json
 import os
-import re
 import select
 import signal
 import subprocess
 import time
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ from typer.testing import CliRunner
 
 from maseval.cli.app import app
 from maseval.runs import RunFolder, run_state
-from tests.cli.commandline import COMMAND, started
+from tests.cli.commandline import COMMAND
 from tests.waiting import wait_until
 
 pty = pytest.importorskip("pty")  # terminals of this kind are POSIX
@@ -148,24 +146,6 @@ def test_ctrl_c_on_a_terminal_asks_whether_to_keep_what_happened(tmp_path, answe
     os.close(ours)
 
     assert (tmp_path / "run").exists() is kept
-
-
-@pytest.mark.needs(library="starlette")
-def test_the_page_is_served_where_runs_are_put(tmp_path):
-    pytest.importorskip("starlette")
-    process = started(
-        *("tau2", "play", "telecom", "--task", "3", "--as", "user", "--page", "--no-browser"),
-        *("--output", "games"),
-        folder=tmp_path,
-    )
-    address = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())[0]
-    with urllib.request.urlopen(f"{address}/api/play/choices") as answer:
-        offered = json.load(answer)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=300)
-
-    assert (offered["domain"], offered["task"], offered["side"]) == ("telecom", "3", "user")
-    assert process.returncode == 0 and (tmp_path / "games").is_dir()
 
 
 def interrupt_until(process, screen, words):

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from examples.booking import BookingBenchmark, MeetingRooms, load_tasks
 from maseval import (
     AgentAdapter,
     AgentCallback,
@@ -15,8 +16,6 @@ from maseval import (
     LLMUser,
     ScriptedModelAdapter,
 )
-from maseval.benchmark.booking import BookingBenchmark, load_tasks
-from maseval.benchmark.booking.benchmark import MeetingRooms
 from maseval.benchmark.tau2 import DefaultTau2Agent, RetailTools, Tau2User, TelecomDB, TelecomTools
 from maseval.benchmark.tau2.domains.telecom.coupling import sync
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from maseval.benchmark.booking import BookingBenchmark, load_tasks
+from examples.booking import BookingBenchmark, load_tasks
 from maseval.commands import tau2
 from maseval.core.callbacks import FileResultLogger
 

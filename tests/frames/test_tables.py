@@ -5,10 +5,9 @@ from datetime import datetime
 
 import pytest
 
-from maseval import ScriptedModelAdapter, frames, register_model
+from maseval import frames
 from maseval.app.results.finding import UnknownRunError
 from maseval.commands import macs, show, tau2
-from maseval.commands import run as run_any
 from maseval.core.outcome import RecordedReport
 from maseval.frames.columns import TABLES
 from maseval.frames.tables import frame_named
@@ -293,21 +292,6 @@ def test_tags_and_the_note_of_a_run_are_there(tmp_path):
     (row,) = frames.runs(run)
 
     assert (row["tags"], row["note"]) == ("good, cheap", "The one to keep.")
-
-
-def test_a_run_of_plain_models_has_questions_answers_and_verdicts(tmp_path):
-    register_model("first", lambda name, **options: ScriptedModelAdapter(["A"] * 24))
-    ran = run_any(
-        benchmark="maseval.benchmark.choices:ChoicesBenchmark",
-        agent_data={"model_id": "first/letter"},
-        output=tmp_path / "choices",
-    )
-
-    (row,) = frames.runs(ran.folder)
-    rows = list(frames.simulations(ran.folder))
-    assert row["simulations"] == len(rows) == len(list(frames.checks(ran.folder)))
-    assert row["passed"] == sum(each["passed"] for each in rows) > 0
-    assert all(each["query"] and each["final_answer"] for each in rows)
 
 
 @pytest.mark.data

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from maseval.benchmark.booking import BookingBenchmark, load_tasks
+from examples.booking import BookingBenchmark, load_tasks
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.stats.trials import (

@@ -20,7 +20,7 @@ def test_every_run_below_the_folder_is_listed(tmp_path):
         ("one", "complete", 2),
         ("deep/two", "complete", 1),
     }
-    assert (found["root"], found["edit"], found["play"]) == (str(tmp_path), False, False)
+    assert (found["root"], found["edit"]) == (str(tmp_path), False)
 
 
 def test_a_run_has_the_index_and_the_packets_of_its_report(tmp_path):
@@ -48,7 +48,7 @@ def test_a_packet_can_be_asked_for_with_one_trial_alone(tmp_path):
     assert "trial '3' of task 'a'" in missing.json()["error"]
 
 
-@pytest.mark.parametrize("address", ["/", "/run/one", "/run/deep/two", "/search?q=x", "/play"])
+@pytest.mark.parametrize("address", ["/", "/run/one", "/run/deep/two", "/search?q=x"])
 def test_every_address_is_the_same_page(tmp_path, address):
     answer = viewer(tmp_path).get(address)
 

@@ -102,16 +102,9 @@ def _branch_command(path: Path, simulation: Simulation) -> str:
     return shlex.join(["maseval", "tau2", "branch", run, task, str(simulation.trial)])
 
 
-def branches(*, play: bool = False) -> Answers:
-    """Return the feature that leads from a branch to its origin, and back.
-
-    With ``play`` the page can offer that its reader takes over a conversation.
-    """
-
-    def find(library: Library, query: Query) -> Mapping[str, object]:
-        return {**_branches(library, query), "play": play}
-
-    return Answers("branches", {"/api/run/branches": find})
+def branches() -> Answers:
+    """Return the feature that leads from a branch to its origin, and back."""
+    return Answers("branches", {"/api/run/branches": _branches})
 
 
 def _branches(library: Library, query: Query) -> Mapping[str, object]:

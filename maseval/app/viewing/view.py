@@ -37,7 +37,6 @@ def view(
     host: str = LOCAL,
     port: int = DEFAULT_PORT,
     edit: bool = False,
-    play: object | None = None,
 ) -> Viewer:
     """Serve the runs below a folder; of a run or a results file, those beside it too.
 
@@ -46,7 +45,6 @@ def view(
         host: Where to listen. Other machines need the token in the address.
         port: The port; 0 is any that is free.
         edit: Whether the page may change tags, notes and remarks.
-        play: Options of a benchmark that can be played in the page: ``tau2.PlayOptions()``.
     """
     check_viewer()
     from maseval.app.viewing.reader import BenchmarkReader
@@ -54,20 +52,18 @@ def view(
     from maseval.view.safety import LOCAL_NAMES
     from maseval.view.serving import ViewServer
 
-    if play is not None and folder is None:
-        default_root().mkdir(parents=True, exist_ok=True)
     root, first = _begin(folder)
     token = None if _is_local(host) else secrets.token_urlsafe(24)
     app = create_app(
         root,
         reader=BenchmarkReader(),
-        features=features(play, edit=edit),
+        features=features(edit=edit),
         edit=edit,
         token=token,
         hosts=LOCAL_NAMES if token is None else None,
     )
     server = ViewServer(app, host=host, port=port, token=token)
-    return Viewer(server, server.address(first if play is None else "/play"), root)
+    return Viewer(server, server.address(first), root)
 
 
 def export_site(
@@ -113,20 +109,19 @@ def view_beside(run: Path) -> Iterator[str]:
         yield viewer.address
 
 
-def features(play: object | None = None, *, edit: bool = False) -> Sequence[Any]:
+def features(*, edit: bool = False) -> Sequence[Any]:
     """Return what the commands add to the viewer, each a ``maseval.view.Feature``."""
     from maseval.app.viewing.comparisons import comparisons
     from maseval.app.viewing.features import branches, remarks, timelines
     from maseval.view.search import searches
 
-    offered = [part for each in all_support() for part in each.viewer_features(play)]
     return [
         comparisons(),
         remarks(edit=edit),
-        branches(play=play is not None),
+        branches(),
         timelines(),
         searches(),
-        *offered,
+        *(part for each in all_support() for part in each.viewer_features()),
     ]
 
 

@@ -1,14 +1,13 @@
 """``maseval tau2 play``."""
 
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from maseval import commands
-from maseval.app.running.run_options import PARTICIPANTS, TASKS
+from maseval.app.running.options import PARTICIPANTS, TASKS
 from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.cli import completion
 from maseval.cli.command_line import INCOMPLETE, command_line
@@ -18,18 +17,14 @@ from maseval.cli.groups import examples
 from maseval.cli.option_objects import command_with
 from maseval.cli.options import load_domain
 from maseval.cli.tau2.play_terminal import PlayTerminal
-from maseval.cli.view import serve
-from maseval.core.exceptions import ConfigurationError
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.app.viewing.view import Viewer
     from maseval.benchmark.tau2.app.running.play import Play
 
 EXAMPLES = examples(
     ("maseval tau2 play", "a small library, no key and no download needed"),
     ("maseval tau2 play retail --task 5", "the agent of a task, with a scripted customer"),
     ("maseval tau2 play retail --user-model openai/gpt-4.1", "with a customer that a model plays"),
-    ("maseval tau2 play retail --page", "in the browser"),
     ("maseval tau2 play telecom --as user", "the customer, with the customer's phone"),
     ("maseval tau2 play telecom --as user --agent-model openai/gpt-4.1", "a model helps you"),
     ("maseval tau2 play retail --output runs/me", "task after task into one run: a human baseline"),
@@ -65,14 +60,8 @@ def play(
             "--as", help="Which side you play: agent or user.", rich_help_panel=PARTICIPANTS
         ),
     ] = "agent",
-    page: Annotated[
-        bool, typer.Option("--page", help="Play in the browser instead of the terminal.")
-    ] = False,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="With --page, open the browser.")
-    ] = True,
 ) -> None:
-    """Play the agent or the customer yourself, in this terminal or in the browser.
+    """Play the agent or the customer yourself, in this terminal.
 
     The tools are forms, the databases and the rules are real, and the result is a run like any
     other, marked as human. Ctrl-C interrupts it; the same command with the same --output resumes.
@@ -80,10 +69,6 @@ def play(
     _forget_environment(given, context, side)
     given["timeout"] = given["timeout"] or None
     given["command"] = command_line(context)
-    if page:
-        options = PlayOptions(**given, domain=domain, task_id=task, side=side)
-        serve(*_viewer(options), browser=browser)
-        return
     console = stdout()
     begun = commands.tau2.play(**given, domain=domain, task_id=task, side=side)
     terminal = PlayTerminal(begun, console)
@@ -94,16 +79,6 @@ def play(
         except KeyboardInterrupt:
             begun.interrupt()
     _finish(begun, terminal, console)
-
-
-def _viewer(options: PlayOptions) -> "Viewer":
-    """Return the viewer of the runs' folder, at the usual port if that is free."""
-    if options.output is not None:
-        Path(options.output).mkdir(parents=True, exist_ok=True)
-    try:
-        return commands.view(options.output, play=options)
-    except ConfigurationError:
-        return commands.view(options.output, port=0, play=options)
 
 
 def _forget_environment(given: dict[str, Any], context: typer.Context, side: str) -> None:

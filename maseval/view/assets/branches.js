@@ -16,7 +16,7 @@ function branchLine({ run, passed, verdicts }) {
   return h("p", { class: "branch-link" }, "Branch from here: ", h("a", { href: pathTo(run) }, run), result);
 }
 
-/** `strip` names the origin of a run, `mark` adds its branches to a simulation that is drawn, and `takeOver` is a part of time travel. */
+/** `strip` names the origin of a run, and `mark` adds its branches to a simulation that is drawn. */
 export function branchLinks(run) {
   const strip = h("div", {});
   const known = ask("/api/run/branches", { run }).catch(() => ({ branches: [] }));
@@ -29,14 +29,5 @@ export function branchLinks(run) {
       messages.findLast((message) => Number(message.dataset.message) <= each.at)?.append(branchLine(each));
     }
   };
-  /** A link to the page in which the reader continues from a message. */
-  const takeOver = (simulation, messageNow) => {
-    const { domain, id: task } = taskOf(simulation);
-    const place = h("p", {});
-    const link = h("a", { class: "button" }, "Take over from here yourself");
-    const show = () => (link.href = `/play?${new URLSearchParams({ run, domain, task, trial: simulation.trial, at: messageNow() })}`);
-    known.then(({ play }) => play && place.append(link));
-    return { part: place, show };
-  };
-  return { strip, mark, takeOver };
+  return { strip, mark };
 }

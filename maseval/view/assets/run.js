@@ -129,7 +129,7 @@ export async function runPage(run) {
   document.title = `${visible(run)} · maseval`;
   if (!STORED) useRemarks({ read: () => ask("/api/run/remarks", { run }), keep: (remark) => tell("/api/run/remark", { ...remark, run }) });
   const links = STORED ? {} : branchLinks(run);
-  page = await start(source, { above: [topBar(), notice], below: [strip, links.strip], mark: links.mark, followTalk, travel: STORED ? undefined : (simulation, messageNow) => [...recordsBeside(run, simulation, messageNow), links.takeOver(simulation, messageNow)] });
+  page = await start(source, { above: [topBar(), notice], below: [strip, links.strip], mark: links.mark, followTalk, travel: STORED ? undefined : (simulation, messageNow) => recordsBeside(run, simulation, messageNow) });
   // What finished since the index was read comes with the first events.
   const { version: after, relabelled: told } = index.live;
   listen({ run, after, relabelled: told }, handlers, () => again().catch(() => {}), notice);

@@ -216,7 +216,7 @@ function keyPressed(event) {
   document.getElementById("search").focus();
 }
 
-function drawList({ root, play, runs }, notice) {
+function drawList({ root, runs }, notice) {
   const heads = RUN_COLUMNS.map(headCell);
   const head = h("tr", {}, h("td", {}), heads);
   const table = h("table", { class: "runs" }, h("thead", {}, head));
@@ -224,7 +224,7 @@ function drawList({ root, play, runs }, notice) {
   for (const run of runs) known.set(run.name, { run });
   const empty = runs.length === 0 && h("p", { class: "totals" }, "No run is in this folder yet. ", h("code", {}, "maseval demo"), " makes one.");
   return [
-    topBar(play && h("a", { href: pageAddress("play") }, "Play")),
+    topBar(),
     notice,
     h("header", { class: "top" }, h("div", {}, h("h1", { id: "all" }, "Runs"), h("p", { class: "totals" }, root)), h("div", { class: "beside" }, themeButton())),
     h("section", { class: "card", "aria-labelledby": "all" }, listFilters(), parts.status, empty, h("div", { class: "scroll" }, table)),

@@ -26,7 +26,7 @@ export async function tell(path, body) {
   return answerOf(await fetch(path, request).catch(lost));
 }
 
-/** The address of a page: "compare", "search" or "play"; without a name, of the list of all runs. */
+/** The address of a page: "compare" or "search"; without a name, of the list of all runs. */
 export function pageAddress(page = "", query = {}) {
   const asked = new URLSearchParams(query);
   return `${STORED ? `${page || "index"}.html` : `/${page}`}${asked.size ? `?${asked}` : ""}`;

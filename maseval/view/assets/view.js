@@ -5,7 +5,6 @@ import { add, h } from "../dom.js";
 import { counted } from "../text.js";
 import { searchPage } from "./found.js";
 import { topBar } from "./frame.js";
-import { playPage } from "./play.js";
 import { runPage } from "./run.js";
 import { runsPage } from "./runs.js";
 import { comparedRuns, openedPage, pathTo } from "./server.js";
@@ -34,7 +33,6 @@ async function open({ page, run }) {
   if (page === "run") return runPage(run + scoringAsked());
   if (page === "compare") return openComparison();
   if (page === "search") return searchPage(main);
-  if (page === "play") return playPage(main);
   if (page) throw new Error(`There is no page here: ${location.pathname}. All runs are at the link above.`);
   return runsPage(main);
 }

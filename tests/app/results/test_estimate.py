@@ -4,13 +4,13 @@ import json
 
 import pytest
 
+from examples.booking import BookingBenchmark, load_tasks
 from maseval import frames
 from maseval.app.comparing.page import comparison_plots
 from maseval.app.results.finding import open_recording
 from maseval.app.results.plots import drawings
 from maseval.app.sharing.sync import _tracked_run
 from maseval.app.viewing.reader import BenchmarkReader
-from maseval.benchmark.booking import BookingBenchmark, load_tasks
 from maseval.benchmark.tau2.app.sharing.leaderboard import SubmissionRefusedError
 from maseval.commands import bundle, compare, report, run, runs, show, tau2
 from maseval.core.callbacks import FileResultLogger
@@ -104,7 +104,7 @@ def test_what_is_scored_certified_or_exported_says_so(chosen, whole, tmp_path):
     assert WORDS not in printed("tau2", "score", whole)
     certified = tau2.certify(chosen, partial=True).certificate
     assert WORDS in printed("tau2", "comply", chosen)
-    assert WORDS in certified.text() and certified.content["causes"][0]["kind"] == "estimate"
+    assert WORDS in certified.text() and certified.content["findings"][0]["kind"] == "estimate"
     assert WORDS in printed("tau2", "export", chosen, "--output", tmp_path / "results.json")
     assert "no verdict" in tau2.certify(tmp_path / "results.json").certificate.text()
 
@@ -161,7 +161,7 @@ def test_anchor_points_that_make_no_run_are_refused(tmp_path, content, options, 
     assert not (tmp_path / "run").exists()
 
 
-BOOKING = "maseval.benchmark.booking:BookingBenchmark"
+BOOKING = "examples.booking:BookingBenchmark"
 
 
 def test_the_page_of_saved_reports_says_so(tmp_path):

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from examples.booking import BookingBenchmark, load_tasks
 from maseval import AgentAdapter, MessageHistory
 from maseval.app.running.progress import RunProgress, publish_progress
-from maseval.benchmark.booking import BookingBenchmark, load_tasks
 from maseval.commands import run
 from maseval.core.context import Said
 from maseval.core.storage.redaction import Secrets

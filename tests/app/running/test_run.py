@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from examples.booking import BookingBenchmark, load_tasks
 from maseval import (
     AdaptiveTaskQueue,
     AgentAdapter,
@@ -16,14 +17,13 @@ from maseval import (
     ScriptedModelAdapter,
     Task,
 )
-from maseval.benchmark.booking import BookingBenchmark, load_tasks
 from maseval.commands import compare, new, run, show
 from maseval.core.exceptions import ConfigurationError, DuplicateTaskError
 from maseval.runs import RunConfigError, RunFolder
 
 SHOPPING = """
 from maseval import Task
-from maseval.benchmark.booking import BookingBenchmark, load_tasks as booking_tasks
+from examples.booking import BookingBenchmark, load_tasks as booking_tasks
 
 class Shopping(BookingBenchmark):
     pass
@@ -96,7 +96,7 @@ def test_a_class_of_python_is_run_on_the_tasks_of_its_module():
     result = run(benchmark=BookingBenchmark, tasks=load_tasks, output="r", num_tasks=4)
 
     assert planned(result) == ["pair", "trio", "team", "board"]
-    assert result.config["benchmark"] == "maseval.benchmark.booking.benchmark:BookingBenchmark"
+    assert result.config["benchmark"] == "examples.booking:BookingBenchmark"
 
 
 def test_what_a_class_takes_is_given_with_set():
@@ -138,7 +138,7 @@ def test_the_only_benchmark_of_a_file_need_not_be_named(tmp_path):
     new("benchmark", "groceries", tmp_path)
 
     assert run(benchmark="groceries.py", output="r").summary.overall.passed == 2
-    package = run(benchmark="maseval.benchmark.booking", num_tasks=1, output="p")
+    package = run(benchmark="examples.booking", num_tasks=1, output="p")
     assert package.config["benchmark"].endswith(":BookingBenchmark")
 
 
@@ -204,7 +204,7 @@ def test_a_queue_that_cannot_resume_is_refused():
 
 def test_a_benchmark_without_tasks_says_where_to_put_them(tmp_path):
     (tmp_path / "bare.py").write_text(
-        "from maseval.benchmark.booking import BookingBenchmark\nclass Bare(BookingBenchmark): pass"
+        "from examples.booking import BookingBenchmark\nclass Bare(BookingBenchmark): pass"
     )
     with pytest.raises(ConfigurationError, match=r"define TASKS or load_tasks\(\)"):
         run(benchmark="bare.py")

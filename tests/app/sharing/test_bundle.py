@@ -316,9 +316,7 @@ def test_a_run_that_is_running_or_damaged_or_empty_is_not_bundled(run, tmp_path)
 
 
 def test_a_run_of_any_benchmark_is_bundled_without_a_certificate(tmp_path):
-    ran = maseval(
-        "run", "maseval.benchmark.booking:BookingBenchmark", "--output", tmp_path / "booking"
-    )
+    ran = maseval("run", "examples.booking:BookingBenchmark", "--output", tmp_path / "booking")
     assert ran.exit_code == 0, ran.stderr
 
     done = maseval("bundle", tmp_path / "booking", "--output", tmp_path / "b.zip")

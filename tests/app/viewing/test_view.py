@@ -250,7 +250,7 @@ def test_a_simulation_whose_task_does_not_fit_its_conversation_says_so(ask, doub
 
 
 def test_the_report_of_a_doubtful_file_begins_with_the_doubt(played, doubtful, tmp_path):
-    path = commands.report(played / doubtful, tmp_path / "page.html", explain=False, audit=False)
+    path = commands.report(played / doubtful, tmp_path / "page.html", explain=False)
 
     page = index_of(path)
 
@@ -271,9 +271,9 @@ def test_a_branch_leads_to_its_origin_and_the_origin_to_its_branches(tmp_path):
 
     place = {"domain": one.domain, "task": one.task_id, "trial": 0, "at": 1}
     origin = {**place, "run": "deep/one", "name": "one"}
-    assert answers[0] == {"origin": origin, "branches": [], "play": False}
+    assert answers[0] == {"origin": origin, "branches": []}
     branch = {**place, "run": "again", "passed": 2, "verdicts": 2}
-    assert answers[1] == {"origin": None, "branches": [branch], "play": False}
+    assert answers[1] == {"origin": None, "branches": [branch]}
 
 
 def test_verdicts_that_another_command_recomputed_are_not_recomputed_for_a_page(

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from maseval.benchmark.booking import BookingBenchmark, load_tasks
+from examples.booking import BookingBenchmark, load_tasks
 from tests.waiting import wait_until
 
 GATE = "MASEVAL_TEST_GATE"

@@ -114,22 +114,3 @@ def test_choices_of_one_token_take_one_pass_and_give_the_same(tiny):
 def test_a_model_that_is_not_there_is_an_error_by_name(tmp_path):
     with pytest.raises(ModelNotFoundError, match="nowhere"):
         HuggingFaceModelScorer(str(tmp_path / "nowhere"), device="cpu").loglikelihood("a", "b")
-
-
-@with_torch
-def test_it_takes_part_in_multiple_choice(tiny, monkeypatch):
-    from maseval import register_scorer
-    from maseval.benchmark.choices import ChoicesBenchmark, choice_task
-    from maseval.core import scorer as scorer_module
-
-    monkeypatch.setattr(scorer_module.SCORERS, "registered", {})
-    register_scorer("hf", from_id)
-    tasks = [choice_task("t", "the cat sat on a ?", ["mat", "dog"])]
-
-    [report] = ChoicesBenchmark(progress_bar=False).run(
-        tasks, {"scorer_id": f"hf/{tiny}", "device": "cpu"}
-    )
-
-    assert report["status"] == "success", report["error"]
-    likelihoods = report["traces"]["agents"]["chooser"]["likelihoods"]
-    assert report["final_answer"] == max(likelihoods, key=likelihoods.get)

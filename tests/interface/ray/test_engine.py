@@ -52,7 +52,7 @@ def test_an_unknown_engine_of_a_command_is_refused_with_the_known_ones():
 def test_nothing_of_ray_is_imported_by_a_run_in_threads():
     program = """
 import sys
-from maseval.benchmark.booking import BookingBenchmark, load_tasks
+from examples.booking import BookingBenchmark, load_tasks
 import maseval.interface.ray.engine
 BookingBenchmark(progress_bar=False).run(load_tasks()[:1])
 print(sorted(name for name in sys.modules if name.partition(".")[0] == "ray"))

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
+from examples.booking import BookingBenchmark, load_tasks
 from maseval import AgentAdapter
-from maseval.benchmark.booking.benchmark import BookingBenchmark
-from maseval.benchmark.booking.tasks import load_tasks
 from maseval.core.usage import TokenUsage
 from maseval.interface.telemetry.simulation import ESTIMATED, simulation_span, trace_of
 from maseval.interface.telemetry.span import number_spans

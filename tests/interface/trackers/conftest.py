@@ -13,7 +13,7 @@ def booking(tmp_path, monkeypatch):
 
     def run(trials=2, **options):
         return commands.run(
-            benchmark="maseval.benchmark.booking:BookingBenchmark",
+            benchmark="examples.booking:BookingBenchmark",
             trials=trials,
             num_tasks=3,
             agent_data={"slip_rate": 0.2},

@@ -6,7 +6,7 @@ from copy import deepcopy
 import pytest
 from rich.console import Console
 
-from maseval import ScriptedModelAdapter, frames, register_model
+from maseval import frames
 from maseval.app.results.clean import (
     CLEAN,
     LABELS,
@@ -244,13 +244,8 @@ def test_a_gate_can_go_by_clean_passes(both):
 
 
 def test_runs_without_rules_have_no_clean_passes(tmp_path):
-    register_model("first", lambda name, **options: ScriptedModelAdapter(["A"] * 24))
     for name in ("a", "b"):
-        run_any(
-            benchmark="maseval.benchmark.choices:ChoicesBenchmark",
-            agent_data={"model_id": "first/letter"},
-            output=tmp_path / name,
-        )
+        run_any(benchmark="examples.booking:BookingBenchmark", output=tmp_path / name)
     with pytest.raises(ConfigurationError, match="not known as rules"):
         compare([tmp_path / "a", tmp_path / "b"], metric="clean")
 

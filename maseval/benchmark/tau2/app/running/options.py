@@ -7,16 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from maseval.app.results.results import RunResult
-from maseval.app.running.options import ExtraArguments, Flag
-from maseval.app.running.run_options import (
-    EXECUTION,
-    OUTPUT,
-    PARTICIPANTS,
-    TASKS,
-    FolderRunOptions,
-    OutputOptions,
-    check_timeout,
-)
+from maseval.app.running.options import EXECUTION, OUTPUT, PARTICIPANTS, TASKS, ExtraArguments, Flag
+from maseval.app.running.run_options import FolderRunOptions, OutputOptions, check_timeout
 from maseval.benchmark.tau2.agent_brief import MakeAgent
 from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS
 from maseval.core.agent import HUMAN
@@ -176,9 +168,6 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     rehearse: Annotated[
         str | None, Flag("Replace the model of your own agent by gold, noop or noisy", PARTICIPANTS)
     ] = None
-    isolate: Annotated[
-        bool, Flag("Run your own agent in a process of its own, away from the gold", PARTICIPANTS)
-    ] = False
     mode: Annotated[str, Flag("normal, solo or oracle-plan", PARTICIPANTS)] = "normal"
     patience: float | None = None
     human: Human | None = None

@@ -26,15 +26,8 @@ from maseval.benchmark.tau2.agent_brief import (
     no_answer_error,
 )
 from maseval.benchmark.tau2.app.results.recorded_setup import memory_path
-from maseval.benchmark.tau2.app.running.isolation import (
-    IsolatedAgent,
-    IsolatedAgentAdapter,
-    IsolatedSimulation,
-)
 from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_errors
-from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent, SeatedHuman
-from maseval.benchmark.tau2.app.running.served_agent import register_model
-from maseval.benchmark.tau2.app.running.setup import RunSetup
+from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup, SeatedHuman
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import Continuation
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
@@ -50,11 +43,11 @@ from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge, 
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
-from maseval.core.context import Said
+from maseval.core.context import Said, TaskContext
 from maseval.core.engine.engines import DEFAULT
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import AgentError, HookResultError
-from maseval.core.model import ModelAdapter
+from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.scripted import ScriptedModelAdapter
@@ -136,7 +129,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         self._timeouts = 0
         self._environments: dict[RepetitionKey, Tau2Environment] = {}
         self._rehearsal_models: dict[RepetitionKey, tuple[str, ScriptedModelAdapter]] = {}
-        self._isolated: dict[RepetitionKey, IsolatedSimulation] = {}
         self._seen = _SeenAgents()
 
     # Around the run.
@@ -201,7 +193,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
     def _release(self, report: Report) -> ScriptedModelAdapter | None:
         trial = (report["task_id"], report["repeat_idx"])
         self._environments.pop(trial, None)
-        self._end_isolated(trial)
         return self._forget_rehearsal(trial)
 
     # Other processes.
@@ -216,7 +207,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         twin.rehearsals, twin.serves_rehearsals = None, self.rehearsals is not None
         twin._judge_memory = self._judge_memory and self._judge_memory.for_worker()
         twin._environments, twin._rehearsal_models, twin._seen = {}, {}, _SeenAgents()
-        twin._isolated = {}
         return twin
 
     def worker_note(self, report: Report) -> WorkerNote | None:
@@ -376,20 +366,13 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             own.args,
             partial(_resolve_agent_model, self.prices),
         )
-        self._end_isolated(trial)
         try:
             with attribute_errors(own.make):
-                if isinstance(own.make, IsolatedAgent):
-                    asked, traced = own.make(brief)
-                else:
-                    asked, traced = make_agents(own.make, brief, title_of(own.make))
+                asked, traced = make_agents(own.make, brief, title_of(own.make))
         except AgentError as error:
             failed = _FailedAgentAdapter(error, "agent")
             asked, traced = [failed], {failed.name: failed}
         self._check_unused(asked)
-        for each in asked:
-            if isinstance(each, IsolatedAgentAdapter):
-                self._isolated[trial] = each.agent
         if not own.rehearse:
             client = own.client
             for agent in [*asked, *traced.values()]:
@@ -405,10 +388,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
                     "make a new one whenever the function is called"
                 )
             self._seen.add(agent)
-
-    def _end_isolated(self, trial: RepetitionKey) -> None:
-        if simulation := self._isolated.pop(trial, None):
-            simulation.close()
 
     def _rehearsal_server(self) -> ModelServer | None:
         with _starting:
@@ -426,7 +405,12 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
 def _resolve_agent_model(
     prices: Prices, model_id: str, *, register_name: str, **options: Any
 ) -> ModelAdapter:
-    model = register_model(model_id, register_name=register_name, **options)
+    """Make a model of an own agent, and count it in the current repetition.
+
+    This is no method: an agent that is handed it must not find the benchmark and its tasks in it.
+    """
+    model = resolve_model(model_id, **options)
+    TaskContext.current().registry.register("models", register_name, model)
     return _with_price(model, prices, model_id, options.get("base_url"))
 
 

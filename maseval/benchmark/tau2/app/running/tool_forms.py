@@ -60,10 +60,6 @@ class Field:
         _check(value, self.schema, self.name)
         return value
 
-    def to_json(self) -> dict[str, object]:
-        """Return the field for a page, which makes an input of it."""
-        return {key: value for key, value in vars(self).items() if key != "schema"}
-
 
 def fields_of(definition: Schema) -> list[Field]:
     """Return the fields of a function schema, in its order."""
@@ -73,17 +69,6 @@ def fields_of(definition: Schema) -> list[Field]:
         _field(name, schema, name in required, parameters)
         for name, schema in (parameters.get("properties") or {}).items()
     ]
-
-
-def read_form(definition: Schema, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Read the arguments that were written into a form; optional fields may be left empty."""
-    fields = fields_of(definition)
-    written = {
-        each.name: each.read(texts.get(each.name, ""))
-        for each in fields
-        if each.required or texts.get(each.name, "").strip()
-    }
-    return check_arguments(definition, written)
 
 
 def read_arguments(definition: Schema, text: str) -> dict[str, Any]:
