@@ -16,7 +16,7 @@ from maseval.runs import (
     run_into,
     task_ids,
 )
-from maseval.testing.damage import edit_line, results_in
+from tests.damage import edit_line, results_in
 from tests.runs.worlds import AWKWARD_IDS, as_killed, config, desk, finished_run, report, tasks
 
 
