@@ -63,5 +63,5 @@ def test_a_report_of_others_that_cannot_be_read_is_named_when_it_is_asked_for(tm
     path = written(tmp_path / "log.jsonl", odd)
     [place] = contents_of(path).places.values()
 
-    with pytest.raises(RunFolderError, match="on a, trial 0 cannot be read .*remove its line"):
+    with pytest.raises(RunFolderError, match=r"on a, trial 0 cannot be read .*remove its line"):
         report_at(path, place.offset, {})
