@@ -90,7 +90,7 @@ RANKS = {
         formats agent_brief
     """,
     "maseval.benchmark.tau2.review": """
-        labels audit timeline users
+        causes labels audit timeline users
         explain
         errata
         policy
