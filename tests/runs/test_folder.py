@@ -239,7 +239,7 @@ def test_a_record_that_lacks_only_its_line_end_counts(tmp_path):
         (b'{"kind": "report", "task\n', "Invalid control character"),
         (b"\0\0\0\0\0\n", "Expecting value"),
         (b"[1, 2]\n", "expected a JSON object"),
-        (sealed_line({"kind": "report"}), "'status' is missing"),
+        (sealed_line({"kind": "report"}), "'domain' is missing"),
         (sealed_line({"kind": "riddle"}), "unknown kind 'riddle'"),
         (sealed_line({"a": 1}), "'kind' is missing"),
         (
