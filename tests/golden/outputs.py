@@ -19,8 +19,8 @@ from maseval import frames
 from maseval.benchmark.tau2.data_loader import ensure_data_exists
 from maseval.commands import report, tau2
 from maseval.runs import RunFolder
-from maseval.testing import FORGERIES
 from tests.cli.commandline import maseval
+from tests.damage import FORGERIES
 from tests.report.reading import index_of, rows_of
 
 EXPECTED = Path(__file__).parent / "expected"
@@ -44,7 +44,7 @@ _TIMES = re.compile(
     r"(^|_)(time|timestamp|seconds|duration|started|ended|start|end|gathered_at|created|modified"
     r"|cpu|memory|elapsed|pid|host|at|generated|hash|sha256|digest|fingerprint|git|path|python"
     r"|platform|packages|machine|size|bytes|written|key|content_key|version|maseval_version"
-    r"|signature|latency|git_commit|system|last_seen|age|root)(_|$)"
+    r"|signature|latency|git_commit|system|last_seen|age|root|took)(_|$)"
 )
 
 

@@ -20,13 +20,13 @@ from maseval.interface.telemetry.conversation import bounds
 from maseval.interface.telemetry.sender import BATCH, DeliveryError
 from maseval.interface.telemetry.simulation import trace_of
 from maseval.interface.telemetry.span import SECOND
-from maseval.interface.trackers.sending import send_to
 from maseval.interface.trackers.tracked_run import (
     OVERALL,
     TrackedRun,
     key_of,
     metrics_of,
     parameters_of,
+    send_to,
     tasks_of,
 )
 from maseval.runs import RunFolder
@@ -152,7 +152,7 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
             complete=summary.overall.verdicts == summary.overall.planned,
             started=min(start for start, _ in times) / SECOND,
             ended=max(end for _, end in times) / SECOND,
-            files=lambda: [write_page(recording.path, page, explain=explain, audit=explain)],
+            files=lambda: [write_page(recording.path, page, explain=explain)],
         )
 
 

@@ -15,7 +15,7 @@ from maseval.core.storage import files as storage_files
 from maseval.data.kept import place_for
 from maseval.frames import user_faults
 from maseval.runs import RunFolder
-from maseval.testing import FORGERIES
+from tests.damage import FORGERIES
 from tests.noisy_runs import noisy_run
 
 REASONS = ("diagnosis", "policy_check", "sound_check", "user_check")
@@ -195,7 +195,7 @@ def test_every_command_uses_what_another_found(run, asked, tmp_path):
     failed = next(line for line in view.lines if line.outcome == "fail")
     asked.clear()
 
-    report(run, tmp_path / "page.html", audit=False)
+    report(run, tmp_path / "page.html")
     tau2.comply([run])
     tau2.users([run])
     list(user_faults(run))

@@ -16,10 +16,10 @@ from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface import extras
 from maseval.runs import RunFolder
-from maseval.testing import DAMAGES
 from maseval.view.library import Library
 from maseval.view.serving import ViewServer
 from tests.benchmark.tau2.app.doctored import doctored, shuffled_task_ids
+from tests.damage import DAMAGES
 from tests.noisy_runs import noisy_run
 from tests.report.reading import index_of, rows_of
 from tests.runs.worlds import finished_run
@@ -250,7 +250,7 @@ def test_a_simulation_whose_task_does_not_fit_its_conversation_says_so(ask, doub
 
 
 def test_the_report_of_a_doubtful_file_begins_with_the_doubt(played, doubtful, tmp_path):
-    path = commands.report(played / doubtful, tmp_path / "page.html", explain=False, audit=False)
+    path = commands.report(played / doubtful, tmp_path / "page.html", explain=False)
 
     page = index_of(path)
 

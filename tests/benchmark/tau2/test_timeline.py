@@ -5,7 +5,7 @@ import pytest
 
 from maseval.benchmark.tau2.domains.base import ToolType, is_tool
 from maseval.benchmark.tau2.review.timeline import timeline
-from maseval.benchmark.tau2.review.timeline.timeline import UnknownMomentError
+from maseval.core.exceptions import ConfigurationError
 from tests.benchmark.tau2.domains.kiosk import KioskTools, kiosk
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, said, task, todo_list
 
@@ -68,7 +68,7 @@ def test_a_tools_answer_belongs_to_the_message_that_called_it(todo):
     found = timeline(said(todo, "Hi.", CREATE), todo)
 
     assert found.at(2) is found.at(1)
-    with pytest.raises(UnknownMomentError, match="no message 3; they are numbered 0 to 2"):
+    with pytest.raises(ConfigurationError, match="no message 3; they are numbered 0 to 2"):
         found.at(3)
 
 
@@ -90,7 +90,7 @@ def test_a_conversation_that_was_cut_off_is_shown_up_to_there(todo):
 
     assert found.moments[0].problem is None
     last = found.moments[-1]
-    assert "Tool message expected" in last.problem.error
+    assert "Tool message expected" in str(last.problem)
     assert [call.made for call in last.calls] == [False]
     assert places(last.from_start) == ["tasks[task_2]", "users[user_1].tasks[1]"]
 

@@ -30,9 +30,14 @@ from maseval.benchmark.tau2.rescoring.record_finding import in_words
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
-from maseval.benchmark.tau2.review.explain import CheckSummary, Explanation, WrongField
-from maseval.benchmark.tau2.review.explain.explanation import format_value, render_call
-from maseval.benchmark.tau2.review.explain.findings import score_opened
+from maseval.benchmark.tau2.review.explain import Explanation, WrongField
+from maseval.benchmark.tau2.review.explain.explanation import (
+    CHECKS,
+    END_STATE,
+    format_value,
+    render_call,
+)
+from maseval.benchmark.tau2.review.explain.scored_case import score_opened
 from maseval.benchmark.tau2.review.labels import Label, explain_and_label
 from maseval.benchmark.tau2.review.labels.label import explain_and_label_scored, meaning_of
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
@@ -45,11 +50,7 @@ from maseval.runs import RunFolder, Simulation
 from maseval.stats.failure_labels import misfit_label
 
 # The page shows the checks with the verdict, and the fields of the end state as a table.
-_SHOWN_ELSEWHERE = (CheckSummary, WrongField)
-
-
-class NothingToExplainError(ConfigurationError):
-    """The simulation has no verdict that could be explained."""
+_SHOWN_ELSEWHERE = (CHECKS, END_STATE)
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def _explain(
             recorded.simulation, domain=domain, task=task, solo=solo, version=version
         )
     except NoJudgeError as error:
-        raise NothingToExplainError(
+        raise ConfigurationError(
             f"{simulation}: every check passes but that of a judge model, which alone decides; "
             "`maseval tau2 score` with --judge-model asks one"
         ) from error
@@ -147,7 +148,7 @@ def _choose_trial(folder: RunFolder, task: str, trial: int | None) -> RunTrial:
         found = read_report(folder.report(each))
         if isinstance(found, Omitted):
             if trial is not None:
-                raise NothingToExplainError(
+                raise ConfigurationError(
                     f"{each} {_status(folder, each)}, so there is no verdict to explain; "
                     f"`maseval show {folder.path} {task} {trial}` shows what happened"
                 )
@@ -156,7 +157,7 @@ def _choose_trial(folder: RunFolder, task: str, trial: int | None) -> RunTrial:
         if first is None or (_is_passed(first[1]) and not _is_passed(recorded)):
             first = each, recorded, found.parsed.world
     if first is None:
-        raise NothingToExplainError(
+        raise ConfigurationError(
             f"no trial of {trials[0].domain}/{trials[0].task_id} finished (trial "
             f"{trials[0].trial} {_status(folder, trials[0])}), so there is no verdict to explain; "
             f"`maseval show {folder.path} {task}` shows what happened"
@@ -188,7 +189,7 @@ def _explain_in_file(
     one = next((each for each in chosen if not each.judged.passed), chosen[0])
     simulation = simulation_id(one.item)
     if one.item.problem is not None:
-        raise NothingToExplainError(f"{simulation} cannot be explained: it is {one.item.problem}")
+        raise ConfigurationError(f"{simulation} cannot be explained: it is {one.item.problem}")
     explanation, label = _explain(simulation, one.item, one.item.domain, one.task)
     policy = check_item(one.item, one.task)
     if one.misfit is not None:
@@ -232,7 +233,7 @@ def sections_of(label: Label | None, explanation: Explanation) -> list[Section]:
 
 def _explained(explanation: Explanation) -> list[Section]:
     return [
-        Section(each.title, each.lines, each.kind not in _SHOWN_ELSEWHERE)
+        Section(each.title, each.lines, each.title not in _SHOWN_ELSEWHERE)
         for each in explanation.sections()
     ]
 

@@ -41,7 +41,6 @@ from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
 from maseval.benchmark.tau2.players.agent import PLAYERS
 from maseval.benchmark.tau2.results import read_results
 from maseval.benchmark.tau2.results.reports import Tau2Report
-from maseval.core.agent import ConversationNotLoadedError
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder, Simulation
 from maseval.stats.intervals import Interval, wilson
@@ -366,7 +365,7 @@ def _check_agent(
     agents, _ = make_agents(agent.make, brief, title_of(agent.make))
     if len(agents) != 1:
         names = ", ".join(each.name for each in agents)
-        raise ConversationNotLoadedError(
+        raise ConfigurationError(
             f"{agent.name} makes several agents ({names}), which cannot be given an earlier "
             "conversation; branch with one agent"
         )
@@ -376,7 +375,7 @@ def _check_agent(
     if not one.loads_messages:
         plain = isinstance(one, FunctionAgentAdapter)
         kind = "a plain function" if plain else f"{type(one).__name__} {one.name!r}"
-        raise ConversationNotLoadedError(
+        raise ConfigurationError(
             f"{agent.name} makes {kind}, which cannot be given an earlier conversation; return an "
             "AgentAdapter with load_messages, or branch with another agent"
         )

@@ -33,10 +33,6 @@ from maseval.core.storage.files import write_json
 from maseval.core.task import ChosenSubset, Task
 
 
-class DomainImportError(ConfigurationError):
-    """The domain that an option names cannot be found or loaded."""
-
-
 class _DomainOrigin(NamedTuple):
     """The ``file.py:NAME`` of an own domain, and the hash of the file."""
 
@@ -44,7 +40,7 @@ class _DomainOrigin(NamedTuple):
     sha256: str | None
 
 
-_DOMAIN = OwnCode("domain", "domain", "shop.py:SHOP or package.module:SHOP", DomainImportError)
+_DOMAIN = OwnCode("domain", "domain", "shop.py:SHOP or package.module:SHOP")
 _origins: dict[str, _DomainOrigin] = {}
 _names: dict[tuple[Path, str, str | None], str] = {}
 
@@ -69,11 +65,11 @@ def domain_name(given: str) -> str:
 def _register_own(given: str) -> Domain:
     found = load_named(given, _DOMAIN)
     if not isinstance(found, Domain):
-        raise DomainImportError(f"{given} is {found!r}; it must be a Domain")
+        raise ConfigurationError(f"{given} is {found!r}; it must be a Domain")
     try:
         return register_domain(found, replace=True)
     except (InvalidDomainError, DuplicateDomainError) as error:
-        raise DomainImportError(f"{given}: {error}") from error
+        raise ConfigurationError(f"{given}: {error}") from error
 
 
 def own_domain_origins(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
