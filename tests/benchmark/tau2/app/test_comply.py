@@ -86,7 +86,7 @@ def test_show_and_report_have_the_row_of_clean_passes(file, tmp_path):
 
 def test_frames_have_the_policy_as_a_table(file):
     rows = list(frames.policy(file, domain="library"))
-    assert [(row["passed"], row["clean"], row["broken"]) for row in rows] == [
+    assert [(row["passed"], row["without_breaches_found"], row["broken"]) for row in rows] == [
         (True, True, 0),
         (True, False, 1),
     ]
