@@ -64,16 +64,16 @@ class IndexedRun:
         self._keys: ContentKeys | None = None
         self.read = 0
         """The number of bytes that were read so far; another thread may ask for it."""
-        self._begin()
+        self._begin(load=False)
 
-    def _begin(self) -> None:
+    def _begin(self, *, load: bool) -> None:
         self._before: LogLine | None = None
         self._last: LogLine | None = None
         self._intact, self._saved = False, 0
         self._new: dict[Simulation, None] = {}
         self._entries: dict[int, Entry] = {}
         contents, linked = None, False
-        if self._seen is None:  # else the log is not the one that began
+        if load:
             with suppress(OSError, ValueError, KeyError, TypeError, IndexError):
                 contents, linked = self._load()
         chain = Chain(self._last, begun=linked)
@@ -148,7 +148,7 @@ class IndexedRun:
             return False
         grown = self._seen is not None and self._has_grown(self._seen, seen)
         if not grown:
-            self._begin()
+            self._begin(load=self._seen is None)  # else it is not the log that was indexed
         self._seen, damaged = seen, len(self.contents.damaged)
         self._read_on()
         self.contents, self._keys = self._reading.snapshot(), None
