@@ -115,7 +115,6 @@ class Frame:
         return arrow.reader(self._column_types, self)
 
     def to_arrow(self) -> Any:
-        """Return all rows as a ``pyarrow.Table``."""
         return self.reader().read_all()
 
     def to_pandas(self) -> Any:
@@ -123,7 +122,6 @@ class Frame:
         return arrow.pandas_frame(self._column_types, self)
 
     def to_polars(self) -> Any:
-        """Return all rows as a data frame of polars."""
         return arrow.polars_frame(self._column_types, self)
 
     def to_duckdb(self, connection: Any = None, name: str | None = None) -> Any:

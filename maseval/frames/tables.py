@@ -74,5 +74,4 @@ _FRAMES = (
 def frame_named(
     table: str, *runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]
 ) -> Frame:
-    """Return the frame of a table by its name."""
     return dict(zip(TABLES, _FRAMES, strict=True))[table](*runs, **options)

@@ -40,7 +40,6 @@ def _pack(column: Sequence[Any]) -> PackedColumn:
 
 
 def unpack(packed: Columns) -> dict[str, list[Any]]:
-    """Return the values of all rows, by column."""
     return {name: _unpack(each, packed["length"]) for name, each in packed["columns"].items()}
 
 

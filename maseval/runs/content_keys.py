@@ -21,7 +21,6 @@ class ContentKeys:
         self._shared = {name: shared_id(value) for name, value in contents.shared.items()}
 
     def of(self, place: ReportPlace) -> str:
-        """Return the hash of a report."""
         digest = hashlib.sha256()
         for offset in (place.offset, *place.earlier):
             line = self._lines.get(offset) or self._read(offset)

@@ -84,7 +84,6 @@ class ReportLine(NamedTuple):
 
     @classmethod
     def of(cls, line: LogLine) -> "ReportLine":
-        """Return it for a line of a log."""
         name = _SHARED_ID.search(line.text)
         return cls(line.link.hash, name[1].decode("ascii", "replace") if name else None)
 
@@ -162,7 +161,6 @@ def read_head(line: bytes) -> dict[str, object]:
 
 
 def shared_id(benchmark: object) -> str:
-    """Return a name for what many reports share."""
     return hashlib.sha256(strict_json.dumps(benchmark).encode()).hexdigest()[:16]
 
 
@@ -183,7 +181,6 @@ def kept_about(log: Path) -> KeptValues:
 
 
 def kept_place(log: Path) -> Path:
-    """Return the file of ``kept_about``."""
     return place_for(log, _KEPT)
 
 
