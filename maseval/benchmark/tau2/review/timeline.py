@@ -27,6 +27,7 @@ from maseval.benchmark.tau2.review.explain.snapshot import (
     differences,
     differing_records,
     parse_fragment,
+    settled,
 )
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
 from maseval.benchmark.tau2.world.reference import gold_state
@@ -250,11 +251,11 @@ class _Replay:
         return changed
 
     def _look_at_start(self, world: World) -> tuple[_WorldThen, Differences]:
-        return self._compare(_settled_snapshot(world), ()), ()
+        return self._compare(WorldSnapshot(settled(world)), ()), ()
 
     def _look(self, world: World) -> tuple[_WorldThen, Differences]:
         """Look at a state: what is before it in the tree of states is always the same."""
-        before, now = self.now.snapshot, _settled_snapshot(world)
+        before, now = self.now.snapshot, WorldSnapshot(settled(world))
         if now.state == before.state:
             return self.now, ()
         from_start = tuple(differences(self.start, now))
@@ -263,17 +264,6 @@ class _Replay:
     def _compare(self, now: WorldSnapshot, from_start: Differences) -> _WorldThen:
         gold = None if self._gold is None else tuple(differences(self._gold, now))
         return _WorldThen(now, from_start, gold)
-
-
-def _settled_snapshot(world: World) -> WorldSnapshot:
-    """Return a world as it is with both sides synchronised; it is not synchronised itself by that.
-
-    After a call that raised, scoring synchronises only with the next one.
-    """
-    if not world.is_settled:
-        world = world.twin()
-        world.settle()
-    return WorldSnapshot(world)
 
 
 def _answers(messages: Sequence[Tau2Message]) -> tuple[dict[int, Tau2ToolCall], ReplayError | None]:

@@ -18,7 +18,6 @@ from maseval.benchmark.tau2.review.explain.explanation import Explanation, rende
 from maseval.benchmark.tau2.review.explain.repair import MOST_TRIALS, Repair, RepairSearch
 from maseval.benchmark.tau2.review.explain.scored_case import CaseKeywords, ScoredCase, score_case
 from maseval.benchmark.tau2.review.explain.tracing import (
-    CallAt,
     Divergence,
     WorldHistory,
     WrongField,
@@ -96,7 +95,7 @@ def _explain_end_state(subject: ScoredCase, passed: bool, most_trials: int) -> d
     repair = None
     if calls_decide:
         doubted = [each.written_by for each in wrong if each.written_by]
-        suspects = [n for n, write in enumerate(search.writes) if CallAt(*write) in doubted]
+        suspects = [n for n, write in enumerate(search.writes) if write in doubted]
         needed: list[set[str]] = []
         if played is not None and gold is not None:
             needed = needed_actions(played, gold, wrong, subject.case.task.actions)

@@ -18,7 +18,7 @@ from maseval.benchmark.tau2.review.explain.evidence import (
 )
 from maseval.benchmark.tau2.review.explain.repair import CallChange, Repair
 from maseval.benchmark.tau2.review.explain.snapshot import FieldPlace
-from maseval.benchmark.tau2.review.explain.tracing import Divergence, WrongField
+from maseval.benchmark.tau2.review.explain.tracing import CallAt, Divergence, WrongField
 from maseval.benchmark.tau2.world.state.permanence import ABSENT, Absent
 from maseval.benchmark.tau2.world.tasks import Action
 
@@ -228,6 +228,8 @@ def plain(value: object) -> Any:
     match value:
         case FieldPlace():
             return {**value._asdict(), "shown": str(value), "path": list(value.path)}
+        case CallAt():
+            return {name: plain(each) for name, each in value._asdict().items()}
         case _ if is_dataclass(value):
             return _members(value)
         case BaseModel():
