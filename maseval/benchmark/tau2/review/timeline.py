@@ -78,20 +78,10 @@ class Moment:
     last: int
     role: str
     calls: tuple[RepeatedCall, ...]
-    world: _WorldThen
+    after: WorldSnapshot
+    from_start: Differences
+    from_gold: Differences | None
     problem: ReplayError | None = None
-
-    @property
-    def after(self) -> WorldSnapshot:
-        return self.world.snapshot
-
-    @property
-    def from_start(self) -> Differences:
-        return self.world.from_start
-
-    @property
-    def from_gold(self) -> Differences | None:
-        return self.world.from_gold
 
 
 @dataclass(frozen=True)
@@ -224,14 +214,8 @@ class _Replay:
             else:
                 calls.append(RepeatedCall(None, complete_call(recorded), made=False))
         here = problem is not None and index <= (problem.index or 0) <= last + 1
-        return Moment(
-            index,
-            last,
-            messages[index]["role"],
-            tuple(calls),
-            self.now,
-            problem if here else None,
-        )
+        role, stopped = messages[index]["role"], problem if here else None
+        return Moment(index, last, role, tuple(calls), *self.now, problem=stopped)
 
     def _repeat(self, index: int, call: Tau2ToolCall, recorded: Tau2Message) -> RepeatedCall:
         if not self._retracing.is_replayed(call):
