@@ -11,20 +11,22 @@ from maseval.benchmark.tau2.review.errata.erratum import (
     load_errata,
 )
 from maseval.benchmark.tau2.review.errata.sound import (
-    Soundness,
-    SoundVerdict,
-    sound_verdict,
-    soundness_of,
+    LEFT_OUT,
+    SOUND_FAIL,
+    SOUND_PASS,
+    faults_of_task,
+    sound_finding,
 )
 
 __all__ = [
+    "LEFT_OUT",
+    "SOUND_FAIL",
+    "SOUND_PASS",
     "Erratum",
     "ErratumKind",
-    "SoundVerdict",
-    "Soundness",
     "errata_for",
     "errata_of",
+    "faults_of_task",
     "load_errata",
-    "sound_verdict",
-    "soundness_of",
+    "sound_finding",
 ]

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.review.errata.sound import SoundVerdict, sound_verdict_by
+from maseval.benchmark.tau2.review.errata.sound import sound_finding
 from maseval.benchmark.tau2.review.explain.evidence import (
     AssertionEvidence,
     assertion_evidence,
@@ -59,7 +59,7 @@ def explain_subject(subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> E
         if subject.case.counts(RewardType.COMMUNICATE):
             parts["to_be_said"] = tuple(each.info for each in said if not each.met)
         parts |= _explain_end_state(subject, passed, most_trials)
-        parts["sound"] = _sound(subject)
+        parts["sound"] = sound_finding(subject.case, subject.errata, reward_info)
     checks = check_summaries(subject.case.criteria, reward_info, looked=looked)
     cut_off = None
     if not subject.case.recording.ended_by_choice:
@@ -78,12 +78,6 @@ def explain_subject(subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> E
     )
     name = f"{explanation.domain} task {explanation.task_id}, reward {explanation.reward:g}"
     return replace(explanation, summary=f"{name}: {_reason(explanation)}")
-
-
-def _sound(subject: ScoredCase) -> SoundVerdict | None:
-    """Return the sound verdict where it is not the official one."""
-    found = sound_verdict_by(subject.case, subject.errata, subject.reward_info)
-    return found if found.differs or found.outcome == "left out" else None
 
 
 def _explain_end_state(subject: ScoredCase, passed: bool, most_trials: int) -> dict[str, Any]:
