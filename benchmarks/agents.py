@@ -1,9 +1,9 @@
-"""What a framework and a tape add to a model call: ``python -m benchmarks.agents``.
+"""What a framework and a recording add to a model call: ``python -m benchmarks.agents``.
 
 The same tasks of retail are rehearsed by the agents of every framework that is installed here.
 Their model answers at once, so what is left is HTTP, the framework and our own work; the unit is a
 model call of the reference agent over the same HTTP. Then requests of the size that tau2 makes are
-answered by a model in this process, recorded on a tape, and played from it.
+answered by a model in this process, recorded, and played again.
 """
 
 import http.client
@@ -88,23 +88,20 @@ def _said(report: Any) -> int:
 
 
 def answers() -> list[tuple[object, ...]]:
-    """Rows: a model in this process, the same recorded, and the tape played."""
+    """Rows: a model in this process, the same recorded, and played."""
     environment = Tau2Environment({"domain": "retail"})
     bodies = [_request(environment, number) for number in range(REQUESTS)]
     model = ScriptedModelAdapter(lambda messages, tools: "Certainly.", model_id="m")
     with tempfile.TemporaryDirectory() as folder:
-        tape = Path(folder) / "tape.jsonl"
+        answers = Path(folder) / "answers"
         with ModelServer(model) as provider:
             unit = _each(provider, bodies)
-            with ReplayServer(tape, record=True, upstream=provider.url) as recorder:
+            with ReplayServer(answers, record=True, upstream=provider.url) as recorder:
                 recording = _each(recorder, bodies)
-        size = tape.stat().st_size / 1e6
-        opening = seconds(lambda: ReplayServer(tape).close())
-        with ReplayServer(tape) as player:
+        with ReplayServer(answers) as player:
             playing = _each(player, bodies)
-    rows = {"model in this process": unit, "recording it": recording, "playing the tape": playing}
-    named = [(name, f"{each * 1e3:.2f}", f"{each / unit:.1f}") for name, each in rows.items()]
-    return [*named, (f"opening the tape, {size:.0f} MB", f"{opening * 1e3:.0f}", "")]
+    rows = {"model in this process": unit, "recording it": recording, "playing them": playing}
+    return [(name, f"{each * 1e3:.2f}", f"{each / unit:.1f}") for name, each in rows.items()]
 
 
 def _request(environment: Tau2Environment, number: int) -> bytes:

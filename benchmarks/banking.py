@@ -12,8 +12,7 @@ from benchmarks.table import best, show
 from benchmarks.tau2 import in_y, yardstick
 from maseval.benchmark.tau2.data_loader import load_domain_config, load_raw_tasks
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.domains.banking_knowledge.bm25 import BM25
-from maseval.benchmark.tau2.domains.banking_knowledge.documents import knowledge_base
+from maseval.benchmark.tau2.domains.banking_knowledge.documents import BM25, knowledge_base
 from maseval.benchmark.tau2.domains.releases import V1_0_1
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.scoring.score import score_simulation

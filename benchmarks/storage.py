@@ -1,8 +1,8 @@
 """What it costs to write and to read files: ``python -m benchmarks.storage``.
 
 Records of the size that a tau2 conversation has are appended to a file, with and without waiting
-for the disk, one by one and as many at once as a run stores; a tape and a results file of about
-100 MB are opened and read; a thousand runs are listed.
+for the disk, one by one and as many at once as a run stores; a results file of about 100 MB is
+read; a thousand runs are listed.
 """
 
 import json
@@ -15,12 +15,10 @@ from benchmarks.table import best, seconds, show
 from maseval.benchmark.tau2.results.stream import JsonFile
 from maseval.core.storage.records import RecordWriter, read_records
 from maseval.runs import RunFolder, list_runs
-from maseval.server.tape import Exchange, Tape
 
 RECORDS = 200
 TOGETHER = 32
 RECORD = {"messages": [{"role": "user", "content": "x" * 500}] * 40}
-EXCHANGES = 20_000
 SIMULATIONS = 5_000
 RUNS = 1_000
 
@@ -60,10 +58,9 @@ def records(folder: Path) -> list[tuple[object, ...]]:
 
 
 def large_files(folder: Path) -> list[tuple[object, ...]]:
-    """Rows: a tape opened; a results file read simulation by simulation, and as a whole."""
-    tape, results = _tape(folder / "tape.jsonl"), _results(folder / "results.json")
+    """Rows: a results file read simulation by simulation, and as a whole."""
+    results = _results(folder / "results.json")
     costs = {
-        f"opening a tape of {EXCHANGES:,} exchanges": (tape, lambda: Tape(tape).close()),
         f"reading {SIMULATIONS:,} simulations one by one": (results, lambda: _read(results)),
         "the same, parsed as a whole": (results, lambda: json.loads(results.read_bytes())),
     }
@@ -84,16 +81,6 @@ def listed_runs(folder: Path) -> list[tuple[object, ...]]:
         ("as they were closed", f"{best(lambda: list_runs(closed), times=3):.2f}"),
         ("copied", f"{best(lambda: list_runs(copied), times=3):.2f}"),
     ]
-
-
-def _tape(path: Path) -> Path:
-    tape = Tape(path, growing=True)
-    for number in range(100):
-        tape.append(Exchange(f"{number:032x}", {"messages": ["x" * 5_000]}, {"choices": []}))
-    tape.close()
-    header, *lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(header + b"".join(lines) * (EXCHANGES // len(lines)))
-    return path
 
 
 def _results(path: Path) -> Path:

@@ -90,7 +90,7 @@ RANKS = {
         formats agent_brief
     """,
     "maseval.benchmark.tau2.review": """
-        labels audit timeline users
+        causes labels audit timeline users
         explain
         errata
         policy
@@ -102,7 +102,7 @@ RANKS = {
         domains
         registration airline banking_knowledge library retail telecom faults
         domain
-        catalogue base late_rules open_choices
+        catalogue base
         arithmetic
     """,
 }
@@ -114,10 +114,6 @@ GROUPED = {"maseval.core", "maseval.benchmark.tau2.domains"}
 EXCEPTIONS = {
     ("maseval.app.benchmarks", "maseval.app.results"): "the types that a benchmark answers with",
     ("maseval.app.results.report", "maseval.app.comparing"): "a report may compare two runs",
-    (
-        "maseval.benchmark.tau2.domains.domain",
-        "maseval.benchmark.tau2.review.policy.rules",
-    ): "the older form of rules, until 2.0",
 }
 
 # What benchmarks, reports and runs may use of the statistics.
@@ -323,7 +319,6 @@ QUICK = {
     "maseval.benchmark.tau2.app.results": "a run that was shown before needs no rules",
     "maseval.benchmark.tau2.domains.catalogue": "domains are known by name before they are loaded",
     "maseval.benchmark.tau2.domains.domain": "verdicts need no rules",
-    "maseval.benchmark.tau2.domains.late_rules": "the same",
     "maseval.benchmark.tau2.domains.registration": "as with the catalogue",
     "maseval.benchmark.tau2.domains.releases": "as with the catalogue",
     "maseval.benchmark.tau2.texts.loading": "texts are extracted once, and then kept",

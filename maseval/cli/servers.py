@@ -1,8 +1,6 @@
 """``maseval replay-server`` and ``chaos-server``: models on this machine."""
 
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +9,7 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.cli.command_line import FAILED
-from maseval.cli.console import ended_by_signals, inert, stderr, stdout
+from maseval.cli.console import ended_by_signals, inert, stdout
 from maseval.cli.groups import examples
 from maseval.cli.options import Host, KeyVariable, Port
 from maseval.core.words import count_of
@@ -21,36 +19,35 @@ if TYPE_CHECKING:  # help must not load a server
 
 REPLAY_SERVER_EXAMPLES = examples(
     (
-        "maseval replay-server tape.jsonl --record --upstream https://api.openai.com/v1",
+        "maseval replay-server answers --record --upstream https://api.openai.com/v1",
         "pass requests on to a provider, and keep every answer",
     ),
-    ("maseval replay-server tape.jsonl", "play them: no network, no key, no cost"),
+    ("maseval replay-server answers", "play them: no network, no key, no cost"),
     (
         "maseval tau2 run --domain retail --base-url http://127.0.0.1:8765/v1 "
         "--agent-model openai/gpt-4.1 --user-model openai/gpt-4.1",
         "a run that asks this server, in another terminal",
     ),
-    ("maseval replay-server --script replies.json", "no tape, only a list of replies"),
+    ("maseval replay-server --script replies.json", "no recording, only a list of replies"),
 )
 
 _COLOURS = {"played": "dim", "recorded": "green", "missed": "red", "refused": "yellow"}
-_LISTED = 10
 
 
 def replay_server(
-    tape: Annotated[Path | None, typer.Argument(help="The tape.", show_default=False)] = None,
+    folder: Annotated[
+        Path | None, typer.Argument(help="Folder of recorded answers.", show_default=False)
+    ] = None,
     record: Annotated[
         bool,
-        typer.Option(
-            "--record", help="Ask --upstream for what the tape does not have, and record it."
-        ),
+        typer.Option("--record", help="Ask --upstream what was not recorded yet, and record it."),
     ] = False,
     upstream: Annotated[
         str | None, typer.Option(help="Base URL of the provider to record.")
     ] = None,
     key_env: KeyVariable = "OPENAI_API_KEY",
     script: Annotated[
-        Path | None, typer.Option(help="Play this JSON list of replies instead of a tape.")
+        Path | None, typer.Option(help="Play this JSON list of replies instead.")
     ] = None,
     host: Host = "127.0.0.1",
     port: Port = 8765,
@@ -60,22 +57,21 @@ def replay_server(
 ) -> None:
     """Serve recorded answers of a model over OpenAI's protocol, or record them.
 
-    The same question gets the same answer; one that is not on the tape is refused.
+    The same request gets the same answer; one that was not recorded is refused.
 
-    Ctrl-C stops it, with exit code 1 if a request was not on the tape.
+    Ctrl-C stops it, with exit code 1 if a request was not recorded.
     """
     printer = _Printer(verbose=verbose)
-    with printer.warnings():
-        server = commands.replay_server(
-            tape,
-            record=record,
-            upstream=upstream,
-            key_env=key_env,
-            script=script,
-            host=host,
-            port=port,
-            on_request=printer.report,
-        )
+    server = commands.replay_server(
+        folder,
+        record=record,
+        upstream=upstream,
+        key_env=key_env,
+        script=script,
+        host=host,
+        port=port,
+        on_request=printer.report,
+    )
     _serve(server, printer)
     if server.misses:
         raise typer.Exit(FAILED)
@@ -96,20 +92,9 @@ class _Printer:
         if not (self.verbose or served.words):
             return
         colour = _COLOURS[served.outcome]
-        line = f", line {served.line}" if served.line is not None else ""
         words = f": {inert(served.words)}" if served.words else ""
         asked = f"{inert(served.model)}, {count_of(served.messages, 'message')}"
-        self.say(f"[{colour}]{served.outcome}[/] {asked}{line}{words}")
-
-    @contextmanager
-    def warnings(self) -> Iterator[None]:
-        """Print warnings as plain lines."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            yield
-        for one in caught:
-            words = f"[yellow]Warning:[/] {inert(str(one.message))}"
-            stderr().print(words, soft_wrap=True)
+        self.say(f"[{colour}]{served.outcome}[/] {asked}{words}")
 
 
 def _serve(server: "ReplayServer | ScriptServer", printer: _Printer) -> None:
@@ -139,19 +124,10 @@ def _close(server: "ReplayServer | ScriptServer", printer: _Printer) -> None:
 
 def _sum_up(server: "ReplayServer | ScriptServer", printer: _Printer) -> None:
     colour = "red" if server.misses else "green"
-    unused = server.unused
     printer.say(
         f"{server.played} played, {server.recorded} recorded, "
-        f"[{colour}]{server.misses} missed[/], {len(unused)} never asked for{_lines(unused)}"
+        f"[{colour}]{server.misses} missed[/], {len(server.unused)} never asked for"
     )
-
-
-def _lines(numbers: Sequence[int]) -> str:
-    if not numbers:
-        return ""
-    more = ", …" if len(numbers) > _LISTED else ""
-    word = "line" if len(numbers) == 1 else "lines"
-    return f" ({word} {', '.join(map(str, numbers[:_LISTED]))}{more})"
 
 
 if TYPE_CHECKING:  # help must not load a server

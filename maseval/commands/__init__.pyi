@@ -4,8 +4,6 @@ from maseval.app.benchmarks import RecordedOutcomes as RecordedOutcomes
 from maseval.app.comparing.compare import compare as compare
 from maseval.app.comparing.gate import gate as gate
 from maseval.app.comparing.plan import plan as plan
-from maseval.app.comparing.screening import save_screening as save_screening
-from maseval.app.comparing.screening import screening as screening
 from maseval.app.results.explained import Section as Section
 from maseval.app.results.explained import VerdictExplanation as VerdictExplanation
 from maseval.app.results.plots import plots as plots

@@ -3,8 +3,12 @@
 A request is equal if everything about it is: the adapter, the model and its address, all messages,
 tools and parameters, and the seed. The name of an entry is a hash of all that, from which
 credentials are left out; its content is the answer. Each file appears whole or not at all, so that
-threads and processes may share a folder, and one that cannot be read counts as not there. Trials
-that send equal requests get equal answers, and are then not independent.
+threads and processes may share a folder, and one that cannot be read counts as not there. Who asks
+the same again wants another answer, as after one that could not be read: so the times are part of
+the name. Trials that send equal requests get equal answers, and are then not independent.
+
+Models keep their answers in this form (``get``, ``put``), and the replay server those of other
+clients, as their provider sent them (``load``, ``store``).
 """
 
 import hashlib
@@ -14,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from maseval.core.messages import ChatResponse
 from maseval.core.storage import strict_json
@@ -36,49 +41,66 @@ class AnswerCache:
     folder: Path
 
     def key(self, request: Mapping[str, object]) -> str | None:
-        """Return the name of a request's entry; None if its parts cannot be compared as JSON."""
+        """Return the hash of a request; None if its parts cannot be compared as JSON."""
         try:
-            text = json.dumps([_FORM, request], sort_keys=True, allow_nan=False)
+            return _hash([_FORM, request])
         except (TypeError, ValueError, RecursionError):
             return None
-        return hashlib.sha256(text.encode()).hexdigest()
 
-    def get(self, key: str) -> ChatResponse | None:
-        """Return the answer that is kept under a key; None if there is none that can be read."""
+    def entry(self, key: str, time: int) -> str:
+        """Return the name of the entry for the ``time``-th request of this key, from 1."""
+        return _hash([_FORM, {"request": key, "time": time}])
+
+    def load(self, entry: str) -> dict[str, Any] | None:
+        """Return the answer of an entry as it was stored; None if there is none that is whole."""
         try:
-            entry = strict_json.loads(self._path(key).read_bytes())
-            answer = entry["answer"]
-            if entry["key"] != key or entry["sha256"] != _checksum(answer):
-                return None
-            return ChatResponse(**answer)
+            found = strict_json.loads(self._path(entry).read_bytes())
+            answer: dict[str, Any] = found["answer"]
+            whole = found["key"] == entry and found["sha256"] == _hash(answer)
+            return answer if whole and isinstance(answer, dict) else None
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
-    def put(self, key: str, response: ChatResponse, secrets: Iterable[object] = ()) -> None:
-        """Keep an answer, unless one is kept already, or JSON would not give it back as it is.
+    def store(self, entry: str, answer: dict[str, Any], secrets: Iterable[object] = ()) -> bool:
+        """Store an answer and return True, unless JSON would not give it back as it is.
 
-        One in which a model repeats a credential, by what is known or by its form, is not kept.
+        One in which a model repeats a credential, by what is known or by its form, is not stored.
         """
-        answer = {name: value for name, value in asdict(response).items() if name in _KEPT}
         try:
             text = json.dumps(answer, allow_nan=False)
         except (TypeError, ValueError, RecursionError):
-            return
+            return False
         known = {str(each): "a key" for each in secrets if each} | environment_secrets()
-        if Secrets(known).occur_in(text) or redact_text(text) != text:
-            return
-        if json.loads(text) != answer or self.get(key) is not None:
-            return
-        entry = {"key": key, "sha256": _checksum(answer), "answer": answer}
-        with suppress(OSError):  # a full disk costs the next run a request, and this one nothing
-            write_bytes(self._path(key), (json.dumps(entry) + "\n").encode())
+        if Secrets(known).occur_in(text) or redact_text(text) != text or json.loads(text) != answer:
+            return False
+        found = {"key": entry, "sha256": _hash(answer), "answer": answer}
+        write_bytes(self._path(entry), (json.dumps(found) + "\n").encode())
+        return True
 
-    def _path(self, key: str) -> Path:
-        return self.folder / key[:2] / f"{key}.json"
+    def entries(self) -> set[str]:
+        return {path.stem for path in self.folder.glob("??/*.json")}
+
+    def get(self, entry: str) -> ChatResponse | None:
+        """Return the answer of an entry; None if there is none that can be read."""
+        with suppress(TypeError):
+            answer = self.load(entry)
+            return None if answer is None else ChatResponse(**answer)
+        return None
+
+    def put(self, entry: str, response: ChatResponse, secrets: Iterable[object] = ()) -> None:
+        """Keep an answer, unless one is kept already."""
+        if self.get(entry) is None:
+            answer = {name: value for name, value in asdict(response).items() if name in _KEPT}
+            with suppress(OSError):  # a full disk costs the next run a request, this one nothing
+                self.store(entry, answer, secrets)
+
+    def _path(self, entry: str) -> Path:
+        return self.folder / entry[:2] / f"{entry}.json"
 
 
-def _checksum(answer: object) -> str:
-    return hashlib.sha256(json.dumps(answer, sort_keys=True).encode()).hexdigest()
+def _hash(value: object) -> str:
+    text = json.dumps(value, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def answer_cache(folder: str | os.PathLike[str]) -> AnswerCache:

@@ -258,9 +258,8 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         )
         if key is None:
             return None
-        # Who asks the same again wants another answer, as after one that could not be read.
         self._asked[key] += 1
-        return self._cache.key({"request": key, "time": self._asked[key]})
+        return self._cache.entry(key, self._asked[key])
 
     def cache_identity(self) -> JsonObject:
         """Return what answers depend on besides the request: the model, its address and its seed.

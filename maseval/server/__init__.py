@@ -1,10 +1,9 @@
-"""Local servers that speak OpenAI's chat completions: for models, for scripts and for tapes."""
+"""Local servers that speak OpenAI's chat completions: models, scripts, recorded answers."""
 
 from maseval.server.completion import Refusal
 from maseval.server.http import ChatServer
 from maseval.server.models import ModelServer, ScriptServer
 from maseval.server.replaying import ReplayServer, Served
-from maseval.server.tape import Tape, TapeError
 
 __all__ = [
     "ChatServer",
@@ -13,6 +12,4 @@ __all__ = [
     "ReplayServer",
     "ScriptServer",
     "Served",
-    "Tape",
-    "TapeError",
 ]

@@ -1,11 +1,10 @@
 """Matching of requests: two are the same if no model could tell them apart.
 
-A request is reduced to what can change its answer, and hashed. Ignored are delivery options,
+A request is reduced to what can change its answer. Ignored are delivery options,
 billing and user fields, keys, and everything that is ``None``. The ids of tool calls are numbered
 by position, since some frameworks invent new ones each time.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -36,12 +35,6 @@ def canonical(request: Mapping[str, object]) -> Canonical:
     }
     plain["messages"] = _number_calls([_message(message) for message in plain.get("messages", [])])
     return plain
-
-
-def digest(value: object) -> str:
-    """Return a short hash of any JSON value, whatever the order of its keys."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _matters(key: str, value: object) -> bool:

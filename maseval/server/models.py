@@ -100,10 +100,10 @@ class ScriptServer(ChatServer):
         self._turn = threading.Lock()
 
     @property
-    def unused(self) -> list[int]:
+    def unused(self) -> list[str]:
         """The numbers of the replies that were not requested, counted from 1."""
         count = int(self.model.gather_config()["reply_count"])
-        return list(range(len(self.model.requests) + 1, count + 1))
+        return [str(number) for number in range(len(self.model.requests) + 1, count + 1)]
 
     def _answer(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
         with self._turn:
@@ -111,10 +111,10 @@ class ScriptServer(ChatServer):
                 answer = answer_of(self.model, request)
             except Refusal as refusal:
                 self.misses += 1
-                self._report(Served("missed", *about(request), words=refusal.text))
+                self._report(Served("missed", *about(request), refusal.text))
                 raise
             self.played += 1
-        self._report(Served("played", *about(request), len(self.model.requests)))
+        self._report(Served("played", *about(request)))
         return answer
 
     def _report(self, served: Served) -> None:

@@ -1,4 +1,8 @@
-"""ReplayServer: answers from a tape and, with a provider behind it, records new ones."""
+"""ReplayServer: plays recorded answers and, with a provider behind it, records new ones.
+
+The answers lie in a folder, an ``AnswerCache``, by a hash of the request that they answer. Requests
+themselves are not stored, so that a miss cannot say what would have matched.
+"""
 
 import os
 import threading
@@ -7,30 +11,26 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
+from maseval.core.answer_cache import answer_cache
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.storage.redaction import Secrets, redact
 from maseval.server.completion import Completion, Refusal, RequestBody
 from maseval.server.http import LOCAL, ChatServer
-from maseval.server.matching import Canonical, canonical, digest
-from maseval.server.nearest import Nearest, Neighbour
-from maseval.server.tape import Exchange, Tape, TapeError, TapePlace
-from maseval.server.upstream import Upstream, exchange_secrets
+from maseval.server.matching import canonical
+from maseval.server.upstream import Upstream
 
-TAPE_MISS = "tape_miss"
+NOT_RECORDED = "not_recorded"
 # Not one of those after which clients retry: 408, 409, 429, and all from 500 on.
-MISS_STATUS = 422
-
+_REFUSED = 422
 
 RequestOutcome = Literal["played", "recorded", "missed", "refused"]
 
 
 class Served(NamedTuple):
-    """The outcome of one request; ``line`` is the tape's, ``words`` are those of a refusal."""
+    """The outcome of one request; ``words`` say why it was not played or recorded."""
 
     outcome: RequestOutcome
     model: str
     messages: int
-    line: int | None = None
     words: str = ""
 
 
@@ -38,16 +38,16 @@ OnRequest = Callable[[Served], object]
 
 
 class ReplayServer(ChatServer):
-    """Plays a tape by content: the same question gets the answer that was recorded for it.
+    """Plays answers by content: the same request gets the answer that was recorded for it.
 
-    A question that was recorded several times gets its answers in turn, and then the first one
-    again; equal questions asked at the same time share this order. One that is not on the tape is
-    refused, and the refusal says how the nearest one differs.
+    A request that was recorded several times gets its answers in turn, and then the first one
+    again; equal requests made at the same time share this order. One that was not recorded is
+    refused.
 
     Args:
-        tape_path: The tape; with ``record`` it is created if it does not exist.
-        record: Ask ``upstream`` what the tape does not answer, and add it to the tape. A question
-            is then played as often as the tape has answers, and asked anew after that.
+        folder: The folder of the answers; with ``record`` it is created if it does not exist.
+        record: Ask ``upstream`` what was not recorded yet, and record it. A request is then played
+            as often as there are answers, and asked anew after that.
         upstream: The base URL of the provider to record.
         upstream_key: The key for it, for clients that send none.
         host: Where to listen.
@@ -60,7 +60,7 @@ class ReplayServer(ChatServer):
 
     def __init__(
         self,
-        tape_path: str | os.PathLike[str],
+        folder: str | os.PathLike[str],
         *,
         record: bool = False,
         upstream: str | None = None,
@@ -75,170 +75,131 @@ class ReplayServer(ChatServer):
                 "record (--record) and upstream (--upstream https://api.openai.com/v1)"
             )
         self._upstream = Upstream(upstream, upstream_key) if upstream is not None else None
+        self.cache = answer_cache(folder)
+        there = self.cache.folder
+        if there.exists() and not there.is_dir():
+            raise ConfigurationError(f"{folder} is not a folder; answers are recorded in a folder")
+        if not record and not there.is_dir():
+            raise ConfigurationError(
+                f"there are no recorded answers in {os.fspath(folder)!r}; record some with "
+                "--record --upstream URL"
+            )
         self._on_request = on_request
-        self._counting = threading.Lock()
+        self._lock = threading.Lock()
         self._asked: Counter[str] = Counter()
+        self._played: set[str] = set()
+        self._models: dict[str, None] = {}
         self._outcomes: Counter[str] = Counter()
-        self._forwarded = 0
-        super().__init__(self._answer, lambda: self._nearest.models(), host=host, port=port)
-        try:
-            self._check_upstream_is_another(host)
-            self.tape = Tape(tape_path, growing=record)
-        except BaseException:
-            self._http.server_close()
-            raise
-        self._nearest = Nearest(self.tape)
-
-    @property
-    def played(self) -> int:
-        """The number of answers that came from the tape."""
-        return self._outcomes["played"]
-
-    @property
-    def recorded(self) -> int:
-        """The number of answers that were added to the tape."""
-        return self._outcomes["recorded"]
-
-    @property
-    def misses(self) -> int:
-        """The number of questions that were not on the tape."""
-        return self._outcomes["missed"]
-
-    @property
-    def unused(self) -> list[int]:
-        """The lines of the tape that were not requested."""
-        with self._counting:
-            return sorted(
-                place.line
-                for key, places in self.tape.places.items()
-                for place in places[self._asked[key] :]
-            )
-
-    @property
-    def under_way(self) -> int:
-        """The number of questions that the upstream has not answered yet."""
-        return self._forwarded
-
-    def _answer(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
-        try:
-            outcome, line, answer = self._play_or_record(request, headers)
-        except Refusal as refusal:
-            outcome = "missed" if refusal.code == TAPE_MISS else "refused"
-            self._report(Served(outcome, *about(request), words=refusal.text))
-            raise
-        except TapeError as error:
-            self._report(Served("refused", *about(request), words=str(error)))
-            raise Refusal(str(error), status=MISS_STATUS, code="tape_error") from error
-        self._report(Served(outcome, *about(request), line))
-        return answer
-
-    def _play_or_record(
-        self, request: RequestBody, headers: Mapping[str, str]
-    ) -> tuple[RequestOutcome, int | None, Completion]:
-        content = canonical(request)
-        key = digest(content)
-        place = self._next_place(key)
-        if place is not None:
-            return "played", place.line, self.tape.at(place, key).answer
-        if self._upstream is None:
-            raise self._miss(content, request, headers)
-        with self._forwarding(key) as keep:
-            answer = self._upstream.ask(request, headers)
-            if not answer.get("choices"):
-                # As good as an error: clients retry, and the next answer is worth keeping.
-                return "refused", None, answer
-            if not self._client_waits():
-                # It has retried by now: that answer is the one it continues with.
-                raise Refusal("the client did not wait for the answer", status=MISS_STATUS)
-            secrets = exchange_secrets(
-                self._upstream.key, headers=headers, request=request, answer=answer
-            )
-            # The client gets what the tape has, so that playing it leads to the same questions.
-            answer = dict(secrets.removed_from(answer))
-            place = self._append(Exchange(key, _clean(content, secrets), answer))
-            keep()
-            return "recorded", place.line, answer
-
-    def _next_place(self, key: str) -> TapePlace | None:
-        with self._counting:
-            places = self.tape.places.get(key, [])
-            number = self._asked[key]
-            if number >= len(places) and (self._upstream is not None or not places):
-                return None
-            self._asked[key] += 1
-            return places[number % len(places)]
-
-    @contextmanager
-    def _forwarding(self, key: str) -> Iterator[Callable[[], None]]:
-        """Count a question as asked from the start, and in the end only if its answer was kept."""
-        kept = False
-
-        def keep() -> None:
-            nonlocal kept
-            kept = True
-
-        with self._counting:
-            self._asked[key] += 1
-            self._forwarded += 1
-        try:
-            yield keep
-        finally:
-            with self._counting:
-                self._asked[key] -= not kept
-                self._forwarded -= 1
-
-    def _append(self, exchange: Exchange) -> TapePlace:
-        try:
-            return self.tape.append(exchange)
-        except OSError as error:
-            # Not 500: a retry would be paid for again.
-            raise Refusal(
-                f"the answer cannot be added to the tape: {error}",
-                status=MISS_STATUS,
-                code="tape_error",
-            ) from error
-
-    def _miss(
-        self, content: Canonical, request: RequestBody, headers: Mapping[str, str]
-    ) -> Refusal:
-        secrets = exchange_secrets(headers=headers, request=request)
-        near = self._nearest.find(content, lambda request: _clean(request, secrets))
-        way_out = f"maseval replay-server {self.tape.path.name} --record --upstream URL"
-        return Refusal(
-            f"the tape has no answer to this request; {_describe(near)}. Record it: {way_out}",
-            status=MISS_STATUS,
-            code=TAPE_MISS,
-        )
-
-    def _report(self, served: Served) -> None:
-        with self._counting:
-            self._outcomes[served.outcome] += 1
-        if self._on_request is not None:
-            self._on_request(served)
-
-    def _check_upstream_is_another(self, host: str) -> None:
+        self.under_way = 0
+        """The number of requests that the upstream has not answered yet."""
+        super().__init__(self._answer, lambda: list(self._models), host=host, port=port)
         if self._upstream is not None and self._upstream.is_at(self.port, host):
+            self._http.server_close()
             raise ConfigurationError(
                 f"the upstream is this server itself ({self.url}); give the provider's address, "
                 "such as https://api.openai.com/v1"
             )
 
-    def _finish(self) -> None:
-        self.tape.close()
+    @property
+    def played(self) -> int:
+        """The number of answers that were recorded before."""
+        return self._outcomes["played"]
+
+    @property
+    def recorded(self) -> int:
+        return self._outcomes["recorded"]
+
+    @property
+    def misses(self) -> int:
+        """The number of requests that were not recorded."""
+        return self._outcomes["missed"]
+
+    @property
+    def unused(self) -> list[str]:
+        """The names of the files, without ``.json``, that were not requested."""
+        return sorted(self.cache.entries() - self._played)
+
+    def _answer(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
+        self._models[str(request.get("model"))] = None
+        outcome: RequestOutcome = "refused"
+        words = ""
+        try:
+            outcome, answer, words = self._play_or_record(request, headers)
+        except Refusal as refusal:
+            outcome = "missed" if refusal.code == NOT_RECORDED else "refused"
+            words = refusal.text
+            raise
+        finally:
+            with self._lock:
+                self._outcomes[outcome] += 1
+            if self._on_request is not None:
+                self._on_request(Served(outcome, *about(request), words))
+        return answer
+
+    def _play_or_record(
+        self, request: RequestBody, headers: Mapping[str, str]
+    ) -> tuple[RequestOutcome, Completion, str]:
+        key = self.cache.key({"chat_completions": canonical(request)})
+        if key is None:
+            raise Refusal("the request has a number that JSON does not have, such as NaN")
+        answer = self._next(key)
+        if answer is not None:
+            return "played", answer, ""
+        if self._upstream is None:
+            raise Refusal(
+                "no answer to this request was recorded; record it: maseval replay-server "
+                f"{self.cache.folder.name} --record --upstream URL",
+                status=_REFUSED,
+                code=NOT_RECORDED,
+            )
+        with self._forwarding():
+            answer = self._upstream.ask(request, headers)
+        if not answer.get("choices"):
+            # As good as an error: clients retry, and the next answer is worth keeping.
+            return "refused", answer, "not recorded: the answer has no choices"
+        if not self._client_waits():
+            # It has retried by now: that answer is the one it continues with.
+            raise Refusal("the client did not wait for the answer", status=_REFUSED)
+        if not self._store(key, answer, self._upstream.keys(headers)):
+            return "refused", answer, "not recorded: the answer contains a key, or is not JSON"
+        return "recorded", answer, ""
+
+    def _next(self, key: str) -> Completion | None:
+        """Return the next recorded answer to a request; when all were played, the first again."""
+        with self._lock:
+            following = self._asked[key] + 1
+            for time in (following,) if self._upstream else (following, 1):
+                entry = self.cache.entry(key, time)
+                answer = self.cache.load(entry)
+                if answer is not None:
+                    self._asked[key] = time
+                    self._played.add(entry)
+                    return answer
+        return None
+
+    def _store(self, key: str, answer: Completion, secrets: tuple[str | None, ...]) -> bool:
+        with self._lock:
+            entry = self.cache.entry(key, self._asked[key] + 1)
+            try:
+                stored = self.cache.store(entry, answer, secrets)
+            except OSError as error:
+                # Not 500: a retry would be paid for again.
+                raise Refusal(f"the answer cannot be recorded: {error}", status=_REFUSED) from error
+            if stored:
+                self._asked[key] += 1
+                self._played.add(entry)
+            return stored
+
+    @contextmanager
+    def _forwarding(self) -> Iterator[None]:
+        with self._lock:
+            self.under_way += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.under_way -= 1
 
 
 def about(request: RequestBody) -> tuple[str, int]:
     return str(request.get("model")), len(request["messages"])
-
-
-def _clean(request: Canonical, secrets: Secrets) -> Canonical:
-    """Return a request for the tape; it is only compared, so values under secret names go too."""
-    return dict(secrets.removed_from(redact(request)))
-
-
-def _describe(near: Neighbour | None) -> str:
-    if near is None:
-        return "it is empty"
-    if near.difference is None:
-        return f"line {near.place.line} differs only in a secret, which tapes do not store"
-    return f"the nearest, line {near.place.line}, differs first at {near.difference}"

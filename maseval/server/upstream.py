@@ -1,14 +1,9 @@
-"""Upstream: the real provider behind a server that records.
-
-Secrets of the client and of this machine are passed on where they belong and must not get onto a
-tape; ``exchange_secrets`` finds them.
-"""
+"""Upstream: the real provider behind a server that records."""
 
 import json
-import re
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from email.message import Message
 from http import HTTPStatus
 from http.client import HTTPException
@@ -17,13 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import MAX_ANSWER_MB
 from maseval.core.storage import strict_json
-from maseval.core.storage.redaction import (
-    REDACTED,
-    Secrets,
-    environment_secrets,
-    is_secret,
-    redact_text,
-)
+from maseval.core.storage.redaction import Secrets, environment_secrets
 from maseval.server.completion import Completion, Refusal, RequestBody
 from maseval.server.http import LOCAL_NAMES
 
@@ -33,7 +22,6 @@ PLACEHOLDER = "no-key-needed"
 _NO_KEYS = frozenset(
     {PLACEHOLDER, "empty", "none", "dummy", "replay", "not-needed", "sk-no-key-required"}
 )
-_WORD = re.compile(r"[\w-]{15,}")
 _TELLING_HEADERS = frozenset({"authorization", "api-key", "x-api-key"})
 
 
@@ -45,46 +33,6 @@ def client_key(headers: Mapping[str, str]) -> str | None:
             if key and key.lower() not in _NO_KEYS:
                 return key
     return None
-
-
-def exchange_secrets(
-    *keys: str | None,
-    headers: Mapping[str, str] | None = None,
-    request: Mapping[str, object] | None = None,
-    answer: Mapping[str, object] | None = None,
-) -> Secrets:
-    """Collect keys of this machine and of a request, and words that look like keys.
-
-    In an answer, which is to be played as it was, a ``token`` may be a word: there only values
-    count that are known to be secret or have the form of a well-known kind of key.
-    """
-    sent = [word for value in _secret_values(headers or {}) for word in (value, *value.split())]
-    own = [*environment_secrets(), *_secret_values(request or {})]
-    found = {*filter(None, keys), *sent, *own}
-    known = {value for value in found if value.lower() not in _NO_KEYS}
-    return Secrets({*known, *_key_like_words(request), *_key_like_words(answer)})
-
-
-def _secret_values(options: Mapping[str, object]) -> Iterator[str]:
-    """Yield texts that stand under a name which says that they are secret."""
-    for key, value in options.items():
-        if isinstance(value, str) and is_secret(str(key), value):
-            yield value
-        elif isinstance(value, Mapping) and key not in ("tools", "response_format"):
-            yield from _secret_values(value)
-
-
-def _key_like_words(value: object) -> Iterator[str]:
-    """Yield words anywhere in ``value`` that have the form of a key."""
-    match value:
-        case str():
-            yield from (word for word in _WORD.findall(value) if redact_text(word) == REDACTED)
-        case Mapping():
-            for item in value.values():
-                yield from _key_like_words(item)
-        case list():
-            for item in value:
-                yield from _key_like_words(item)
 
 
 _CHAT = "/chat/completions"
@@ -114,8 +62,12 @@ class Upstream:
         proxies = urllib.request.ProxyHandler({} if near else None)
         self._opener = urllib.request.build_opener(proxies, _NoRedirects())
 
+    def keys(self, headers: Mapping[str, str]) -> tuple[str | None, str | None]:
+        """Return the keys that an exchange may contain: the server's and the client's."""
+        return self.key, client_key(headers)
+
     def is_at(self, port: int, host: str) -> bool:
-        """Tell whether a server on this machine at that address is the upstream."""
+        """Return True if a server on this machine at that address is the upstream."""
         name = self._address.hostname
         here = name == host or (name in LOCAL_NAMES and host in LOCAL_NAMES)
         return here and self._address.port == port
@@ -131,8 +83,9 @@ class Upstream:
                 return _answer(response.read(_MOST + 1))
         except urllib.error.HTTPError as error:
             with error:
-                secrets = exchange_secrets(self.key, headers=headers)
-                raise _refusal(error.code, error.headers, error.read(_MOST), secrets) from None
+                known = {*filter(None, self.keys(headers)), *environment_secrets()}
+                content = error.read(_MOST)
+                raise _refusal(error.code, error.headers, content, Secrets(known)) from None
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", error)
             if isinstance(reason, TimeoutError):

@@ -117,6 +117,6 @@ def test_a_certificate_confirms_every_recorded_reward(domain, tau2_data, contrac
     assert found.content["numbers"][domain]["passed"] == sum(
         record["reward_info"]["reward"] == 1.0 for record in recorded
     )
-    kinds = {each["kind"] for each in found.content["suspicions"]}
-    assert not kinds & {"times out of order", "turns not in sequence", "impossible ending"}
+    kinds = {each["kind"] for each in found.content["findings"]}
+    assert not kinds & {"times out of order", "turns not in sequence", "impossible ends"}
     assert verify(found.to_json(), path) == []

@@ -23,9 +23,9 @@ def reply(messages, tools):
 
 
 @pytest.fixture
-def tape(tmp_path):
+def answers(tmp_path):
     """What the tests ask, recorded through the library from a scripted model."""
-    path = tmp_path / "tape.jsonl"
+    path = tmp_path / "answers"
     model = ScriptedModelAdapter(reply, model_id="m")
     with (
         ModelServer(model) as provider,
@@ -39,8 +39,8 @@ def tape(tmp_path):
 
 
 @pytest.fixture
-def player(tape):
-    with ReplayServer(tape) as server:
+def player(answers):
+    with ReplayServer(answers) as server:
         yield server
 
 
@@ -174,8 +174,7 @@ def test_a_miss_is_not_asked_again(player, stream):
     with client(player) as asking, pytest.raises(openai.UnprocessableEntityError) as caught:
         asking.chat.completions.create(model="m", messages=said("Hello"), stream=stream)
 
-    assert caught.value.code == "tape_miss" and player.misses == 1
-    assert "recorded 'hello', asked 'Hello'" in str(caught.value)
+    assert caught.value.code == "not_recorded" and player.misses == 1
 
 
 def test_a_rate_limit_of_the_provider_is_waited_for_by_the_client(tmp_path, upstream):
@@ -183,18 +182,12 @@ def test_a_rate_limit_of_the_provider_is_waited_for_by_the_client(tmp_path, upst
     answer = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "ok"}}]}
     upstream.will(answer)
 
-    path = tmp_path / "tape.jsonl"
+    path = tmp_path / "answers"
     with ReplayServer(path, record=True, upstream=upstream.url) as server, client(server) as asking:
         heard = asking.chat.completions.create(model="m", messages=said("hello"))
 
     assert heard.choices[0].message.content == "ok" and server.recorded == 1
     assert len(upstream.bodies) == 2
-
-
-def test_models_are_listed(player):
-    with client(player) as asking:
-        assert [model.id for model in asking.models.list()] == ["m"]
-        assert asking.models.retrieve("m").id == "m"
 
 
 def test_another_api_says_what_is_served(player):

@@ -1,4 +1,4 @@
-"""Recording: what the tape lacks is asked for once, kept, and passed on unharmed."""
+"""Recording: what was not recorded is asked for once, kept, and passed on unharmed."""
 
 import json
 import socket
@@ -15,7 +15,7 @@ RECORDER = {"record": True, "upstream_key": "the-key-of-the-server"}
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "tape.jsonl"
+    return tmp_path / "answers"
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_what_was_recorded_can_be_played_when_the_provider_is_gone(path):
     assert [reply.json for reply in again] == [first[1], first[0]] == [saying("2"), saying("1")]
 
 
-def test_what_is_on_the_tape_is_not_asked_again(path, upstream):
+def test_what_was_recorded_is_not_asked_again(path, upstream):
     upstream.will(saying("1"))
     for _ in range(3):
         with ReplayServer(path, upstream=upstream.url, **RECORDER) as server:
@@ -219,7 +219,9 @@ def test_the_answers_of_many_clients_are_all_kept(recorder, upstream, path):
         thread.join()
 
     assert recorder.recorded == len(upstream.bodies) == 50
-    assert len(recorder.tape) == 50 and {len(one) for one in recorder.tape.places.values()} == {2}
+    assert len(recorder.cache.entries()) == 50
+    again = played(path, *(asking(str(number)) for number in range(25)), asking("25"))
+    assert [reply.status for reply in again] == [200] * 25 + [422]
 
 
 def test_an_answer_under_way_is_kept_when_the_server_is_closed(path, upstream):
@@ -246,11 +248,11 @@ def test_an_answer_under_way_is_kept_when_the_server_is_closed(path, upstream):
 
 def test_an_answer_that_cannot_be_kept_is_not_paid_for_again(recorder, upstream, path):
     upstream.will(saying("1"))
-    path.unlink()
+    path.write_text("a file, so that nothing can lie below")
 
     reply = ask(recorder.url, asking("one"))
 
-    assert reply.status == 422 and "cannot be added to the tape" in reply.error["message"]
+    assert reply.status == 422 and "cannot be recorded" in reply.error["message"]
 
 
 def test_an_answer_that_its_client_did_not_wait_for_is_not_what_it_went_on_with(path, upstream):

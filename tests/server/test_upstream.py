@@ -1,79 +1,62 @@
-"""No key reaches a tape, whoever sends or repeats it, and recordings are still found."""
+"""No key is stored or repeated, whoever sends it."""
 
 import json
 
 import pytest
 
 from maseval.server import ReplayServer
-from maseval.server.upstream import exchange_secrets
 from tests.server.provider import ask, asking, saying
 
 HEADER = "CANARY-header-7f3a9b"
 AZURE = "CANARY-azure-1d94aa"
 SERVER = "CANARY-server-51c08d"
 ENVIRONMENT = 'CANARY-"env"-9e21aa'
-BODY = "CANARY-body-3377fe"
-NESTED = "CANARY-nested-c4d2e0"
 SPOKEN = "sk-CANARYspoken123456"
-QUOTED = "hf_CANARYquoted123456"
 
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "tape.jsonl"
+    return tmp_path / "answers"
 
 
-def question(text, **more):
-    tools = [
-        {
-            "type": "function",
-            "function": {
-                "name": "login",
-                "parameters": {"type": "object", "properties": {"password": {"type": "string"}}},
-            },
-        }
-    ]
-    return asking(text, tools=tools, **more)
+def files_in(path):
+    return "".join(file.read_text() for file in path.rglob("*") if file.is_file())
 
 
-def test_no_key_is_ever_written_and_what_was_recorded_is_found(path, upstream, monkeypatch):
+@pytest.mark.parametrize("key", [HEADER, SERVER, ENVIRONMENT, SPOKEN])
+def test_an_answer_that_repeats_a_key_is_passed_on_and_not_recorded(
+    path, upstream, monkeypatch, key
+):
     monkeypatch.setenv("SOME_API_KEY", ENVIRONMENT)
-    quoting = f"{HEADER} {AZURE} {SERVER} {ENVIRONMENT} {BODY} {NESTED} {SPOKEN} {QUOTED}"
     call = {
         "id": "1",
         "type": "function",
-        "function": {"name": "login", "arguments": json.dumps({"password": ENVIRONMENT})},
+        "function": {"name": "login", "arguments": json.dumps({"password": key})},
     }
-    answer = saying(f"You sent {quoting}; max_tokens is 5.", tool_calls=[call])
-    upstream.will(answer, saying("fine"))
-    request = question(
-        f"My key is {SPOKEN}.",
-        api_key=BODY,
-        options={"access_token": NESTED, "max_tokens": 5},
-        max_tokens=5,
-    )
+    upstream.will(saying("Fine.", tool_calls=[call]), saying("Bye."))
+    told = []
     recorder = ReplayServer(
-        path, record=True, upstream=upstream.url, upstream_key=SERVER, host="127.0.0.1"
+        path, record=True, upstream=upstream.url, upstream_key=SERVER, on_request=told.append
     )
     with recorder as server:
-        told = ask(server.url, request, Authorization=f"Bearer {HEADER}", api_key=AZURE).json
-        spoken = told["choices"][0]["message"]
-        following = {**request, "messages": [*request["messages"], spoken]}
-        ask(server.url, following, Authorization=f"Bearer {HEADER}")
+        first = ask(server.url, asking("hi"), Authorization=f"Bearer {HEADER}").json
+        ask(server.url, asking(f"My key is {key}."), Authorization=f"Bearer {HEADER}")
 
-    written = path.read_text()
-    assert "CANARY" not in written
-    assert "max_tokens is 5" in written and written.count("<redacted>") > 8
-    # The provider got everything; the client already heard what will be played.
-    assert upstream.bodies[0]["api_key"] == BODY
-    assert "CANARY" not in json.dumps(told)
+    assert first["choices"][0]["message"]["tool_calls"] == [call]
+    assert [each.outcome for each in told] == ["refused", "recorded"]
+    assert "contains a key" in told[0].words
+    assert "Bye." in files_in(path) and "CANARY" not in files_in(path)
 
-    monkeypatch.delenv("SOME_API_KEY")
+
+def test_the_key_of_a_request_does_not_count(path, upstream):
+    upstream.will(saying("1"))
+    with ReplayServer(path, record=True, upstream=upstream.url) as server:
+        ask(server.url, asking("hi", api_key=AZURE, options={"access_token": AZURE}))
+
+    assert upstream.bodies[0]["api_key"] == AZURE
     with ReplayServer(path) as server:
-        again = ask(server.url, {**request, "api_key": "another"}).json
-        last = ask(server.url, following)
-    assert again == told and last.content == "fine"
-    assert server.misses == 0
+        again = asking("hi", api_key="another", options={"access_token": AZURE})
+        assert ask(server.url, again).content == "1"
 
 
 def test_errors_of_the_provider_do_not_repeat_the_key(path, upstream):
@@ -84,36 +67,3 @@ def test_errors_of_the_provider_do_not_repeat_the_key(path, upstream):
         reply = ask(server.url, asking("hi"), Authorization=f"Bearer {HEADER}")
 
     assert reply.error["message"] == "Incorrect key: <redacted> or <redacted>"
-
-
-def test_a_miss_repeats_no_secret(path, upstream, monkeypatch):
-    upstream.will(saying("1"))
-    with ReplayServer(path, record=True, upstream=upstream.url) as server:
-        ask(server.url, asking("hi"))
-    monkeypatch.setenv("SOME_API_KEY", ENVIRONMENT)
-
-    with ReplayServer(path) as server:
-        reply = ask(server.url, asking(f"my key: {ENVIRONMENT}, {HEADER}"), Authorization=HEADER)
-
-    assert "CANARY" not in reply.text and "my key: <redacted>" in reply.text
-
-
-def test_a_miss_for_a_secret_alone_says_so(path, upstream, monkeypatch):
-    upstream.will(saying("1"))
-    with ReplayServer(path, record=True, upstream=upstream.url) as server:
-        ask(server.url, asking(f"my key: {SPOKEN}"))
-
-    with ReplayServer(path) as server:
-        reply = ask(server.url, asking("my key: sk-another1234567890"))
-
-    assert "line 2 differs only in a secret" in reply.error["message"]
-
-
-def test_an_answer_keeps_its_words(monkeypatch):
-    monkeypatch.setenv("LOGIN_TOKEN", "short")
-    answer = saying("See https://x.org/?key=12345678 or `Bearer YOUR-TOKEN-HERE`; short.")
-    answer["choices"][0]["logprobs"] = {"content": [{"token": "See", "logprob": -0.1}]}
-
-    secrets = exchange_secrets("no-key-needed", "replay", answer=answer)
-
-    assert secrets.removed_from(answer) == answer

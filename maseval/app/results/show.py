@@ -16,13 +16,7 @@ from maseval.app.results.examined import (
     examine_run,
 )
 from maseval.app.results.explained import Section, VerdictExplanation, sections_of
-from maseval.app.results.finding import (
-    UnknownSimulationError,
-    open_recording,
-    trial_numbered,
-    trials_named,
-    warn_of_damage,
-)
+from maseval.app.results.finding import open_recording, trial_numbered, trials_named, warn_of_damage
 from maseval.app.results.recording import line_of, notes_on, simulation_in
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.task_names import TaskName
@@ -211,7 +205,7 @@ def _first_wanted(folder: Recording, trials: Sequence[Simulation], wanted: _Want
         if found.line is not None and wanted.includes(found.line, found.findings):
             return each
     task = TaskName(trials[0].domain, trials[0].task_id)
-    raise UnknownSimulationError(f"none of the {len(trials)} trials of {task} matches")
+    raise ConfigurationError(f"none of the {len(trials)} trials of {task} matches")
 
 
 def _run_view(
@@ -219,9 +213,7 @@ def _run_view(
 ) -> RunView:
     if wanted.domain is not None and wanted.domain not in {one.domain for one in folder.planned}:
         domains = ", ".join(dict.fromkeys(one.domain for one in folder.planned))
-        raise UnknownSimulationError(
-            f"{folder.path} has no domain {wanted.domain!r}; it has {domains}"
-        )
+        raise ConfigurationError(f"{folder.path} has no domain {wanted.domain!r}; it has {domains}")
     found = examine_run(folder, FINDINGS if explain else (), on_progress)
     folder, lines, findings = found.folder, found.lines, found.findings
     conventions = support_for(folder).conventions(folder, lines)

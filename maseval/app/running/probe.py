@@ -24,8 +24,8 @@ _TOOL = {
         "parameters": {"type": "object", "properties": {}},
     },
 }
-# A replay server has no answer to a question that was not asked when its tape was recorded.
-_NOT_ON_TAPE = "tape_miss"
+# A replay server has no answer to a question that was not asked when it recorded.
+_NOT_RECORDED = "not_recorded"
 
 
 class ModelProbeError(MASEvalError, RuntimeError):
@@ -83,7 +83,7 @@ def _is_decisive(error: ProviderError, foreign: bool) -> bool:
     if foreign:
         return isinstance(error, ProviderConnectionError)
     # Being asked too often passes, and the run waits for it.
-    return not isinstance(error, RateLimitError) and _NOT_ON_TAPE not in error.text
+    return not isinstance(error, RateLimitError) and _NOT_RECORDED not in error.text
 
 
 def _failure(model: Probe, error: ProviderError) -> ModelProbeError:

@@ -19,7 +19,7 @@ DEFAULT_KEY_ENV = "OPENAI_API_KEY"
 
 
 def replay_server(
-    tape: str | os.PathLike[str] | None = None,
+    folder: str | os.PathLike[str] | None = None,
     *,
     record: bool = False,
     upstream: str | None = None,
@@ -29,21 +29,23 @@ def replay_server(
     port: int = DEFAULT_PORT,
     on_request: OnRequest | None = None,
 ) -> ReplayServer | ScriptServer:
-    """Return a listening server for a tape, or for a file with a list of replies.
+    """Return a listening server for a folder of answers, or for a file with a list of replies.
 
     Use it as a context manager, or call ``serve`` to serve in this thread. ``key_env`` names the
     variable with the upstream's key, for clients that send none.
     """
-    if (tape is None) is (script is None):
-        raise ConfigurationError("give either a tape or a script (--script replies.json)")
+    if (folder is None) is (script is None):
+        raise ConfigurationError(
+            "give either a folder of recorded answers or a script (--script replies.json)"
+        )
     if script is not None:
         if record or upstream is not None:
-            raise ConfigurationError("a script is only played; recording needs a tape")
+            raise ConfigurationError("a script is only played; recording needs a folder")
         model = from_id(_script_name(script))
         return ScriptServer(model, host=host, port=port, on_request=on_request)
-    assert tape is not None
+    assert folder is not None
     return ReplayServer(
-        tape,
+        folder,
         record=record,
         upstream=upstream,
         upstream_key=os.environ.get(key_env) or None,

@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.domains.base import ToolKitBase as ToolKitBase
 from maseval.benchmark.tau2.domains.base import ToolType as ToolType
 from maseval.benchmark.tau2.domains.base import for_tasks as for_tasks
 from maseval.benchmark.tau2.domains.base import is_tool as is_tool
-from maseval.benchmark.tau2.domains.open_choices import OpenChoice as OpenChoice
+from maseval.benchmark.tau2.domains.domain import OpenChoice as OpenChoice
 from maseval.benchmark.tau2.domains.retail.models import RetailDB as RetailDB
 from maseval.benchmark.tau2.domains.retail.tools import RetailTools as RetailTools
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB as TelecomDB

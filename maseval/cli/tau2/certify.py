@@ -11,8 +11,6 @@ from maseval.cli.console import inert, print_json, shorten_line, stderr, stdout
 from maseval.cli.groups import examples
 from maseval.cli.options import AsJson, DataVersion, DomainOfFile, Overwrite, RunOrFile
 
-_SHOWN = 12
-
 
 def certify(
     file: RunOrFile,
@@ -41,7 +39,7 @@ def certify(
     """Recompute every reward, and write a record of what was recomputed.
 
     Exit code 1 if the numbers cannot be trusted: rewards that are not confirmed, missing trials,
-    foreign or edited tasks, relabelled or duplicated simulations.
+    foreign or edited tasks, relabelled simulations.
     """
     found = commands.tau2.certify(
         file,
@@ -55,21 +53,12 @@ def certify(
     if as_json:
         typer.echo(found.certificate.to_json(), nl=False)
     else:
-        _print_certificate(found.certificate.text(), len(found.certificate.content["suspicions"]))
+        stdout().print(inert(found.certificate.text()), soft_wrap=True)
     if found.written is not None:
         stderr().print(f"Saved: {inert(str(found.written))}", soft_wrap=True)
     certificate = found.certificate
     if not certificate.is_sound or (fail_on_suspicion and not certificate.is_clean):
         raise typer.Exit(FAILED)
-
-
-def _print_certificate(text: str, suspicions: int) -> None:
-    lines = text.splitlines()
-    hidden = max(0, suspicions - _SHOWN)
-    for line in lines[: len(lines) - hidden]:
-        stdout().print(inert(line), soft_wrap=True)
-    if hidden:
-        stdout().print(f"  and {hidden} more; --json and --output list all")
 
 
 def verify(

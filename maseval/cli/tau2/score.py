@@ -7,7 +7,7 @@ from rich.console import Console
 
 from maseval import commands
 from maseval.app.results.variants import conventions_in_words
-from maseval.app.running.engine_options import RAY_ADDRESS, WORKER_PROCESSES
+from maseval.app.running.run_options import RAY_ADDRESS, WORKER_PROCESSES
 from maseval.cli.command_line import FAILED
 from maseval.cli.console import (
     counting,
@@ -176,10 +176,10 @@ def _print_record(score: "FileScore | FileUnder", console: Console) -> None:
     console.print(f"[bold]{inert(str(score.path))}[/bold]", soft_wrap=True)
     for mark in getattr(score, "marks", ()):
         _print(f"[yellow]{inert(mark)}[/yellow]", console)
-    for cause in score.causes:
-        colour = "yellow" if cause.caution else "red"
-        words = inert(str(cause).partition(": ")[2])
-        _print(f"[{colour}]{inert(cause.kind)}[/{colour}]: {words}", console)
+    for each in score.findings:
+        colour = "yellow" if each.weight == "remark" else "red"
+        words = inert("; ".join((each.text, *each.evidence)))
+        _print(f"[{colour}]{inert(each.kind)}[/{colour}]: {words}", console)
 
 
 def _print_score(score: "FileScore", console: Console) -> None:

@@ -57,7 +57,7 @@ class OpenTelemetryCallback(_TraceCallback):
 
 
 class LangfuseCallback(_TraceCallback):
-    """Sends a trace and scores for each finished repetition; see ``OpenTelemetryCallback``.
+    """Sends a trace for each finished repetition; see ``OpenTelemetryCallback``.
 
     Args:
         host: Its URL; by default ``LANGFUSE_HOST``, or Langfuse's cloud. The keys are

@@ -19,9 +19,8 @@ from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets, redact_text
 from maseval.core.words import excerpt
 from maseval.interface import extras
-from maseval.interface.telemetry.genai import SCHEMA_URL
 from maseval.interface.telemetry.sender import DeliveryError
-from maseval.interface.telemetry.simulation import simulation_span, trace_of
+from maseval.interface.telemetry.simulation import SCHEMA_URL, simulation_span, trace_of
 from maseval.interface.telemetry.span import NumberedSpan, Value, number_spans
 
 EXTRA = "otel"

@@ -6,7 +6,6 @@ from maseval.core.outcome import RecordedReport
 from maseval.core.recorded import Shape
 from maseval.core.recorded_trace import LoggedCall, RecordedCall, RecordedMessage
 from maseval.core.words import text, text_or_none
-from maseval.interface.telemetry import genai
 from maseval.interface.telemetry.conversation import (
     USER,
     Step,
@@ -17,7 +16,51 @@ from maseval.interface.telemetry.conversation import (
 )
 from maseval.interface.telemetry.span import Span, Value, began_and_ended, drop_unknown, trace_id
 
+# OpenTelemetry's semantic conventions for generative AI, in the version that the URL names.
+SCHEMA_URL = "https://opentelemetry.io/schemas/1.38.0"
+
+OPERATION = "gen_ai.operation.name"
+PROVIDER = "gen_ai.provider.name"
+MODEL = "gen_ai.request.model"
+AGENT = "gen_ai.agent.name"
+CONVERSATION = "gen_ai.conversation.id"
+INPUT_TOKENS = "gen_ai.usage.input_tokens"
+OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+TOOL = "gen_ai.tool.name"
+TOOL_TYPE = "gen_ai.tool.type"
+CALL_ID = "gen_ai.tool.call.id"
+CALL_ARGUMENTS = "gen_ai.tool.call.arguments"
+CALL_RESULT = "gen_ai.tool.call.result"
+INPUT = "gen_ai.input.messages"
+OUTPUT = "gen_ai.output.messages"
+EVALUATION = "gen_ai.evaluation.result"
+SCORE_NAME = "gen_ai.evaluation.name"
+SCORE = "gen_ai.evaluation.score.value"
+SCORE_LABEL = "gen_ai.evaluation.score.label"
+ERROR_TYPE = "error.type"
+
+CHAT, EXECUTE_TOOL, INVOKE_AGENT = "chat", "execute_tool", "invoke_agent"
 ESTIMATED = "maseval.time.estimated"
+
+_PROVIDERS = {
+    "OpenAIModelAdapter": "openai",
+    "OpenAIResponsesModelAdapter": "openai",
+    "AnthropicModelAdapter": "anthropic",
+    "GoogleGenAIModelAdapter": "gcp.gemini",
+}
+
+
+def _provider_of(model: str | None, adapter: str = "") -> str:
+    """Return a model's provider: by the class that asks it, else by the first part of its id."""
+    prefix = model.partition("/")[0] if model and "/" in model else ""
+    return _PROVIDERS.get(adapter) or prefix or "_OTHER"
+
+
+def _message(role: str, content: object, calls: Sequence[Shape] = ()) -> str:
+    """Return one message in the form of the conventions, as the JSON text of a list."""
+    parts: list[Shape] = [{"type": "text", "content": content}] if content else []
+    parts += [{"type": "tool_call", **call} for call in calls]
+    return text([{"role": role, "parts": parts}])
 
 
 def trace_of(report: Shape) -> int:
@@ -32,14 +75,14 @@ def simulation_span(given: Shape, *, content: bool = False) -> Span:
     report = RecordedReport(given)
     failure = text(report.error.message or report.status) if report.error else None
     root = Span(_title(report), *bounds(report), _facts(report), error=failure)
-    root.events[genai.EVALUATION] = _verdict(report)
+    root.events[EVALUATION] = _verdict(report)
     found = stretches(report)
     worked = [_stretch_span(report, each, content=content) for each in found]
     for number_of_turn, turn in enumerate(_turns(worked), start=1):
         turn.name, turn.attributes["maseval.turn"] = f"turn {number_of_turn}", number_of_turn
         root.children.append(turn)
     for call in _model_calls(report):
-        root.innermost(call.start, besides=(genai.CHAT,)).children.append(call)
+        root.innermost(call.start, besides=(CHAT,)).children.append(call)
     if content:
         for stretch, span in zip(found, worked, strict=True):
             _note_answers(stretch, span)
@@ -56,7 +99,7 @@ def _facts(report: RecordedReport) -> dict[str, Value]:
     domain, task, trial = report.key
     return drop_unknown(
         {
-            genai.CONVERSATION: f"{report.run_id or ''}/{domain}/{task}/{trial}",
+            CONVERSATION: f"{report.run_id or ''}/{domain}/{task}/{trial}",
             "maseval.run_id": report.run_id,
             "maseval.domain": domain or None,
             "maseval.task_id": task,
@@ -69,7 +112,7 @@ def _facts(report: RecordedReport) -> dict[str, Value]:
             "maseval.cost": report.cost,
             "maseval.tokens": report.tokens,
             "maseval.attempts": len(report.attempts) + 1,
-            genai.ERROR_TYPE: report.error.type,
+            ERROR_TYPE: report.error.type,
         }
     )
 
@@ -78,9 +121,9 @@ def _verdict(report: RecordedReport) -> dict[str, Value]:
     named = next((each.evaluator for each in report.evaluations), None)
     return drop_unknown(
         {
-            genai.SCORE_NAME: named or "reward",
-            genai.SCORE: report.reward,
-            genai.SCORE_LABEL: report.kind,
+            SCORE_NAME: named or "reward",
+            SCORE: report.reward,
+            SCORE_LABEL: report.kind,
         }
     )
 
@@ -90,10 +133,8 @@ def _turns(worked: Sequence[Span]) -> Iterator[Span]:
     turn: Span | None = None
     for span in worked:
         if turn is not None and span.end <= turn.end and span.start < turn.end:
-            turn.innermost(span.start, besides=(genai.CHAT,)).children.append(span)
-        elif turn is not None and all(
-            each.attributes.get(genai.AGENT) == USER for each in turn.children
-        ):
+            turn.innermost(span.start, besides=(CHAT,)).children.append(span)
+        elif turn is not None and all(each.attributes.get(AGENT) == USER for each in turn.children):
             turn.children.append(span)
             turn.end = span.end
         else:
@@ -108,14 +149,14 @@ def _stretch_span(report: RecordedReport, stretch: Stretch, *, content: bool) ->
     settings = report.agents.get(stretch.name)
     model = settings.model_id if settings else None
     facts = {
-        genai.OPERATION: genai.INVOKE_AGENT,
-        genai.PROVIDER: genai.provider_of(model),
-        genai.AGENT: stretch.name,
-        genai.MODEL: model,
+        OPERATION: INVOKE_AGENT,
+        PROVIDER: _provider_of(model),
+        AGENT: stretch.name,
+        MODEL: model,
         ESTIMATED: stretch.estimated or None,
         **_tokens_logged(report, stretch),
     }
-    name = f"{genai.INVOKE_AGENT} {stretch.name}"
+    name = f"{INVOKE_AGENT} {stretch.name}"
     span = Span(name, stretch.start, stretch.end, drop_unknown(facts))
     if content:
         span.attributes |= drop_unknown(_content_attributes(stretch))
@@ -136,8 +177,8 @@ def _tokens_logged(report: RecordedReport, stretch: Stretch) -> dict[str, Value 
     if not any("input_tokens" in call.raw for call in own):
         return {}
     return {
-        genai.INPUT_TOKENS: sum(int(call.input_tokens or 0) for call in own),
-        genai.OUTPUT_TOKENS: sum(int(call.output_tokens or 0) for call in own),
+        INPUT_TOKENS: sum(int(call.input_tokens or 0) for call in own),
+        OUTPUT_TOKENS: sum(int(call.output_tokens or 0) for call in own),
     }
 
 
@@ -154,12 +195,12 @@ def _chat_span(
     model: str | None, adapter: str, start: int, end: int, *, estimated: bool = False
 ) -> Span:
     facts = {
-        genai.OPERATION: genai.CHAT,
-        genai.PROVIDER: genai.provider_of(model, adapter),
-        genai.MODEL: model,
+        OPERATION: CHAT,
+        PROVIDER: _provider_of(model, adapter),
+        MODEL: model,
         ESTIMATED: estimated or None,
     }
-    name = f"{genai.CHAT} {model}" if model else genai.CHAT
+    name = f"{CHAT} {model}" if model else CHAT
     return Span(name, start, end, drop_unknown(facts), client=True)
 
 
@@ -181,18 +222,18 @@ def _tool_span(
     name = call.name or step.message.name or "unknown"
     failed = step.message.error is True
     facts: dict[str, Value | None] = {
-        genai.OPERATION: genai.EXECUTE_TOOL,
-        genai.TOOL: name,
-        genai.TOOL_TYPE: "function",
-        genai.CALL_ID: text_or_none(step.message.call_id),
+        OPERATION: EXECUTE_TOOL,
+        TOOL: name,
+        TOOL_TYPE: "function",
+        CALL_ID: text_or_none(step.message.call_id),
         ESTIMATED: estimated or None,
-        genai.ERROR_TYPE: "tool_error" if failed else None,
+        ERROR_TYPE: "tool_error" if failed else None,
     }
     if content:
-        facts[genai.CALL_ARGUMENTS] = text_or_none(call.function.get("arguments"))
-        facts[genai.CALL_RESULT] = text_or_none(step.message.content)
+        facts[CALL_ARGUMENTS] = text_or_none(call.function.get("arguments"))
+        facts[CALL_RESULT] = text_or_none(step.message.content)
     error = "the tool returned an error" if failed else None
-    return Span(f"{genai.EXECUTE_TOOL} {name}", start, step.end, drop_unknown(facts), error=error)
+    return Span(f"{EXECUTE_TOOL} {name}", start, step.end, drop_unknown(facts), error=error)
 
 
 def _model_calls(report: RecordedReport) -> Iterator[Span]:
@@ -204,13 +245,13 @@ def _model_calls(report: RecordedReport) -> Iterator[Span]:
 
 def _logged_call(call: LoggedCall, span: Span) -> Span:
     tokens = {
-        genai.INPUT_TOKENS: call.input_tokens,
-        genai.OUTPUT_TOKENS: call.output_tokens,
+        INPUT_TOKENS: call.input_tokens,
+        OUTPUT_TOKENS: call.output_tokens,
         "maseval.attempt": call.attempt,
     }
     span.attributes |= {key: int(value) for key, value in tokens.items() if value is not None}
     if call.status == "error":
-        span.attributes[genai.ERROR_TYPE] = text(call.error_type)
+        span.attributes[ERROR_TYPE] = text(call.error_type)
         span.error = text(call.error)
     return span
 
@@ -218,8 +259,8 @@ def _logged_call(call: LoggedCall, span: Span) -> Span:
 def _content_attributes(stretch: Stretch) -> Mapping[str, Value | None]:
     heard, last = stretch.heard.content, stretch.steps[-1].message
     return {
-        genai.INPUT: genai.message("user", heard) if heard else None,
-        genai.OUTPUT: _as_output(last) if last.role != "tool" else None,
+        INPUT: _message("user", heard) if heard else None,
+        OUTPUT: _as_output(last) if last.role != "tool" else None,
     }
 
 
@@ -229,7 +270,7 @@ def _note_answers(stretch: Stretch, span: Span) -> None:
     answers = [step.message for step in stretch.steps if step.message.role != "tool"]
     if len(chats) == len(answers):
         for chat, answer in zip(sorted(chats, key=lambda each: each.start), answers, strict=True):
-            chat.attributes[genai.OUTPUT] = _as_output(answer)
+            chat.attributes[OUTPUT] = _as_output(answer)
 
 
 def _as_output(message: RecordedMessage) -> str:
@@ -237,4 +278,4 @@ def _as_output(message: RecordedMessage) -> str:
         {"id": call.id, "name": call.name, "arguments": call.function.get("arguments")}
         for call in message.calls
     ]
-    return genai.message("assistant", message.content, described)
+    return _message("assistant", message.content, described)

@@ -1,23 +1,17 @@
 """Runs of a benchmark in experiment trackers, without a run folder."""
 
 import logging
-import sys
-import time
+import threading
 from collections.abc import Mapping, Sequence
 
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
+from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
-from maseval.core.storage.redaction import Secrets
 from maseval.interface.telemetry.conversation import bounds
 from maseval.interface.telemetry.span import SECOND
-from maseval.interface.trackers.sending import (
-    TRACKER_SECONDS,
-    BoundedProcess,
-    as_json,
-    check_installed,
-)
+from maseval.interface.trackers.sending import TRACKER_SECONDS, check_installed, send_to
 from maseval.interface.trackers.tracked_run import (
     OVERALL,
     TrackedRun,
@@ -35,8 +29,8 @@ logger = logging.getLogger(__name__)
 class _TrackerCallback(BenchmarkCallback):
     """Sends parameters, metrics and the table of tasks when a run is over.
 
-    A process of its own does it, which has ``TRACKER_SECONDS``; if it fails, a warning is logged
-    and ``failure`` says why.
+    A thread does it, for which the run waits at most ``TRACKER_SECONDS``; if it fails, a warning is
+    logged and ``failure`` says why.
     """
 
     tracker: str
@@ -56,14 +50,20 @@ class _TrackerCallback(BenchmarkCallback):
     def on_run_end(self, benchmark: Benchmark, results: Sequence[Report]) -> None:
         if not results:
             return
-        deadline = time.monotonic() + TRACKER_SECONDS
-        sending = f"{__package__}.sending"
-        command = [sys.executable, "-m", sending, self.tracker, self._where or "", ""]
-        process = BoundedProcess.start(command)
-        given = Secrets.of(self._parameters).removed_from_text(as_json(self._run(results)))
-        self.failure = process.failure(deadline, given)
+        self.failure = "no answer in time"
+        run = self._run(results)
+        sender = threading.Thread(target=self._send, args=(run,), daemon=True)
+        sender.start()
+        sender.join(TRACKER_SECONDS)
         if self.failure is not None:
             logger.warning("%s: the run was not sent (%s)", self.tracker, self.failure)
+
+    def _send(self, run: TrackedRun) -> None:
+        try:
+            send_to(self.tracker, run, self._where)
+            self.failure = None
+        except MASEvalError as error:
+            self.failure = str(error)
 
     def _run(self, results: Sequence[Report]) -> TrackedRun:
         reports = [RecordedReport(report) for report in results]

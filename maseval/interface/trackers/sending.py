@@ -1,19 +1,13 @@
-"""Sending a run to a tracker by name, also in a process of its own: ``NAME WHERE KNOWN``.
+"""Sending a run to a tracker by name, and processes that are given so long and no longer."""
 
-The process is given so long and no longer, and is killed with all that it has started.
-"""
-
-import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.redaction import redact_text
@@ -33,7 +27,7 @@ class BoundedProcess:
     def start(cls, command: Sequence[str]) -> "BoundedProcess":
         process = subprocess.Popen(
             command,
-            stdin=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -41,10 +35,14 @@ class BoundedProcess:
         )
         return cls(process)
 
-    def failure(self, deadline: float, given: str = "") -> str | None:
-        """Wait for its end, at ``deadline`` (monotonic) kill it; return why it failed, or None."""
+    def failure(self, deadline: float) -> str | None:
+        """Wait for its end; return why it failed, or None.
+
+        At ``deadline`` (monotonic) it is killed, with all that it has started.
+        """
+        left = max(0.0, deadline - time.monotonic())
         try:
-            _, errors = self.process.communicate(given, max(0.0, deadline - time.monotonic()))
+            _, errors = self.process.communicate(timeout=left)
         except subprocess.TimeoutExpired:
             self._kill()
             return "no answer in time"
@@ -75,36 +73,11 @@ def check_installed(name: str) -> None:
 
 def send_to(name: str, run: TrackedRun, where: str | None, known: str | None = None) -> str:
     """Send a run to a tracker and return its id there; raise ``DeliveryError`` if refused."""
-    send: Callable[..., str] = import_module(f"maseval.interface.trackers.{name}").send
     try:
+        send: Callable[..., str] = import_module(f"maseval.interface.trackers.{name}").send
         return send(run, where, known)
     except MASEvalError:
         raise
     except Exception as error:  # each library fails in its own ways
         words = f"{type(error).__name__}: {excerpt(redact_text(str(error)), 400)}"
         raise DeliveryError(f"{name} did not take the run ({words})") from error
-
-
-def as_json(run: TrackedRun) -> str:
-    """Write a run for another process; its files are made first."""
-    files = [str(file) for file in run.files()]
-    return json.dumps({**asdict(run), "files": files})
-
-
-def from_json(text: str) -> TrackedRun:
-    fields = json.loads(text)
-    files = [Path(file) for file in fields["files"]]
-    return TrackedRun(**{**fields, "files": lambda: files})
-
-
-def main() -> None:
-    """Send what is read to the tracker that the arguments name, and print its id."""
-    name, where, known = sys.argv[1:]
-    try:
-        print(send_to(name, from_json(sys.stdin.read()), where or None, known or None))
-    except MASEvalError as error:
-        sys.exit(str(error))
-
-
-if __name__ == "__main__":
-    main()

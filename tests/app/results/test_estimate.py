@@ -104,7 +104,7 @@ def test_what_is_scored_certified_or_exported_says_so(chosen, whole, tmp_path):
     assert WORDS not in printed("tau2", "score", whole)
     certified = tau2.certify(chosen, partial=True).certificate
     assert WORDS in printed("tau2", "comply", chosen)
-    assert WORDS in certified.text() and certified.content["causes"][0]["kind"] == "estimate"
+    assert WORDS in certified.text() and certified.content["findings"][0]["kind"] == "estimate"
     assert WORDS in printed("tau2", "export", chosen, "--output", tmp_path / "results.json")
     assert "no verdict" in tau2.certify(tmp_path / "results.json").certificate.text()
 

@@ -8,11 +8,11 @@ from itertools import islice
 import pytest
 
 from maseval import frames
-from maseval.app.comparing.gate import IncompleteRunError
-from maseval.app.results.finding import UnknownSimulationError, open_recording
+from maseval.app.results.finding import open_recording
 from maseval.app.sharing.sync import _tracked_run
 from maseval.app.viewing.reader import BenchmarkReader
 from maseval.commands import compare, gate, plots, report, show, tau2
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, percent
 from maseval.core.outcome import total_cost
 from maseval.runs import RunFolder
@@ -102,7 +102,7 @@ def test_every_text_says_how_many_have_a_verdict(case, whole, tmp_path):
     words = sentence[0]
 
     found = compare([whole, case])
-    with pytest.raises(IncompleteRunError) as refused:
+    with pytest.raises(ConfigurationError) as refused:
         gate(case, whole)
     (score,) = tau2.score([case])
     page = index_of(report(case, tmp_path / "page.html", explain=False))["results"]["notes"]
@@ -174,12 +174,22 @@ def free_of_charge(reports):
     return with_usage(reports, costs=[0.0] * 12, cost_calculator=FREE)
 
 
+def same_words(reports):
+    """Two trials of each task by a model that says the same again, at another time."""
+    again = json.loads(re.sub(r"(20\d\d)-(\d\d-\d\dT)", r"2031-\2", json.dumps(reports)))
+    for each in again:
+        each["repeat_idx"] = 1
+        each["traces"]["environment"]["simulation"]["id"] += "-again"
+    return with_usage([*reports, *again], costs=[0.25] * 24)
+
+
 RUNS = {
     **{name: of_library(change) for name, change in CASES.items()},
     "with costs": of_library(lambda reports: with_usage(reports, costs=[0.25] * 12)),
     "no price": of_library(lambda reports: with_usage(reports, costs=[0.0] * 12)),
     "some prices": of_library(lambda reports: with_usage(reports, costs=[0.0, 0.5] * 6)),
     "free": of_library(free_of_charge, prices={"models": {"m": FREE}, "unknown": []}),
+    "deterministic model": of_library(same_words, trials=2),
     "one task": lambda _: foreign("mine:Shop", [True] * 5, 5),
     "many trials": lambda _: foreign("mine:Shop", [True, False, True] * 4 + [False] * 4, 4),
     "one trial": lambda _: foreign("mine:Shop", [True] * 5 + [False] * 11, 1),
@@ -417,6 +427,25 @@ def test_every_place_shows_the_same_numbers(source):
         }
 
 
+def test_a_run_of_a_deterministic_model_and_its_export_have_one_number(whole, tmp_path):
+    config, reports = RUNS["deterministic model"](RunFolder.read(whole))
+    with RunFolder.open(tmp_path / "run", config) as folder:
+        for each in reports:
+            folder.append(each)
+    tau2.export(tmp_path / "run", tmp_path / "run.json")
+    found = compare([tmp_path / "run", tmp_path / "run.json"])
+    (score,) = tau2.score([tmp_path / "run.json"])
+
+    assert 0 < in_show(tmp_path / "run")["pass_1"] < 1
+    assert found.two.main.difference == 0 and not found.incomplete
+    assert score.findings == [] and score.agrees
+    for place in (in_score, in_certificate, in_report, in_frame_of_runs):
+        in_run, in_file = place(tmp_path / "run"), place(tmp_path / "run.json")
+        for left_out in ("cost", "tokens", "seed"):  # a results file has them elsewhere
+            in_run.pop(left_out, None), in_file.pop(left_out, None)
+        assert in_run == pytest.approx(in_file)
+
+
 def test_every_text_shows_the_same_number_and_interval(source):
     shown = in_show(source)
     value, ends = percent(shown["pass_1"]), (shown["low"], shown["high"])
@@ -447,7 +476,7 @@ def test_what_a_results_file_lacks_is_missing_everywhere_and_no_error(exported, 
     assert words in compare([exported, file]).incomplete[0]
     assert (row["state"], row["done"], row["failed"], row["planned"]) == ("incomplete", 3, 0, 12)
     assert (frame["simulations"], frame["errors"], frame["planned"]) == (3, 0, 12)
-    with pytest.raises(UnknownSimulationError, match="no trial of"):
+    with pytest.raises(ConfigurationError, match="no trial of"):
         show(file, show(exported).lines[5].task_id)
 
 

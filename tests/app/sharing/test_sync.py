@@ -122,26 +122,6 @@ def test_langfuse_groups_a_run_by_its_name(monkeypatch):
 
 
 @needs_otel
-def test_sync_sends_langfuse_what_it_lacks_and_a_score_keeps_its_id(monkeypatch):
-    monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "pk-lf-12345678")
-    monkeypatch.setenv("LANGFUSE_SECRET_KEY", "sk-lf-87654321")
-    commands.tau2.run(domain="library", agent="gold", num_tasks=1, output="mine")
-    with receiving() as receiver:
-        to = [f"langfuse={receiver.url}"]
-        receiver.score_answer = (400, "application/json", b"{}")
-        with pytest.raises(DeliveryError, match="took no score"):
-            commands.sync("mine", to)
-        receiver.score_answer = (200, "application/json", b"{}")
-        sent = [each.sent for _ in range(2) for each in commands.sync("mine", to)]
-
-    assert sent == [1, 0]
-    first, *whole = receiver.scores
-    assert [(each["name"], each["value"]) for each in whole] == [("passed", 1), ("reward", 1.0)]
-    assert first == whole[0]
-    assert {each["traceId"] for each in whole} == {each.trace_id.hex() for each in receiver.spans}
-
-
-@needs_otel
 def test_a_results_file_can_be_sent_too(tau2_data, tmp_path):
     commands.tau2.run(domain=["library"], agent="gold", num_tasks=2, output="gold")
     commands.tau2.export("gold", "theirs.json")

@@ -41,8 +41,8 @@ def run(todo):
     ]
 
 
-def suspicions(certificate):
-    return [each["kind"] for each in certificate.content["suspicions"]]
+def kinds(certificate):
+    return [each["kind"] for each in certificate.content["findings"]]
 
 
 def test_a_sound_run_is_clean_and_its_numbers_are_recomputed(todo, run):
@@ -100,7 +100,7 @@ def test_a_reward_that_was_made_up_is_found(todo, run):
 
     found = certify(run, domain=todo)
 
-    assert not found.is_clean and suspicions(found) == ["reward differs"]
+    assert not found.is_clean and kinds(found) == ["edited rewards"]
     assert found.content["numbers"]["mock"]["passed"] == 2
 
 
@@ -110,22 +110,22 @@ def test_an_answer_that_no_tool_gives_is_found(todo, run):
 
     found = certify(run, domain=todo)
 
-    assert suspicions(found) == ["impossible answer"]
+    assert kinds(found) == ["edited messages"]
     assert found.content["numbers"]["mock"]["not_scorable"] == 1
 
 
-def test_a_copied_trial_is_found_under_a_new_id_and_new_times(todo, run):
-    copied = {**copy.deepcopy(run[0]), "id": "new", "trial": 3}
-    for message in copied["messages"]:
+def test_equal_words_are_two_trials_and_one_id_is_a_caution(todo, run):
+    again = {**copy.deepcopy(run[0]), "id": "new", "trial": 3}
+    for message in again["messages"]:
         message["timestamp"] = message["timestamp"].replace("10:00", "10:30")
 
-    assert suspicions(certify([*run, copied], domain=todo)) == ["identical messages"]
+    found = certify([*run, again], domain=todo)
+    assert found.is_clean and found.content["numbers"]["mock"]["passed"] == 3
 
-
-def test_one_id_for_two_simulations_is_found(todo, run):
-    run[1]["id"] = run[0]["id"]
-
-    assert suspicions(certify(run, domain=todo)) == ["duplicated id"]
+    again["id"] = run[0]["id"]
+    found = certify([*run, again], domain=todo)
+    assert found.is_sound and not found.is_clean and kinds(found) == ["repeated id"]
+    assert found.content["numbers"]["mock"]["passed"] == 3
 
 
 @pytest.mark.parametrize(
@@ -134,25 +134,19 @@ def test_one_id_for_two_simulations_is_found(todo, run):
         (lambda s: s["messages"][1].update(timestamp="2024-01-01"), "times out of order"),
         (lambda s: s.update(end_time="2024-01-01"), "times out of order"),
         (lambda s: s["messages"][1].update(turn_idx=7), "turns not in sequence"),
-        (lambda s: s["messages"][-1].update(content="Bye."), "impossible ending"),
+        (lambda s: s["messages"][-1].update(content="Bye."), "impossible ends"),
     ],
 )
 def test_what_cannot_have_happened_is_found(todo, run, change, kind):
     change(run[0])
 
-    assert kind in suspicions(certify(run, domain=todo))
-
-
-def test_missing_and_repeated_trials_are_found(todo, run):
-    run[1]["trial"] = 0
-
-    assert suspicions(certify(run, domain=todo)) == ["missing trials", "repeated trials"]
+    assert kind in kinds(certify(run, domain=todo))
 
 
 def test_a_task_that_the_benchmark_does_not_have_is_found(todo, run):
     run[0]["task_id"] = "another"
 
-    assert "unknown task" in suspicions(certify(run, domain=todo))
+    assert "foreign tasks" in kinds(certify(run, domain=todo))
 
 
 def test_a_simulation_without_its_domain_is_an_error_that_says_so(run):
@@ -168,7 +162,7 @@ def test_reports_of_a_run_are_certified_as_they_are():
 
     assert found.content["agreement"]["equal"] == len(reports)
     assert found.content["numbers"]["library"]["passed"] == len(reports)
-    assert set(suspicions(found)) <= {"identical messages"}
+    assert found.is_clean
 
 
 def test_a_file_of_lines_is_certified(todo, run, tmp_path, monkeypatch):
@@ -180,7 +174,7 @@ def test_a_file_of_lines_is_certified(todo, run, tmp_path, monkeypatch):
     found = certify(path, domain=todo)
 
     assert found.is_clean and found.content["source"] == "lines.jsonl.gz"
-    assert "3 of 3 recorded rewards confirmed" in found.text()
+    assert "3 of 3 recorded verdicts confirmed" in found.text()
 
 
 def results_file(path, run, tasks, policy):
@@ -206,7 +200,7 @@ def test_a_results_file_with_another_task_or_policy_is_found(todo, run, tmp_path
     other = results_file(tmp_path / "b.json", run, [task(COMPLETE)], "Be cruel.")
 
     assert certify(sound, domain=todo).is_clean
-    assert suspicions(certify(other, domain=todo)) == ["edited task", "edited policy"]
+    assert kinds(certify(other, domain=todo)) == ["other policy", "other task version"]
 
 
 def test_records_of_a_file_are_certified_one_by_one(todo, run, tmp_path):
@@ -222,7 +216,7 @@ def test_a_domain_without_solo_mode_has_one_policy(todo, run, tmp_path):
     together = replace(todo, solo_refusal="nobody works alone here")
     path = results_file(tmp_path / "a.json", run, [task(CREATE)], "Be cruel.")
 
-    assert suspicions(certify(path, domain=together)) == ["edited policy"]
+    assert kinds(certify(path, domain=together)) == ["other policy"]
 
 
 @pytest.mark.parametrize(("told", "given"), [(True, False), (False, True)])

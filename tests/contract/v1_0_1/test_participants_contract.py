@@ -18,7 +18,6 @@ from maseval.benchmark.tau2.formats.message import (
     is_user_stop,
     message_text_of_1_0_1,
 )
-from maseval.benchmark.tau2.rescoring.suspicion import identity_of
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.original import OriginalWording, request_body
 from maseval.benchmark.tau2.texts.prompts import scenario_text, user_prompt
@@ -201,16 +200,6 @@ def test_without_a_user_the_agent_has_the_recorded_prompt_and_tools(user_sim, wo
     assert len(request["tools"]) == expected["num_tools"]
     assert request["tools"][-1]["function"]["name"] == expected["last_tool"]
     assert sha256(request["messages"][0]["content"]) == expected["system_prompt_sha256"]
-
-
-def test_messages_are_the_same_conversation_whenever_the_original_calls_them_equal(user_sim):
-    assert user_sim["equality"]
-    for case in user_sim["equality"]:
-        one, other = (
-            identity_of("airline", {"task_id": "1", "messages": [case[name]]}).fingerprint
-            for name in ("a", "b")
-        )
-        assert (one == other) == case["equal"]
 
 
 def scripted(reply: dict[str, Any]) -> Any:

@@ -3,6 +3,7 @@
 import json
 
 from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.rescoring.record_finding import in_words
 from maseval.commands import show, tau2
 
 
@@ -18,11 +19,11 @@ def test_a_real_file_is_confirmed_by_its_own_release_and_recognised_by_the_other
     assert (other.found.version, other.found.record.version_from) == ("0.2.0", "as asked")
     assert (own.agreeing, own.compared) == (5, 5)
     # Its five tasks are not the whole split, which is to be told and nothing to be accused of.
-    assert [each.kind for each in own.causes] == ["part of a split"]
+    assert [each.kind for each in own.findings] == ["part of a split"]
     assert other.agreeing == 4
-    (cause,) = (each for each in other.causes if not each.caution)
+    (cause,) = (each for each in other.findings if each.weight != "remark")
     assert cause.kind == "other data version"
-    assert "--data-version 1.0.1" in str(cause)
+    assert "--data-version 1.0.1" in in_words(cause)
 
 
 def test_a_simulation_is_explained_by_the_release_that_is_named(vectors, data, tau2_data):
@@ -68,7 +69,7 @@ def test_old_tasks_in_a_file_of_the_later_form_are_recognised_and_can_be_judged_
     (found,) = tau2.score([path])
     (mixed,) = tau2.score([path], data_version="1.0.1+tasks.0.2.0")
 
-    (cause,) = (each for each in found.causes if not each.caution)
-    assert "--data-version 1.0.1+tasks.0.2.0" in str(cause)
-    assert "other data version" not in {cause.kind for cause in mixed.causes}
+    (cause,) = (each for each in found.findings if each.weight != "remark")
+    assert "--data-version 1.0.1+tasks.0.2.0" in in_words(cause)
+    assert "other data version" not in {each.kind for each in mixed.findings}
     assert mixed.passes == 4 and found.passes == 5

@@ -204,7 +204,7 @@ def test_a_file_that_was_deleted_or_replaced_takes_no_more_records(tmp_path, rep
             writer.append({"n": 2})
 
 
-# Written by an earlier release: lines like these are in the run folders and tapes of users.
+# Written by an earlier release: lines like these are in the run folders of users.
 KEPT = (
     b'{"crc": 1096011214, "kind": "closed", "at": "2026-01-01", "done": 1.5, '
     b'"who": "gr\\u00fc\\ud83d"}\n'

@@ -1,29 +1,23 @@
 """A real OTLP/HTTP receiver on this machine, which can also misbehave."""
 
 import gzip
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 PROTOBUF = "application/x-protobuf"
-SCORES = "/api/public/scores"
 
 
 @dataclass
 class Receiver:
-    """What was sent to it; ``answer`` is what it does: take, hang, or a status, type and body.
-
-    ``score_answer`` is what it does with scores, by default the same.
-    """
+    """What was sent to it; ``answer`` is what it does: take, hang, or a status, type and body."""
 
     url: str = ""
     answer: tuple[int, str, bytes] | None = (200, PROTOBUF, b"")
-    score_answer: tuple[int, str, bytes] | Literal["same"] | None = "same"
     requests: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
     released: threading.Event = field(default_factory=threading.Event)
 
@@ -44,12 +38,6 @@ class Receiver:
             for span in scope.spans
         ]
 
-    @property
-    def scores(self) -> list[Any]:
-        """All scores that Langfuse would have taken, with what they were sent with."""
-        sent = [each for each in self.requests if each[0] == SCORES]
-        return [{**json.loads(body), "by": headers["authorization"]} for _, headers, body in sent]
-
 
 @contextmanager
 def receiving(answer: tuple[int, str, bytes] | None = (200, PROTOBUF, b"")) -> Iterator[Receiver]:
@@ -63,13 +51,10 @@ def receiving(answer: tuple[int, str, bytes] | None = (200, PROTOBUF, b"")) -> I
                 body = gzip.decompress(body)
             headers = {name.lower(): value for name, value in self.headers.items()}
             receiver.requests.append((self.path, headers, body))
-            answer = receiver.answer
-            if self.path == SCORES and receiver.score_answer != "same":
-                answer = receiver.score_answer
-            if answer is None:
+            if receiver.answer is None:
                 receiver.released.wait()
                 return
-            status, kind, content = answer
+            status, kind, content = receiver.answer
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))

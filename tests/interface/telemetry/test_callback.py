@@ -130,9 +130,8 @@ def test_langfuse_gets_traces_with_its_keys_and_names(monkeypatch):
         monkeypatch.setenv("LANGFUSE_HOST", f"{receiver.url}/")
         run(LangfuseCallback(session="first try"), tasks=1)
 
-    (path, headers, body), *scores = receiver.requests
+    ((path, headers, body),) = receiver.requests
     assert path == "/api/public/otel/v1/traces"
-    assert {path for path, *_ in scores} == {"/api/public/scores"}
     keys = base64.b64decode(headers["authorization"].removeprefix("Basic ")).decode()
     assert keys == "pk-lf-12345678:sk-lf-87654321"
     assert b"sk-lf" not in body
@@ -146,49 +145,6 @@ def test_langfuse_gets_traces_with_its_keys_and_names(monkeypatch):
         "langfuse.trace.metadata.trial": 0,
         "langfuse.trace.metadata.outcome": "pass",
     }
-
-
-@pytest.fixture
-def langfuse_keys(monkeypatch):
-    monkeypatch.setattr(callback_module, "END_SECONDS", 30.0)
-    monkeypatch.setattr("maseval.interface.telemetry.langfuse._PAUSES", (0.0, 0.0))
-    monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "pk-lf-12345678")
-    monkeypatch.setenv("LANGFUSE_SECRET_KEY", "sk-lf-87654321")
-
-
-def test_langfuse_gets_the_verdict_of_a_trace_as_scores(langfuse_keys):
-    with receiving() as receiver:
-        run(LangfuseCallback(receiver.url), tasks=1)
-
-    (trace,) = {each.trace_id.hex() for each in receiver.spans}
-    (passed,) = receiver.scores
-    by = passed.pop("by").removeprefix("Basic ")
-    assert base64.b64decode(by).decode() == "pk-lf-12345678:sk-lf-87654321"
-    assert passed == {
-        "id": f"{trace}-passed",
-        "traceId": trace,
-        "name": "passed",
-        "value": 1,
-        "dataType": "BOOLEAN",
-    }
-
-
-@pytest.mark.parametrize(("status", "asked"), [(503, 3), (401, 1), (302, 1), (None, 1)])
-def test_scores_that_langfuse_refuses_are_unsent_and_fail_no_run(
-    status, asked, langfuse_keys, monkeypatch, caplog
-):
-    if status is None:  # it never answers
-        monkeypatch.setattr("maseval.interface.telemetry.langfuse._TIMEOUT", 0.2)
-    with receiving() as receiver:
-        receiver.score_answer = status and (status, "text/plain", b"not sk-lf-87654321")
-        callback = LangfuseCallback(receiver.url)
-        reports = run(callback, tasks=1)
-
-    assert [each["status"] for each in reports] == ["success"]
-    assert len(receiver.scores) == asked
-    assert callback.delivery.unsent == 1
-    assert "Langfuse took no score" in callback.delivery.reason
-    assert "sk-lf-8" not in callback.delivery.reason + caplog.text
 
 
 def test_langfuse_without_keys_says_which_are_needed(monkeypatch):

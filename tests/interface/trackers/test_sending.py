@@ -4,26 +4,25 @@ import os
 import sys
 import time
 
+import pytest
+
 from maseval.interface.trackers.sending import BoundedProcess
 
+WORDS = "import sys; print('warning', file=sys.stderr); sys.exit('Error: no such server')"
 
-def failure(code, seconds, given=""):
+
+@pytest.mark.parametrize(
+    ("code", "failure"),
+    [
+        ("print('hello')", None),
+        (WORDS, "no such server"),
+        ("raise SystemExit(3)", "it failed without a word"),
+    ],
+)
+def test_one_that_fails_says_why_in_its_last_words(code, failure):
     process = BoundedProcess.start([sys.executable, "-c", code])
-    return process.failure(time.monotonic() + seconds, given)
 
-
-def test_one_that_succeeds_has_no_failure():
-    assert failure("print(input())", 60, "hello\n") is None
-
-
-def test_one_that_fails_says_why_in_its_last_words():
-    code = "import sys; print('warning', file=sys.stderr); sys.exit('Error: no such server')"
-
-    assert failure(code, 60) == "no such server"
-
-
-def test_one_that_says_nothing_fails_all_the_same():
-    assert failure("raise SystemExit(3)", 60) == "it failed without a word"
+    assert process.failure(time.monotonic() + 60) == failure
 
 
 def test_one_that_hangs_is_killed_with_all_it_has_started(tmp_path):

@@ -7,9 +7,7 @@ from maseval.core.outcome import SimulationLine
 from maseval.interface import extras
 from maseval.interface.extras import MissingExtraError
 from maseval.interface.trackers import MLflowCallback, WandbCallback
-from maseval.interface.trackers.sending import as_json, from_json
 from maseval.interface.trackers.tracked_run import (
-    TrackedRun,
     metrics_of,
     parameters_of,
     tasks_of,
@@ -77,17 +75,6 @@ def test_parameters_are_flat_short_and_without_secrets():
     }
 
 
-def test_a_run_reaches_another_process_as_it_is(tmp_path):
-    run = TrackedRun(
-        "k", "n", {"a": "b"}, {"m": 0.5}, tasks_of(FINISHED), 3, True, 1.0, 2.0,
-        files=lambda: [tmp_path / "report.html"],
-    )  # fmt: skip
-
-    received = from_json(as_json(run))
-    assert received == run and received.digest == run.digest
-    assert list(received.files()) == [tmp_path / "report.html"]
-
-
 @pytest.mark.parametrize(
     ("callback", "extra"), [(MLflowCallback, "mlflow"), (WandbCallback, "wandb")]
 )
@@ -101,7 +88,7 @@ def test_a_missing_library_is_reported_before_the_run(callback, extra, monkeypat
 def test_a_tracker_that_fails_changes_nothing_and_is_reported_once(monkeypatch, caplog):
     monkeypatch.setattr(extras, "is_installed", lambda module: True)
     callback = MLflowCallback("http://127.0.0.1:9")
-    callback.tracker = "nonsense"  # a process that fails at once, whatever is installed
+    callback.tracker = "nonsense"  # which fails at once, whatever is installed
     reports = BookingBenchmark(callbacks=[callback], progress_bar=False).run(load_tasks()[:1], {})
 
     assert [report["status"] for report in reports] == ["success"]

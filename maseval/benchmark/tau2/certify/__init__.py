@@ -2,6 +2,5 @@
 
 from maseval.benchmark.tau2.certify.certificate import Certificate, CertificateError
 from maseval.benchmark.tau2.certify.certifying import certify, verify
-from maseval.benchmark.tau2.rescoring.suspicion import Suspicion
 
-__all__ = ["Certificate", "CertificateError", "Suspicion", "certify", "verify"]
+__all__ = ["Certificate", "CertificateError", "certify", "verify"]

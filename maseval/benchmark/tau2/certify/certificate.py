@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from maseval.benchmark.tau2.data import version_titled
+from maseval.benchmark.tau2.rescoring.record_finding import in_words
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import MASEvalError
 from maseval.core.figures import percent
+from maseval.core.finding import read_findings
 from maseval.core.recorded import mapping
 from maseval.core.words import count_of, text_or_none
 
-FORM = "maseval tau2 certificate 3"
+FORM = "maseval tau2 certificate 4"
 
 
 class CertificateError(MASEvalError, ValueError):
@@ -57,8 +59,7 @@ class CertificateContent(TypedDict):
     omitted: dict[str, int]
     numbers: dict[str, DomainNumbers]
     agreement: RewardAgreement
-    causes: list[dict[str, Any]]
-    suspicions: list[dict[str, str]]
+    findings: list[dict[str, Any]]
 
 
 class Certificate:
@@ -88,15 +89,15 @@ class Certificate:
 
     @property
     def is_clean(self) -> bool:
-        """True if every recorded reward was confirmed and nothing was suspicious."""
+        """True if every recorded verdict was confirmed and nothing was found."""
         agreement = self.content["agreement"]
-        return agreement["equal"] == agreement["compared"] and not self.content["suspicions"]
+        return agreement["equal"] == agreement["compared"] and not self.content["findings"]
 
     @property
     def is_sound(self) -> bool:
         """True if something was compared and nothing makes the numbers untrustworthy."""
-        fatal = any(cause["fatal"] for cause in self.content["causes"])
-        return self.content["agreement"]["compared"] > 0 and not fatal
+        wrong = any(each["weight"] == "state" for each in self.content["findings"])
+        return self.content["agreement"]["compared"] > 0 and not wrong
 
     def to_dict(self) -> dict[str, Any]:
         signature = {} if self.signature is None else {"signature": self.signature}
@@ -134,12 +135,9 @@ class Certificate:
         return certificate
 
     def text(self) -> str:
-        """Describe the certificate: causes first, then the numbers, then the suspicions."""
+        """Describe the certificate: what was found first, then the numbers."""
         agreement, content = self.content["agreement"], self.content
-        lines = []
-        for cause in content["causes"]:
-            remedy = f"; {cause['remedy']}" if cause["remedy"] else ""
-            lines.append(f"{cause['kind']}: {cause['text']}{remedy}")
+        lines = [in_words(each) for each in read_findings(content["findings"])]
         for name, numbers in content["numbers"].items():
             passes = ", ".join(f"{k} {percent(v)}" for k, v in numbers["pass_hat_k"].items())
             lines.append(
@@ -154,7 +152,7 @@ class Certificate:
                     "all pass."
                 )
         lines.append(
-            f"  {agreement['equal']} of {agreement['compared']} recorded rewards confirmed"
+            f"  {agreement['equal']} of {agreement['compared']} recorded verdicts confirmed"
         )
         if texts := content["rules"].get("texts"):
             lines.append(f"  texts that models read: {', '.join(texts)}")
@@ -165,8 +163,6 @@ class Certificate:
         for reason, count in content["omitted"].items():
             lines.append(f"  {count} without a new verdict: {reason}")
         lines.append(f"  checksum sha256 {self.sha256}{', signed' if self.signature else ''}")
-        for suspicion in content["suspicions"]:
-            lines.append(f"  {suspicion['kind']}: {suspicion['where']}: {suspicion['text']}")
         return "\n".join(lines)
 
 

@@ -1,10 +1,8 @@
 """certify: recompute every reward from the messages, and write down what came out."""
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -13,7 +11,7 @@ from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_config
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
-from maseval.benchmark.tau2.rescoring.causes import causes
+from maseval.benchmark.tau2.rescoring.findings import record_findings
 from maseval.benchmark.tau2.rescoring.judges import JudgePanel
 from maseval.benchmark.tau2.rescoring.record import (
     MALFORMED,
@@ -24,8 +22,6 @@ from maseval.benchmark.tau2.rescoring.record import (
 )
 from maseval.benchmark.tau2.rescoring.remote import score_with_engine
 from maseval.benchmark.tau2.rescoring.rescore import Assessed, RescoredRecord
-from maseval.benchmark.tau2.rescoring.suspicion import Suspicion, copies, missing_trials, oddities
-from maseval.benchmark.tau2.rescoring.tasks import differing_tasks, policies
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.engine.engines import MappingEngine
@@ -34,7 +30,6 @@ from maseval.data.folder import forget_hashes
 from maseval.data.store import AnyPath
 from maseval.stats.trials import measure_name
 
-_TOLERANCE = 1e-9
 _LISTED = "as listed"
 
 
@@ -117,7 +112,6 @@ class _Seen(NamedTuple):
     text: bytes
     modes: frozenset[str]
     texts: frozenset[str]
-    suspicions: Sequence[Suspicion]
 
 
 def _look_at(item: RecordItem, judged: RescoredSimulation) -> _Seen:
@@ -127,7 +121,6 @@ def _look_at(item: RecordItem, judged: RescoredSimulation) -> _Seen:
         canonical_json((where, item.simulation)).encode(),
         frozenset(mode for mode, is_used in modes.items() if is_used),
         frozenset({item.texts} if item.texts else ()),
-        () if item.problem else tuple(oddities(item.simulation, where)),
     )
 
 
@@ -148,8 +141,6 @@ class _Certification:
         self._hash = hashlib.sha256()
         self._modes: set[str] = set()
         self._texts: set[str] = set()
-        self._suspicions: list[Suspicion] = []
-        self._agreement: Counter[str] = Counter()
 
     def go_through(self, engine: MappingEngine | None) -> None:
         """Judge all items; what others have looked at is only added here, in order."""
@@ -168,41 +159,12 @@ class _Certification:
         self._hash.update(seen.text)
         self._modes |= seen.modes
         self._texts |= seen.texts
-        self._suspicions += seen.suspicions
-        self._note_doubts(judged, judged.identity.where)
-
-    def _note_doubts(self, judged: RescoredSimulation, where: str) -> None:
-        if judged.problem == FOREIGN_TASK:
-            text = f"{judged.slot.domain} has no task {judged.named!r}"
-            self._suspicions.append(Suspicion("unknown task", where, text))
-        if judged.fault is not None:
-            text = f"message {judged.fault.message_index}: {judged.fault.meaning}"
-            self._suspicions.append(Suspicion("impossible answer", where, text))
-        if judged.reward is None:
-            return
-        if judged.recorded is None:
-            self._agreement["without"] += 1
-            return
-        self._agreement["compared"] += 1
-        if abs(judged.recorded - judged.reward) > _TOLERANCE:
-            text = f"recorded {judged.recorded:g}, recomputed {judged.reward:g}"
-            self._suspicions.append(Suspicion("reward differs", where, text))
-        elif judged.shown is not None and judged.misstatement is not None:
-            self._suspicions.append(Suspicion("verdict differs", where, judged.misstatement))
-        else:
-            self._agreement["equal"] += 1
 
     def certificate(self) -> Certificate:
         whole, found = self._whole, self._found
-        wrong = causes(found)  # first: it refuses a plan that is too large to be listed
-        passports = [each.identity for each in found.simulations]
-        suspicions = [
-            *self._suspicions,
-            *copies(passports),
-            *missing_trials(passports, whole.num_trials, whole.planned),
-            *self._other_tasks(),
-            *self._other_policy(),
-        ]
+        wrong = record_findings(found)  # first: it refuses a plan that is too large to be listed
+        judged = [each for each in found.simulations if each.reward is not None]
+        compared = [each for each in judged if each.recorded is not None]
         return Certificate(
             {
                 "form": FORM,
@@ -214,12 +176,11 @@ class _Certification:
                 "omitted": self._count_omitted(),
                 "numbers": {name: _numbers(found, name) for name in sorted(found.domains)},
                 "agreement": {
-                    "compared": self._agreement["compared"],
-                    "equal": self._agreement["equal"],
-                    "without_recorded_reward": self._agreement["without"],
+                    "compared": len(compared),
+                    "equal": sum(each.misstatement is None for each in compared),
+                    "without_recorded_reward": len(judged) - len(compared),
                 },
-                "causes": [each.to_dict() for each in wrong],
-                "suspicions": [each.to_dict() for each in suspicions],
+                "findings": [each.to_dict() for each in wrong],
             }
         )
 
@@ -240,27 +201,6 @@ class _Certification:
         if self._whole.malformed:
             counted[MALFORMED] = len(self._whole.malformed)
         return dict(sorted(counted.items()))
-
-    def _other_tasks(self) -> Iterator[Suspicion]:
-        """Tasks that the file brings along and that are not the benchmark's."""
-        domain = self._found.domain
-        if domain is None:
-            return
-        known = self._found.known_tasks(domain)
-        for task_id in self._whole.tasks:
-            if known.raw(task_id) is None:
-                text = f"{domain.name} has no task {task_id!r}"
-                yield Suspicion("unknown task", f"{domain.name} task {task_id}", text)
-        for task_id, parts in differing_tasks(self._whole.tasks, known):
-            text = f"the file's task differs from the benchmark's ({', '.join(parts)})"
-            yield Suspicion("edited task", f"{domain.name} task {task_id}", text)
-
-    def _other_policy(self) -> Iterator[Suspicion]:
-        domain, given = self._found.domain, self._whole.policy
-        own = None if self._data_dir is None else Path(self._data_dir)
-        if domain is not None and given and given not in policies(domain, own):
-            text = "the file's policy differs from the benchmark's"
-            yield Suspicion("edited policy", domain.name, text)
 
 
 def _numbers(found: RescoredRecord, domain: str) -> DomainNumbers:

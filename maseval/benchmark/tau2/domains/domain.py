@@ -1,28 +1,24 @@
 """A domain: which database, which tools, which files, and what couples its two sides."""
 
-import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
 from maseval.benchmark.tau2.domains.catalogue import VARIANT_MARK
-from maseval.benchmark.tau2.domains.open_choices import OpenChoice
 from maseval.benchmark.tau2.texts.prompts import template
 from maseval.benchmark.tau2.world.state.permanence import PermanenceRule
 
 if TYPE_CHECKING:  # verdicts need no rules
-    from maseval.benchmark.tau2.review.policy.rules import Check, Rule
+    from maseval.benchmark.tau2.review.policy.rules import Rule
 
 Policy = Callable[[Path, bool], str]
 TaskPolicy = Callable[[Path, bool, Mapping[str, Any]], str]
 Sync = Callable[[Any, Any], None]
-Precondition = Callable[[Any, Mapping[str, Any]], Iterator[str]]
-"""What a call would break of the policy: given the agent's toolkit before it, and its arguments."""
-SpokenCondition = Callable[[Any, Mapping[str, Any], str], Iterator[str]]
-"""The same for what only words can show; given also what the task tells the user."""
 
 
 class DomainDocument(Protocol):
@@ -59,6 +55,67 @@ def _describe_nowhere(folder: Path, call: Mapping[str, Any]) -> Sequence[str]:
     return ()
 
 
+_PAYMENT = re.compile(
+    r"gift ?card|\bGC\b|certificate|voucher|credit|debit|visa|master ?card|amex|american express"
+    r"|paypal|\bcards?\b|payment|original|refund(?:ed)? (?:to|on|via|through|in)\b",
+    re.IGNORECASE,
+)
+
+
+class OpenChoice(NamedTuple):
+    """An argument that a policy leaves to the user, and a scenario often too.
+
+    Where nobody says which card to use, two agents that do all else alike reach two end states, and
+    both are right: several values do, unless the scenario settles it.
+
+    ``settled_by`` finds the words that settle it; without it nothing does, as with a remark in
+    free text. A list that is ``unordered`` means the same in any order, settled or not, as long as
+    the lists ``beside`` it are in the same.
+    """
+
+    noun: str
+    argument: str
+    tools: Collection[str]
+    settled_by: re.Pattern[str] | None = None
+    unordered: bool = False
+    beside: tuple[str, ...] = ()
+
+    def allows(self, tool: str, argument: str, scenario: str) -> bool:
+        """Return True if the argument of a tool is left open by what the user is told."""
+        if argument != self.argument or tool not in self.tools or self.unordered:
+            return False
+        return self.settled_by is None or not self.settled_by.search(scenario)
+
+
+def payment_choice(argument: str, *tools: str) -> OpenChoice:
+    """Return the choice of a payment method."""
+    return OpenChoice("payment method", argument, tools, _PAYMENT)
+
+
+_HOME = "maseval.benchmark.tau2.review.policy"
+
+
+class LateRules(Sequence["Rule"]):
+    """The rules that a module of ours lists under a name; hundreds of patterns are compiled."""
+
+    def __init__(self, module: str, name: str = "RULES") -> None:
+        self._module, self._name = module, name
+
+    @cached_property
+    def _rules(self) -> Sequence["Rule"]:
+        return tuple(getattr(import_module(f"{_HOME}.{self._module}"), self._name))
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    @overload
+    def __getitem__(self, index: int) -> "Rule": ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence["Rule"]: ...
+    def __getitem__(self, index: int | slice) -> "Rule | Sequence[Rule]":
+        return self._rules[index]
+
+
 @dataclass(frozen=True, eq=False)
 class Domain:
     """One world that an agent can be put to work in.
@@ -78,8 +135,7 @@ class Domain:
     Some things are known for those who ask whether a number is right, and may be left out:
     ``rules`` are those of the policy (``comply``, ``audit``, ``labels``), ``permanence`` what no
     tool can undo, ``choices`` what users may be free to choose (``errata``), and ``described_in``
-    which of its ``documents`` tell an agent to make a call (``explain``). ``preconditions`` and
-    ``spoken_conditions`` are an older form of rules.
+    which of its ``documents`` tell an agent to make a call (``explain``).
     """
 
     name: str
@@ -103,8 +159,6 @@ class Domain:
     lenient_toolkit: type[ToolKitBase[Any]] | None = None
     retrieval: str | None = None
     retrieval_options: Mapping[str, object] = field(default_factory=dict)
-    preconditions: Mapping[str, Precondition] = field(default_factory=dict)
-    spoken_conditions: Mapping[str, SpokenCondition] = field(default_factory=dict)
     rules: Sequence["Rule"] = ()
     permanence: Sequence[PermanenceRule] = ()
     choices: Sequence[OpenChoice] = ()
@@ -117,40 +171,6 @@ class Domain:
         if self.data_dir is not None:
             # Tasks keep the paths of their databases, and a run may change its working folder.
             object.__setattr__(self, "data_dir", Path(self.data_dir).absolute())
-        if self.preconditions or self.spoken_conditions:
-            warnings.warn(
-                f"domain {self.name!r} has preconditions or spoken_conditions, which end with "
-                "maseval 2.0; give them as rules",
-                DeprecationWarning,
-                stacklevel=3,
-            )
-            object.__setattr__(self, "rules", (*self.rules, *self._former_rules()))
-            object.__setattr__(self, "preconditions", {})
-            object.__setattr__(self, "spoken_conditions", {})
-
-    def _former_rules(self) -> Iterator["Rule"]:
-        """Yield rules of state that ask the functions of the older form."""
-        from maseval.benchmark.tau2.review.policy.rules import Broken, CallMoment
-
-        for tool, check in self.preconditions.items():
-
-            def by_state(moment: CallMoment, check: Precondition = check) -> Iterator[Broken]:
-                return map(Broken, check(moment.tools, moment.arguments))
-
-            yield self._former_rule(tool, check, by_state)
-        for tool, spoken in self.spoken_conditions.items():
-
-            def by_words(moment: CallMoment, check: SpokenCondition = spoken) -> Iterator[Broken]:
-                return map(Broken, check(moment.tools, moment.arguments, moment.user_said))
-
-            yield self._former_rule(tool, spoken, by_words)
-
-    def _former_rule(self, tool: str, function: object, check: "Check") -> "Rule":
-        from maseval.benchmark.tau2.review.policy.rules import Kind, Rule
-
-        name = getattr(function, "__name__", "rule").strip("<>")
-        text = (getattr(function, "__doc__", None) or name.replace("_", " ")).partition("\n")[0]
-        return Rule(f"{self.name}.{tool}.{name}", Kind.STATE, text, tool, {tool}, check)
 
     @property
     def recorded_name(self) -> str:

@@ -145,8 +145,7 @@ class RecordItem(NamedTuple):
 class SimulationRecord:
     """The simulations of a source while they are gone through, and what the source says of them.
 
-    ``planned`` are the simulations of a run's plan. ``scripted`` is True if no language model
-    took part, and None if that is not known. ``malformed`` lists what could not be read.
+    ``planned`` are the simulations of a run's plan. ``malformed`` lists what could not be read.
     ``version`` is the release of all simulations, if there is one, and ``version_from`` says who
     chose it. ``seed`` is that of the run, from which those of its trials follow. ``setup`` has the
     participants and limits, and ``models`` those that reports name. ``subset`` is set if the tasks
@@ -161,7 +160,6 @@ class SimulationRecord:
     policy: str | None = None
     num_trials: int | None = None
     planned: Sequence[PlannedTrial] = ()
-    scripted: bool | None = None
     malformed: list[str] = field(default_factory=list)
     version: str | None = None
     version_from: str = BY_DEFAULT
@@ -280,10 +278,6 @@ def _of_file(file: ResultsFile, domain: Domain | None, solo: bool) -> Simulation
         whole.num_trials = trials if trials is not None and trials > 0 else None
         whole.seed = whole_number(info.get("seed"))
         whole.setup = _setup_of(info)
-        sides = [mapping(info, side) for side in ("agent_info", "user_info")]
-        whole.scripted = all("implementation" in side for side in sides) and not any(
-            side.get("llm") for side in sides
-        )
     return whole
 
 
@@ -375,7 +369,6 @@ def _of_report(
         domain = _world(str(name), parsed.lenient, parsed.release.name)
     models = [side.model_id for side in (*parsed.agents.values(), parsed.user) if side.model_id]
     whole.models.update(map(str, models))
-    whole.scripted = (whole.scripted is not False) and not models
     whole.version_from = BY_RUN if whole.version_from == BY_DEFAULT else whole.version_from
     version = parsed.release.name
     shown = PrintedVerdict(str(report["status"]), parsed.kind, parsed.reward)

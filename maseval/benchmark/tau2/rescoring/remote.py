@@ -27,7 +27,6 @@ from maseval.benchmark.tau2.rescoring.rescore import (
     RescoredRecord,
     ScoreElsewhere,
 )
-from maseval.benchmark.tau2.rescoring.suspicion import Kinds, find_phrases
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import ResultsFormatError
 from maseval.core.engine.engines import MappedBatch, MappingEngine
@@ -71,8 +70,8 @@ class PartResult(NamedTuple):
     checksums: Mapping[DomainName, Checksums]
 
 
-# For the record that a process worked on last, with what it has seen of it.
-_last: dict[str, tuple[RescoredRecord, Kinds]] = {}
+# For the record that a process worked on last.
+_last: dict[str, RescoredRecord] = {}
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class PartAssessor:
 
     def __call__(self, parts: Sequence[RecordPart]) -> PartResult:
         (part,) = parts
-        (scored, first), record = self._scored(), part.open()
+        scored, record = self._scored(), part.open()
         names: dict[DomainName, DomainName] = {}  # the same object each time is sent once
         judged = []
         for item in record.items:
@@ -107,19 +106,17 @@ class PartAssessor:
             judged.append((names.setdefault(name, name), found, self.examine(item, found)))
         if record.malformed:
             raise ResultsFormatError(record.malformed[0])
-        for _, each, _ in judged if record.scripted is not None else ():
-            find_phrases(each.identity, first)
         start, end = part.source.start, part.source.end
-        learned = {name: getattr(record, name) for name in ("models", "scripted", "version_from")}
+        learned = {name: getattr(record, name) for name in ("models", "version_from")}
         return PartResult(judged, start, end, learned, {name: name.checksums() for name in names})
 
-    def _scored(self) -> tuple[RescoredRecord, Kinds]:
+    def _scored(self) -> RescoredRecord:
         if self.name not in _last:
             for domain in self.own:
                 register_domain(domain, replace=True)
             record = SimulationRecord(iter(()), tasks=self.tasks)
             _last.clear()
-            _last[self.name] = RescoredRecord(record, self.options), {}
+            _last[self.name] = RescoredRecord(record, self.options)
         return _last[self.name]
 
 
@@ -144,7 +141,6 @@ def score_with_engine(
         if record.parts is not None and not found.panel.judges:
             parts = ([part] for part in record.parts(readers))
             ours: dict[DomainName, Checksums] = {}
-            first: Kinds = {}
             with ExitStack() as opened:
                 mapped = engine.mapped(PartAssessor.of(found, examine), parts)
                 opened.callback(getattr(mapped, "close", lambda: None))
@@ -160,8 +156,6 @@ def score_with_engine(
                         placed = {"trial": judged.identity.trial}
                         item = RecordItem(placed, worlds[name], version=name.release)
                         yield item, judged, noted
-                        if record.scripted is not None:  # compared in the end: others still read
-                            find_phrases(judged.identity, first)
                     if part.end is None:
                         return
         yield from ((item, None, None) for item in islice(record.items, done, None))
@@ -187,5 +181,4 @@ def _in_order(
 
 def _learn(record: SimulationRecord, part: Mapping[str, Any]) -> None:
     record.models |= part["models"]
-    record.scripted = part["scripted"] and record.scripted is not False
     record.version_from = part["version_from"]

@@ -1,8 +1,8 @@
 """rescore_record: score every simulation of a record again, and count it among those planned.
 
 Nothing that the record says of itself is believed. The tasks are those of the benchmark, and every
-planned simulation is accounted for: tasks times trials. What was copied, or did not end as v0.2.0
-lets it end, is a failure. What is missing or cannot be judged has no verdict: the number is over
+planned simulation is accounted for: tasks times trials. What did not end as its release lets it
+end is a failure. What is missing or cannot be judged has no verdict: the number is over
 the others, and comes with the range that these leave open.
 """
 
@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import repeat
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.rescoring.judges import JudgePanel
+from maseval.benchmark.tau2.rescoring.oddities import identity_of
 from maseval.benchmark.tau2.rescoring.record import (
     PlannedTrial,
     RecordItem,
@@ -23,7 +25,6 @@ from maseval.benchmark.tau2.rescoring.record import (
     planned_trials,
     smallest_split,
 )
-from maseval.benchmark.tau2.rescoring.suspicion import identity_of
 from maseval.benchmark.tau2.rescoring.tasks import KnownTasks
 from maseval.benchmark.tau2.rescoring.verdict import (
     NEEDS_JUDGE,
@@ -73,7 +74,7 @@ class RescoredRecord:
         self.simulations: list[RescoredSimulation] = []
         self.domains: dict[str, Domain] = {}
         self._whole_split = whole_split
-        self._data_dir = data_dir
+        self.data_dir = None if data_dir is None else Path(data_dir)
         self.panel = panel or JudgePanel(())
         self._known: dict[str, KnownTasks] = {}
         self._versions: dict[str, str | None] = {}
@@ -100,8 +101,8 @@ class RescoredRecord:
     def assess(self, item: RecordItem, *, alone: bool = False) -> RescoringResult:
         """Judge one simulation by itself: its place among the others is not known.
 
-        One that stays ``alone`` is not to be placed, and has nothing by which to find copies of it
-        or another task that is meant.
+        One that stays ``alone`` is not to be placed: it is compared with no other, and the task is
+        the one that it names.
         """
         self._versions.setdefault(item.domain.name, item.version)
         known = self.known_tasks(item.domain)
@@ -126,7 +127,7 @@ class RescoredRecord:
     def _verdict(self, item: RecordItem, task: Mapping[str, Any] | None) -> NewVerdict:
         def by(judge: ModelAdapter | None) -> NewVerdict:
             return rescore_simulation(
-                item, task, strict=self.options.strict, data_dir=self._data_dir, nl_model=judge
+                item, task, strict=self.options.strict, data_dir=self.data_dir, nl_model=judge
             )
 
         first, *others = self.panel.judges or (None,)
@@ -139,7 +140,7 @@ class RescoredRecord:
         self.domains[domain.name] = domain
         if domain.name not in self._known:
             version = self._versions.get(domain.name)
-            self._known[domain.name] = KnownTasks(domain, self._data_dir, version)
+            self._known[domain.name] = KnownTasks(domain, self.data_dir, version)
         return self._known[domain.name]
 
     def misfit(self, judged: RescoredSimulation) -> str | None:
@@ -190,7 +191,7 @@ class RescoredRecord:
             return None
         known = self.known_tasks(self.domain)
         ours = [task_id for task_id in self._listed if known.raw(task_id) is not None]
-        return smallest_split(self.domain, ours, self._data_dir, known.version)
+        return smallest_split(self.domain, ours, self.data_dir, known.version)
 
     @cached_property
     def tasks_left_out(self) -> list[str]:
@@ -217,31 +218,6 @@ class RescoredRecord:
         return [slot for slot in self.slots if slot not in self.by_slot]
 
     @cached_property
-    def has_model(self) -> bool:
-        """True if a language model took part, as the record says or as its messages show."""
-        paid = any(each.identity.paid for each in self.simulations)
-        return self.record.scripted is False or (self.record.scripted is True and paid)
-
-    @cached_property
-    def _copies(self) -> dict[int, RescoredSimulation]:
-        """The originals of copied simulations, by the identity of the copy.
-
-        Scripted agents and users do say the same thing twice.
-        """
-        originals: dict[tuple[str, ...], RescoredSimulation] = {}
-        found: dict[int, RescoredSimulation] = {}
-        for each in self.simulations:
-            keys: list[tuple[str, ...]] = []
-            if each.identity.id:
-                keys.append(("id", each.identity.id))
-            if self.has_model and each.identity.talks and not each.problem:
-                keys.append(("content", each.slot.task_id, each.identity.fingerprint))
-            for key in keys:
-                if originals.setdefault(key, each) is not each:
-                    found.setdefault(id(each), originals[key])
-        return found
-
-    @cached_property
     def passes(self) -> Mapping[PlannedTrial, bool | None]:
         """The verdict on each planned trial; None if it has none.
 
@@ -260,15 +236,11 @@ class RescoredRecord:
 
     def verdict_alone(self, each: RescoredSimulation) -> bool | None:
         """Return the verdict on a simulation, whatever else is recorded of the same trial."""
-        if self.copy_of(each) is not None or each.impossible_ending:
+        if each.impossible_ending:
             return False
         if self.options.as_recorded:
             return None if each.recorded is None else each.passed_as_recorded
         return each.passed if each.no_verdict is None else None
-
-    def copy_of(self, each: RescoredSimulation) -> RescoredSimulation | None:
-        """Return the simulation that another one copies, or None."""
-        return self._copies.get(id(each))
 
     @cached_property
     def outcomes(self) -> list[Outcome]:

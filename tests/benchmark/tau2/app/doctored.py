@@ -68,21 +68,11 @@ def faked_verdicts(document: Document) -> None:
             check.update(action_match=True)
 
 
-def duplicated_simulations(document: Document) -> None:
-    """A success in the place of every failure of its task, or of the next task."""
-    good = next(each for each in document["simulations"] if each["reward_info"]["reward"] == 1)
-    for simulation in failures(document):
-        place = {key: simulation[key] for key in ("task_id", "trial")}
-        simulation.clear()
-        simulation.update(copy.deepcopy(good), **place)
-
-
 def copied_conversations(document: Document) -> None:
-    """One trial of every task, sold as two by changing ids and times."""
-    document["info"]["agent_info"]["llm"] = document["info"]["user_info"]["llm"] = "some-model"
+    """One trial of every task, sold as two by changing ids."""
     first = [each for each in document["simulations"] if each["trial"] == 0]
     again = [
-        {**copy.deepcopy(each), "id": f"{each['id']}-2", "trial": 1, "seed": 7} for each in first
+        {**copy.deepcopy(each), "id": f"{each['id']}-2", "trial": 1, "seed": None} for each in first
     ]
     document["info"]["num_trials"] = 2
     document["simulations"] = first + again
@@ -195,16 +185,6 @@ def from_a_model(document: Document) -> None:
                 message["usage"] = {"completion_tokens": 120, "prompt_tokens": 900}
 
 
-def scripted_copies(document: Document) -> None:
-    """A good trial of a model for every failure, in a file that says that no model took part."""
-    from_a_model(document)
-    duplicated_simulations(document)
-    for number, simulation in enumerate(document["simulations"]):
-        simulation["id"] = f"simulation-{number}"
-    for side in ("agent_info", "user_info"):
-        document["info"][side]["llm"] = None
-
-
 def other_runs(document: Document) -> None:
     """Successes of another run in the place of failures, with the seeds that they had there."""
     from_a_model(document)
@@ -220,16 +200,15 @@ def timely_ends(document: Document) -> None:
             simulation["messages"].pop()
 
 
-def edited_copies(document: Document) -> None:
-    """One trial of every task, sold as two by changing ids and a few words."""
-    from_a_model(document)
-    first = [each for each in document["simulations"] if each["trial"] == 0]
-    again = copy.deepcopy(first)
-    for simulation in again:
-        simulation.update(id=f"{simulation['id']}-2", trial=1, seed=trial_seed(300, 1))
-        spoken = next(each for each in simulation["messages"] if each["role"] == "user")
-        spoken["content"] = f"Well, {spoken['content']}"
-    document["simulations"] = first + again
+def repeated_ids(document: Document) -> None:
+    """One id for all."""
+    for simulation in document["simulations"]:
+        simulation["id"] = "one"
+
+
+def backwards(document: Document) -> None:
+    """A message before the one that it answers."""
+    document["simulations"][7]["messages"][2]["timestamp"] = "1999-01-01T00:00:00"
 
 
 def appended_facts(document: Document) -> None:
@@ -249,10 +228,10 @@ def answers(document: Document) -> Any:
 
 
 class Doctored(NamedTuple):
-    """A change, and the cause that must be named for it."""
+    """A change, and the kind of finding that must be named for it."""
 
     change: Callable[[Document], None]
-    cause: str
+    kind: str
     evidence: str = ""
 
 
@@ -262,8 +241,6 @@ CORPUS = [
     Doctored(emptied_criteria, "criteria removed", "tasks in the file are not the benchmark's"),
     Doctored(faked_rewards, "edited rewards", "the record contradicts itself"),
     Doctored(faked_verdicts, "other rules or edited checks", "recorded 1, recomputed 0"),
-    Doctored(duplicated_simulations, "duplicated simulations", "a copy counts as a failure"),
-    Doctored(copied_conversations, "duplicated simulations", "a copy counts as a failure"),
     Doctored(repeated_trials, "repeated trials", "more than once"),
     Doctored(shuffled_task_ids, "task ids shuffled", "--remap-tasks"),
     Doctored(unknown_endings, "unknown ends", "'agent_error', which v0.2.0 does not have"),
@@ -275,13 +252,14 @@ CORPUS = [
     Doctored(foreign_task, "foreign tasks", "made_up"),
     Doctored(other_task_version, "other task version", "instructions in 1"),
     Doctored(malformed_simulation, "unreadable simulations", "messages"),
-    Doctored(scripted_copies, "duplicated simulations", "a copy counts as a failure"),
     Doctored(other_runs, "foreign seeds", "has 4711, not"),
     Doctored(timely_ends, "impossible ends", "is not the user's stop"),
 ]
 
 CAUTIONS = [
-    Doctored(edited_copies, "nearly identical simulations", "is like library task"),
+    Doctored(copied_conversations, "repeated times", "12 of 24 simulations have the times of"),
+    Doctored(repeated_ids, "repeated id", "23 of 24 simulations have the id of another"),
+    Doctored(backwards, "times out of order", "in 1 of 24 simulations (the first: library task"),
     Doctored(appended_facts, "texts longer than their tokens", "but 120 tokens"),
     Doctored(unlisted_failures, "part of a split", "over the whole split, pass^1 is"),
 ]

@@ -44,7 +44,7 @@ def outcomes_of_commands(path, home):
         "certify": lambda: tau2.certify(path),
         "show": lambda: show(path),
         "compare": lambda: compare([home / "honest.json", path]),
-        "report": lambda: report(path, path.with_suffix(".html"), explain=False, audit=False),
+        "report": lambda: report(path, path.with_suffix(".html"), explain=False),
     }
     found = {}
     for name, command in commands.items():
@@ -90,7 +90,7 @@ def test_a_trial_that_cannot_be_is_an_unreadable_simulation(trial, changed):
 
     (found,) = tau2.score([path])
 
-    (cause,) = (each for each in found.causes if each.kind == "unreadable simulations")
+    (cause,) = (each for each in found.findings if each.kind == "unreadable simulations")
     assert "trial: should be from 0 to 199,999" in cause.text
     assert (found.planned, found.passes) == (2, 1)
 

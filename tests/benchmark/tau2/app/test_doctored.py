@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from maseval.benchmark.tau2.rescoring.record_finding import in_words
 from maseval.commands import compare, show, tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.scoring_options import ScoringOptions
@@ -71,7 +72,7 @@ def test_the_honest_file_has_nothing_wrong_with_it(honest):
     (found,) = tau2.score(["library.json"])
     certified = maseval("tau2", "certify", "library.json")
 
-    assert [cause.kind for cause in found.causes] == ["no language model"] and found.agrees
+    assert found.findings == [] and found.agrees
     assert (found.planned, found.compared, found.agreeing) == (24, 24, 24)
     assert found.passes == found.recorded_passes == 24 - len(failures(honest))
     assert 0 < found.passes < 24
@@ -81,7 +82,7 @@ def test_the_honest_file_has_nothing_wrong_with_it(honest):
 def test_an_honest_file_of_a_model_has_nothing_wrong_with_it(changed):
     (found,) = tau2.score([changed(from_a_model)])
 
-    assert found.causes == [] and found.agrees
+    assert found.findings == [] and found.agrees
 
 
 @pytest.mark.parametrize("case", CAUTIONS, ids=lambda case: case.change.__name__)
@@ -93,17 +94,17 @@ def test_what_may_be_doctored_is_told_as_a_caution(case: Doctored, changed):
     looked_at = show(path, explain=False)
     compared = compare(["library.json", path])
 
-    (caution,) = (cause for cause in found.causes if cause.kind == case.cause)
-    assert caution.caution and case.evidence in caution.text
-    assert scored.exit_code == 0 and case.cause in scored.stdout
-    assert str(caution) in looked_at.folder.notes
-    assert any(case.cause in note for note in compared.notes)
+    (caution,) = (each for each in found.findings if each.kind == case.kind)
+    assert caution.weight == "remark" and case.evidence in caution.text
+    assert scored.exit_code == 0 and case.kind in scored.stdout
+    assert in_words(caution) in looked_at.folder.notes
+    assert any(case.kind in note for note in compared.notes)
 
 
 def test_the_range_of_a_part_of_a_split_holds_what_the_whole_has(changed):
     (honestly,), (part,) = tau2.score(["library.json"]), tau2.score([changed(unlisted_failures)])
 
-    (caution,) = (cause for cause in part.causes if cause.kind == "part of a split")
+    (caution,) = (each for each in part.findings if each.kind == "part of a split")
     low, high = (float(each.rstrip("%,")) / 100 for each in caution.text.split() if "%" in each)
     assert part.pass_hat[1].value == 1.0
     assert low <= honestly.pass_hat[1].value + 0.001 and high == 1.0
@@ -186,10 +187,10 @@ def test_a_doctored_file_is_found_out(case: Doctored, changed):
     (found,) = tau2.score([path])
 
     assert scored.exit_code == certified.exit_code == 1
-    kinds = {cause.kind: str(cause) for cause in found.causes}
-    assert case.cause in kinds and case.evidence in kinds[case.cause]
-    assert scored.stdout.splitlines()[1].strip().startswith(found.causes[0].kind)
-    assert case.cause in {cause["kind"] for cause in json.loads(certified.stdout)["causes"]}
+    kinds = {each.kind: in_words(each) for each in found.findings}
+    assert case.kind in kinds and case.evidence in kinds[case.kind]
+    assert scored.stdout.splitlines()[1].strip().startswith(found.findings[0].kind)
+    assert case.kind in {each["kind"] for each in json.loads(certified.stdout)["findings"]}
     assert found.passes <= honestly.passes
     assert found.planned >= honestly.planned
 
@@ -203,7 +204,7 @@ def test_a_doctored_file_looked_at_has_the_numbers_of_its_score(case: Doctored, 
 
     overall = view.summary.overall
     assert (overall.passed, overall.planned) == (scored.passes, scored.planned)
-    assert view.folder.notes[: len(scored.causes)] == [str(cause) for cause in scored.causes]
+    assert view.folder.notes[: len(scored.findings)] == [in_words(each) for each in scored.findings]
 
 
 @pytest.mark.parametrize("case", CORPUS, ids=lambda case: case.change.__name__)
@@ -213,11 +214,11 @@ def test_no_doctored_file_compares_better_than_the_honest_one_unnoticed(case: Do
         found = compare(["library.json", path])
     except ConfigurationError as error:
         assert "no task in common" in str(error)
-        assert case.cause in str(error)
+        assert case.kind in str(error)
         return
 
     assert found.two.main.difference <= 0 or found.incomplete
-    assert any(case.cause in note for note in found.notes)
+    assert any(case.kind in note for note in found.notes)
 
 
 def test_failures_stay_in_the_denominator_or_in_the_range_whatever_they_are_called(changed):
@@ -383,12 +384,12 @@ def test_the_published_airline_tasks_are_judged_the_same_way(tmp_path):
     honest = json.loads((tmp_path / "airline.json").read_text())
     (honestly,) = tau2.score([tmp_path / "airline.json"])
     for case in CORPUS:
-        if case.change.__name__ in ("missing_trials", "faked_verdicts", "scripted_copies"):
+        if case.change.__name__ in ("missing_trials", "faked_verdicts"):
             continue
         path = tmp_path / "doctored.json"
         path.write_text(doctored(honest, case.change))
         (found,) = tau2.score([path])
-        assert case.cause in {cause.kind for cause in found.causes}, case.cause
+        assert case.kind in {each.kind for each in found.findings}, case.kind
         assert found.passes <= honestly.passes
     path.write_text(doctored(honest, shuffled_task_ids))
     (mended,) = tau2.score([path], remap_tasks=True)
@@ -443,4 +444,4 @@ def test_simulations_without_a_plan_are_counted_as_they_are(tmp_path, honest):
     (found,) = tau2.score([tmp_path / "lines.jsonl"])
 
     assert (found.planned, found.simulations, found.missing) == (9, 9, [])
-    assert [cause.kind for cause in found.causes] == ["duplicated simulations"]
+    assert [each.kind for each in found.findings] == ["repeated id", "repeated times"]

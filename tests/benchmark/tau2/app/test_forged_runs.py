@@ -58,7 +58,7 @@ def test_the_honest_run_holds(forged):
 
     assert 0 < len(failures(folder)) < 8
     assert view.found.check.note is None and view.found.check.checked == 8
-    assert [cause.kind for cause in scored.causes] == ["part of a split"]
+    assert [each.kind for each in scored.findings] == ["part of a split"]
     assert scored.agrees and tau2.certify(folder, partial=True).certificate.is_sound
     assert [state.unconfirmed for state in runs(folder.parent)] == [None]
 
@@ -78,7 +78,7 @@ def test_a_forged_run_is_found_out(name, forged, honest):
     view = show(folder)
 
     assert not scored.agrees and scored.passes == 8 - wrong
-    assert certified.exit_code == 1 and json.loads(certified.stdout)["causes"]
+    assert certified.exit_code == 1 and json.loads(certified.stdout)["findings"]
     assert len(view.found.check.differing) >= wrong
     assert view.summary.overall.passed == 8 - wrong
     assert view.summary.overall.pass_1["value"] == pytest.approx(scored.pass_hat[1].value)
@@ -90,7 +90,7 @@ def test_the_numbers_of_a_forged_run_are_recomputed(name, forged, tmp_path):
     (scored,) = tau2.score([folder])
     number = pytest.approx(scored.pass_hat[1].value)
 
-    page = index_of(report(folder, tmp_path / "page.html", explain=True, audit=False))
+    page = index_of(report(folder, tmp_path / "page.html", explain=True))
     drawn = plots(folder, tmp_path / "plots", explain=False)
     with _tracked_run(open_recording(folder), explain=False) as sent:
         tracked = sent.metrics
@@ -117,7 +117,7 @@ def test_wherever_a_forged_run_is_shown_it_is_marked(name, forged, tmp_path):
     shown = maseval("show", folder, "--no-explain")
     listed = maseval("runs", folder.parent)
     listed_as_json = last_json(maseval("runs", folder.parent, "--json").stdout)
-    page = report(folder, tmp_path / "page.html", explain=False, audit=False).read_text()
+    page = report(folder, tmp_path / "page.html", explain=False).read_text()
 
     words = "recorded verdicts do not hold"
     assert words not in before.stdout
@@ -213,8 +213,8 @@ def test_simulations_of_another_run_are_found_by_their_seeds(tmp_path):
     forge_run(run.folder, lambda report: report.update(seed=6))
     (swapped,) = tau2.score([run.folder])
 
-    assert "foreign seeds" not in {cause.kind for cause in honest.causes}
-    assert "foreign seeds" in {cause.kind for cause in swapped.causes}
+    assert "foreign seeds" not in {each.kind for each in honest.findings}
+    assert "foreign seeds" in {each.kind for each in swapped.findings}
     assert not swapped.agrees
 
 

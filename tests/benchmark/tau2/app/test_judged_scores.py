@@ -79,7 +79,7 @@ def test_without_a_judge_a_score_is_over_what_has_a_verdict_and_comes_with_a_ran
     assert found.verdicts == 12 - judged
     assert found.pass_hat[1].value == pytest.approx((every - judged) / (12 - judged))
     assert found.pass_hat[1].bounds == pytest.approx(((every - judged) / 12, every / 12))
-    (cause,) = (each for each in found.causes if each.kind == "not recomputed")
+    (cause,) = (each for each in found.findings if each.kind == "not recomputed")
     assert f"{judged} of 12 verdicts depend on a judge model" in cause.text
     assert cause.remedy is not None and "--judge-model" in cause.remedy
 
@@ -171,7 +171,7 @@ def test_a_reply_that_cannot_be_read_decides_nothing_and_is_not_kept(theirs, pas
     found = judged_by(theirs, judge(*["I cannot say."] * 6))
 
     assert found.open == passed[1]
-    assert "unreadable judgements" in {cause.kind for cause in found.causes}
+    assert "unreadable judgements" in {each.kind for each in found.findings}
     assert judged_by(theirs, judge(*[judgement(True, True)] * 6)).panel.judges[0].asked == 6
 
 
@@ -257,7 +257,7 @@ def test_a_run_keeps_what_its_judge_said_and_is_scored_again_for_nothing(
     assert run.summary.overall.passed == found.passes == met
     assert (found.open, found.panel.judges[0].asked, found.agreeing) == (0, 0, 1)
     assert certificate.content["rules"]["judges"] == [model]
-    assert [each["kind"] for each in certificate.content["causes"]] == ["part of a split"]
+    assert [each["kind"] for each in certificate.content["findings"]] == ["part of a split"]
     view = show(run.folder)
     assert [*view.found.causes] == ([] if met else ["unclear: assertion not met"])
 

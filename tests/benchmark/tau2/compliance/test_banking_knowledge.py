@@ -1,7 +1,7 @@
 """The bank's policy as rules: clean where it is kept, and each breach found and named."""
 
 import json
-import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,19 +9,16 @@ import pytest
 
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.review.policy import Compliance
-from tests.benchmark.tau2.compliance.breaches_banking_knowledge import (
+from tests.benchmark.tau2.compliance.gold_banking_knowledge import (
     CALL,
-    CLOSE,
     DOMAIN,
-    MUTANTS,
-    ORDER,
-    STAGED_MUTANTS,
     UNLOCK,
     Task,
-    alter,
     clean_steps,
-    do,
     inner,
+    known,
+    served,
+    unlocked,
     with_row,
 )
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step, compliance_of
@@ -31,6 +28,7 @@ pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_texts")]
 RULES = {rule.id: rule for rule in DOMAINS[DOMAIN].rules}
 # The reference solution replaces a card on the day on which it is closed, in the entry tier.
 GOLD_BREACHES = {("task_091", "banking.card_order.waiting")}
+CLOSE, ORDER = "close_bank_account_7392", "order_debit_card_5739"
 HOSTILE: list[Any] = [None, "", 0, -1, 1e308, True, [], {}, [None], "01", "11/14/2025"]
 FIELDS = (
     *("user_id", "account_id", "card_id", "credit_card_account_id", "transaction_id", "amount"),
@@ -55,18 +53,6 @@ def named(tasks: list[dict[str, Any]], number: str) -> dict[str, Any]:
     return next(each for each in tasks if each["id"] == f"task_{number}")
 
 
-def spoil(rule: str, tasks: list[dict[str, Any]]) -> tuple[Task, list[Step]]:
-    """A task, and a conversation about it that breaks a rule."""
-    rng = random.Random(rule)
-    for task in rng.sample(tasks, len(tasks)):
-        if rule in STAGED_MUTANTS:
-            return STAGED_MUTANTS[rule](task, rng)
-        steps = MUTANTS[rule](clean_steps(task), task, rng)
-        if steps is not None:
-            return task, steps
-    raise AssertionError(f"no conversation breaks {rule}")
-
-
 def names(found: Compliance) -> set[str]:
     return {breach.rule for breach in found.breaches}
 
@@ -87,6 +73,20 @@ def test_the_reference_solutions_are_clean(tasks: list[dict[str, Any]]) -> None:
     assert broken == GOLD_BREACHES
 
 
+def altered(task: Task, change: Callable[[dict[str, Any]], Any]) -> list[Step]:
+    """The steps with other arguments in the orders of a debit card; None leaves them."""
+    steps = clean_steps(task)
+    for at, step in enumerate(steps):
+        if (
+            isinstance(step, Do)
+            and step.name == CALL
+            and step.arguments["agent_tool_name"] == ORDER
+        ):
+            new = change(json.loads(step.arguments["arguments"]))
+            steps[at] = step if new is None else inner(ORDER, **new)
+    return steps
+
+
 def test_what_the_reference_solution_does_is_demanded_in_any_order(
     tasks: list[dict[str, Any]],
 ) -> None:
@@ -95,40 +95,23 @@ def test_what_the_reference_solution_does_is_demanded_in_any_order(
         return {**turned, "delivery_fee": 0.0} if "lightblue" in given["account_id"] else None
 
     task = named(tasks, "091")
-    steps = alter(clean_steps(task), ORDER, random.Random(1), reversed_order)
-    assert steps is not None
-    (breach,) = found_in(task, steps).breaches
+    (breach,) = found_in(task, altered(task, reversed_order)).breaches
     assert (breach.rule, breach.demanded) == ("banking.card_order.waiting", True)
 
 
-def test_every_rule_has_breaches() -> None:
-    assert {*MUTANTS, *STAGED_MUTANTS} == set(RULES) - {"banking.close.approval"}
-
-
-@pytest.mark.parametrize("rule", [*MUTANTS, *STAGED_MUTANTS])
-def test_breaches_are_found_and_named(rule: str, tasks: list[dict[str, Any]]) -> None:
-    task, steps = spoil(rule, tasks)
-    found = found_in(task, steps)
-    assert rule in names(found), (task["id"], found)
-    assert not found.faults
-
-
 def test_whether_a_superior_agreed_is_not_guessed_at(tasks: list[dict[str, Any]]) -> None:
-    changed = with_row(
-        *(tasks[0], "accounts", "02"),
-        **{"level": "Platinum Account", "date_opened": "01/02/2020", "current_holdings": "0.00"},
-    )
-    found = found_in(changed, do(clean_steps(changed), changed, "123", CLOSE, account_id="02"))
+    row = {"level": "Platinum Account", "date_opened": "01/02/2020", "current_holdings": "0.00"}
+    changed = with_row(tasks[0], "accounts", "02", row)
+    steps = clean_steps(changed)
+    closed = [*unlocked(CLOSE), *served(CLOSE, inner(CLOSE, account_id="02"))]
+    found = found_in(changed, [*steps[:-2], *known(changed, "123"), *closed, *steps[-2:]])
     assert (found.clean, names(found)) == (None, set())
     assert {doubt.rule for doubt in found.doubts} == {"banking.close.approval"}
 
 
 def test_a_breach_names_what_is_due_and_what_is_charged(tasks: list[dict[str, Any]]) -> None:
     task = named(tasks, "080")
-    steps = alter(
-        *(clean_steps(task), ORDER, random.Random(1)), lambda given: {**given, "delivery_fee": 5}
-    )
-    assert steps is not None
+    steps = altered(task, lambda given: {**given, "delivery_fee": 5})
     breaches = [each for each in found_in(task, steps).breaches if each.rule.endswith("fees")]
     assert breaches[0].text == "the delivery fee is $15, and $5 are charged"
     assert breaches[0].values == {"due": 15, "charged": 5.0}

@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +11,18 @@ from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.review.policy import Compliance, check_case
 from maseval.benchmark.tau2.review.policy.rules import Kind
 from maseval.benchmark.tau2.scoring.case import open_case
-from tests.benchmark.tau2.compliance.breaches_retail import (
+from tests.benchmark.tau2.compliance.gold_retail import (
     ADDRESS,
     CANCEL,
     EXCHANGE,
-    MUTANTS,
     YES,
-    Steps,
     conversation,
-    conversation_without_wish,
     writes,
 )
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of
 
 READINGS = json.loads(Path(__file__).with_name("readings_retail.json").read_text("utf-8"))
 RULES = {rule.id: rule for rule in DOMAINS["retail"].rules}
-SAMPLE = 3
 # What reference solutions break: the task, the rule, and whether the tool lets them.
 BROKEN_BY_GOLD = {
     "0.2.0": {
@@ -119,33 +113,6 @@ def test_the_reference_solutions_of_the_verified_release_are_clean_but_for_known
     assert found == BROKEN_BY_GOLD["verified"]
 
 
-def test_every_rule_has_breaches() -> None:
-    shared = {"retail.form.one_call", "retail.form.text_or_call"}  # tried with the shared rules
-    assert set(MUTANTS) == set(RULES) - shared
-
-
-def spoil(
-    rule: str, tasks: dict[str, dict[str, Any]], most: int
-) -> Iterator[tuple[dict[str, Any], Steps]]:
-    """Yield tasks with conversations that break a rule."""
-    rng, made = random.Random(rule), 0
-    for task in rng.sample(list(tasks.values()), len(tasks)):
-        steps = MUTANTS[rule](conversation_without_wish(task), task, rng)
-        if steps is not None and made < most:
-            made += 1
-            yield task, steps
-
-
-@pytest.mark.parametrize("rule", MUTANTS)
-def test_breaches_are_found_and_named(rule: str, tasks: dict[str, dict[str, Any]]) -> None:
-    spoilt = list(spoil(rule, tasks, SAMPLE))
-    assert len(spoilt) == SAMPLE
-    for task, steps in spoilt:
-        found = compliance_of("retail", task, steps)
-        assert rule in names(found), (task["id"], found)
-        assert not found.faults
-
-
 @pytest.mark.parametrize("identified", [False, True])
 def test_no_arguments_make_a_rule_raise(identified: bool, tasks: dict[str, dict[str, Any]]) -> None:
     tools = sorted({tool for rule in RULES.values() for tool in rule.tools})
@@ -186,7 +153,7 @@ def test_a_breach_names_what_was_told_and_what_is_booked(tasks: dict[str, dict[s
 
 def told(task: dict[str, Any], question: str, reply: str, tool: str) -> Compliance:
     """Ask about the only change of a task, with another question and another reply."""
-    steps = conversation_without_wish(task)
+    steps = conversation(task, with_wish=False)
     (at,) = writes(steps, tool)
     steps[at - 2 : at] = [Say("assistant", question), Say("user", reply)]
     return compliance_of("retail", task, steps)
@@ -260,7 +227,7 @@ def test_reasons_of_a_cancellation(
     question: str, reply: str, rules: set[str], tasks: dict[str, dict[str, Any]]
 ) -> None:
     task = tasks["90"]
-    steps = conversation_without_wish(task)
+    steps = conversation(task, with_wish=False)
     (at,) = writes(steps, CANCEL)
     steps[at - 3 : at] = [
         Say("user", "Please cancel it."),
@@ -272,7 +239,7 @@ def test_reasons_of_a_cancellation(
 
 def test_an_address_on_file_need_not_be_spelled_out(tasks: dict[str, dict[str, Any]]) -> None:
     task = tasks["71"]
-    steps = conversation_without_wish(task)
+    steps = conversation(task, with_wish=False)
     at = writes(steps, ADDRESS)[0]
     steps[at - 3 : at] = [
         Say("user", "Please send it to my default address."),

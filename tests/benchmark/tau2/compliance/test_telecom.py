@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,24 +15,19 @@ from maseval.benchmark.tau2.review.policy import (
     check_gold,
     scenario_text,
 )
-from maseval.benchmark.tau2.review.policy.rules import Kind
 from maseval.benchmark.tau2.scoring.case import open_case
-from tests.benchmark.tau2.compliance.breaches_telecom import (
+from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of
+from tests.benchmark.tau2.compliance.gold_telecom import (
     CUSTOMER,
     LINE,
-    MUTANTS,
     NUMBER,
     OFFER,
-    SOLO_MUTANTS,
     clean_steps,
     solo_steps,
 )
-from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step, compliance_of
 
 READINGS = json.loads(Path(__file__).with_name("readings_telecom.json").read_text("utf-8"))
 RULES = {rule.id: rule for rule in DOMAINS["telecom"].rules}
-FORM = {name for name, rule in RULES.items() if rule.kind is Kind.FORM}
-SAMPLE = 4
 # Absurd values, each for every argument of a call; a tool may accept some of them.
 HOSTILE: list[dict[str, Any]] = [
     {},
@@ -64,19 +58,6 @@ def all_tasks(tau2_data: Path) -> dict[str, dict[str, Any]]:
 
 def names(found: Compliance) -> set[str]:
     return {breach.rule for breach in found.breaches}
-
-
-def spoil(
-    rule: str, tasks: list[dict[str, Any]], *, solo: bool, most: int
-) -> Iterator[tuple[dict[str, Any], list[Step]]]:
-    """Yield tasks with conversations that break a rule, some of each kind."""
-    change = (SOLO_MUTANTS if solo else MUTANTS)[rule]
-    rng, made = random.Random(rule), 0
-    for task in rng.sample(tasks, len(tasks)):
-        steps = change(solo_steps(task) if solo else clean_steps(task), task, rng)
-        if steps is not None and made < most:
-            made += 1
-            yield task, steps
 
 
 @pytest.mark.parametrize("domain", ["telecom", "telecom-workflow"])
@@ -110,21 +91,6 @@ def test_without_a_user_only_data_that_no_ticket_mentions_is_added_against_the_p
     }
     assert broken == demanded
     assert len(demanded) == 30
-
-
-def test_every_rule_has_breaches() -> None:
-    assert {*MUTANTS, *SOLO_MUTANTS} == set(RULES) - FORM
-
-
-@pytest.mark.parametrize("rule", [*MUTANTS, *SOLO_MUTANTS])
-def test_breaches_are_found_and_named(rule: str, tasks: list[dict[str, Any]]) -> None:
-    solo = rule in SOLO_MUTANTS
-    spoilt = list(spoil(rule, tasks, solo=solo, most=SAMPLE))
-    assert len(spoilt) == SAMPLE
-    for task, steps in spoilt:
-        found = compliance_of("telecom", task, steps, solo=solo)
-        assert rule in names(found), (task["id"], found)
-        assert not found.faults
 
 
 def test_the_gold_of_an_agent_alone_pays_the_bill_before_the_line_is_resumed(

@@ -8,8 +8,7 @@ import pytest
 
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.banking_knowledge import banking
-from maseval.benchmark.tau2.domains.banking_knowledge.bm25 import BM25
-from maseval.benchmark.tau2.domains.banking_knowledge.documents import Document, KnowledgeBase
+from maseval.benchmark.tau2.domains.banking_knowledge.documents import BM25, Document, KnowledgeBase
 from maseval.benchmark.tau2.domains.banking_knowledge.embeddings import KeptVectors
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
 from maseval.benchmark.tau2.domains.banking_knowledge.query import listing

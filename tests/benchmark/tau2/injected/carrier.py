@@ -6,14 +6,14 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.benchmark.tau2.compliance.breaches_telecom import (
+from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step
+from tests.benchmark.tau2.compliance.gold_telecom import (
     LINE,
     OFFER,
     REQUEST,
     TRANSFER,
     clean_steps,
 )
-from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step
 from tests.benchmark.tau2.injected.faults import Fault
 from tests.benchmark.tau2.staged import gold
 

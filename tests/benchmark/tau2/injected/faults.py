@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.review.policy import scenario_text
 from maseval.benchmark.tau2.review.policy.confirming import TRANSFER_TEXT
-from tests.benchmark.tau2.compliance import breaches_airline, breaches_retail
+from tests.benchmark.tau2.compliance import gold_airline, gold_retail
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step
 from tests.benchmark.tau2.injected.scenes import (
     Conversation,
@@ -196,13 +196,13 @@ def change_that_nobody_wants(talk: Conversation, rng: random.Random) -> Conversa
         if order is None:
             return None
         reason = rng.choice(["no longer needed", "ordered by mistake"])
-        extra = Do(breaches_retail.CANCEL, {"order_id": order.order_id, "reason": reason})
+        extra = Do(gold_retail.CANCEL, {"order_id": order.order_id, "reason": reason})
     talk.reads.append(extra)
     return talk
 
 
 def spare_orders(talk: Conversation, rng: random.Random) -> list[Any]:
-    orders = breaches_retail.fresh_orders(talk.steps(), talk.task, "pending")
+    orders = gold_retail.fresh_orders(talk.steps(), talk.task, "pending")
     return rng.sample(orders, len(orders))
 
 
@@ -222,7 +222,7 @@ def with_other_variant(talk: Conversation, rng: random.Random) -> Iterator[tuple
         items = list(scene.arguments.get("new_item_ids") or ())
         if not items:
             continue
-        product = breaches_retail.shop().products.view(breaches_retail.product_of(items[0]) or "")
+        product = gold_retail.shop().products.view(gold_retail.product_of(items[0]) or "")
         others = [
             each.item_id
             for each in product.variants.values()
@@ -256,7 +256,7 @@ def other_method_of_payment_than_agreed(
 
 
 def other_methods(talk: Conversation) -> Iterator[tuple[Scene, str]]:
-    user = breaches_retail.shop().users.view(customer(SHOP, talk.task) or "")
+    user = gold_retail.shop().users.view(customer(SHOP, talk.task) or "")
     for scene in talk.scenes:
         if "payment_method_id" in scene.arguments:
             others = [each for each in user.payment_methods if not each.startswith("gift")]
@@ -267,7 +267,7 @@ def other_methods(talk: Conversation) -> Iterator[tuple[Scene, str]]:
 
 @fault("agent", SHOP)
 def other_address_than_agreed(talk: Conversation, rng: random.Random) -> Conversation | None:
-    scene = one_of(talk, rng, breaches_retail.ADDRESS, breaches_retail.USER_ADDRESS)
+    scene = one_of(talk, rng, gold_retail.ADDRESS, gold_retail.USER_ADDRESS)
     if scene is None:
         return None
     scene.call = replace(scene.call, arguments=scene.arguments | {"zip": "10101"})
@@ -295,7 +295,7 @@ def falsely_said_to_be_sold_out(talk: Conversation, rng: random.Random) -> Conve
 
 @fault("agent", SHOP)
 def other_order_than_agreed(talk: Conversation, rng: random.Random) -> Conversation | None:
-    scene = one_of(talk, rng, breaches_retail.CANCEL, breaches_retail.ADDRESS)
+    scene = one_of(talk, rng, gold_retail.CANCEL, gold_retail.ADDRESS)
     order = next(iter(spare_orders(talk, rng)), None)
     if scene is None or order is None:
         return None
@@ -326,7 +326,7 @@ def bags_charged_that_are_free(talk: Conversation, rng: random.Random) -> Conver
 @fault("agent", FLIGHTS)
 def other_reservation_than_agreed(talk: Conversation, rng: random.Random) -> Conversation | None:
     scene = one_of(talk, rng, "cancel_reservation", "update_reservation_baggages")
-    user = breaches_airline.database()["users"][customer(FLIGHTS, talk.task)]
+    user = gold_airline.database()["users"][customer(FLIGHTS, talk.task)]
     touched = {each.arguments.get("reservation_id") for each in talk.scenes}
     others = [each for each in user["reservations"] if each not in touched]
     if scene is None or not others:
@@ -407,7 +407,7 @@ def wish_never_brought_forward(talk: Conversation, rng: random.Random) -> Conver
 def other_variant_asked_for(talk: Conversation, rng: random.Random) -> Conversation | None:
     for scene, changed in with_other_variant(talk, rng):
         old, new = (
-            breaches_retail.variant_of(e[0]) for e in (scene.arguments["new_item_ids"], changed)
+            gold_retail.variant_of(e[0]) for e in (scene.arguments["new_item_ids"], changed)
         )
         if old is None or new is None:
             continue
@@ -431,7 +431,7 @@ def other_method_of_payment_named(talk: Conversation, rng: random.Random) -> Con
 
 @fault("user", SHOP)
 def other_address_given(talk: Conversation, rng: random.Random) -> Conversation | None:
-    scene = one_of(talk, rng, breaches_retail.ADDRESS, breaches_retail.USER_ADDRESS)
+    scene = one_of(talk, rng, gold_retail.ADDRESS, gold_retail.USER_ADDRESS)
     if scene is None or not is_told(talk, scene.arguments["address1"]):
         return None
     with_call(scene, SHOP, address1=f"{rng.randrange(100, 999)} Invented Street")
@@ -440,7 +440,7 @@ def other_address_given(talk: Conversation, rng: random.Random) -> Conversation 
 
 @fault("user", SHOP)
 def other_reason_given(talk: Conversation, rng: random.Random) -> Conversation | None:
-    scene = one_of(talk, rng, breaches_retail.CANCEL)
+    scene = one_of(talk, rng, gold_retail.CANCEL)
     if scene is None or not is_told(talk, scene.arguments["reason"]):
         return None
     reasons = {"no longer needed", "ordered by mistake"} - {scene.arguments["reason"]}
@@ -453,7 +453,7 @@ def another_order_cancelled_by_wish(talk: Conversation, rng: random.Random) -> C
     order = next(iter(spare_orders(talk, rng)), None)
     if order is None or is_told(talk, order.order_id) or not talk.scenes:
         return None
-    call = Do(breaches_retail.CANCEL, {"order_id": order.order_id, "reason": "no longer needed"})
+    call = Do(gold_retail.CANCEL, {"order_id": order.order_id, "reason": "no longer needed"})
     read: list[Step] = [Do("get_order_details", {"order_id": order.order_id})]
     request, offer = wish_of(SHOP, call), offer_of(SHOP, call)
     talk.scenes.append(Scene(read, request, offer, call, report=report_of(call)))
@@ -466,7 +466,7 @@ def order_that_does_not_exist(talk: Conversation, rng: random.Random) -> Convers
     if scene is None or not is_told(talk, scene.arguments.get("order_id", "?")):
         return None
     wrong = f"#W{rng.randrange(1_000_000, 9_999_999)}"
-    if wrong in breaches_retail.shop().orders:
+    if wrong in gold_retail.shop().orders:
         return None
     order = scene.arguments["order_id"]
     scene.request = scene.request.replace(order, wrong)
@@ -533,11 +533,11 @@ def reservation_that_does_not_exist(talk: Conversation, rng: random.Random) -> C
 def another_reservation_cancelled_by_wish(
     talk: Conversation, rng: random.Random
 ) -> Conversation | None:
-    user = breaches_airline.database()["users"][customer(FLIGHTS, talk.task)]
+    user = gold_airline.database()["users"][customer(FLIGHTS, talk.task)]
     touched = {each.arguments.get("reservation_id") for each in talk.scenes}
     spare = [
         each["reservation_id"]
-        for each in breaches_airline.reservations("open")
+        for each in gold_airline.open_reservations()
         if each["reservation_id"] in set(user["reservations"]) - touched
         and each["cabin"] == "business"
     ]

@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.benchmark.tau2.compliance import breaches_airline, breaches_retail
+from tests.benchmark.tau2.compliance import gold_airline, gold_retail
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step
 from tests.benchmark.tau2.staged import gold, is_write, to_be_said
 
@@ -97,8 +97,8 @@ def about(call: Do) -> str:
 
 
 def offer_of(domain: str, call: Do) -> str:
-    if domain == "retail" and call.name in breaches_retail.WRITES:
-        return breaches_retail.proposal(call.name, call.arguments).text
+    if domain == "retail" and call.name in gold_retail.WRITES:
+        return gold_retail.proposal(call.name, call.arguments).text
     lines = [f"- {key}: {_plain(value)}" for key, value in call.arguments.items()]
     return "\n".join([f"I will {words_of(call)}:", *lines, "Do you confirm (yes/no)?"])
 
@@ -143,9 +143,9 @@ def conversation(domain: str, task: Task) -> Conversation | None:
 
 def customer(domain: str, task: Task) -> str | None:
     if domain == "retail":
-        user = breaches_retail.owner(task)
+        user = gold_retail.owner(task)
         return None if user is None else user.user_id
-    database = breaches_airline.database()
+    database = gold_airline.database()
     for action in gold(task):
         found = action["arguments"].get("user_id")
         reservation = database["reservations"].get(action["arguments"].get("reservation_id"))
@@ -156,8 +156,8 @@ def customer(domain: str, task: Task) -> str | None:
 
 def introduction(domain: str, user_id: str) -> str:
     if domain == "retail":
-        return breaches_retail.introduction(breaches_retail.shop().users.view(user_id))
-    user = breaches_airline.database()["users"][user_id]
+        return gold_retail.introduction(gold_retail.shop().users.view(user_id))
+    user = gold_airline.database()["users"][user_id]
     name = user["name"]
     return f"I am {name['first_name']} {name['last_name']}, and my user id is {user_id}."
 
@@ -167,14 +167,14 @@ def looked_up(domain: str, user_id: str) -> list[Step]:
     details = Do("get_user_details", {"user_id": user_id})
     if domain == "airline":
         return [details]
-    email = breaches_retail.shop().users.view(user_id).email
+    email = gold_retail.shop().users.view(user_id).email
     return [Do("find_user_id_by_email", {"email": email}), details]
 
 
 def record_of(domain: str, call: Do) -> list[Step]:
     """The calls with which the agent reads what a change is about."""
     if domain == "retail":
-        return list(breaches_retail._reads(call.arguments))
+        return list(gold_retail.reads(call.arguments))
     found = call.arguments.get("reservation_id")
     return [Do("get_reservation_details", {"reservation_id": found})] if found else []
 
@@ -185,28 +185,28 @@ def wish_of(domain: str, call: Do) -> str:
 
 def _shop_wish(call: Do) -> str:
     told = call.arguments
-    order = breaches_retail.shop().orders.get(told.get("order_id", ""))
+    order = gold_retail.shop().orders.get(told.get("order_id", ""))
     if "zip" in told:
         whose = f"of order {told['order_id']}" if order else "in my profile"
-        return f"Please change the address {whose} to {breaches_retail.address(told)}."
-    if call.name == breaches_retail.CANCEL:
+        return f"Please change the address {whose} to {gold_retail.address(told)}."
+    if call.name == gold_retail.CANCEL:
         return f"Please cancel order {told['order_id']}. The reason is: {told['reason']}."
     paid = in_words(order.user_id if order else "", str(told.get("payment_method_id")))
     names = {item.item_id: item.name for item in order.items} if order else {}
     old = [names.get(each, "item") for each in told.get("item_ids") or ()]
-    if call.name == breaches_retail.RETURN:
+    if call.name == gold_retail.RETURN:
         what = f"return the {' and the '.join(old)} of order {told['order_id']}"
         return f"I want to {what}. The refund should go to my {paid}."
-    if call.name == breaches_retail.PAYMENT:
+    if call.name == gold_retail.PAYMENT:
         return f"Please let me pay for order {told['order_id']} with my {paid}."
-    verb = "exchange" if call.name == breaches_retail.EXCHANGE else "modify"
+    verb = "exchange" if call.name == gold_retail.EXCHANGE else "modify"
     pairs = zip(old, told["new_item_ids"], strict=False)
     what = " and ".join(f"the {name} for the one with {options(new)}" for name, new in pairs)
     return f"I want to {verb} {what} in order {told['order_id']}. I pay with my {paid}."
 
 
 def options(item_id: str) -> str:
-    variant = breaches_retail.variant_of(item_id)
+    variant = gold_retail.variant_of(item_id)
     return ", ".join(f"{k} {v}" for k, v in variant.options.items()) if variant else item_id
 
 

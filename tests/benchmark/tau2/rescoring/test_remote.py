@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from maseval.benchmark.tau2.certify import certify
-from maseval.benchmark.tau2.rescoring.suspicion import find_phrases, identity_of
 from maseval.benchmark.tau2.results import parts, read_results
 from maseval.benchmark.tau2.results.parts import split_results
 from maseval.commands import tau2
@@ -87,22 +86,8 @@ def test_a_certificate_is_the_same_in_parts(run, document, tmp_path):
         found = certify(read_results(file), engine=engine)
         assert found.to_json() == certify(read_results(file)).to_json()
         assert len(engine.applied) > 4 and all(engine.applied)
-        kinds = {each["kind"] for each in found.content["suspicions"]}
-        assert ({"times out of order", "duplicated id"} <= kinds) is (file is odd)
-
-
-def test_phrases_are_sent_instead_of_the_texts_they_are_of():
-    def said(words):
-        message = {"role": "user", "content": words}
-        return identity_of("library", {"task_id": "1", "messages": [message]})
-
-    first, one, other = {}, said("I lost a book"), said("a book of mine is lost")
-    for each in (one, other):
-        find_phrases(each, first)
-    sent = pickle.loads(pickle.dumps(other))
-
-    assert other.spoken and not sent.spoken
-    assert sent.phrases == other.phrases and len(sent.phrases) == 4
+        kinds = {each["kind"] for each in found.content["findings"]}
+        assert ({"times out of order", "repeated id"} <= kinds) is (file is odd)
 
 
 def test_a_run_and_its_file_are_scored_in_parts(run):

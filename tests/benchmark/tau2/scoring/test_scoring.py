@@ -522,3 +522,17 @@ def test_a_bill_opened_by_the_reference_never_equals_one_of_a_conversation(tau2_
     verdict = score_simulation(simulation, domain="telecom", task=task(refuel))
     assert verdict["db_check"]["db_match"] is False
     assert verdict["action_checks"][0]["action_match"] is True
+
+
+@pytest.mark.parametrize(("kind", "reward"), [("all", 1.0), ("all_ignore_basis", 0.0)])
+def test_checks_whatever_the_basis_accept_no_other_answers(domain, kind, reward):
+    simulation = said(domain, CREATE, "Done.")
+    answer = next(each for each in simulation["messages"] if each["role"] == "tool")
+    answer["content"] = "something else"
+
+    verdict = score_simulation(
+        simulation, domain=domain, version="1.0.1", lenient_replay=True, evaluation_type=kind
+    )
+
+    assert verdict["reward"] == reward
+    assert ("replay_error" in (verdict["info"] or {})) is (reward == 0.0)

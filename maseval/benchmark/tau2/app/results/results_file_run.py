@@ -1,8 +1,7 @@
 """ResultsFileRun: a results file of tau2-bench as a run to look at, with recomputed verdicts.
 
 The numbers are those of ``maseval tau2 score``: planned is every task of the file times its number
-of trials. A copy is not passed; a simulation that is not in the file or cannot be judged has no
-verdict.
+of trials. A simulation that is not in the file or cannot be judged has no verdict.
 The outcome of one depends on all, so each is judged once and then stored on disk: the file may be
 larger than memory.
 """
@@ -14,12 +13,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from maseval.app.results.finding import UnknownSimulationError
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.environment import tool_types
-from maseval.benchmark.tau2.rescoring.causes import causes
+from maseval.benchmark.tau2.rescoring.findings import record_findings
 from maseval.benchmark.tau2.rescoring.record import PlannedTrial, open_record
+from maseval.benchmark.tau2.rescoring.record_finding import in_words, scoring_remedy
 from maseval.benchmark.tau2.rescoring.rescore import NO_RECORDED_VERDICT, RescoredRecord
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import ResultsFile, read_results
@@ -176,7 +175,7 @@ class ResultsFileRun:
     def report(self, simulation: Simulation) -> Report:
         """Return the report on one simulation."""
         if simulation not in self.recorded:
-            raise UnknownSimulationError(f"{self.path} has no {simulation}")
+            raise ConfigurationError(f"{self.path} has no {simulation}")
         return self._report(PlannedTrial(*simulation))
 
     def content_key(self, simulation: Simulation) -> str:
@@ -191,7 +190,7 @@ class ResultsFileRun:
         confirmed, compared = sum(each.agrees for each in recount.simulations), recount.compared
         return [
             *self._options.marks,
-            *map(str, causes(recount)),
+            *map(in_words, record_findings(recount)),
             *how,
             f"judged by tau2-bench {recount.version} ({recount.record.version_from})",
             f"{confirmed} of {len(compared)} recorded verdicts confirmed"
@@ -202,16 +201,16 @@ class ResultsFileRun:
     @cached_property
     def doubt(self) -> RunDoubt | None:
         """The reason why the numbers are not to be taken at face value, if there is one."""
-        found = [each for each in causes(self._recount) if not each.caution]
+        found = [each for each in record_findings(self._recount) if each.weight != "remark"]
         doubtful = [each for each in found if each.kind not in _SHOWN_OTHERWISE]
         if not doubtful:
             return None
         new = self._recount.summary
         return {
-            "reasons": list(map(str, doubtful)),
+            "reasons": list(map(in_words, doubtful)),
             "recorded": self._recount.recorded_score,
             "recomputed": None if new is None else new.scores.get(1),
-            "remedies": [each.scoring for each in doubtful if each.scoring],
+            "remedies": [remedy for each in doubtful if (remedy := scoring_remedy(each))],
         }
 
     def _doubt_about_one(self, judged: RescoredSimulation) -> SimulationDoubt | None:
@@ -247,8 +246,4 @@ def _status(
             return {"status": status, "error": error, "eval": []}
         case None:
             return {}
-    original = recount.copy_of(judged)
-    if original is not None:
-        words = f"a copy of {original.identity.where}, which counts as a failure"
-        return {**done, "error": None, "eval": [{"passed": False, "note": words}]}
     return {**done, "eval": [{"passed": False}]} if judged.reward is None else done

@@ -21,7 +21,7 @@ from maseval.app.results.variants import (
     conventions_in_json,
     variant_scores,
 )
-from maseval.app.running.engine_options import chosen_engine
+from maseval.app.running.run_options import chosen_engine
 from maseval.benchmark.tau2.app.results.conventions import conventions_of_recount
 from maseval.benchmark.tau2.app.results.sources import (
     Files,
@@ -31,8 +31,7 @@ from maseval.benchmark.tau2.app.results.sources import (
     open_source,
     panel_for,
 )
-from maseval.benchmark.tau2.rescoring.cause import Cause
-from maseval.benchmark.tau2.rescoring.causes import causes
+from maseval.benchmark.tau2.rescoring.findings import record_findings
 from maseval.benchmark.tau2.rescoring.releases import ReleaseTotals, ScoredUnder
 from maseval.benchmark.tau2.rescoring.releases import score_under as score_one_under
 from maseval.benchmark.tau2.rescoring.remote import score_with_engine
@@ -47,6 +46,7 @@ from maseval.core.engine.engines import (
 )
 from maseval.core.engine.worker_setup import check_data
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.finding import Finding
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.stats.estimation import Estimate
 
@@ -107,9 +107,9 @@ class FileScore:
         return found
 
     @cached_property
-    def causes(self) -> list[Cause]:
+    def findings(self) -> list[Finding]:
         """The faults of the record, with the evidence."""
-        return causes(self.found)
+        return record_findings(self.found)
 
     @property
     def pass_hat(self) -> Mapping[int, Estimate]:
@@ -124,7 +124,7 @@ class FileScore:
     @property
     def agrees(self) -> bool:
         """True if something was compared, and the record has no fault; a caution is none."""
-        return bool(self.compared) and all(cause.caution for cause in self.causes)
+        return bool(self.compared) and all(each.weight == "remark" for each in self.findings)
 
     def to_dict(self) -> dict[str, object]:
         """Return the score as JSON."""
@@ -133,7 +133,7 @@ class FileScore:
             "version": self.found.version,
             "version_from": self.found.record.version_from,
             "marks": self.marks,
-            "causes": [cause.to_dict() for cause in self.causes],
+            "findings": [each.to_dict() for each in self.findings],
             "planned": self.planned,
             "simulations": self.simulations,
             "missing": self.missing,
@@ -168,18 +168,18 @@ class FileUnder:
         """Returns the simulations whose verdict changes under a release, or needs a judge."""
 
     @property
-    def causes(self) -> list[Cause]:
+    def findings(self) -> list[Finding]:
         """The faults of the record under every release."""
-        kinds = [{cause.kind for cause in each.causes} for each in self.scores.values()]
+        kinds = [{one.kind for one in each.findings} for each in self.scores.values()]
         common = set.intersection(*kinds) - {"not recomputed"}
-        return [each for each in self.scores[self.found.first].causes if each.kind in common]
+        return [each for each in self.scores[self.found.first].findings if each.kind in common]
 
     def to_dict(self) -> dict[str, object]:
         """Return the scores as JSON."""
         return {
             "path": str(self.path),
             "compared_with": self.found.first,
-            "causes": [cause.to_dict() for cause in self.causes],
+            "findings": [each.to_dict() for each in self.findings],
             "releases": {name: _numbers(each) for name, each in self.scores.items()},
             "totals": {name: each.to_dict() for name, each in self.totals.items()},
             **next(iter(self.found.recounts.values())).panel.to_dict(),

@@ -19,6 +19,7 @@ from maseval.benchmark.tau2.domains.airline.models import (
     Flight,
     FlightDate,
     FlightInfo,
+    GiftCard,
     Insurance,
     Passenger,
     Payment,
@@ -27,7 +28,6 @@ from maseval.benchmark.tau2.domains.airline.models import (
     TripType,
     User,
 )
-from maseval.benchmark.tau2.domains.airline.payments import charge, check_payments, settle
 from maseval.benchmark.tau2.domains.airline.routes import AIRPORTS, flights_between
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType, is_tool
 from maseval.benchmark.tau2.world.state.records import RecordT
@@ -104,11 +104,11 @@ class AirlineTools(ToolKitBase[AirlineDB], predictable=True):
         if insurance == "yes":
             total_price += INSURANCE_PRICE * seats
         total_price += BAGGAGE_PRICE * nonfree_baggages
-        check_payments(user, payments, total_price)
+        _check_payments(user, payments, total_price)
 
         user = self.db.users[user_id]
         for payment in payments:
-            charge(user, payment)
+            _charge(user, payment)
         for flight in reservation.flights:
             self._take_seats(flight, cabin, seats)
         self.db.reservations[reservation.reservation_id] = reservation
@@ -251,7 +251,7 @@ class AirlineTools(ToolKitBase[AirlineDB], predictable=True):
         reservation = self._own_reservation(reservation_id)
         user = self._own_user(reservation.user_id)
         price = BAGGAGE_PRICE * max(0, nonfree_baggages - reservation.nonfree_baggages)
-        reservation.payment_history.extend(settle(user, payment_id, price))
+        reservation.payment_history.extend(_settle(user, payment_id, price))
         reservation.total_baggages = total_baggages
         reservation.nonfree_baggages = nonfree_baggages
         return reservation
@@ -287,7 +287,7 @@ class AirlineTools(ToolKitBase[AirlineDB], predictable=True):
         ]
         price = sum(flight.price for flight in segments) * seats
         price -= sum(flight.price for flight in reservation.flights) * seats
-        reservation.payment_history.extend(settle(user, payment_id, price))
+        reservation.payment_history.extend(_settle(user, payment_id, price))
         reservation.flights = segments
         reservation.cabin = cabin
         return reservation
@@ -427,3 +427,41 @@ def _date_of_arrival(flight: DirectFlight, date: str) -> str:
     if "+1" in flight.scheduled_arrival_time_est:
         return f"2024-05-{int(date[-2:]) + 1}"
     return date
+
+
+def _check_payments(user: User, payments: list[Payment], total_price: int) -> None:
+    """Refuse payments that the user cannot make, or that do not add up to the price."""
+    for payment in payments:
+        method = user.payment_methods.get(payment.payment_id)
+        if method is None:
+            raise ValueError(f"Payment method {payment.payment_id} not found")
+        if isinstance(method, GiftCard | Certificate) and method.amount < payment.amount:
+            raise ValueError(f"Not enough balance in payment method {payment.payment_id}")
+    paid = sum(payment.amount for payment in payments)
+    if paid != total_price:
+        raise ValueError(
+            f"Payment amount does not add up, total price is {total_price}, but paid {paid}"
+        )
+
+
+def _charge(user: User, payment: Payment) -> None:
+    """Take a checked payment; a certificate is used up whatever it was worth."""
+    method = user.payment_methods[payment.payment_id]
+    if isinstance(method, GiftCard):
+        method.amount -= payment.amount
+    elif isinstance(method, Certificate):
+        del user.payment_methods[payment.payment_id]
+
+
+def _settle(user: User, payment_id: str, price: int) -> list[Payment]:
+    """Charge what a change costs, or refund it if negative; entries for the payment history."""
+    method = user.payment_methods.get(payment_id)
+    if method is None:
+        raise ValueError("Payment method not found")
+    if isinstance(method, Certificate):
+        raise ValueError("Certificate cannot be used to update reservation")
+    if isinstance(method, GiftCard):
+        if method.amount < price:
+            raise ValueError("Gift card balance is not enough")
+        method.amount -= price
+    return [Payment(payment_id=payment_id, amount=price)] if price != 0 else []

@@ -31,9 +31,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.tools import KnowledgeTool
 from maseval.benchmark.tau2.domains.banking_knowledge.user_tools import KnowledgeUserTools
 from maseval.benchmark.tau2.domains.base import ToolKitBase
 from maseval.benchmark.tau2.domains.catalogue import VARIANT_MARK
-from maseval.benchmark.tau2.domains.domain import Domain
-from maseval.benchmark.tau2.domains.late_rules import LateRules
-from maseval.benchmark.tau2.domains.open_choices import OpenChoice
+from maseval.benchmark.tau2.domains.domain import Domain, LateRules, OpenChoice
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.texts import fill_parts
 from maseval.core.exceptions import ConfigurationError, MASEvalError

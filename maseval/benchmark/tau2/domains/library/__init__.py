@@ -6,8 +6,7 @@ the example that docs/add-your-own-domain.md refers to.
 
 from pathlib import Path
 
-from maseval.benchmark.tau2.domains.domain import Domain
-from maseval.benchmark.tau2.domains.late_rules import LateRules
+from maseval.benchmark.tau2.domains.domain import Domain, LateRules
 from maseval.benchmark.tau2.domains.library.models import LibraryDB, LibraryUserDB
 from maseval.benchmark.tau2.domains.library.tools import LibraryTools
 from maseval.benchmark.tau2.domains.library.user_tools import LibraryUserTools, sync

@@ -6,12 +6,9 @@ After tau2-bench v0.2.0, src/tau2/domains/retail/ (MIT, Sierra Research).
 import re
 from dataclasses import replace
 
-from maseval.benchmark.tau2.domains.domain import Domain
-from maseval.benchmark.tau2.domains.late_rules import LateRules
-from maseval.benchmark.tau2.domains.open_choices import OpenChoice, payment_choice
+from maseval.benchmark.tau2.domains.domain import Domain, LateRules, OpenChoice, payment_choice
 from maseval.benchmark.tau2.domains.retail.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.retail.models import RetailDB
-from maseval.benchmark.tau2.domains.retail.permanence import PERMANENCE
 from maseval.benchmark.tau2.domains.retail.release_tools import (
     FaultyItemRetailTools,
     ItemRetailTools,
@@ -19,8 +16,25 @@ from maseval.benchmark.tau2.domains.retail.release_tools import (
     LenientItemRetailTools,
     LenientRetailTools,
 )
-from maseval.benchmark.tau2.domains.retail.tool_groups import CANCEL, OF_ITEMS, REPLACING
 from maseval.benchmark.tau2.domains.retail.tools import RetailTools
+from maseval.benchmark.tau2.world.state.permanence import (
+    PermanenceRule,
+    append_only,
+    moves_along,
+    once_set,
+)
+
+# The tools that change something, in groups by what they change.
+CANCEL, MODIFY_ITEMS = "cancel_pending_order", "modify_pending_order_items"
+MODIFY_ADDRESS, MODIFY_PAYMENT = "modify_pending_order_address", "modify_pending_order_payment"
+RETURN, EXCHANGE = "return_delivered_order_items", "exchange_delivered_order_items"
+USER_ADDRESS = "modify_user_address"
+
+REPLACING = (MODIFY_ITEMS, EXCHANGE)
+OF_ITEMS = (*REPLACING, RETURN)
+PAYING = (*OF_ITEMS, MODIFY_PAYMENT)
+OF_ORDERS = (*PAYING, CANCEL, MODIFY_ADDRESS)
+WRITES = (*OF_ORDERS, USER_ADDRESS)
 
 CHOICES = (
     payment_choice("payment_method_id", *OF_ITEMS),
@@ -28,6 +42,30 @@ CHOICES = (
     OpenChoice(
         *("reason", "reason", (CANCEL,)),
         settled_by=re.compile(r"mistake|accident|no longer|\bneed|\breason", re.IGNORECASE),
+    ),
+)
+
+# Values that no tool can undo.
+_ORDER = {
+    "pending": ("pending (item modified)", "cancelled"),
+    "delivered": ("exchange requested", "return requested"),
+}
+
+PERMANENCE = (
+    PermanenceRule(
+        "orders", ("payment_history",), append_only, "money that moved stays in the history"
+    ),
+    PermanenceRule(
+        "orders", ("status",), moves_along(_ORDER), "no tool leads back to the earlier status"
+    ),
+    *(
+        PermanenceRule(
+            "orders", (field,), once_set, "what was requested for an order cannot be taken back"
+        )
+        for field in (
+            *("cancel_reason", "exchange_items", "exchange_new_items", "return_items"),
+            *("exchange_payment_method_id", "return_payment_method_id"),
+        )
     ),
 )
 

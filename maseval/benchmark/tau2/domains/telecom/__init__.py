@@ -8,16 +8,29 @@ After tau2-bench v0.2.0, src/tau2/domains/telecom/ (MIT, Sierra Research).
 
 from pathlib import Path
 
-from maseval.benchmark.tau2.domains.domain import Domain, Policy
-from maseval.benchmark.tau2.domains.late_rules import LateRules
+from maseval.benchmark.tau2.domains.domain import Domain, LateRules, Policy
 from maseval.benchmark.tau2.domains.telecom.coupling import SYNC_AFTER, sync
 from maseval.benchmark.tau2.domains.telecom.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB
-from maseval.benchmark.tau2.domains.telecom.permanence import PERMANENCE
 from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
 from maseval.benchmark.tau2.domains.telecom.user_models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
+from maseval.benchmark.tau2.world.state.permanence import (
+    PermanenceRule,
+    append_only,
+    only_rises,
+    stays,
+)
+
+# Values that no tool can undo.
+PERMANENCE = (
+    PermanenceRule(
+        "lines", ("data_refueling_gb",), only_rises, "data that was added cannot be taken back"
+    ),
+    PermanenceRule("bills", ("line_items",), append_only, "an entry on a bill stays there"),
+    PermanenceRule("bills", (), stays, "a bill that was opened cannot be removed"),
+)
 
 
 def _policy(support: str, solo_support: str) -> Policy:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from maseval.benchmark.tau2.domains.base import for_checks, for_tasks
 from maseval.benchmark.tau2.domains.telecom import phone
-from maseval.benchmark.tau2.domains.telecom.coupled import CoupledTools
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB
+from maseval.benchmark.tau2.domains.telecom.tools import CoupledTools
 from maseval.benchmark.tau2.domains.telecom.user_models import (
     APNNames,
     AppPermissions,

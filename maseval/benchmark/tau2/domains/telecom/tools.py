@@ -4,11 +4,17 @@ After tau2-bench v0.2.0, src/tau2/domains/telecom/tools.py (MIT, Sierra Research
 """
 
 import datetime as dt
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
-from maseval.benchmark.tau2.domains.base import ToolType, for_checks, for_tasks, is_tool
-from maseval.benchmark.tau2.domains.telecom.coupled import CoupledTools
+from maseval.benchmark.tau2.domains.base import (
+    DBT,
+    ToolKitBase,
+    ToolType,
+    for_checks,
+    for_tasks,
+    is_tool,
+)
 from maseval.benchmark.tau2.domains.telecom.models import (
     Bill,
     BillStatus,
@@ -27,6 +33,17 @@ TODAY = dt.date(2025, 2, 25)
 CYCLE_END = dt.date(2025, 2, 28)
 
 TelecomRecordT = TypeVar("TelecomRecordT", bound=TelecomRecord)
+
+
+class CoupledTools(ToolKitBase[DBT]):
+    """Tools whose database the other side's may point at; ``is_coupled`` says that it does."""
+
+    is_coupled = False
+
+    def update_db(self, update_data: Mapping[str, Any] | None = None) -> None:
+        """Lay values over the database; the new one is coupled again when the sides are synced."""
+        super().update_db(update_data)
+        self.is_coupled = False
 
 
 class TelecomTools(CoupledTools[TelecomDB], predictable=True):

@@ -7,8 +7,7 @@ agreed to. Where that leaves something open, earlier texts since the last change
 import re
 from collections.abc import Iterable, Iterator
 
-from maseval.benchmark.tau2.domains.retail.models import CreditCard, GiftCard, User
-from maseval.benchmark.tau2.domains.retail.tool_groups import (
+from maseval.benchmark.tau2.domains.retail import (
     CANCEL,
     MODIFY_PAYMENT,
     OF_ITEMS,
@@ -17,6 +16,7 @@ from maseval.benchmark.tau2.domains.retail.tool_groups import (
     RETURN,
     WRITES,
 )
+from maseval.benchmark.tau2.domains.retail.models import CreditCard, GiftCard, User
 from maseval.benchmark.tau2.review.policy.retail.eligibility import (
     amount_booked,
     items_of,

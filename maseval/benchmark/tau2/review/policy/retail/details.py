@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from maseval.benchmark.tau2.domains.retail.models import OrderItem, UserAddress, Variant
-from maseval.benchmark.tau2.domains.retail.tool_groups import (
+from maseval.benchmark.tau2.domains.retail import (
     CANCEL,
     MODIFY_ADDRESS,
     OF_ITEMS,
@@ -14,6 +13,7 @@ from maseval.benchmark.tau2.domains.retail.tool_groups import (
     RETURN,
     USER_ADDRESS,
 )
+from maseval.benchmark.tau2.domains.retail.models import OrderItem, UserAddress, Variant
 from maseval.benchmark.tau2.review.policy.retail.agreement import (
     changes_on_this_reply,
     texts_backwards,

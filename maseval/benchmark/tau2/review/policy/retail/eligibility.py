@@ -8,15 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.domains.retail.models import (
-    GiftCard,
-    Order,
-    OrderItem,
-    PaymentMethod,
-    User,
-    Variant,
-)
-from maseval.benchmark.tau2.domains.retail.tool_groups import (
+from maseval.benchmark.tau2.domains.retail import (
     CANCEL,
     EXCHANGE,
     MODIFY_ADDRESS,
@@ -26,6 +18,14 @@ from maseval.benchmark.tau2.domains.retail.tool_groups import (
     PAYING,
     REPLACING,
     RETURN,
+)
+from maseval.benchmark.tau2.domains.retail.models import (
+    GiftCard,
+    Order,
+    OrderItem,
+    PaymentMethod,
+    User,
+    Variant,
 )
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from maseval.benchmark.tau2.domains.retail.tool_groups import (
+from maseval.benchmark.tau2.domains.retail import (
     MODIFY_ADDRESS,
     OF_ORDERS,
     USER_ADDRESS,

@@ -1,6 +1,6 @@
 """The shop's policy as rules; ``statements.json`` says what of the policy they cover."""
 
-from maseval.benchmark.tau2.domains.retail.tool_groups import WRITES
+from maseval.benchmark.tau2.domains.retail import WRITES
 from maseval.benchmark.tau2.review.policy.confirming import (
     explicit_yes,
     no_text_beside_a_call,

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
+from maseval.benchmark.tau2.domains.retail import CANCEL, MODIFY_PAYMENT
 from maseval.benchmark.tau2.domains.retail.models import GiftCard
-from maseval.benchmark.tau2.domains.retail.tool_groups import CANCEL, MODIFY_PAYMENT
 from maseval.benchmark.tau2.formats.message import record_in
 from maseval.benchmark.tau2.review.policy.confirming import TRANSFER_TOOL
 from maseval.benchmark.tau2.review.policy.retail.agreement import amounts_in, report_of

@@ -1,0 +1,216 @@
+"""A domain and its tasks as the audit looks at them."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from maseval.benchmark.tau2.data_loader import load_domain_config
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
+from maseval.benchmark.tau2.domains.domain import DomainDocument
+from maseval.benchmark.tau2.formats.simulation import RawTask
+from maseval.benchmark.tau2.review.audit.task_finding import Severity, TaskFinding, make_finding
+from maseval.benchmark.tau2.review.audit.values import Tables, parts_of, texts_in, words_of
+from maseval.benchmark.tau2.versions import RULES_0_2_0, RuleSet
+from maseval.benchmark.tau2.world.reference import GoldState, gold_state
+from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.world.state.records import Table, canonical_json
+from maseval.benchmark.tau2.world.tasks import Action, Criteria, RewardType, TaskSpec
+from maseval.benchmark.tau2.world.world import World, WorldState
+from maseval.data.store import AnyPath
+
+
+@dataclass(frozen=True)
+class AuditedDomain:
+    """A domain with its data at hand."""
+
+    domain: Domain
+    folder: Path
+    rules: RuleSet = RULES_0_2_0
+    answers: dict[object, str | None] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def policy(self) -> str:
+        return self.domain.policy(self.folder)
+
+    @property
+    def documents(self) -> Sequence[DomainDocument]:
+        return self.domain.documents(self.folder)
+
+    @cached_property
+    def world(self) -> World:
+        """The world before any task; only to be read."""
+        return World(self.domain, self.folder, rules=self.rules.replay)
+
+    @cached_property
+    def databases(self) -> Sequence[DB]:
+        kits = (self.world.tools, self.world.user_tools)
+        return [kit.db for kit in kits if kit is not None]
+
+    @cached_property
+    def tables(self) -> Tables:
+        """Each table's records by id, as values; short lists of records too."""
+        tables: dict[str, Mapping[str, object]] = {}
+        for db in self.databases:
+            for name, value in db:
+                if isinstance(value, Table):
+                    tables[name] = value.shared.raw
+                elif isinstance(value, list):
+                    records = [each.model_dump(warnings=False) for each in value]
+                    tables[name] = _by_id(json.loads(canonical_json(records)))
+        return tables
+
+    def records_with(self, names: frozenset[str]) -> Iterator[tuple[str | None, dict[str, str]]]:
+        """Yield the texts of records that have fields of these names.
+
+        With each comes its id if it is a record of a table, which an answer should name.
+        """
+        for table in self.tables.values():
+            for key, record in table.items():
+                if not isinstance(record, dict):
+                    continue
+                texts = _flat_texts(record)
+                if names <= texts.keys():
+                    yield key, texts
+                    continue
+                for part in parts_of(record):
+                    if names <= part.keys() and all(isinstance(part[n], str) for n in names):
+                        yield None, part
+
+    def names_another(self, key: str, answer: str) -> bool:
+        """Return True if an answer names another record of the table in which a record is."""
+        table = next(table for table in self.tables.values() if key in table)
+        return any(word in table and word != key for word in words_of(answer))
+
+    @cached_property
+    def text(self) -> str:
+        return "\n".join(str(part) for db in self.databases for part in db.state().values())
+
+    def finding(
+        self,
+        kind: str,
+        severity: Severity,
+        text: str,
+        *evidence: str,
+        rule: str | None = None,
+        call: str | None = None,
+    ) -> TaskFinding:
+        """Return a finding about the domain as a whole."""
+        name = self.domain.name
+        return make_finding(name, None, kind, severity, text, *evidence, rule=rule, call=call)
+
+
+def _flat_texts(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return the texts of a record by their fields, with those of the records right in it."""
+    inner = [each for each in record.values() if isinstance(each, dict)]
+    return {
+        name: value
+        for each in (*inner, record)
+        for name, value in each.items()
+        if isinstance(value, str)
+    }
+
+
+def _by_id(records: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    if not records:
+        return {}
+    key = next((name for name in records[0] if name.endswith("_id")), None)
+    return {str(each[key]): each for each in records} if key else {}
+
+
+def audited_domain(
+    domain: Domain, data_dir: AnyPath | None = None, rules: RuleSet = RULES_0_2_0
+) -> AuditedDomain:
+    """Return a domain over its files, which are fetched if they are missing."""
+    folder = load_domain_config(domain, data_dir)["db_path"].parent
+    return AuditedDomain(domain, folder, rules)
+
+
+class AuditedTask:
+    """A task with what follows from it."""
+
+    def __init__(self, audited: AuditedDomain, raw: RawTask, spec: TaskSpec) -> None:
+        self.audited = audited
+        self.raw = raw
+        self.spec = spec
+        self.id = str(raw.get("id"))
+        self.setting = Setting(audited.domain, audited.folder, spec, rules=audited.rules)
+
+    @classmethod
+    def of(cls, audited: AuditedDomain, raw: RawTask) -> "AuditedTask":
+        """Read a task; one that scoring could not read is a ``TaskFormatError``."""
+        return cls(audited, raw, TaskSpec.of(raw))
+
+    @property
+    def criteria(self) -> Criteria | None:
+        return self.spec.evaluation_criteria
+
+    @cached_property
+    def gold(self) -> GoldState:
+        return gold_state(self.setting)
+
+    def begun(self) -> World:
+        """Return a world of its own in which the task begins."""
+        return self.setting.world(self.spec.start.history)
+
+    @cached_property
+    def start(self) -> WorldState:
+        return self.begun().state()
+
+    def is_in_the_world(self, value: str) -> bool:
+        """Return True if the databases hold a text, before the task or at its start."""
+        sought = value.lower()
+        return sought in self.audited.text.lower() or sought in self._text_at_start
+
+    @cached_property
+    def _text_at_start(self) -> str:
+        parts = [*self.start.company.values(), *(self.start.customer or {}).values()]
+        return "\n".join(map(str, parts)).lower()
+
+    def counts(self, kind: RewardType) -> bool:
+        return self.criteria is not None and kind in self.criteria.reward_basis
+
+    @property
+    def looks_at_the_world(self) -> bool:
+        """True if the end state is compared at all."""
+        return self.criteria is not None and self.criteria.look_at_the_world
+
+    def assertions_hold(self, world: World) -> bool:
+        """Return True if a world meets the task's assertions about it."""
+        assertions = (self.criteria and self.criteria.env_assertions) or ()
+        try:
+            return all(world.check(each.model_dump()) for each in assertions)
+        except Exception:  # a task's function in a world it did not foresee
+            return False
+
+    @cached_property
+    def told(self) -> str:
+        """All that the user, or the ticket, says of the task."""
+        parts = [self.raw.get("user_scenario"), self.raw.get("ticket")]
+        return "\n".join(text for _, text in texts_in(parts))
+
+    def finding(
+        self,
+        kind: str,
+        severity: Severity,
+        text: str,
+        *evidence: str,
+        rule: str | None = None,
+        call: str | None = None,
+    ) -> TaskFinding:
+        """Return a finding about the task."""
+        name = self.audited.domain.name
+        return make_finding(name, self.id, kind, severity, text, *evidence, rule=rule, call=call)
+
+
+def toolkit_with(domain: Domain, action: Action) -> type[ToolKitBase[Any]] | None:
+    """Return the tools of whoever takes an action; None if the action's tool is not among them."""
+    kit = domain.user_toolkit if action.requestor == "user" else domain.toolkit
+    return kit if kit is not None and kit.has_tool(action.name) else None
+
+
+def missing_tool_text(action: Action) -> str:
+    return f"the {action.requestor} has no tool {action.name!r}"

@@ -1,0 +1,281 @@
+"""A failed conversation, read once: what was written, what is missing, and who said which word.
+
+The steps of ``causes.steps`` ask this reading and nothing else. What is missing comes from the
+smallest set of calls that would have made it pass, or after a cut-off from the whole reference
+solution. A wrong write is paired with the missing one that it stands for, and where the two differ
+the words for the made and for the wanted thing are looked for in what both sides said.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall
+from maseval.benchmark.tau2.review import words
+from maseval.benchmark.tau2.review.causes.conversation import Conversation, same_call
+from maseval.benchmark.tau2.review.explain.explanation import Explanation, format_value
+from maseval.benchmark.tau2.review.policy import Breach, check_case, forbidden_steps
+from maseval.benchmark.tau2.review.policy.rules import CallMade, Utterance
+from maseval.benchmark.tau2.scoring.case import Case
+
+# What is to be paid follows from what is chosen.
+_FOLLOWS = re.compile(r"amount|price|nonfree")
+# How people call the ways to pay, by their ids without the number.
+_WAYS_TO_PAY = {
+    "gift_card": {r"\bgift", r"\bgc\b"},
+    "credit_card": {r"\bcredit", r"\bcc\b", r"\bvisa\b", r"\bmaster ?card\b", r"\bamex\b"},
+    "certificate": {r"\bcertificate", r"\bvoucher"},
+    "paypal": {r"\bpaypal\b"},
+}
+_CONDITION = re.compile(r"\b(?:if|unless|otherwise|as long as|in case|whether)\b", re.IGNORECASE)
+_REFUSED = re.compile(
+    r"\b(?:not|never|instead of|rather than|other than|except|no longer)\b[^.!?;\n]*"
+    r"|n't\b[^.!?;\n]*"
+)
+
+
+class Difference(NamedTuple):
+    """An argument in which a write is not the wanted one: both values, and patterns for them.
+
+    A value that people do not name in words, such as an id, has None.
+    """
+
+    argument: str
+    made: str
+    wanted: str
+    made_words: re.Pattern[str] | None
+    wanted_words: re.Pattern[str] | None
+
+    def __str__(self) -> str:
+        return f"{self.argument} {self.made}, not {self.wanted}"
+
+
+class Pair(NamedTuple):
+    """A write that was made, and the missing one that it stands for."""
+
+    made: CallMade
+    wanted: Tau2ToolCall
+    differences: tuple[Difference, ...]
+
+
+class Wish(NamedTuple):
+    """The user's last words on a difference; ``for_made`` if they are for what was made."""
+
+    said: Utterance
+    for_made: bool
+
+
+class Failure(Conversation):
+    """A failed simulation and its explanation, as the steps that look for the cause see it."""
+
+    def __init__(self, case: Case, explanation: Explanation) -> None:
+        super().__init__(case)
+        self.explanation = explanation
+
+    @cached_property
+    def missing(self) -> list[Tau2ToolCall]:
+        """The writes that would have to be added; without a repair, all that were not made."""
+        repair = self.explanation.repair
+        if repair is not None and repair.changes:
+            return [each.call for each in repair.changes if each.kind == "add"]
+        if repair is None and self.explanation.cut_off is None:
+            return []  # no call decides it: something was not said
+        return self.undone
+
+    @cached_property
+    def wrong(self) -> list[CallMade]:
+        """The done writes that would have to be left out, or left a wrong value."""
+        repair, fields = self.explanation.repair, self.explanation.wrong_fields
+        marked = [(c.message_index, c.call) for c in (repair and repair.changes) or ()]
+        marked += [(f.written_by.message_index, f.written_by.call) for f in fields if f.written_by]
+        return [
+            each
+            for each in self.done
+            if not self.is_gold(each.call)
+            and any(at == each.message_index and same_call(call, each.call) for at, call in marked)
+        ]
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """Each missing write with the done one of the same tool that has most in common with it.
+
+        A done write may stand for a missing one although it could stay, as where a later write
+        would have put it right.
+        """
+        alike = [
+            (made, wanted)
+            for wanted in self.missing
+            for made in reversed(self.done)
+            if self._stands_for(made, wanted)
+        ]
+        found: list[Pair] = []
+        for made, wanted in sorted(alike, key=lambda e: -_in_common(e[0].call, e[1])):
+            if not any(each.made is made or each.wanted is wanted for each in found):
+                found.append(Pair(made, wanted, tuple(self._differences(made.call, wanted))))
+        return sorted(found, key=lambda each: each.made.message_index)
+
+    def _stands_for(self, made: CallMade, wanted: Tau2ToolCall) -> bool:
+        if made.call["name"] != wanted["name"] or self.is_gold(made.call):
+            return False
+        return made in self.wrong or words.record(made.call) == words.record(wanted)
+
+    @cached_property
+    def untouched(self) -> list[Tau2ToolCall]:
+        """The missing writes for which nothing stands."""
+        paired = [each.wanted for each in self.pairs]
+        return [each for each in self.missing if each not in paired]
+
+    @cached_property
+    def extra(self) -> list[CallMade]:
+        """The wrong writes that stand for nothing missing."""
+        paired = [each.made for each in self.pairs]
+        return [each for each in self.wrong if each not in paired]
+
+    @property
+    def nothing_wrong_written(self) -> bool:
+        return not self.wrong and not self.pairs
+
+    @cached_property
+    def forbidden(self) -> list[tuple[CallMade, Breach]]:
+        """The done writes, not of the reference solution, that a rule about the state forbids."""
+        return [
+            (each, breach)
+            for breach in check_case(self.case, scripted=True).breaches
+            for each in self.done
+            if breach.counts
+            and breach.call is not None
+            and breach.message_index == each.message_index
+            and same_call(breach.call, each.call)
+            and not self.is_gold(each.call)
+        ]
+
+    @property
+    def did_its_part(self) -> bool:
+        """True if the agent refused all that is missing, or did the rest and kept the case.
+
+        An agent that works alone refuses nothing: then all that is missing must be forbidden.
+        """
+        if self.case.setting.solo:
+            forbidden = forbidden_steps(self.case.setting, self.case.scenario)
+            return all(call["id"] in forbidden for call in self.missing)
+        if all(self.refusal_of(call) for call in self.missing):
+            return True
+        return bool(self.done) and self.transferred_at is None
+
+    def refusal_of(self, call: Tau2ToolCall) -> Utterance | None:
+        """Return the agent's last text that refuses a call."""
+        for said in reversed(self.talk.agent):
+            refused = [each for each in words.sentences(said.text) if words.refusal(each)]
+            if any(words.says_part_of_it(each, call) for each in refused):
+                return said
+        return None
+
+    def is_first_said_by_user(self, pattern: re.Pattern[str], before: int) -> bool:
+        """Return True if the agent had not said something before a message of the user."""
+        agent = self.talk.agent_before(before)
+        return not any(pattern.search(_without_refusals(said.text)) for said in agent)
+
+    def last_wish(self, difference: Difference, before: int) -> Wish | None:
+        """Return the user's last words on a difference; questions and conditions are no wish."""
+        made, wanted = difference.made_words, difference.wanted_words
+        for said in reversed(self.talk.user_before(before)):
+            for sentence in reversed(words.sentences(_without_refusals(said.text))):
+                if sentence.endswith("?") or _CONDITION.search(sentence):
+                    continue
+                has_made = bool(made and made.search(sentence))
+                has_wanted = bool(wanted and wanted.search(sentence))
+                if has_made != has_wanted:
+                    return Wish(said, has_made)
+        return None
+
+    def _differences(self, made: Tau2ToolCall, wanted: Tau2ToolCall) -> Iterator[Difference]:
+        for argument, one, other in _differing("", made["arguments"], wanted["arguments"]):
+            if not _FOLLOWS.search(argument):
+                mine, its = self._names(argument, one), self._names(argument, other)
+                texts = self._text(one), self._text(other)
+                yield Difference(argument, *texts, _pattern(mine - its), _pattern(its - mine))
+
+    def _text(self, value: object) -> str:
+        """Return a value as it is shown, an item with its options."""
+        options = self._options_by_item.get(value, {}) if isinstance(value, str) else {}
+        shown = ", ".join(map(str, options.values()))
+        return f"{format_value(value, 60)} ({shown})" if shown else format_value(value, 60)
+
+    def _names(self, argument: str, value: object) -> set[str]:
+        """Return patterns for what people call a value."""
+        match value:
+            case bool():
+                return set()
+            case int():
+                noun = words.said_as(argument.rsplit("_", 1)[-1])
+                return {rf"\b{value}\b[^.?!\n]{{0,40}}\b(?:{noun})"}
+            case str() if "payment" in argument:
+                return _WAYS_TO_PAY.get(re.sub(r"_\d+$", "", value), set())
+            case str() if len(value) > 2:
+                # Ids and codes are chosen from lists by a comparison, which is the agent's.
+                code = bool(words.id_like(value)) or value.isupper()
+                names = self._options(value) if code else {value.lower().replace("_", " ")}
+                return {rf"\b{re.escape(each)}\b" for each in names}
+            case list() | dict():
+                inner = value.values() if isinstance(value, dict) else value
+                return {name for each in inner for name in self._names(argument, each)}
+            case _:
+                return set()
+
+    def _options(self, value: str) -> set[str]:
+        """Return the words of the options that the tools' answers show for an item."""
+        options = self._options_by_item.get(value, {})
+        return {text.lower() for text in words.telling_values(options)}
+
+    @cached_property
+    def _options_by_item(self) -> Mapping[str, Mapping[str, Any]]:
+        found: dict[str, Mapping[str, Any]] = {}
+        for each in self.talk.calls:
+            if '"options"' in each.answer:
+                try:
+                    found |= _items_with_options(json.loads(each.answer))
+                except ValueError:
+                    continue
+        return found
+
+
+def _without_refusals(text: str) -> str:
+    """Return a text without what it says is not wanted: "I do not want the red one"."""
+    return _REFUSED.sub("", text.lower())
+
+
+def _pattern(names: Iterable[str]) -> re.Pattern[str] | None:
+    found = sorted(names)
+    return re.compile("|".join(found), re.IGNORECASE) if found else None
+
+
+def _in_common(one: Tau2ToolCall, other: Tau2ToolCall) -> int:
+    values = list(words.telling_values(other["arguments"]))
+    return sum(each in values for each in words.telling_values(one["arguments"]))
+
+
+def _differing(name: str, made: object, wanted: object) -> Iterator[tuple[str, object, object]]:
+    """Yield the single values in which two calls differ, under the names of their arguments."""
+    if isinstance(made, dict) and isinstance(wanted, dict):
+        for key in {**made, **wanted}:
+            yield from _differing(str(key), made.get(key), wanted.get(key))
+    elif isinstance(made, list) and isinstance(wanted, list) and len(made) == len(wanted):
+        for one, other in zip(made, wanted, strict=True):
+            yield from _differing(name, one, other)
+    elif made != wanted:
+        yield name, made, wanted
+
+
+def _items_with_options(value: object) -> dict[str, Mapping[str, Any]]:
+    """Return the options of all items in an answer, by their ids."""
+    found: dict[str, Mapping[str, Any]] = {}
+    match value:
+        case {"item_id": str() as name, "options": dict() as options}:
+            found[name] = options
+        case dict():
+            value = list(value.values())
+    for each in value if isinstance(value, list) else ():
+        found |= _items_with_options(each)
+    return found

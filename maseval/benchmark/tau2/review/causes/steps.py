@@ -1,0 +1,417 @@
+"""The steps that look for the cause of a failure, in their order: the first that answers decides.
+
+Each step is one fact that decides, from what is recomputed to what is left over. A step that named
+the reader's party in at least 95 of 100 readings is *likely*; for the others, and for the agent
+that is blamed by default because nothing else was found, the grade is *undecided*, and the party
+named is the one that it most often is. ``unclear`` is said where the path of the task depends on
+what the agent asks. docs/label-readings.md has the rate of each step.
+
+Several facts are not steps because they were wrong as often as right: that the user said no (to
+insurance, to bags, to a new ticket), that the agent refused or never looked something up, and the
+amounts in a call, which are the agent's arithmetic. A new step should first be right in nine of ten
+conversations that it was not made from.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import takewhile
+
+from maseval.benchmark.tau2.formats.message import OUT_OF_SCOPE
+from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.review import words
+from maseval.benchmark.tau2.review.causes.conversation import is_id
+from maseval.benchmark.tau2.review.causes.failure import Difference, Failure, Pair
+from maseval.benchmark.tau2.review.explain.explanation import render_call
+from maseval.benchmark.tau2.review.policy.rules import CallMade
+from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.benchmark.tau2.scoring.score import score
+from maseval.benchmark.tau2.versions import FIRST_ENDINGS
+from maseval.core.finding import Finding, Grade, Who
+from maseval.core.outcome import is_successful
+
+CauseStep = Callable[[Failure], Finding | None]
+
+_LIMITS = (TerminationReason.MAX_STEPS, TerminationReason.TOO_MANY_ERRORS)
+_LOOP = 5
+
+
+def _blame(
+    who: Who,
+    kind: str,
+    text: str,
+    *,
+    message: int | None = None,
+    grade: Grade = "likely",
+    also: Who | None = None,
+    evidence: tuple[str, ...] = (),
+) -> Finding:
+    """Return a finding; the name of the step is filled in by whoever asks the steps."""
+    return Finding(
+        "cause", who, kind, "", text, grade=grade, message=message, also=also, evidence=evidence
+    )
+
+
+# -- no verdict --------------------------------------------------------------
+
+
+def nothing_recorded(failure: Failure) -> Finding | None:
+    """There is no conversation."""
+    if any(message["role"] != "tool" for message in failure.messages):
+        return None
+    return _blame("infrastructure", "no conversation", "no message was recorded", grade="proven")
+
+
+def ended_from_outside(failure: Failure) -> Finding | None:
+    """It was ended by something outside the benchmark's rules: a time-out, a crash."""
+    if failure.ending in FIRST_ENDINGS:
+        return None
+    text = f"it was ended from outside: {failure.ending}"
+    return _blame("infrastructure", "ended from outside", text, grade="proven")
+
+
+def not_replayable(failure: Failure) -> Finding | None:
+    """Its calls do not give the recorded answers when they are made again."""
+    fault = failure.explanation.replay_fault
+    if fault is None:
+        return None
+    kind, at = "not replayable", fault.message_index
+    return _blame("infrastructure", kind, fault.meaning, message=at, grade="proven")
+
+
+# -- what is recomputed ------------------------------------------------------
+
+
+def forbidden_write(failure: Failure) -> Finding | None:
+    """A done write is one that a rule of the policy about the state forbids."""
+    for made, breach in failure.forbidden:
+        return _blame(
+            "agent",
+            "forbidden write",
+            f"the policy forbids what was done: {breach.text}",
+            message=made.message_index,
+            evidence=(f"{render_call(made.call)} [{breach.rule}]", *_facts(failure)),
+        )
+    return None
+
+
+def value_from_nowhere(failure: Failure) -> Finding | None:
+    """A write has an id or an address that the agent had from nobody.
+
+    A write that the tool refused counts if one with the same tool is missing.
+    """
+    missing = {call["name"] for call in failure.missing}
+    refused = [each for each in failure.tried if each.failed and each.call["name"] in missing]
+    for made in (*failure.wrong, *refused):
+        if made.call["requestor"] != "assistant":
+            continue
+        for value in words.telling_values(made.call["arguments"]):
+            if is_id(value) and not failure.agent_can_have(value, made.message_index):
+                how = "which the tool refused" if made.failed else "which nobody gave the agent"
+                text = f"{made.call['name']} has {value!r}, {how}"
+                return _blame("agent", "invented value", text, message=made.message_index)
+    return None
+
+
+def language_not_read(failure: Failure) -> Finding | None:
+    """The conversation is not in English, and the steps that follow read words."""
+    if failure.talk.is_english:
+        return None
+    text = "the conversation is not in English"
+    return _blame("unclear", "language not read", text, grade="undecided")
+
+
+def stopped_in_its_yes(failure: Failure) -> Finding | None:
+    """The user ended the conversation with its yes to what is missing."""
+    found = failure.offer_left_in_a_yes(failure.missing)
+    if found is None or not failure.nothing_wrong_written:
+        return None
+    return _blame(
+        "user",
+        "stopped in its yes",
+        f"the user ends the conversation with its yes to {found[1]['name']}, "
+        f"which message {found[0]} offers",
+        message=len(failure.messages) - 1,
+        evidence=tuple(_missing(failure)),
+    )
+
+
+# -- the task ----------------------------------------------------------------
+
+
+def another_right_end(failure: Failure) -> Finding | None:
+    """It ended in another way that is as right."""
+    sound = failure.explanation.sound
+    if sound is None or not sound.differs:
+        return None
+    if failure.nothing_wrong_written and not failure.did_its_part:
+        return None
+    return _blame("task", "right in another way", sound.reason or "")
+
+
+# Reasons for which nobody can pass, whatever is written.
+_IMPOSSIBLE = ("gold impossible", "text to be told is wrong")
+
+
+def unsound_task(failure: Failure) -> Finding | None:
+    """No verdict on the task can be right, and nothing wrong was written.
+
+    It is the agent's all the same where it did nothing: it has to refuse what is missing, or to do
+    the rest of the task.
+    """
+    sound = failure.explanation.sound
+    if sound is None or sound.outcome != "left out":
+        return None
+    reason = sound.reason or ""
+    if reason.startswith(_IMPOSSIBLE):
+        return _blame("task", "unsound", reason, grade="proven")
+    if not failure.nothing_wrong_written or not failure.did_its_part:
+        return None
+    return _blame("task", "unsound", reason, grade="undecided")
+
+
+# The choices that a task may leave open, and words by which it does not.
+_OPEN_CHOICES = {
+    "payment": re.compile(r"\b(?:pay|paid|card|credit|gift|gc\b|cc\b|certificate|refund|original)"),
+    "reason": re.compile(r"no longer|mistake"),
+}
+
+
+def choice_left_open(failure: Failure) -> Finding | None:
+    """Only a reason or a way to pay differs, and the task does not say which."""
+    differences = [each for pair in failure.pairs for each in pair.differences]
+    if not differences or failure.untouched or failure.extra:
+        return None
+    for each in differences:
+        said = next((said for name, said in _OPEN_CHOICES.items() if name in each.argument), None)
+        if said is None or said.search(failure.told):
+            return None
+    at, text = failure.pairs[0].made.message_index, f"{differences[0]}; the task does not say which"
+    return _blame("task", "choice left open", text, message=at, grade="undecided")
+
+
+# -- the user ----------------------------------------------------------------
+
+
+def user_said_nothing(failure: Failure) -> Finding | None:
+    """The user neither spoke nor acted when it was its turn."""
+    for index in failure.silent_turns():
+        text = "the user neither speaks nor acts"
+        return _blame("user", "said nothing", text, message=index, grade="undecided")
+    return None
+
+
+def value_invented_by_the_user(failure: Failure) -> Finding | None:
+    """The user gave an id or address that task, tools and agent do not have.
+
+    If no call with it worked, the agent could have looked further.
+    """
+    for value, at in failure.invented_values():
+        text = f"the user gives {value!r}, which its task does not have"
+        used = [
+            each
+            for each in failure.talk.calls
+            if value in words.telling_values(each.call["arguments"])
+        ]
+        if any(each in failure.wrong for each in used):
+            return _blame("user", "invented fact", text, message=at)
+        if failure.missing and all(each.failed for each in used):
+            kind = "invented fact"
+            return _blame("agent", kind, text, message=at, also="user", grade="undecided")
+    return None
+
+
+def chosen_by_the_user(failure: Failure) -> Finding | None:
+    """The user's last word on a difference is the made thing, which its task does not have.
+
+    It was the user's own idea, or taken from a list with the right one: a yes that repeats the
+    agent's offer is the agent's proposal.
+    """
+    for pair in failure.pairs:
+        for each in pair.differences:
+            wish, named = failure.last_wish(each, pair.made.message_index), each.made_words
+            if wish is None or not wish.for_made or named is None or named.search(failure.told):
+                continue
+            at = wish.said.message_index
+            if failure.is_first_said_by_user(named, at) or _was_listed(failure, each, at):
+                text = f"the user asks for what was made: {each}"
+                kind = "choice against the task"
+                return _blame("user", kind, text, message=at, grade="undecided")
+    return None
+
+
+def _was_listed(failure: Failure, difference: Difference, before: int) -> bool:
+    """Return True if a text of the agent had a line with the made thing and one with the wanted."""
+    made, wanted = difference.made_words, difference.wanted_words
+    if made is None or wanted is None:
+        return False
+    texts = [each.text.splitlines() for each in failure.talk.agent_before(before)]
+    return any(
+        any(made.search(line) for line in lines) and any(wanted.search(line) for line in lines)
+        for lines in texts
+    )
+
+
+# -- limits and what stays open ----------------------------------------------
+
+
+def used_up_the_limit(failure: Failure) -> Finding | None:
+    """The steps or the failed calls were used up."""
+    if failure.ending not in _LIMITS:
+        return None
+    text = f"cut off after {len(failure.messages)} messages ({failure.ending})"
+    last = _repeated_at_the_end(failure)
+    if len(last) >= _LOOP and last[0].call["requestor"] == "assistant":
+        text += f", the last {len(last)} calls alike: {render_call(last[0].call)}"
+        return _blame("agent", "went in circles", text, message=last[-1].message_index)
+    if _would_have_passed(failure):
+        return _blame("unclear", "cut off when all was done", text, grade="undecided")
+    return _blame("agent", "used up the limit", text, evidence=tuple(_missing(failure)))
+
+
+def _repeated_at_the_end(failure: Failure) -> list[CallMade]:
+    calls = failure.talk.calls[::-1]
+    same = takewhile(lambda e: render_call(e.call) == render_call(calls[0].call), calls)
+    return list(same)
+
+
+def _would_have_passed(failure: Failure) -> bool:
+    recording = failure.case.recording._replace(termination_reason=TerminationReason.USER_STOP)
+    try:
+        verdict = score(failure.case._replace(recording=recording)).reward_info
+    except NoJudgeError:
+        return False
+    return is_successful(verdict["reward"])
+
+
+_CHANGE_OF_MIND = re.compile(
+    r"\b(?:if|when) the (?:\w+ )?agent (?:finally )?asks (?:you )?(?:for|to) (?:\w+ )?confirm"
+)
+
+
+def changes_its_mind(failure: Failure) -> Finding | None:
+    """The task wants the user to change its mind when it is asked to confirm."""
+    if not _CHANGE_OF_MIND.search(failure.told):
+        return None
+    text = "the task wants the user to change its mind when it is asked to confirm"
+    return _blame("unclear", "change of mind", text, grade="undecided")
+
+
+def out_of_scope(failure: Failure) -> Finding | None:
+    """The user ended it because its task does not say how to go on."""
+    if OUT_OF_SCOPE not in failure.last_words or failure.transferred_at is not None:
+        return None
+    text = "the user ends it as out of scope"
+    at = len(failure.messages) - 1
+    return _blame("unclear", "out of scope", text, grade="undecided", message=at)
+
+
+# -- the agent, by default ---------------------------------------------------
+
+
+def transferred_with_work_left(failure: Failure) -> Finding | None:
+    """The agent handed over to a human, and something is missing."""
+    at = failure.transferred_at
+    if at is None or not (failure.missing or failure.explanation.to_be_said):
+        return None
+    text = "the agent transfers to a human with work left"
+    return _blame(
+        "agent", "transferred too early", text, message=at, evidence=tuple(_facts(failure))
+    )
+
+
+def wrong_write(failure: Failure) -> Finding | None:
+    """Something else was done than what is wanted."""
+    for pair in failure.pairs:
+        text = "; ".join(_pair_text(failure, pair))
+        return _default(failure, "wrong write", text, pair.made.message_index)
+    for made in failure.wrong:
+        text = f"{render_call(made.call)} was not wanted"
+        return _default(failure, "extra write", text, made.message_index)
+    return None
+
+
+def missing_write(failure: Failure) -> Finding | None:
+    """Something that is wanted was not done."""
+    if not failure.missing:
+        return None
+    call = failure.missing[0]
+    refused = [each for each in failure.tried if each.failed and each.call["name"] == call["name"]]
+    if refused:
+        text = f"the tool refused {render_call(refused[-1].call)}: {refused[-1].answer[:120]}"
+        return _default(failure, "missing write", text, refused[-1].message_index)
+    said = failure.refusal_of(call)
+    if said is not None:
+        text = f"the agent declines {call['name']}, which was wanted"
+        return _default(failure, "missing write", text, said.message_index)
+    return _default(failure, "missing write", f"{render_call(call)} was not made", None)
+
+
+def not_said(failure: Failure) -> Finding | None:
+    """Everything was done, and something was not said."""
+    unsaid = failure.explanation.to_be_said
+    if not unsaid:
+        return None
+    text = f"the agent never said {', '.join(map(repr, unsaid))}"
+    return _default(failure, "information not given", text, None)
+
+
+def left_over(failure: Failure) -> Finding | None:
+    """No smallest repair was found, and no write stands out."""
+    gates = ", ".join(failure.explanation.failed_gates) or "nothing that was checked"
+    return _default(failure, "failed check", f"failed at {gates}", None)
+
+
+def _default(failure: Failure, kind: str, text: str, message: int | None) -> Finding:
+    kind = f"{kind}, by default"
+    evidence = tuple(_facts(failure))
+    return _blame("agent", kind, text, message=message, evidence=evidence, grade="undecided")
+
+
+def _pair_text(failure: Failure, pair: Pair) -> Iterator[str]:
+    """Yield the differences of a pair, with the user's last word on each."""
+    for each in pair.differences:
+        wish = failure.last_wish(each, pair.made.message_index)
+        if wish is None:
+            yield str(each)
+        else:
+            named = each.made if wish.for_made else each.wanted
+            yield f"{each} (the user asked for {named} in message {wish.said.message_index})"
+
+
+def _facts(failure: Failure) -> Iterator[str]:
+    """Yield what was made wrong and what is missing."""
+    for pair in failure.pairs:
+        yield f"message {pair.made.message_index}: {render_call(pair.made.call)}"
+        yield from (f"  {each}" for each in pair.differences)
+    for made in failure.extra:
+        yield f"message {made.message_index}: {render_call(made.call)}"
+    yield from _missing(failure)
+
+
+def _missing(failure: Failure) -> Iterator[str]:
+    return (f"missing: {render_call(call)}" for call in failure.missing)
+
+
+STEPS: tuple[CauseStep, ...] = (
+    nothing_recorded,
+    ended_from_outside,
+    not_replayable,
+    forbidden_write,
+    value_from_nowhere,
+    language_not_read,
+    stopped_in_its_yes,
+    another_right_end,
+    unsound_task,
+    choice_left_open,
+    user_said_nothing,
+    value_invented_by_the_user,
+    chosen_by_the_user,
+    used_up_the_limit,
+    changes_its_mind,
+    out_of_scope,
+    transferred_with_work_left,
+    wrong_write,
+    missing_write,
+    not_said,
+    left_over,
+)

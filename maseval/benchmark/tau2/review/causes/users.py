@@ -1,0 +1,87 @@
+"""Faults of the simulated user, looked for in passes as well as in failures.
+
+Only what the record shows is looked for: a turn without a word or a call, words of the agent's
+part, a conversation that ends in the yes to an offer, an id or address that nobody gave the user,
+and in a failure the choice for which ``causes`` blames it. Most of what readers note (wishes never
+said, conditions turned around, reports without a look at the device) is not found, so that a share
+of conversations with a fault is a lower bound.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from maseval.benchmark.tau2.review import words
+from maseval.benchmark.tau2.review.causes.conversation import Conversation
+from maseval.benchmark.tau2.scoring.case import Case
+from maseval.core.finding import Finding, Grade
+
+LOOKED_FOR = (
+    "turns without a word or a call, words of the agent's part, a conversation that ends in the "
+    "yes to an offer, ids and addresses that nobody gave the user, and in failures choices "
+    "against the task"
+)
+NOT_READ = "not read"
+"""The kind of the finding that nobody could look for faults of the user."""
+
+_AGENT = re.compile(
+    r"\bhow (?:can|may) i (?:help|assist) you\b|\banything else (?:i can|you need) (?:help|assist)"
+    r"|\bi(?:'ve| have) (?:processed|booked|cancell?ed|updated|located) your\b"
+    r"|\bi(?:'d| would) be happy to (?:help|assist) you\b"
+    r"|\bplease (?:confirm you'd like to proceed|provide your (?:user id|e-?mail|order))\b",
+    re.IGNORECASE,
+)
+
+
+def user_findings(case: Case, cause: Finding | None = None) -> tuple[Finding, ...]:
+    """Return the faults of the user in a recorded conversation, in the order of its messages.
+
+    ``cause`` is why it failed, if it did. An agent that worked alone had no user.
+    """
+    if case.setting.solo:
+        return ()
+    conversation = Conversation(case)
+    if not conversation.talk.is_english:
+        silent = tuple(_silent_turns(conversation))
+        reason = "the conversation is not in English"
+        return (*silent, _fault(NOT_READ, reason, None, "undecided"))
+    found = [
+        *_silent_turns(conversation),
+        *_agent_words(conversation),
+        *_invented_values(conversation),
+        *_stopped_in_its_yes(conversation),
+    ]
+    blamed = cause is not None and "user" in (cause.who, cause.also)
+    if cause is not None and blamed and cause.kind not in {each.kind for each in found}:
+        found.append(replace(cause, source="user", who="user", also=None))
+    return tuple(sorted(found, key=lambda each: each.message or 0))
+
+
+def _fault(kind: str, text: str, message: int | None, grade: Grade = "likely") -> Finding:
+    rule = kind.replace(" ", "_")
+    return Finding("user", "user", kind, rule, text, grade=grade, message=message)
+
+
+def _silent_turns(conversation: Conversation) -> Iterator[Finding]:
+    for at in conversation.silent_turns():
+        yield _fault("said nothing", "the user neither speaks nor acts", at)
+
+
+def _agent_words(conversation: Conversation) -> Iterator[Finding]:
+    for at, text in conversation.talk.user:
+        said = next((each for each in words.sentences(text) if _AGENT.search(each)), None)
+        if said is not None:
+            yield _fault("spoke as the agent", f"the user speaks as the agent: {said!r}", at)
+
+
+def _invented_values(conversation: Conversation) -> Iterator[Finding]:
+    for value, at in conversation.invented_values():
+        text = f"the user gives {value!r}, which neither its task nor anybody has given it"
+        yield _fault("invented fact", text, at)
+
+
+def _stopped_in_its_yes(conversation: Conversation) -> Iterator[Finding]:
+    found = conversation.offer_left_in_a_yes(conversation.undone)
+    if found is not None:
+        text = f"the user says yes to the offer of message {found[0]} and leaves with it"
+        yield _fault("stopped in its yes", text, len(conversation.messages) - 1)

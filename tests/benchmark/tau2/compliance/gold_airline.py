@@ -1,0 +1,43 @@
+"""Conversations of the airline that keep its policy, made from reference solutions."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from maseval.benchmark.tau2.data.domain_files import domain_folder
+from maseval.benchmark.tau2.domains import domain_named
+from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step, steps_of
+
+
+@cache
+def database() -> dict[str, Any]:
+    domain = domain_named("airline")
+    folder = domain_folder(domain, [domain.db_file], None, domain.version)
+    found: dict[str, Any] = json.loads((folder / domain.db_file).read_text(encoding="utf-8"))
+    return found
+
+
+def conversation(task: Mapping[str, Any], version: str | None = None) -> list[Step]:
+    """The gold conversation of a task, in which the user also says why a journey is cancelled."""
+    steps = steps_of("airline", task, version=version)
+    if any(isinstance(each, Do) and each.name == "cancel_reservation" for each in steps):
+        steps[1:1] = [
+            Say("assistant", "May I ask for the reason?"),
+            Say("user", "The reason is the one that I gave, a change of my plans."),
+        ]
+    return steps
+
+
+@cache
+def open_reservations() -> list[dict[str, Any]]:
+    """The reservations of which no flight has begun or was cancelled."""
+    flights, found = database()["flights"], database()["reservations"].values()
+    return [
+        each
+        for each in found
+        if all(
+            flights[flight["flight_number"]]["dates"][flight["date"]]["status"] == "available"
+            for flight in each["flights"]
+        )
+    ]

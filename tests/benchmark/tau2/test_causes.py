@@ -1,0 +1,372 @@
+"""The cause of a failure: each step on a conversation made up for it, and the traps beside it."""
+
+import pytest
+
+from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
+from maseval.benchmark.tau2.review.causes import find_cause, meaning_of
+from maseval.benchmark.tau2.review.causes.steps import STEPS
+from maseval.benchmark.tau2.world.world import World
+from tests.benchmark.tau2.staged import do, gold, staged
+from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, task, todo_list
+
+TRANSFER = do("transfer_to_human_agents", summary="I give up.")
+PARTY = do("create_task", user_id="user_1", title="Party")
+OFFER = "I can update task_1 to completed. Do you confirm?"
+
+
+def agent(text):
+    return {"role": "assistant", "content": text}
+
+
+def user(text):
+    return {"role": "user", "content": text}
+
+
+BYE = user("Thank you. ###STOP###")
+
+
+def wish(text, *actions, **criteria):
+    return {**task(*actions, **criteria), "user_scenario": {"instructions": text}}
+
+
+@pytest.fixture
+def cause(tmp_path):
+    """Find the cause of a failure, in a conversation of these turns."""
+
+    def find(raw, *turns, ending="user_stop", solo=False):
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        domain = todo_list(folder, raw)
+        world, messages = World(domain, domain.data_dir), []
+        for number, turn in enumerate(turns):
+            if "role" in turn:
+                messages.append(dict(turn))
+                continue
+            call = {"id": f"call_{number}", "requestor": "assistant", **turn}
+            messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+            messages.append(dict(world.respond(call)))
+        simulation = {"task_id": "a_task", "messages": messages, "termination_reason": ending}
+        found = find_cause(simulation, domain=domain, task=raw, solo=solo)
+        assert found is not None and found.source == "cause"
+        return found
+
+    return find
+
+
+# -- no verdict
+
+
+def test_what_is_not_a_whole_conversation_is_infrastructure(cause):
+    raw = wish("Have task_1 completed.", COMPLETE)
+
+    assert cause(raw).name == "infrastructure: no conversation"
+    for ending in ("task_timeout", None):
+        found = cause(raw, user("Hi."), BYE, ending=ending)
+        assert found.name == "infrastructure: ended from outside"
+    forged = {"role": "tool", "id": "1", "requestor": "assistant", "content": "{}"}
+    call = {"id": "1", "requestor": "assistant", **CREATE}
+    spoken = {"role": "assistant", "content": None, "tool_calls": [call]}
+    found = cause(raw, user("Hi."), spoken, forged, BYE)
+    assert (found.name, found.grade) == ("infrastructure: not replayable", "proven")
+
+
+# -- what is recomputed
+
+
+@pytest.mark.data
+def test_a_write_that_the_policy_forbids_is_the_agents(tau2_data):
+    raw = load_raw_task("airline", "1")
+    forbidden = do("cancel_reservation", reservation_id="Q69X3R")
+
+    found = find_cause(staged("airline", raw, [*gold(raw), forbidden]), domain="airline")
+
+    assert (found.name, found.grade) == ("agent: forbidden write", "likely")
+    assert "[airline." in found.evidence[0] and found.message is not None
+
+
+@pytest.mark.data
+def test_the_gold_is_never_a_forbidden_write(tau2_data):
+    for raw in load_raw_tasks("airline")[::7]:
+        simulation = staged("airline", raw, [*gold(raw)][:-1])
+        found = find_cause(simulation, domain="airline")
+        assert found is None or found.kind != "forbidden write", raw["id"]
+
+
+@pytest.mark.data
+def test_a_payment_method_that_does_not_exist_is_the_agents(tau2_data):
+    raw = load_raw_task("airline", "44")
+    wrong = with_arguments(gold(raw), payment_id="credit_card_0000001")
+
+    found = find_cause(staged("airline", raw, wrong), domain="airline", task=raw)
+
+    assert found.who == "agent" and found.kind == "invented value"
+    assert "'credit_card_0000001', which the tool refused" in found.text
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Yes. ###STOP###",
+        "Thank you for summarizing all that so well. Yes, please proceed ###STOP###",
+        "Everything looks right, so please go ahead, with no further changes. ###STOP###",
+    ],
+)
+def test_a_user_that_leaves_with_its_yes_stopped_the_write(cause, answer):
+    raw = wish("Have task_1 completed.", COMPLETE)
+
+    found = cause(raw, user("Complete task_1."), agent(OFFER), user(answer))
+
+    assert (found.name, found.grade, found.message) == ("user: stopped in its yes", "likely", 2)
+    assert "message 1 offers" in found.text
+
+
+@pytest.mark.parametrize(
+    ("offer", "answer"),
+    [
+        ("I cannot update task_1. Shall I transfer you to a human agent?", "Yes. ###STOP###"),
+        ("I can update task_9 to completed. Do you confirm?", "Yes. ###STOP###"),
+        (OFFER, "No, leave it as it is. ###STOP###"),
+        ("All is done. Is there anything else?", "Yes, thank you. ###STOP###"),
+        (OFFER, "Yes. ###OUT-OF-SCOPE###"),
+    ],
+)
+def test_a_yes_to_something_else_stopped_nothing(cause, offer, answer):
+    raw = wish("Have task_1 completed.", COMPLETE)
+
+    found = cause(raw, user("Complete task_1."), agent(offer), user(answer))
+
+    assert found.kind != "stopped in its yes"
+
+
+def test_a_yes_after_which_the_agent_wrote_something_else_stopped_nothing(cause):
+    raw = wish("Have task_1 completed.", COMPLETE)
+    spoken = user("Complete task_1."), CREATE, agent(OFFER), user("Yes. ###STOP###")
+
+    assert cause(raw, *spoken).who == "agent"
+
+
+# -- the task
+
+
+def with_arguments(actions, **changed):
+    """The actions with other values for the arguments that they have."""
+    return [
+        {**each, "arguments": {k: changed.get(k, v) for k, v in each["arguments"].items()}}
+        for each in actions
+    ]
+
+
+@pytest.mark.data
+def test_another_right_end_is_the_tasks(tau2_data):
+    raw = load_raw_task("airline", "33")  # two bags of a gold member, for which the gold charges
+    free = with_arguments(gold(raw), nonfree_baggages=0)
+
+    found = find_cause(staged("airline", raw, free), domain="airline")
+
+    assert found.name == "task: right in another way"
+
+
+@pytest.mark.data
+def test_a_gold_against_the_policy_is_the_tasks_only_if_the_agent_did_its_part(tau2_data):
+    raw = load_raw_task("airline", "2")
+    reads = [each for each in gold(raw) if each["name"] != "send_certificate"]
+    refused = (agent("I cannot send a certificate: the policy does not allow it."), BYE)
+    silent = staged("airline", raw, [*reads, TRANSFER])
+
+    told = find_cause(staged("airline", raw, reads, ending=refused), domain="airline")
+    passed_on = find_cause(silent, domain="airline")
+
+    assert told.who == "task"
+    assert passed_on.name == "agent and task: transferred too early"
+
+
+def test_what_nobody_can_reach_is_the_tasks(cause):
+    raises = {"name": "create_task", "arguments": {"user_id": "user_1", "name": "Meeting"}}
+    check = {
+        "env_type": "assistant",
+        "func_name": "assert_task_status",
+        "arguments": {"task_id": "task_1", "expected_status": "lost"},
+    }
+    lost = task(COMPLETE, env_assertions=[check], reward_basis=["ENV_ASSERTION"])
+    comma = task(CREATE, communicate_info=["1,628"])
+
+    for raw, calls in (
+        (task(raises, COMPLETE), (CREATE, COMPLETE)),
+        (lost, (COMPLETE,)),
+        (comma, (CREATE, agent("It is 1,628."))),
+    ):
+        found = cause(raw, user("Please."), *calls, BYE)
+        assert (found.name, found.grade) == ("task: unsound", "proven")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("domain", "task_id", "changed"),
+    [
+        ("retail", "100", {"payment_method_id": "paypal_3650980"}),
+        ("retail", "38", {"reason": "ordered by mistake"}),
+    ],
+)
+def test_a_choice_that_the_task_leaves_open_is_the_tasks(tau2_data, domain, task_id, changed):
+    raw = load_raw_task(domain, task_id)
+    raw = {**raw, "id": "without errata", "user_scenario": {"instructions": "Change it."}}
+    other = with_arguments(gold(raw), **changed)
+
+    found = find_cause(staged(domain, raw, other), domain=domain, task=raw)
+    asked = {
+        **raw,
+        "user_scenario": {"instructions": "Pay by credit card; it is no longer needed."},
+    }
+    against = find_cause(staged(domain, raw, other), domain=domain, task=asked)
+
+    assert found.name == "task: choice left open" and found.text.endswith("does not say which")
+    assert against.kind != "choice left open"
+
+
+# -- the user
+
+
+def test_a_user_that_says_nothing_failed(cause):
+    raw = wish("Have task_1 completed.", COMPLETE)
+
+    found = cause(raw, user("Hi."), agent("How can I help?"), user(" "), agent("Hello?"), BYE)
+
+    assert (found.name, found.message) == ("user: said nothing", 2)
+
+
+def test_an_id_that_the_user_made_up_is_the_users(cause):
+    raw = wish("Have a Meeting put on the list.", CREATE)
+    opening = user("Create a Meeting called X-4711-B.")
+    written = do("create_task", user_id="user_1", title="X-4711-B")
+
+    assert cause(raw, opening, written, BYE).name == "user: invented fact"
+    asked = agent("Is it X-4711-B?"), user("Yes, X-4711-B.")
+    assert cause(raw, user("Create one."), *asked, written, BYE).who == "agent"
+
+
+def test_an_id_that_no_tool_knows_is_the_agents_too(cause):
+    raw = wish("Have your task completed.", COMPLETE)
+    tried = do("update_task_status", task_id="task_4711", status="completed")
+
+    found = cause(raw, user("Complete task_4711."), tried, agent("It is not there."), BYE)
+
+    assert (found.who, found.also, found.kind) == ("agent", "user", "invented fact")
+
+
+def test_the_users_own_choice_against_its_task_is_the_users(cause):
+    raw = wish("Have a Meeting put on the list.", CREATE)
+
+    own = cause(raw, user("Create a task called Party."), PARTY, BYE)
+    listed = agent("You can have:\n- Meeting\n- Party"), user("Take the party.")
+    chosen = cause(raw, user("Create a task."), *listed, PARTY, BYE)
+
+    assert own.name == chosen.name == "user: choice against the task"
+    assert 'title "Party", not "Meeting"' in own.text
+
+
+@pytest.mark.parametrize(
+    "spoken",
+    [
+        (agent("Shall I create Party?"), user("Yes, the party.")),
+        (user("I do not want the party."),),
+        (user("I want it only if there is a party."),),
+        (user("Party first."), agent("Are you sure?"), user("The meeting.")),
+    ],
+)
+def test_what_the_agent_proposed_or_the_user_refused_is_not_the_users_choice(cause, spoken):
+    raw = wish("Have a Meeting put on the list.", CREATE)
+
+    found = cause(raw, user("Create a task."), *spoken, PARTY, BYE)
+
+    assert found.name == "agent: wrong write, by default"
+
+
+def test_what_the_task_speaks_of_is_not_against_it(cause):
+    raw = wish("Have a Meeting put on the list, or a Party if it rains.", CREATE)
+
+    assert cause(raw, user("Create a Party."), PARTY, BYE).who == "agent"
+
+
+# -- limits, and what stays open
+
+
+def test_a_limit_is_the_agents_unless_all_was_done(cause):
+    raw, read = wish("Have task_1 completed.", COMPLETE), do("get_users")
+    begun = user("Complete task_1."), read
+
+    def cut_off(*turns):
+        return cause(raw, *turns, ending="max_steps").name
+
+    assert cut_off(*begun) == "agent: used up the limit"
+    assert cut_off(*begun, *[read] * 4) == "agent: went in circles"
+    assert cut_off(*begun, COMPLETE) == "unclear: cut off when all was done"
+
+
+def test_a_path_that_depends_on_the_agents_questions_is_open(cause):
+    told = "You are user_1. Have a Meeting put in. If the agent asks for confirmation, drop it."
+    raw = wish(told, COMPLETE)
+    asked = agent("I will create the task Meeting. Do you confirm?"), user("Yes, please.")
+    changed = cause(raw, user("Create a task."), *asked, CREATE, BYE)
+    lost = wish("Have task_1 completed.", COMPLETE)
+    asked = agent("What is your shoe size?"), user("###OUT-OF-SCOPE###")
+    left = cause(lost, user("Update my task."), *asked)
+
+    assert (changed.name, changed.grade) == ("unclear: change of mind", "undecided")
+    assert (left.name, left.grade) == ("unclear: out of scope", "undecided")
+
+
+def test_a_language_that_is_not_read_is_open(cause):
+    raw = wish("Have task_1 completed.", COMPLETE)
+    said = "Guten Tag, ich möchte bitte meine Aufgabe erledigt haben, und zwar noch heute Abend."
+
+    found = cause(raw, user(said), agent(said), BYE)
+
+    assert found.name == "unclear: language not read"
+
+
+# -- the agent, by default
+
+
+def test_a_transfer_with_work_left_is_the_agents(cause):
+    raw = wish("Have task_1 completed.", COMPLETE)
+
+    found = cause(raw, user("Complete it."), TRANSFER, user("###TRANSFER###"))
+
+    assert (found.name, found.grade) == ("agent: transferred too early", "likely")
+    assert found.evidence == ('missing: update_task_status(task_id="task_1", status="completed")',)
+
+
+def test_the_rest_is_the_agents_by_default_with_the_decisive_fact(cause):
+    raw = wish("Have a Meeting put on the list.", CREATE)
+    wanted, told = user("Create a meeting."), wish("Ask.", CREATE, communicate_info=["four"])
+    refused = do("update_task_status", task_id="task_9", status="completed")
+
+    for found, kind, text in (
+        (cause(raw, wanted, PARTY, BYE), "wrong write", 'asked for "Meeting" in message 0'),
+        (cause(raw, wanted, CREATE, COMPLETE, BYE), "extra write", "was not wanted"),
+        (cause(raw, wanted, agent("Hm."), BYE), "missing write", "was not made"),
+        (cause(raw, wanted, agent("I cannot create it."), BYE), "missing write", "declines"),
+        (
+            cause(wish("task_9", COMPLETE), user("task_9"), refused, BYE),
+            "missing write",
+            "the tool refused",
+        ),
+        (cause(told, wanted, CREATE, BYE), "information not given", "never said 'four'"),
+    ):
+        assert found.name == f"agent: {kind}, by default" and found.grade == "undecided"
+        assert text in found.text
+
+
+def test_each_step_says_when_it_answers():
+    for step in STEPS:
+        meaning = meaning_of(step.__name__.replace("_", " "))
+        assert meaning is not None and meaning.endswith(".") and "\n" not in meaning
+    assert meaning_of("no such step") is None
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("domain", ["airline", "retail", "telecom"])
+def test_a_conversation_by_the_book_has_no_cause(domain, tau2_data):
+    found = {raw["id"]: staged(domain, raw) for raw in load_raw_tasks(domain)[::6]}
+
+    assert {name for name, each in found.items() if find_cause(each, domain=domain)} == set()
