@@ -6,7 +6,7 @@ import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.review.explain.findings import score_case
+from maseval.benchmark.tau2.review.explain.scored_case import score_case
 from maseval.benchmark.tau2.review.labels import label
 from maseval.benchmark.tau2.review.policy import forbidden_steps, scenario_text
 from tests.benchmark.tau2.staged import do, folder_of, gold, is_write, staged

@@ -4,7 +4,7 @@ import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.review.explain.findings import score_case
+from maseval.benchmark.tau2.review.explain.scored_case import score_case
 from maseval.benchmark.tau2.review.labels import (
     Label,
     label,

@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.review.explain.findings import score_case
+from maseval.benchmark.tau2.review.explain.scored_case import score_case
 from maseval.benchmark.tau2.review.labels import label
 from maseval.benchmark.tau2.review.policy import forbidden_steps, scenario_text
 from maseval.stats.failure_labels import Label

@@ -30,9 +30,14 @@ from maseval.benchmark.tau2.rescoring.record_finding import in_words
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
-from maseval.benchmark.tau2.review.explain import CheckSummary, Explanation, WrongField
-from maseval.benchmark.tau2.review.explain.explanation import format_value, render_call
-from maseval.benchmark.tau2.review.explain.findings import score_opened
+from maseval.benchmark.tau2.review.explain import Explanation, WrongField
+from maseval.benchmark.tau2.review.explain.explanation import (
+    CHECKS,
+    END_STATE,
+    format_value,
+    render_call,
+)
+from maseval.benchmark.tau2.review.explain.scored_case import score_opened
 from maseval.benchmark.tau2.review.labels import Label, explain_and_label
 from maseval.benchmark.tau2.review.labels.label import explain_and_label_scored
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
@@ -45,7 +50,7 @@ from maseval.runs import RunFolder, Simulation
 from maseval.stats.failure_labels import misfit_label
 
 # The page shows the checks with the verdict, and the fields of the end state as a table.
-_SHOWN_ELSEWHERE = (CheckSummary, WrongField)
+_SHOWN_ELSEWHERE = (CHECKS, END_STATE)
 
 
 @dataclass(frozen=True)
@@ -221,7 +226,7 @@ def _judge_alone(item: RecordItem, whole: SimulationRecord, options: ScoringOpti
 
 def _sections(explanation: Explanation) -> list[Section]:
     return [
-        Section(each.title, each.lines, each.kind not in _SHOWN_ELSEWHERE)
+        Section(each.title, each.lines, each.title not in _SHOWN_ELSEWHERE)
         for each in explanation.sections()
     ]
 

@@ -12,8 +12,8 @@ from maseval.benchmark.tau2.formats.message import (
     tool_calls_of,
 )
 from maseval.benchmark.tau2.review.explain.explanation import Explanation, format_value, render_call
-from maseval.benchmark.tau2.review.explain.findings import ScoredCase
 from maseval.benchmark.tau2.review.explain.repair import CallChange
+from maseval.benchmark.tau2.review.explain.scored_case import ScoredCase
 from maseval.benchmark.tau2.review.explain.tracing import CallAt
 from maseval.benchmark.tau2.review.policy import check_case, forbidden_steps
 from maseval.benchmark.tau2.review.policy.consent import Meaning, read_reply

@@ -11,7 +11,7 @@ from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.review.explain.explaining import explain_subject
 from maseval.benchmark.tau2.review.explain.explanation import Explanation
-from maseval.benchmark.tau2.review.explain.findings import (
+from maseval.benchmark.tau2.review.explain.scored_case import (
     CaseKeywords,
     ScoredCase,
     score_case,
