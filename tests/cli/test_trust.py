@@ -201,7 +201,7 @@ def test_a_certificate_is_written_and_holds(folder):
     of_the_run = maseval("tau2", "verify", "cert.json", "careful", "--json")
 
     assert certified.exit_code == 0
-    assert "24 of 24 recorded rewards confirmed" in certified.stdout
+    assert "24 of 24 recorded verdicts confirmed" in certified.stdout
     assert again.exit_code == 1 and "already exists" in again.stderr
     assert verified.exit_code == 0 and "holds" in verified.stdout
     assert of_the_run.exit_code == 1 and not last_json(of_the_run.stdout)["holds"]
