@@ -308,36 +308,47 @@ class RescoredRecord:
 
 Assessed = tuple[RecordItem, RescoredSimulation | None, Any]
 """An item, and if it was assessed elsewhere, what was found there and what else was noted of it."""
-ScoreElsewhere = Callable[[RescoredRecord], Iterator[Assessed]]
-"""Goes through the items of a record, and assesses some or all of them."""
 Examine = Callable[[RecordItem, RescoredSimulation], Any]
-"""Notes what else is to be known of an item that is assessed elsewhere."""
+"""Notes what else is to be known of an item."""
+ScoreElsewhere = Callable[[RescoredRecord, Examine], Iterator[Assessed]]
+"""Goes through the items of a record, and assesses and examines some or all of them."""
+
+
+def note_nothing(item: RecordItem, judged: RescoredSimulation) -> None:
+    """Note nothing of an item but its verdict."""
 
 
 def rescore_record(
     record: SimulationRecord,
     options: ScoringOptions | None = None,
     *,
+    whole_split: bool = False,
     data_dir: AnyPath | None = None,
     panel: JudgePanel | None = None,
     on_progress: Callable[[int], object] | None = None,
     assessed: ScoreElsewhere | None = None,
+    examine: Examine = note_nothing,
+    on_note: Callable[[Any], object] = bool,
 ) -> RescoredRecord:
     """Judge every simulation of a record; ``on_progress`` gets how many are done.
 
     ``panel`` are the judges of natural-language assertions, the first of whom decides. ``assessed``
-    yields all items in order; those that it has assessed elsewhere are not judged here.
+    yields all items in order; those that it has assessed elsewhere are not judged here. ``examine``
+    is a function of a module, as it may be applied elsewhere; ``on_note`` gets what it returns.
     """
-    found = RescoredRecord(record, options, data_dir=data_dir, panel=panel)
-    through = assessed(found) if assessed else zip(record.items, repeat(None), repeat(None))
+    found = RescoredRecord(record, options, whole_split=whole_split, data_dir=data_dir, panel=panel)
+    here = zip(record.items, repeat(None), repeat(None))
     # A file that was read is many objects which all stay: a search for garbage among them takes
     # longer than a hundred verdicts.
     with rare_garbage_collection():
-        for number, (item, judged, _) in enumerate(through, 1):
+        for number, (item, judged, note) in enumerate(
+            assessed(found, examine) if assessed else here, 1
+        ):
             if judged is None:
-                found.add(item)
+                note = examine(item, found.add(item))
             else:
                 found.place(item, judged)
+            on_note(note)
             if on_progress is not None:
                 on_progress(number)
     return found
