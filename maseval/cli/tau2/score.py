@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # help must not load what makes these
         ScoresUnder,
     )
     from maseval.benchmark.tau2.rescoring import ReleaseTotals
-    from maseval.benchmark.tau2.rescoring.judges import JudgePanel
+    from maseval.benchmark.tau2.rescoring.rescore import JudgePanel
     from maseval.stats.agreement import Agreement
 
 EXAMPLES = examples(
