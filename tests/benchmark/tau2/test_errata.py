@@ -6,9 +6,6 @@ import pytest
 from maseval.benchmark.tau2 import Broken, Kind, rule
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.review.errata import (
-    LEFT_OUT,
-    SOUND_FAIL,
-    SOUND_PASS,
     errata_for,
     load_errata,
     sound_finding,
@@ -16,6 +13,7 @@ from maseval.benchmark.tau2.review.errata import (
 from maseval.benchmark.tau2.review.explain import explain
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS
 from tests.benchmark.tau2.staged import gold, staged
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
 

@@ -12,9 +12,6 @@ import pytest
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains.releases import release_of
 from maseval.benchmark.tau2.review.errata import (
-    LEFT_OUT,
-    SOUND_FAIL,
-    SOUND_PASS,
     errata_for,
     faults_of_task,
     load_errata,
@@ -25,6 +22,7 @@ from maseval.benchmark.tau2.review.policy import check_gold, scenario_text
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.world.reference import gold_state
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS
 
 pytestmark = [
     pytest.mark.data,

@@ -10,18 +10,9 @@ from maseval.benchmark.tau2.review.errata.erratum import (
     errata_of,
     load_errata,
 )
-from maseval.benchmark.tau2.review.errata.sound import (
-    LEFT_OUT,
-    SOUND_FAIL,
-    SOUND_PASS,
-    faults_of_task,
-    sound_finding,
-)
+from maseval.benchmark.tau2.review.errata.sound import faults_of_task, sound_finding
 
 __all__ = [
-    "LEFT_OUT",
-    "SOUND_FAIL",
-    "SOUND_PASS",
     "Erratum",
     "ErratumKind",
     "errata_for",

@@ -21,11 +21,8 @@ from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.state.copying import once
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec
 from maseval.core.exceptions import MASEvalError
-from maseval.core.finding import Finding
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding
 from maseval.core.outcome import is_successful
-
-LEFT_OUT, SOUND_PASS, SOUND_FAIL = "left out", "sound: passed", "sound: failed"
-"""The kinds of findings that say how the sound verdict is not the official one."""
 
 
 def faults_of_task(case: Case, errata: Sequence[Erratum] = ()) -> tuple[str, ...]:
