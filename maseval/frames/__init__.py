@@ -3,15 +3,13 @@
 from maseval.frames.frame import TABLES, Column, Frame, TableForm
 from maseval.frames.tables import (
     checks,
+    findings,
     messages,
-    policy,
     remarks,
     runs,
     scores,
     simulations,
-    sound,
     tool_calls,
-    user_faults,
 )
 
 __all__ = [
@@ -20,13 +18,11 @@ __all__ = [
     "Frame",
     "TableForm",
     "checks",
+    "findings",
     "messages",
-    "policy",
     "remarks",
     "runs",
     "scores",
     "simulations",
-    "sound",
     "tool_calls",
-    "user_faults",
 ]

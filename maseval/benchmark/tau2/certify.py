@@ -15,7 +15,6 @@ from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_con
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.rescoring.findings import record_findings
-from maseval.benchmark.tau2.rescoring.judges import JudgePanel
 from maseval.benchmark.tau2.rescoring.record import (
     MALFORMED,
     RecordItem,
@@ -25,7 +24,7 @@ from maseval.benchmark.tau2.rescoring.record import (
 )
 from maseval.benchmark.tau2.rescoring.record_finding import in_words
 from maseval.benchmark.tau2.rescoring.remote import score_with_engine
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
+from maseval.benchmark.tau2.rescoring.rescore import JudgePanel, RescoredRecord, rescore_record
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.engine.engines import MappingEngine
