@@ -14,7 +14,7 @@ import pytest
 from maseval.app.running.probe import ModelProbeError
 from maseval.benchmark.tau2 import load_tasks
 from maseval.benchmark.tau2.app.running import mcp
-from maseval.benchmark.tau2.players.agent import GOODBYE, request_for
+from maseval.benchmark.tau2.players.scripted import GOODBYE, request_for
 from maseval.commands import tau2
 from maseval.interface import extras
 from maseval.interface.agents.mcp_conversation import BEGUN_AGAIN
