@@ -1,18 +1,15 @@
 """Runs as tables with typed columns, for pandas, polars, DuckDB, Arrow or a file."""
 
-from maseval.frames.columns import TABLES, Column, TableForm
-from maseval.frames.frame import Frame
+from maseval.frames.frame import TABLES, Column, Frame, TableForm
 from maseval.frames.tables import (
     checks,
+    findings,
     messages,
-    policy,
     remarks,
     runs,
     scores,
     simulations,
-    sound,
     tool_calls,
-    user_faults,
 )
 
 __all__ = [
@@ -21,13 +18,11 @@ __all__ = [
     "Frame",
     "TableForm",
     "checks",
+    "findings",
     "messages",
-    "policy",
     "remarks",
     "runs",
     "scores",
     "simulations",
-    "sound",
     "tool_calls",
-    "user_faults",
 ]

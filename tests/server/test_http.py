@@ -67,11 +67,6 @@ def test_another_path_says_what_is_served(server, path, method):
     assert "choose chat completions" in reply.error["message"]
 
 
-@pytest.mark.parametrize("path", ["/chat/completions/", "/chat/completions?api-version=1"])
-def test_ways_of_writing_the_path(server, path):
-    assert ask(server.url, asking("hi"), path).content == "hi"
-
-
 def test_models_are_listed_and_looked_up(server):
     listed = ask(server.url, b"", "/models", "GET").json["data"]
 
@@ -86,13 +81,11 @@ def test_its_health_can_be_asked_for(server):
     assert ask(address, b"", "/health", "GET").json == {"status": "ok"}
 
 
-def test_head_options_and_other_methods(server):
+def test_head_and_other_methods(server):
     head = ask(server.url, b"", "/models", "HEAD")
-    options = ask(server.url, b"", "/chat/completions", "OPTIONS")
     put = ask(server.url, asking("hi"), "/chat/completions", "PUT")
 
     assert (head.status, head.text) == (200, "") and int(head.headers["Content-Length"]) > 0
-    assert (options.status, options.text) == (204, "") and "POST" in options.headers["Allow"]
     assert put.status == 405 and "PUT" in put.error["message"]
 
 
@@ -143,45 +136,26 @@ def test_a_request_that_breaks_off_is_refused(server):
     assert heard.startswith("HTTP/1.1 400") and "ended after 6 of 99 bytes" in heard
 
 
-def test_a_request_in_chunks_is_understood(server):
-    body = json.dumps(asking("grüße", more="x" * 5000)).encode()
-    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
-    with closing(line):
-        for _ in range(2):
-            pieces = (body[at : at + 700] for at in range(0, len(body), 700))
-            line.request("POST", "/v1/chat/completions", pieces, encode_chunked=True,
-                         headers={"Transfer-Encoding": "chunked"})  # fmt: skip
-            answer = json.loads(line.getresponse().read())
-            assert answer["choices"][0]["message"]["content"] == "grüße"
-
-
-@pytest.mark.parametrize("chunk", [b"xyz\r\n", b"-5\r\nhello\r\n", b""])
-def test_chunks_without_a_size_are_refused(server, chunk):
+def test_a_request_without_a_length_is_refused(server):
     head = b"POST /v1/chat/completions HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    assert raw(server, head + chunk).startswith("HTTP/1.1 400")
+    assert raw(server, head).startswith("HTTP/1.1 411")
 
 
 def test_a_request_that_is_too_long_is_refused_so_that_its_client_hears_it(server, monkeypatch):
     monkeypatch.setattr(completion_module, "LONGEST", 1_000_000)
 
     long = ask(server.url, asking("x" * 5_000_000))
-    chunks = ask(server.url, asking("hi"))
+    short = ask(server.url, asking("hi"))
 
     assert long.status == 413 and "too long" in long.error["message"]
-    assert chunks.content == "hi"
+    assert short.content == "hi"
 
 
 def test_what_is_no_http_gets_an_answer_in_json(server):
     heard = raw(server, b"HELLO\r\n\r\n")
 
     assert '"error"' in heard and "<html" not in heard.lower()
-
-
-def test_unicode_comes_back_as_it_was_sent(server):
-    text = "日本語 🎉 \u2028 \x00 \ud83d"
-
-    assert ask(server.url, asking(text)).content == text
 
 
 @pytest.mark.parametrize("options", ["usage", None, {"include_usage": "yes"}, []])
@@ -202,12 +176,6 @@ def test_an_internal_failure_is_reported(stream, caplog):
 
     assert reply.status == 500 and reply.error["message"] == "RuntimeError: out of order"
     assert "out of order" in caplog.text
-
-
-def test_an_answer_that_is_no_json_is_a_failure_not_silence(caplog):
-    with ChatServer(lambda request, headers: {"choices": {1, 2}}) as server:
-        assert ask(server.url, asking("hi")).status == 500
-        assert ask(server.url, asking("hi", stream=True)).status == 500
 
 
 def test_a_refusal_takes_its_headers_along():
@@ -345,12 +313,3 @@ def test_serving_in_a_thread_of_ones_own_ends_when_another_closes_it():
     serving.join(60)
 
     assert not serving.is_alive()
-
-
-def test_closing_twice_or_before_the_start_is_allowed():
-    server = ChatServer(echo)
-    server.close()
-    server.close()
-    started = ChatServer(echo).start().start()
-    started.close()
-    started.close()

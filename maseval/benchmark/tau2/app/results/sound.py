@@ -1,25 +1,20 @@
 """Sound verdicts on the simulations of runs and results files."""
 
-from maseval.app.results.sound import SoundCheck
 from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.review.errata import Erratum
-from maseval.benchmark.tau2.review.errata.sound import (
-    errata_of_case,
-    sound_verdict_by,
-    soundness_of,
-    with_corrections,
-)
+from maseval.benchmark.tau2.review.errata.sound import errata_of_case, sound_finding
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, Finding
 from maseval.core.outcome import verdict_for
 from maseval.core.recorded import mapping, number
 from maseval.core.report import Report
 
 
-def check_soundness(report: Report) -> SoundCheck | None:
-    """Return the sound verdict on a simulation; None if nothing of it, or its task, is known."""
+def check_soundness(report: Report) -> Finding | None:
+    """Return how a known fault of the task changes what counts; None if it changes nothing."""
     found = read_report(report)
     if isinstance(found, Omitted):
         return None
@@ -28,19 +23,14 @@ def check_soundness(report: Report) -> SoundCheck | None:
         case, errata = found.case, errata_of_report(found)
     except UnknownTaskError:
         return None
-    sound = soundness_of(case, errata)
-    if not sound.sound:
-        return SoundCheck(left_out=True, reason=sound.reasons[0])
-    if passed and with_corrections(case, errata) is case:
-        return SoundCheck(passed=True)
     try:
-        new = sound_verdict_by(case, errata, _whole(found.recorded.verdict))
+        sound = sound_finding(case, errata, _whole(found.recorded.verdict))
     except NoJudgeError:  # only a judge can decide, and none was asked
-        return SoundCheck(passed=passed)
-    if new.official is not passed or not new.differs:
-        # A copy, or a forged verdict: what decides the official one is not in the conversation.
-        return SoundCheck(passed=passed)
-    return SoundCheck(passed=new.outcome == "passed", differs=True, reason=new.reason)
+        return None
+    if sound is None or sound.kind == LEFT_OUT:
+        return sound
+    # A copy or a forged verdict counts otherwise than the conversation that the finding is about.
+    return sound if passed is (sound.kind == SOUND_FAIL) else None
 
 
 def errata_of_report(found: ReadReport) -> tuple[Erratum, ...]:
