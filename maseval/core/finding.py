@@ -29,6 +29,9 @@ Weight = Literal["state", "manner", "remark"]
 """``state``: state and money, which counts. ``manner``: a matter of form. ``remark``: changes
 nothing, as a call that the tool refused, or a breach that the reference solution demands."""
 
+LEFT_OUT, SOUND_PASS, SOUND_FAIL = "left out", "sound: passed", "sound: failed"
+"""The kinds of an erratum's finding: its task does not count, or counts by another verdict."""
+
 _LONGEST_CALL = 120
 
 

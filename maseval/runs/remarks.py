@@ -51,7 +51,6 @@ class Remark:
         return f"{head}: {self.text}" if self.text else head
 
     def to_dict(self) -> dict[str, object]:
-        """Return the remark as JSON values."""
         return {
             "id": self.id,
             **self.simulation._asdict(),

@@ -19,6 +19,7 @@ from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.versions import FIRST_ENDINGS
 from maseval.benchmark.tau2.world.reference import gold_state, shortfall
 from maseval.benchmark.tau2.world.state.records import SharedTable, Table
+from maseval.core.finding import LEFT_OUT
 from maseval.core.outcome import is_successful
 from maseval.stats.failure_labels import Label
 
@@ -114,9 +115,9 @@ def gold_raises(failure: Failure) -> Label | None:
 def another_right_end(failure: Failure) -> Label | None:
     """It ended in another way that is as right."""
     sound = failure.explanation.sound
-    if sound is None or not sound.differs or failure.not_in_the_correction:
+    if sound is None or sound.kind == LEFT_OUT or failure.not_in_the_correction:
         return None
-    return Label("task", "right in another way", "another right end", (sound.reason or "",))
+    return Label("task", "right in another way", "another right end", (sound.text,))
 
 
 def gold_against_the_policy(failure: Failure) -> Label | None:
@@ -143,17 +144,17 @@ def nothing_else_is_missing(failure: Failure) -> Label | None:
 def _not_to_be_done(failure: Failure) -> list[tuple[Tau2ToolCall, str]]:
     """Return the missing calls that a corrected task does not have, or that the policy forbids."""
     sound = failure.explanation.sound
-    if sound is not None and sound.differs:
-        return [(each, sound.reason or "") for each in failure.not_in_the_correction]
+    if sound is not None and sound.kind != LEFT_OUT:
+        return [(each, sound.text) for each in failure.not_in_the_correction]
     return _forbidden_by_the_policy(failure)
 
 
 def task_left_out(failure: Failure) -> Label | None:
     """No verdict on the task can be right, and nothing else shows who failed."""
     sound = failure.explanation.sound
-    if sound is None or sound.outcome != "left out":
+    if sound is None or sound.kind != LEFT_OUT:
         return None
-    return Label("task", "unsound", "task left out", (sound.reason or "",))
+    return Label("task", "unsound", "task left out", (sound.text,))
 
 
 def _against_the_policy(rule: str, found: list[tuple[Tau2ToolCall, str]]) -> Label:

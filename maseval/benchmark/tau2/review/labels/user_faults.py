@@ -30,6 +30,7 @@ from maseval.benchmark.tau2.review.words import (
     spellings,
     telling_values,
 )
+from maseval.core.finding import LEFT_OUT
 from maseval.stats.failure_labels import Label
 
 _CHANGE_OF_MIND = re.compile(r"(?:if|when) the (?:\w+ )?agent asks (?:you )?(?:for|to) confirm")
@@ -127,7 +128,7 @@ def turned_down_by_the_user(failure: Failure) -> Label | None:
     if not too_dear or not _LIMIT.search(failure.scenario):
         return Label("user", "turned down by the user", "turned down", (offer, reply))
     sound = failure.explanation.sound
-    if sound is not None and sound.outcome == "left out":
+    if sound is not None and sound.kind == LEFT_OUT:
         return None
     return Label("unclear", "turned down by the user", "turned down", (offer, reply))
 
