@@ -78,7 +78,6 @@ class Explained:
         return [*(faults if self.causes else ()), *marks, *words]
 
     def to_dict(self) -> dict[str, object]:
-        """Return the explanation as JSON."""
         return {
             "path": str(self.path),
             **self.simulation._asdict(),
