@@ -24,18 +24,18 @@ def check_soundness(report: Report) -> Finding | None:
     except UnknownTaskError:
         return None
     try:
-        sound = sound_finding(case, errata, _whole(found.recorded.verdict))
+        sound = sound_finding(case, errata, _whole(found.simulation["reward_info"]))
     except NoJudgeError:  # only a judge can decide, and none was asked
         return None
     if sound is None or sound.kind == LEFT_OUT:
         return sound
-    # A copy or a forged verdict counts otherwise than the conversation that the finding is about.
+    # A forged verdict counts otherwise than the conversation that the finding is about.
     return sound if passed is (sound.kind == SOUND_FAIL) else None
 
 
 def errata_of_report(found: ReadReport) -> tuple[Erratum, ...]:
     """Return the known faults of the task of a report."""
-    return errata_of_case(found.case, found.parsed.judged_by, found.recorded.version)
+    return errata_of_case(found.case, found.parsed.judged_by, found.parsed.release.name)
 
 
 def _whole(verdict: RewardInfo | None) -> RewardInfo | None:
