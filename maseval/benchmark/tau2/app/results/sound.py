@@ -7,6 +7,7 @@ from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.review.errata import Erratum
 from maseval.benchmark.tau2.review.errata.sound import errata_of_case, sound_finding
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, Finding
 from maseval.core.outcome import verdict_for
 from maseval.core.recorded import mapping, number
@@ -25,7 +26,7 @@ def check_soundness(report: Report) -> Finding | None:
         return None
     try:
         sound = sound_finding(case, errata, _whole(found.simulation["reward_info"]))
-    except NoJudgeError:  # only a judge can decide, and none was asked
+    except (NoJudgeError, ReplayError):  # no judge was asked, or messages were deleted
         return None
     if sound is None or sound.kind == LEFT_OUT:
         return sound
