@@ -3,9 +3,9 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from maseval.app.running.options import TASKS, Flag
+from maseval.app.running.options import TASKS, option
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome
 from maseval.runs.config import UNTIL
@@ -24,24 +24,17 @@ FORMS = "better-than RUN, not-worse-than RUN with --margin 5, or '±4'"
 class QuestionOptions:
     """How often each task is run, or the question that decides it."""
 
-    trials: Annotated[
-        int, Flag("Trials per task", TASKS, short="-k", alias="num_trials", recorded=True)
-    ] = 1
-    until: Annotated[
-        str | None,
-        Flag(
-            "Stop when it is answered: better-than RUN, not-worse-than RUN, '+-4' (points) or "
-            "'+-4 on tasks like these'; --trials is the most per task (default: 4)",
-            TASKS,
-        ),
-    ] = None
-    margin: Annotated[
-        float | None, Flag("Points that not-worse-than tolerates, such as 5", TASKS)
-    ] = None
-    question: Annotated[
-        str | None,
-        Flag("pass^4, or another k: a task stops at its first failure, and runs k times", TASKS),
-    ] = None
+    trials: int = option(1, "Trials per task", TASKS, short="-k", alias="num_trials", recorded=True)
+    until: str | None = option(
+        None,
+        "Stop when it is answered: better-than RUN, not-worse-than RUN, '+-4' (points) or "
+        "'+-4 on tasks like these'; --trials is the most per task (default: 4)",
+        TASKS,
+    )
+    margin: float | None = option(None, "Points that not-worse-than tolerates, such as 5", TASKS)
+    question: str | None = option(
+        None, "pass^4, or another k: a task stops at its first failure, and runs k times", TASKS
+    )
 
     def question_config(self, tasks: Mapping[str, Collection[str]]) -> dict[str, object]:
         """Return the ``until`` of a run's configuration; nothing for a run of a fixed size.

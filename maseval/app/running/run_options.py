@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
 
 from maseval.app.running.options import (
     EXECUTION,
@@ -14,9 +13,9 @@ from maseval.app.running.options import (
     TASKS,
     WORKER_PROCESSES,
     ExtraArguments,
-    Flag,
     check_engine_options,
     chosen_engine,
+    option,
 )
 from maseval.app.running.progress import Display
 from maseval.app.running.questions import QuestionOptions
@@ -46,16 +45,14 @@ _UNLIMITED = 1_000_000
 class OutputOptions:
     """The folder of a run, and the ``command`` that it notes as how it was started."""
 
-    output: Annotated[
-        str | os.PathLike[str] | None,
-        Flag(
-            "Run folder; an existing run resumes (default: a new folder below runs/)",
-            OUTPUT,
-            short="-o",
-            alias="save_to",
-            typed=Path,
-        ),
-    ] = None
+    output: str | os.PathLike[str] | None = option(
+        None,
+        "Run folder; an existing run resumes (default: a new folder below runs/)",
+        OUTPUT,
+        short="-o",
+        alias="save_to",
+        typed=Path,
+    )
     command: str | None = None
 
 
@@ -63,103 +60,84 @@ class OutputOptions:
 class FolderRunOptions(QuestionOptions, OutputOptions):
     """The options of every run: tasks, trials, concurrency, budget, and output."""
 
-    task_id: Annotated[
-        Sequence[str],
-        Flag("Only this task, or 1-5,9 (repeatable)", TASKS, alias="task_ids", typed=list[str]),
-    ] = ()
-    num_tasks: Annotated[
-        int | None, Flag("Maximum tasks per domain", TASKS, short="-n", alias="limit")
-    ] = None
-    anchor_points: Annotated[
-        str | os.PathLike[str] | None,
-        Flag(
-            "JSON list of the positions of chosen tasks; their results are named an estimate",
-            TASKS,
-            typed=Path,
-        ),
-    ] = None
-    concurrency: Annotated[
-        int, Flag("Simulations at once", EXECUTION, short="-j", alias="max_concurrency")
-    ] = 4
-    engine: Annotated[
-        str | Engine | None,
-        Flag(
-            "Where simulations run: threads of this process, processes (all cores), or ray "
-            "(clusters) (default: threads; processes for many simulations of scripted agents)",
-            EXECUTION,
-            typed=str,
-        ),
-    ] = None
-    ray_address: Annotated[str | None, Flag(RAY_ADDRESS, EXECUTION)] = None
-    processes: Annotated[int | None, Flag(WORKER_PROCESSES, EXECUTION)] = None
-    budget: Annotated[
-        str | None, Flag("Start no more simulations once 5usd or '2M tokens' are spent", EXECUTION)
-    ] = None
-    retry_failed: Annotated[
-        bool, Flag("Retry simulations that failed through no fault of the agent", EXECUTION)
-    ] = True
-    max_wait: Annotated[
-        float | None,
-        Flag(
-            "Seconds for which one call may wait to ask a provider again (default: 6 attempts, "
-            "and at most 300)",
-            EXECUTION,
-        ),
-    ] = None
-    cache: Annotated[
-        bool,
-        Flag(
-            "Take answers to equal requests from a cache, and keep new ones there; the run's "
-            "record says so",
-            EXECUTION,
-        ),
-    ] = False
-    cache_dir: Annotated[
-        str | os.PathLike[str] | None,
-        Flag(
-            "The same with the cache in this folder (default: below the user's cache folder)",
-            EXECUTION,
-            typed=Path,
-        ),
-    ] = None
-    prices: Annotated[
-        str | os.PathLike[str] | None,
-        Flag(
-            "JSON or TOML file of prices in USD per million tokens; they override the price list",
-            EXECUTION,
-            typed=Path,
-        ),
-    ] = None
-    fork: Annotated[
-        bool, Flag("If the configuration differs, start a new run folder beside --output", OUTPUT)
-    ] = False
-    view: Annotated[
-        bool,
-        Flag(
-            "Watch the run in the browser (needs the extra view); in a terminal the page stays "
-            "until Ctrl-C, elsewhere it ends with the run",
-            OUTPUT,
-        ),
-    ] = False
+    task_id: Sequence[str] = option(
+        (), "Only this task, or 1-5,9 (repeatable)", TASKS, alias="task_ids", typed=list[str]
+    )
+    num_tasks: int | None = option(
+        None, "Maximum tasks per domain", TASKS, short="-n", alias="limit"
+    )
+    anchor_points: str | os.PathLike[str] | None = option(
+        None,
+        "JSON list of the positions of chosen tasks; their results are named an estimate",
+        TASKS,
+        typed=Path,
+    )
+    concurrency: int = option(
+        4, "Simulations at once", EXECUTION, short="-j", alias="max_concurrency"
+    )
+    engine: str | Engine | None = option(
+        None,
+        "Where simulations run: threads of this process, processes (all cores), or ray "
+        "(clusters) (default: threads; processes for many simulations of scripted agents)",
+        EXECUTION,
+        typed=str,
+    )
+    ray_address: str | None = option(None, RAY_ADDRESS, EXECUTION)
+    processes: int | None = option(None, WORKER_PROCESSES, EXECUTION)
+    budget: str | None = option(
+        None, "Start no more simulations once 5usd or '2M tokens' are spent", EXECUTION
+    )
+    retry_failed: bool = option(
+        True, "Retry simulations that failed through no fault of the agent", EXECUTION
+    )
+    max_wait: float | None = option(
+        None,
+        "Seconds for which one call may wait to ask a provider again (default: 6 attempts, "
+        "and at most 300)",
+        EXECUTION,
+    )
+    cache: bool = option(
+        False,
+        "Take answers to equal requests from a cache, and keep new ones there; the run's "
+        "record says so",
+        EXECUTION,
+    )
+    cache_dir: str | os.PathLike[str] | None = option(
+        None,
+        "The same with the cache in this folder (default: below the user's cache folder)",
+        EXECUTION,
+        typed=Path,
+    )
+    prices: str | os.PathLike[str] | None = option(
+        None,
+        "JSON or TOML file of prices in USD per million tokens; they override the price list",
+        EXECUTION,
+        typed=Path,
+    )
+    fork: bool = option(
+        False, "If the configuration differs, start a new run folder beside --output", OUTPUT
+    )
+    view: bool = option(
+        False,
+        "Watch the run in the browser (needs the extra view); in a terminal the page stays "
+        "until Ctrl-C, elsewhere it ends with the run",
+        OUTPUT,
+    )
     on_view: OnView | None = None
-    otel: Annotated[
-        bool, Flag("Send a trace of each simulation to OTEL_EXPORTER_OTLP_ENDPOINT", OUTPUT)
-    ] = False
-    otel_endpoint: Annotated[
-        str | None, Flag("The same to this OTLP endpoint: http://localhost:4318", OUTPUT)
-    ] = None
-    otel_content: Annotated[
-        bool, Flag("Include messages and tool arguments in the traces", OUTPUT)
-    ] = False
-    track: Annotated[
-        Sequence[str],
-        Flag(
-            "Send the run to mlflow, wandb, langfuse or otel, or to NAME=ADDRESS for another "
-            "server (repeatable)",
-            OUTPUT,
-            typed=list[str],
-        ),
-    ] = ()
+    otel: bool = option(
+        False, "Send a trace of each simulation to OTEL_EXPORTER_OTLP_ENDPOINT", OUTPUT
+    )
+    otel_endpoint: str | None = option(
+        None, "The same to this OTLP endpoint: http://localhost:4318", OUTPUT
+    )
+    otel_content: bool = option(False, "Include messages and tool arguments in the traces", OUTPUT)
+    track: Sequence[str] = option(
+        (),
+        "Send the run to mlflow, wandb, langfuse or otel, or to NAME=ADDRESS for another "
+        "server (repeatable)",
+        OUTPUT,
+        typed=list[str],
+    )
     display: Display | None = None
 
     def __post_init__(self) -> None:
@@ -236,46 +214,37 @@ class BenchmarkRunOptions(FolderRunOptions):
     """The options of ``maseval run``."""
 
     benchmark: AnyBenchmark
-    set: Annotated[
-        ExtraArguments | None,
-        Flag("JSON, key=value or FILE.json for what makes the benchmark", MADE, typed=list[str]),
-    ] = None
-    agent_data: Annotated[
-        ExtraArguments | None,
-        Flag(
-            "JSON, key=value or FILE.json for its agents: model_id=openai/gpt-4.1",
-            MADE,
-            typed=list[str],
-        ),
-    ] = None
-    tasks: Annotated[
-        str | os.PathLike[str] | TasksToRun | None,
-        Flag(
-            "FILE.json, or FILE.py:NAME of a list or function (default: the benchmark's own)",
-            TASKS,
-            typed=str,
-        ),
-    ] = None
-    task_args: Annotated[
-        ExtraArguments | None,
-        Flag("JSON, key=value or FILE.json for what loads the tasks", TASKS, typed=list[str]),
-    ] = None
-    seed: Annotated[
-        int | None, Flag("Seed of the benchmark (default: its own)", EXECUTION, recorded=True)
-    ] = None
-    timeout: Annotated[
-        float | None,
-        Flag("Seconds per simulation (default: as its task says)", EXECUTION, recorded=True),
-    ] = None
+    set: ExtraArguments | None = option(
+        None, "JSON, key=value or FILE.json for what makes the benchmark", MADE, typed=list[str]
+    )
+    agent_data: ExtraArguments | None = option(
+        None,
+        "JSON, key=value or FILE.json for its agents: model_id=openai/gpt-4.1",
+        MADE,
+        typed=list[str],
+    )
+    tasks: str | os.PathLike[str] | TasksToRun | None = option(
+        None,
+        "FILE.json, or FILE.py:NAME of a list or function (default: the benchmark's own)",
+        TASKS,
+        typed=str,
+    )
+    task_args: ExtraArguments | None = option(
+        None, "JSON, key=value or FILE.json for what loads the tasks", TASKS, typed=list[str]
+    )
+    seed: int | None = option(
+        None, "Seed of the benchmark (default: its own)", EXECUTION, recorded=True
+    )
+    timeout: float | None = option(
+        None, "Seconds per simulation (default: as its task says)", EXECUTION, recorded=True
+    )
 
-    reasoning: Annotated[
-        str | None,
-        Flag(
-            "Which of their own thoughts the benchmark's models are sent again: keep, drop or "
-            "auto (default: each model's own)",
-            MADE,
-        ),
-    ] = None
+    reasoning: str | None = option(
+        None,
+        "Which of their own thoughts the benchmark's models are sent again: keep, drop or "
+        "auto (default: each model's own)",
+        MADE,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
