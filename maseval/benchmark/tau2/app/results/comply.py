@@ -14,10 +14,6 @@ from maseval.app.results.examined import FINDINGS, examine_run
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import notes_on
 from maseval.app.results.variants import SOUND, VariantScore
-from maseval.benchmark.tau2.app.results.findings import (
-    policy_findings,
-    policy_unchecked,
-)
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
@@ -25,7 +21,7 @@ from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.rescoring.record import RecordItem
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.results.reports import Tau2Report
-from maseval.benchmark.tau2.review.policy import check_case
+from maseval.benchmark.tau2.review.policy import check_case, not_checked
 from maseval.benchmark.tau2.review.policy.rules import Rule
 from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.core.finding import Finding
@@ -157,12 +153,12 @@ def _check(
     domain: Domain, find_case: Callable[[], Case], *, scripted: bool = False
 ) -> Sequence[Finding]:
     if not domain.rules:
-        return [policy_unchecked(f"the domain {domain.name} has no rules")]
+        return not_checked(f"the domain {domain.name} has no rules").findings
     try:
         case = find_case()
     except UnknownTaskError as error:
-        return [policy_unchecked(str(error))]
-    return policy_findings(check_case(case, scripted=scripted))
+        return not_checked(str(error)).findings
+    return check_case(case, scripted=scripted).findings
 
 
 class PolicyStatement(NamedTuple):
