@@ -46,7 +46,7 @@ def _lines_of_fault(fault: ReplayFault) -> Iterator[str]:
         yield f"the call: {render_call(fault.call)}"
 
 
-def _described(texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _describe_documents(texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield the calls that the agent did not make, each with the documents that describe it."""
     for call, names in texts.items():
         more = f" and {len(names) - _MOST_TEXTS} more" if len(names) > _MOST_TEXTS else ""
@@ -206,7 +206,7 @@ class Explanation:
             ),
             "Point of no return": _divergence(self.divergence) if self.divergence else (),
             f"What would have made it {opposite}": _repair(self.repair, self.to_be_said),
-            "Where it is described": _described(self.described_in),
+            "Where it is described": _describe_documents(self.described_in),
         }
         sections = (ExplanationSection(title, tuple(lines)) for title, lines in found.items())
         return [each for each in sections if each.lines]
