@@ -118,7 +118,7 @@ EXCEPTIONS = {
 
 # What benchmarks, reports and runs may use of the statistics.
 ARITHMETIC = {
-    *("trials", "intervals", "bootstrap", "sign_flip", "trial_noise"),
+    *("trials", "intervals", "sign_flip", "boundaries", "trial_noise"),
     *("estimation", "result", "agreement", "failure_labels", "summary"),
     *("first_failures", "comparison"),
 }

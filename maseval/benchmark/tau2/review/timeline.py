@@ -27,7 +27,7 @@ from maseval.benchmark.tau2.review.explain.snapshot import (
     differences,
     differing_records,
     parse_fragment,
-    settled,
+    settle_twin,
 )
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
 from maseval.benchmark.tau2.world.reference import gold_state
@@ -235,11 +235,11 @@ class _Replay:
         return changed
 
     def _look_at_start(self, world: World) -> tuple[_WorldThen, Differences]:
-        return self._compare(WorldSnapshot(settled(world)), ()), ()
+        return self._compare(WorldSnapshot(settle_twin(world)), ()), ()
 
     def _look(self, world: World) -> tuple[_WorldThen, Differences]:
         """Look at a state: what is before it in the tree of states is always the same."""
-        before, now = self.now.snapshot, WorldSnapshot(settled(world))
+        before, now = self.now.snapshot, WorldSnapshot(settle_twin(world))
         if now.state == before.state:
             return self.now, ()
         from_start = tuple(differences(self.start, now))

@@ -104,7 +104,7 @@ def _gold_faults(key: GoldKey, told: str, ticket: str | None) -> tuple[str, ...]
 
 
 def _faults_of_gold(setting: Setting, told: str, ticket: str | None) -> Iterator[str]:
-    """Say why the reference solution of a task cannot be what a right agent does."""
+    """Yield why the reference solution of a task cannot be what a right agent does."""
     criteria = setting.task.evaluation_criteria
     if criteria is None:
         return

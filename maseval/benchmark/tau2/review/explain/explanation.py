@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from maseval.benchmark.tau2.formats.message import render_call as render_call
 from maseval.benchmark.tau2.review.explain.evidence import (
     AssertionEvidence,
     CheckSummary,
@@ -45,7 +46,7 @@ def _lines_of_fault(fault: ReplayFault) -> Iterator[str]:
         yield f"the call: {render_call(fault.call)}"
 
 
-def _described(texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _describe_documents(texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield the calls that the agent did not make, each with the documents that describe it."""
     for call, names in texts.items():
         more = f" and {len(names) - _MOST_TEXTS} more" if len(names) > _MOST_TEXTS else ""
@@ -139,15 +140,6 @@ def _change(change: CallChange) -> str:
     return f"leave out message {change.message_index}: {call}"
 
 
-def render_call(call: Mapping[str, Any]) -> str:
-    """Return a call as one would write it in Python."""
-    arguments = ", ".join(
-        f"{name}={format_value(value)}" for name, value in call["arguments"].items()
-    )
-    side = "user: " if call.get("requestor") == "user" else ""
-    return _cut(f"{side}{call['name']}({arguments})", 300)
-
-
 def format_value(value: object, length: int = 160) -> str:
     """Return a value as it stands in JSON, cut where it gets long."""
     if value is ABSENT:
@@ -214,7 +206,7 @@ class Explanation:
             ),
             "Point of no return": _divergence(self.divergence) if self.divergence else (),
             f"What would have made it {opposite}": _repair(self.repair, self.to_be_said),
-            "Where it is described": _described(self.described_in),
+            "Where it is described": _describe_documents(self.described_in),
         }
         sections = (ExplanationSection(title, tuple(lines)) for title, lines in found.items())
         return [each for each in sections if each.lines]

@@ -14,7 +14,7 @@ DatabaseSide = Literal["company", "customer"]
 FieldPath = tuple[str | int, ...]
 
 
-def settled(world: World) -> World:
+def settle_twin(world: World) -> World:
     """Return a world as it is with both sides synchronised; it is not synchronised itself by that.
 
     After a call that raised, scoring synchronises only with the next one.

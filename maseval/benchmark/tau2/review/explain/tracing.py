@@ -23,7 +23,7 @@ from maseval.benchmark.tau2.review.explain.snapshot import (
     WorldSnapshot,
     differences,
     differing_records,
-    settled,
+    settle_twin,
 )
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.benchmark.tau2.world.reference import (
@@ -98,7 +98,7 @@ def conversation_history(case: Case) -> WorldHistory:
 
 
 def _settled_state(world: World) -> WorldState:
-    return settled(world).state()
+    return settle_twin(world).state()
 
 
 def _play(retracing: Retracing, calls: Iterable[CallAt]) -> WorldHistory:
