@@ -26,9 +26,9 @@ from maseval.report.index import (
 from maseval.report.page import Packet, packet_of
 from maseval.report.results import drawing
 from maseval.runs import Simulation
+from maseval.runs.annotations import remarks_by_simulation
 from maseval.runs.config_file import LOG
 from maseval.runs.log import kept_about
-from maseval.runs.remarks import remarks_by_simulation
 from maseval.runs.verdict_check import (
     Misstatement,
     RunCheck,

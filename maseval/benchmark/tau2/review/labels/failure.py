@@ -246,9 +246,9 @@ class Failure:
         """The writes that the policy forbids, by their message and text, and why."""
         found = check_case(self.subject.case, scripted=True).breaches
         return {
-            (each.message_index, render_call(each.call)): each.text
+            (each.message, each.call): each.text
             for each in found
-            if each.call is not None and each.message_index is not None
+            if each.call is not None and each.message is not None
         }
 
     @cached_property
