@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.rules import CallMoment, Utterance, once_per_call
+from maseval.benchmark.tau2.review.talk import CallMoment, Utterance, once_per_call
 from maseval.benchmark.tau2.review.words import (
     asks,
     closes,

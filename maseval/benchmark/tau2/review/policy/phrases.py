@@ -238,7 +238,9 @@ GB = re.compile(
 ALL_OF_IT = re.compile(
     r"\b(?:max(?:imum)?|full amount|as much as|most (?:you|i|that)|both)\b", re.I
 )
-DATA = re.compile(r"\brefuel|\btop[ -]?up|\bmore data|\badd\w* (?:\S+ )*?(?:data|gb|gigs?)\b", re.I)
+DATA = re.compile(
+    r"\brefuel|\btop[ -]?up|\bmore data|\badd\w* (?:\S+ ){0,8}?(?:data|gb|gigs?)\b", re.I
+)
 MONEY = re.compile(r"\$|[Uu][Ss][Dd]|dollar|bucks")
 TELECOM_PRICE = re.compile(
     r"(?:\$|usd ?)(\d+(?:\.\d+)?)|"

@@ -12,13 +12,8 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
     number_of,
     status_of,
 )
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    CannotTell,
-    Talk,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+from maseval.benchmark.tau2.review.talk import CallMoment, Talk
 from maseval.benchmark.tau2.review.words import sentences
 
 FOR_A_CANCELLATION = 100

@@ -13,13 +13,8 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
     free_to_cancel,
     reservation_of,
 )
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    CannotTell,
-    Talk,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+from maseval.benchmark.tau2.review.talk import CallMoment, Talk
 from maseval.benchmark.tau2.review.words import reports_it_done, sentences
 
 

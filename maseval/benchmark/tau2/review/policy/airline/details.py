@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     spell_date,
     spell_payment,
 )
-from maseval.benchmark.tau2.review.policy.rules import CallMoment
+from maseval.benchmark.tau2.review.talk import CallMoment
 
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 

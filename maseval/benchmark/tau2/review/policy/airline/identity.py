@@ -19,13 +19,8 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
 )
 from maseval.benchmark.tau2.review.policy.confirming import names, spell_date
 from maseval.benchmark.tau2.review.policy.consent import find_consent
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    CannotTell,
-    once_per_call,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+from maseval.benchmark.tau2.review.talk import CallMoment, once_per_call
 
 ON_A_RESERVATION = tuple(tool for tool in CHANGES if tool != BOOK)
 

@@ -32,12 +32,8 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
 )
 from maseval.benchmark.tau2.review.policy.confirming import names, spell_date, spell_payment
 from maseval.benchmark.tau2.review.policy.consent import find_consent
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    CannotTell,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+from maseval.benchmark.tau2.review.talk import CallMoment
 from maseval.benchmark.tau2.review.words import read_amount, sentences
 
 PAID = (BOOK, FLIGHTS, BAGGAGES)

@@ -14,12 +14,8 @@ from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     bank,
     inner_call,
 )
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CannotTell,
-    Talk,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+from maseval.benchmark.tau2.review.talk import Talk
 
 _TOOLS = "Additional Instructions: Discoverable Tools"
 _INCIDENT = "Backend incident 11/13 (internal)"

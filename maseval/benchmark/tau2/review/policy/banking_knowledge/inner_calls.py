@@ -15,14 +15,8 @@ from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, R
 from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.rules import (
-    INNER_TOOL,
-    Answer,
-    Broken,
-    CallMade,
-    CallMoment,
-    Policy,
-)
+from maseval.benchmark.tau2.review.policy.rules import INNER_TOOL, Answer, Broken, Policy
+from maseval.benchmark.tau2.review.talk import CallMade, CallMoment
 
 AGENT_CALL, USER_CALL = "call_discoverable_agent_tool", "call_discoverable_user_tool"
 _NAMED_BY = {AGENT_CALL: INNER_TOOL, USER_CALL: "discoverable_tool_name"}

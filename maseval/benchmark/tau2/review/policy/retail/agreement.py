@@ -28,14 +28,8 @@ from maseval.benchmark.tau2.review.policy.retail.eligibility import (
     replacements,
     retail,
 )
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    CannotTell,
-    Utterance,
-    once_per_call,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+from maseval.benchmark.tau2.review.talk import CallMoment, Utterance, once_per_call
 from maseval.benchmark.tau2.review.words import asks, mentions, read_amount, sentences
 
 _BRANDS = {

@@ -27,14 +27,8 @@ from maseval.benchmark.tau2.review.policy.retail.eligibility import (
     replacements,
     retail,
 )
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMade,
-    CallMoment,
-    CannotTell,
-    once_per_call,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, once_per_call
 from maseval.benchmark.tau2.review.words import agrees, asks, mentions
 
 _REASON_WORDS = {

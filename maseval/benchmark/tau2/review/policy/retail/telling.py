@@ -7,13 +7,8 @@ from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.retail.agreement import report_of
 from maseval.benchmark.tau2.review.policy.retail.eligibility import order_of, retail
 from maseval.benchmark.tau2.review.policy.retail.identity import helped_user
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    Talk,
-    Utterance,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken
+from maseval.benchmark.tau2.review.talk import CallMoment, Talk, Utterance
 from maseval.benchmark.tau2.review.words import refusal, sentences
 
 _UNITS = (" day", " hour", " week")

@@ -5,18 +5,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMade,
-    CallMoment,
-    CannotTell,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 from maseval.benchmark.tau2.review.policy.telecom.records import (
     customer_of,
     line_of,
     telecom,
 )
+from maseval.benchmark.tau2.review.talk import CallMade, CallMoment
 from maseval.benchmark.tau2.review.words import agrees, mentions, sentences, spellings
 
 LOOKUPS = frozenset({"get_customer_by_phone", "get_customer_by_id", "get_customer_by_name"})

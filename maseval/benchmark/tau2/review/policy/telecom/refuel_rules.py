@@ -5,18 +5,14 @@ from collections.abc import Iterator, Sequence
 
 from maseval.benchmark.tau2.domains.telecom.models import Plan
 from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    CannotTell,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 from maseval.benchmark.tau2.review.policy.telecom.records import (
     amount_of,
     line_of,
     plan_of,
     telecom,
 )
+from maseval.benchmark.tau2.review.talk import CallMoment
 from maseval.benchmark.tau2.review.words import agrees, sentences
 
 _REFUELING = "Data Refueling"

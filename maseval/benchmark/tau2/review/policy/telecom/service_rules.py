@@ -5,15 +5,7 @@ from collections.abc import Collection, Iterator
 
 from maseval.benchmark.tau2.domains.telecom.models import Line
 from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    CannotTell,
-    Kind,
-    Talk,
-    Utterance,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Kind
 from maseval.benchmark.tau2.review.policy.telecom.flow_rules import (
     WRITES,
     identifying_calls,
@@ -26,6 +18,7 @@ from maseval.benchmark.tau2.review.policy.telecom.remedies import (
     find_hopeless_fault,
     list_remedies,
 )
+from maseval.benchmark.tau2.review.talk import CallMoment, Talk, Utterance
 from maseval.benchmark.tau2.review.words import agrees, sentences, wants_a_human
 
 _READS = frozenset({"get_details_by_id", "get_bills_for_customer", "get_data_usage"})
