@@ -37,6 +37,7 @@ from maseval.app.running.run_options import AnyBenchmark, BenchmarkRunOptions
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import ProgressBarCallback
 from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.outcome import TaskKey
 from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.task import (
     AdaptiveTaskQueue,
