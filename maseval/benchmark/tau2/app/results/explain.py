@@ -26,7 +26,7 @@ from maseval.benchmark.tau2.app.results.sound import errata_of_report
 from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.rescoring.findings import in_words
-from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
+from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.review.explain import Explanation, WrongField
 from maseval.benchmark.tau2.review.explain.explanation import (
     CHECKS,
@@ -41,6 +41,7 @@ from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.outcome import RecordedReport, is_successful
+from maseval.core.recorded import entries, mapping
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import Simulation
@@ -224,7 +225,7 @@ def _diagnose(report: Report) -> Diagnosis | None:
     except UnknownTaskError as error:
         return Diagnosis(cause_of(Label("unclear", "unknown task", "no such task", (str(error),))))
     except NoJudgeError as error:
-        return Diagnosis(cause_of(_label_by_judge(found.recorded, error)))
+        return Diagnosis(cause_of(_label_by_judge(found, error)))
     if label is None:
         seen = ("recorded as failed, but it passes when it is judged again",)
         label = Label("infrastructure", "verdict not reproduced", "judged again", seen)
@@ -235,10 +236,10 @@ def _diagnose(report: Report) -> Diagnosis | None:
     return Diagnosis(cause_of(label), explained)
 
 
-def _label_by_judge(recorded: RecordedSimulation, error: NoJudgeError) -> Label:
+def _label_by_judge(found: ReadReport, error: NoJudgeError) -> Label:
     """Return the label where only the judge's part is left: by its replies, if it was asked."""
-    replies = recorded.verdict and recorded.verdict.get("nl_assertions")
-    unmet = [each for each in replies or () if each["met"] is False]
+    replies = mapping(found.simulation, "reward_info").get("nl_assertions")
+    unmet = [each for each in map(mapping, entries(replies)) if each["met"] is False]
     if not unmet:
         return Label("unclear", "needs a judge", "no judge", (str(error),))
     evidence = tuple(f"{each['nl_assertion']}: {each['justification']}" for each in unmet)
