@@ -17,7 +17,7 @@ from maseval.benchmark.tau2.review.explain.scored_case import ScoredCase
 from maseval.benchmark.tau2.review.explain.tracing import CallAt
 from maseval.benchmark.tau2.review.policy import check_case, forbidden_steps
 from maseval.benchmark.tau2.review.policy.consent import Meaning, read_reply
-from maseval.benchmark.tau2.review.policy.rules import Talk
+from maseval.benchmark.tau2.review.talk import Talk
 from maseval.benchmark.tau2.review.words import (
     asks,
     id_like,

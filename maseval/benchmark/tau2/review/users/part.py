@@ -11,7 +11,7 @@ from maseval.benchmark.tau2.formats.message import STOP, Tau2ToolCall
 from maseval.benchmark.tau2.review import words
 from maseval.benchmark.tau2.review.policy import scenario_text
 from maseval.benchmark.tau2.review.policy.confirming import TRANSFER_TEXT, TRANSFER_TOOL
-from maseval.benchmark.tau2.review.policy.rules import CallMade, Talk, Utterance
+from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.benchmark.tau2.world.setting import Setting
 
