@@ -134,9 +134,8 @@ class Conversation:
 
     def agent_can_have(self, value: str, before: int) -> bool:
         """Return True if the agent can have a value: from the user, a tool, or the task."""
-        said = (each.text for each in self.talk.user_before(before))
-        read = (each.answer for each in self.talk.calls)
-        return any(_has(text, value) for text in (self.told, self._gold_text, *said, *read))
+        known = self.talk.known_before(before)
+        return any(_has(text, value) for text in (self.told, self._gold_text, known))
 
     @cached_property
     def _gold_text(self) -> str:

@@ -309,13 +309,21 @@ def out_of_scope(failure: Failure) -> Finding | None:
 
 
 def transferred_with_work_left(failure: Failure) -> Finding | None:
-    """The agent handed over to a human, and something is missing."""
-    at = failure.transferred_at
-    if at is None or not (failure.missing or failure.explanation.to_be_said):
+    """The agent handed over to a human, and something is missing.
+
+    Where the task is doubtful, the agent may have been right.
+    """
+    at, unsaid = failure.transferred_at, failure.explanation.to_be_said
+    if at is None or not (failure.missing or unsaid):
         return None
-    text = "the agent transfers to a human with work left"
+    left = [render_call(call) for call in failure.missing] or [f"saying {unsaid[0]!r}"]
     return _blame(
-        "agent", "transferred too early", text, message=at, evidence=tuple(_facts(failure))
+        "agent",
+        "transferred too early",
+        f"the agent transfers to a human with work left: {left[0]}",
+        message=at,
+        grade="likely" if failure.explanation.sound is None else "undecided",
+        evidence=tuple(_facts(failure)),
     )
 
 

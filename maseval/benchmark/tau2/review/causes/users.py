@@ -17,10 +17,11 @@ from maseval.benchmark.tau2.scoring.case import Case
 from maseval.core.finding import Finding, Grade
 
 LOOKED_FOR = (
-    "turns without a word or a call, words of the agent's part, a conversation that ends in the "
-    "yes to an offer, ids and addresses that nobody gave the user, and in failures choices "
-    "against the task"
+    "Looked for: empty turns, words of the agent's part, a conversation that ends in the yes to an "
+    "offer, ids and addresses that nobody gave the user, and in failures choices against the task. "
+    "That was 8 of the 125 faults that readers noted in 180 conversations."
 )
+"""A sentence to stand above every number of faults."""
 NOT_READ = "not read"
 """The kind of the finding that nobody could look for faults of the user."""
 
@@ -81,7 +82,9 @@ def _invented_values(conversation: Conversation) -> Iterator[Finding]:
 
 
 def _stopped_in_its_yes(conversation: Conversation) -> Iterator[Finding]:
-    found = conversation.offer_left_in_a_yes(conversation.undone)
+    done = [(each.call["name"], words.record(each.call)) for each in conversation.done]
+    left = [e for e in conversation.undone if (e["name"], words.record(e)) not in done]
+    found = conversation.offer_left_in_a_yes(left)
     if found is not None:
         text = f"the user says yes to the offer of message {found[0]} and leaves with it"
         yield _fault("stopped in its yes", text, len(conversation.messages) - 1)
