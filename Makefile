@@ -37,7 +37,7 @@ RAY_TEST = $(RAY_ENV) MASEVAL_REQUIRE_LIBRARY=ray $(RAY_VENV)/bin/python -m pyte
   -m "needs(library='ray')"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-browser test-frameworks test-ray quick check coverage bench pictures docs \
+.PHONY: help demo test test-beside test-browser test-frameworks test-ray quick check coverage bench pictures docs \
   serve release
 
 help: ## List the targets
@@ -48,6 +48,9 @@ demo: $(DEMO_READY) ## Run tau2 with an agent that makes mistakes, and write its
 
 test: $(READY) ## Run all tests
 	@$(PYTEST)
+
+test-beside: $(READY) ## Run the tests that need the contract and the data beside the checkout
+	@MASEVAL_REQUIRE_CONTRACT=1 MASEVAL_REQUIRE_DATA=1 $(PYTEST) -m beside
 
 test-browser: $(BROWSER_READY) ## Try the HTML report in a real Chromium
 	@command -v $${MASEVAL_CHROMIUM:-chromium} >/dev/null || { \

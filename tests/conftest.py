@@ -42,6 +42,17 @@ settings.register_profile("quick", STEADY, max_examples=10)
 settings.load_profile(os.environ.get("MASEVAL_EXAMPLES", "steady"))
 
 
+# What a clone has not by itself: vectors and data that lie beside it.
+BESIDE = {"contract_dir", "macs_contract", "shared_data"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need what lies beside the checkout, for a pass of their own."""
+    for item in items:
+        if not BESIDE.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker("beside")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def clients_of_providers_are_closed() -> Iterator[None]:
     """Each local server of a test leaves behind a client that was to be shared."""

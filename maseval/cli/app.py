@@ -28,7 +28,6 @@ class AllCommands(RootGroup):
         "view": "maseval.cli.view:view",
         "compare": "maseval.cli.compare:compare",
         "gate": "maseval.cli.compare:gate",
-        "screening": "maseval.cli.plan:screening",
         "plan": "maseval.cli.plan:plan",
         "report": "maseval.cli.report:report",
         "plots": "maseval.cli.report:plots",

@@ -15,7 +15,7 @@ def load_domain(given: str | None) -> str | None:
     """Return the name of a domain that was typed; one in a file is loaded first."""
     if given is None or ":" not in given:
         return given
-    from maseval.benchmark.tau2.app.running.own_domains import (
+    from maseval.benchmark.tau2.app.running.tasks import (
         domain_name,  # help must not load the benchmark
     )
 

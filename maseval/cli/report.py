@@ -25,7 +25,6 @@ REPORT_EXAMPLES = examples(
     ("maseval report own.jsonl", "what your own benchmark's FileResultLogger wrote"),
     ("maseval report theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval report --compare careful hurried gold", "runs compared, in one file"),
-    ("maseval report last --no-audit", "without badges on tasks that are known to be faulty"),
     ("maseval report runs/mine --output mine.html --title 'Mine'", "elsewhere, under a name"),
 )
 
@@ -42,10 +41,6 @@ def report(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The HTML file.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     explain: Explain = True,
-    audit: Annotated[
-        bool,
-        typer.Option("--audit/--no-audit", help="Mark tasks in which the audit finds something."),
-    ] = True,
     compare: Annotated[
         bool, typer.Option("--compare", help="Compare the runs, two or more, on one page.")
     ] = False,
@@ -64,7 +59,6 @@ def report(
             output,
             title=title,
             explain=explain,
-            audit=audit,
             against=others,
             on_progress=count,
             **scoring,

@@ -14,17 +14,13 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from maseval.app.running.run_options import OUTPUT
+from maseval.app.running.options import OUTPUT
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage.files import write_bytes
 from maseval.core.storage.redaction import redact
 
 BENCHMARK, RUNS, NAME = "benchmark", "run", "name"
 _COMMANDS = {"tau2": ("tau2", "run"), "macs": ("macs", "run")}
-
-
-class RunFileError(ConfigurationError):
-    """A file does not say what to run."""
 
 
 class FileRun(NamedTuple):
@@ -44,20 +40,24 @@ def read_run_file(path: Path) -> list[FileRun]:
     try:
         content = _with_underscores(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
-        raise RunFileError(f"{path} cannot be read: {error.strerror}") from None
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RunFileError(f"{path} is not TOML: {error}") from None
+        raise ConfigurationError(f"{path} is not TOML: {error}") from None
     if f"{RUNS}s" in content:
-        raise RunFileError(f"{path}: '{RUNS}s' is no option; write [[{RUNS}]] before each run")
+        raise ConfigurationError(
+            f"{path}: '{RUNS}s' is no option; write [[{RUNS}]] before each run"
+        )
     tables = content.pop(RUNS, None)
     if tables is None:
         return [FileRun(content)]
     if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
-        raise RunFileError(f"{path}: {RUNS} is no list of tables; write [[{RUNS}]] before each run")
+        raise ConfigurationError(
+            f"{path}: {RUNS} is no list of tables; write [[{RUNS}]] before each run"
+        )
     runs = [_run_of_set(path, content, _with_underscores(each)) for each in tables]
     names = [each.name for each in runs]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise RunFileError(f"{path} has two runs of the name {twice!r}; each needs its own")
+        raise ConfigurationError(f"{path} has two runs of the name {twice!r}; each needs its own")
     return runs
 
 
@@ -68,7 +68,7 @@ def _with_underscores(table: Mapping[str, Any]) -> dict[str, Any]:
 def _run_of_set(path: Path, shared: Mapping[str, Any], own: dict[str, Any]) -> FileRun:
     name = own.pop(NAME, None)
     if not isinstance(name, str) or not name or "/" in name:
-        raise RunFileError(
+        raise ConfigurationError(
             f'{path}: a [[{RUNS}]] has the {NAME} {name!r}; write {NAME} = "small", for example'
         )
     return FileRun({**shared, **own}, name)
@@ -82,7 +82,7 @@ def command_words(run: FileRun, path: Path) -> list[str]:
     given = {"output": str(run.folder(path)), **run.options}
     benchmark = given.pop(BENCHMARK, None)
     if not isinstance(benchmark, str):
-        raise RunFileError(
+        raise ConfigurationError(
             f'{BENCHMARK} is {benchmark!r}; write {BENCHMARK} = "tau2", "macs" or "FILE.py:NAME"'
         )
     command = _COMMANDS.get(benchmark, ("run", benchmark))
@@ -110,13 +110,13 @@ def _use_file(context: typer.Context, path: Path | None) -> Path | None:
     first, *others = read_run_file(path)
     own, options = _benchmark_of(context), dict(first.options)
     if others or (own is not None and options.pop(BENCHMARK, own) != own):
-        raise RunFileError(f"{path} is for another command: maseval run {path}")
+        raise ConfigurationError(f"{path} is for another command: maseval run {path}")
     parameters = {str(each.name): each for each in context.command.params}
     for name in options:
         if name not in parameters:
             close = difflib.get_close_matches(name, parameters, 1)
             hint = f"; did you mean {close[0]}?" if close else ""
-            raise RunFileError(f"{path}: there is no option {name!r}{hint}")
+            raise ConfigurationError(f"{path}: there is no option {name!r}{hint}")
     context.default_map = {
         name: _as_default(value, many=bool(getattr(parameters[name], "multiple", False)))
         for name, value in options.items()

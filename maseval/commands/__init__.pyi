@@ -6,8 +6,6 @@ from maseval.app.benchmarks import Section as Section
 from maseval.app.comparing.compare import compare as compare
 from maseval.app.comparing.gate import gate as gate
 from maseval.app.comparing.plan import plan as plan
-from maseval.app.comparing.screening import save_screening as save_screening
-from maseval.app.comparing.screening import screening as screening
 from maseval.app.results.counting import ConventionScore as ConventionScore
 from maseval.app.results.plots import plots as plots
 from maseval.app.results.remarks import note as note

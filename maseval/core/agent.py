@@ -17,10 +17,6 @@ HUMAN = "human"
 """What a person is called where others have the name of a scripted agent or a model."""
 
 
-class ConversationNotLoadedError(ConfigurationError):
-    """An agent cannot be given a conversation to continue."""
-
-
 class AgentObserver(Protocol):
     """The events an agent reports to its callbacks."""
 
@@ -105,7 +101,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
 
         A framework that can be given one implements this; by default it is refused.
         """
-        raise ConversationNotLoadedError(
+        raise ConfigurationError(
             f"{type(self).__name__} (agent {self.name!r}) cannot be given an earlier conversation; "
             "implement load_messages, or continue with another agent"
         )

@@ -6,7 +6,6 @@
     ├── AgentError, EnvironmentError, UserError      whose fault a failed repetition was
     ├── UserExhaustedError, TaskFrozenError, TaskTimeoutError
     ├── ConfigurationError (ValueError)
-    │   ├── AgentDataError, AnchorPointsError
     │   └── DuplicateTaskError
     ├── TaskFormatError, HookResultError (TypeError)
     ├── DuplicateComponentError, UnknownModelError, ResultFileError (ValueError)
@@ -102,16 +101,8 @@ class ConfigurationError(MASEvalError, ValueError):
     """An argument is out of range."""
 
 
-class AgentDataError(ConfigurationError):
-    """The agent data does not match the tasks."""
-
-
 class DuplicateTaskError(ConfigurationError):
     """Two tasks share an id."""
-
-
-class AnchorPointsError(ConfigurationError):
-    """A file of anchor points has another form than a JSON list of positions."""
 
 
 class AnchorPointsNotFoundError(MASEvalError, FileNotFoundError):

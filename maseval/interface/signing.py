@@ -10,10 +10,6 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.interface.extras import load
 
 
-class SigningKeyError(ConfigurationError):
-    """The file does not hold an Ed25519 key of the kind that is needed."""
-
-
 def signature(text: str, private_key: Path) -> str:
     """Sign a text with the private key in a PEM or OpenSSH file; return it in base64."""
     key = _key(private_key, ("load_pem_private_key", "load_ssh_private_key"), "private")
@@ -45,7 +41,7 @@ def _key(path: Path, loaders: tuple[str, str], kind: str) -> Any:
             continue
         if isinstance(key, wanted):
             return key
-    raise SigningKeyError(
+    raise ConfigurationError(
         f"{path} holds no Ed25519 {kind} key without a passphrase; make a pair with "
         "`ssh-keygen -t ed25519 -N '' -f KEY`, sign with KEY and verify with KEY.pub"
     )

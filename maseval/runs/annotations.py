@@ -34,10 +34,6 @@ class AnnotationError(ConfigurationError):
     """A tag or a note that cannot be kept."""
 
 
-class NoteChangedError(AnnotationError):
-    """The note is no longer the one that was being edited."""
-
-
 @dataclass(frozen=True)
 class Annotations:
     """Tags and a note that people have given to a run."""
@@ -145,7 +141,7 @@ def change_note(
 
     def replace_note(present: Annotations) -> Annotations:
         if check and present.note != was:
-            raise NoteChangedError(
+            raise AnnotationError(
                 f"somebody else has changed the note of {run} meanwhile; look at it, and enter "
                 "yours again"
             )

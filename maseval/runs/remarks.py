@@ -29,10 +29,6 @@ Opinion = Literal["agree", "disagree"]
 MAX_BYTES = 32 << 20
 
 
-class RemarkChangedError(AnnotationError):
-    """The remark is no longer the one that was being edited."""
-
-
 @dataclass(frozen=True)
 class Remark:
     """Something that a reader wrote about a simulation, or about one of its ``message``s.
@@ -127,7 +123,7 @@ def keep_remark(run: str | os.PathLike[str], remark: Remark) -> list[Remark]:
 
     One without a text and an opinion is removed. A remark to be replaced must still be of the time
     that the given one was ``written``, and a simulation has one opinion on its verdict; otherwise
-    somebody else was faster, and a ``RemarkChangedError`` says so.
+    somebody else was faster, and a ``AnnotationError`` says so.
     """
     path = remarks_path(run)
     text = check_note(remark.text, "remark").strip()
@@ -159,7 +155,7 @@ def _with_remark(present: Sequence[Remark], remark: Remark) -> list[Remark]:
         for each in present
     )
     if not seen or rival:
-        raise RemarkChangedError(
+        raise AnnotationError(
             f"somebody else has changed the remarks on {remark.simulation} meanwhile; load the "
             "page again, and enter yours again"
         )

@@ -21,7 +21,7 @@ def noisy(tmp_path_factory):
     folder = tmp_path_factory.mktemp("talk")
     arguments = {"error_rate": 0.6}
     tau2.run(domain="library", agent="noisy", agent_args=arguments, output=folder / "run")
-    return write_page(folder / "run", folder / "report.html", audit=False)
+    return write_page(folder / "run", folder / "report.html")
 
 
 def decided_by_a_change(page):

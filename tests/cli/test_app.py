@@ -20,7 +20,6 @@ COMMANDS = [
     ("report",),
     ("compare",),
     ("plan",),
-    ("screening",),
     ("plots",),
     ("new",),
     ("replay-server",),

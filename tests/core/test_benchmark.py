@@ -23,12 +23,7 @@ from maseval import (
     normalise,
 )
 from maseval.core.callbacks import RichProgressBarCallback, TqdmProgressBarCallback
-from maseval.core.exceptions import (
-    AgentDataError,
-    ConfigurationError,
-    DuplicateTaskError,
-    NotRunError,
-)
+from maseval.core.exceptions import ConfigurationError, DuplicateTaskError, NotRunError
 from tests.core.worlds import (
     Customer,
     Diary,
@@ -165,7 +160,7 @@ def test_a_run_without_any_tasks_given_says_so():
     ("bad_tasks", "agent_data", "error"),
     [
         (tasks("a", "a"), {}, DuplicateTaskError),
-        (tasks("a", "b"), [{}], AgentDataError),
+        (tasks("a", "b"), [{}], ConfigurationError),
     ],
 )
 def test_bad_input_starts_nothing(bad_tasks, agent_data, error):

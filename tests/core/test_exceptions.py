@@ -30,7 +30,6 @@ TREE = {
     "TaskFrozenError": MASEvalError,
     "TaskTimeoutError": MASEvalError,
     "ConfigurationError": ValueError,
-    "AgentDataError": exceptions.ConfigurationError,
     "DuplicateTaskError": exceptions.ConfigurationError,
     "TaskFormatError": TypeError,
     "HookResultError": TypeError,

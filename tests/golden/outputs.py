@@ -44,7 +44,7 @@ _TIMES = re.compile(
     r"(^|_)(time|timestamp|seconds|duration|started|ended|start|end|gathered_at|created|modified"
     r"|cpu|memory|elapsed|pid|host|at|generated|hash|sha256|digest|fingerprint|git|path|python"
     r"|platform|packages|machine|size|bytes|written|key|content_key|version|maseval_version"
-    r"|signature|latency|git_commit|system|last_seen|age|root)(_|$)"
+    r"|signature|latency|git_commit|system|last_seen|age|root|took)(_|$)"
 )
 
 

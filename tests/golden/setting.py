@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-SETTING = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "MASEVAL_CACHE_NOTES": "0"}
+SETTING = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
 
 
 def banking_setting(shared: Path) -> dict[str, str]:

@@ -15,7 +15,8 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
-from maseval.interface.signing import SigningKeyError, is_signed, signature
+from maseval.core.exceptions import ConfigurationError
+from maseval.interface.signing import is_signed, signature
 
 FORMS = {
     "PEM": (Encoding.PEM, PrivateFormat.PKCS8, Encoding.PEM, PublicFormat.SubjectPublicKeyInfo),
@@ -52,9 +53,9 @@ def test_what_is_no_ed25519_key_is_refused_with_the_way_to_make_one(tmp_path):
     )
 
     for wrong in (public, other):
-        with pytest.raises(SigningKeyError, match="ssh-keygen -t ed25519"):
+        with pytest.raises(ConfigurationError, match="ssh-keygen -t ed25519"):
             signature("text", wrong)
-    with pytest.raises(SigningKeyError, match="public key"):
+    with pytest.raises(ConfigurationError, match="public key"):
         is_signed("text", "", private)
 
 

@@ -19,7 +19,6 @@ from maseval.runs.annotations import (
     MAX_NOTE,
     MAX_TAGS,
     AnnotationError,
-    NoteChangedError,
     annotations_path,
     change_annotations,
 )
@@ -130,7 +129,7 @@ def test_a_note_that_somebody_else_changed_is_not_overwritten_unseen(tmp_path):
     path = finished_run(tmp_path / "run", "a")
     change_note(path, "theirs")
 
-    with pytest.raises(NoteChangedError, match="changed the note"):
+    with pytest.raises(AnnotationError, match="changed the note"):
         change_note(path, "mine", was=None, check=True)
 
     assert read_annotations(path).note == "theirs"

@@ -22,7 +22,7 @@ from maseval.runs import (
     run_state,
 )
 from maseval.runs.annotations import AnnotationError
-from maseval.runs.remarks import RemarkChangedError, remarks_path
+from maseval.runs.remarks import remarks_path
 from tests.report.reading import index_of
 from tests.runs.worlds import finished_run
 
@@ -89,9 +89,9 @@ def test_what_somebody_else_changed_meanwhile_is_not_overwritten(run):
     [kept] = keep_remark(run, Remark(ONE, "theirs", opinion="agree", outcome="pass"))
     keep_remark(run, replace(kept, text="theirs, changed"))
 
-    with pytest.raises(RemarkChangedError, match="somebody else"):
+    with pytest.raises(AnnotationError, match="somebody else"):
         keep_remark(run, replace(kept, text="mine"))
-    with pytest.raises(RemarkChangedError, match="somebody else"):
+    with pytest.raises(AnnotationError, match="somebody else"):
         keep_remark(run, Remark(ONE, "no", opinion="disagree", outcome="pass"))
     keep_remark(run, Remark(ONE._replace(trial=1), opinion="disagree", outcome="pass"))
 

@@ -43,14 +43,6 @@ MIN_COMPARABLE = 0.8
 """The share of the tasks that must be comparable by default, for a verdict on the whole."""
 
 
-class IncompleteRunError(ConfigurationError):
-    """A run lacks verdicts, so a gate on it would judge what happens to be there."""
-
-
-class TooFewComparableTasksError(ConfigurationError):
-    """Most tasks differ between the runs, so a gate would judge the few that are left."""
-
-
 @dataclass(frozen=True)
 class Gate:
     """A run held against its baseline.
@@ -217,13 +209,13 @@ def gate(
         on_progress=on_progress,
     )
     if found.incomplete and not allow_incomplete:
-        raise IncompleteRunError(
+        raise ConfigurationError(
             f"{'; '.join(line.rstrip('.') for line in [*found.incomplete, *found.notes])}. Resume "
             "the run, or judge what is there with --allow-incomplete (allow_incomplete=True)"
         )
     assert found.two is not None  # two runs were compared
     if found.two.comparable < min_comparable * found.tasks:
-        raise TooFewComparableTasksError(
+        raise ConfigurationError(
             f"only {found.two.comparable} of {found.tasks} tasks are comparable, less than "
             f"{percent(min_comparable, 0)}: {'; '.join(found.dropped[:_FEW])}"
             f"{'; ...' if len(found.dropped) > _FEW else ''}. Run the baseline again on the same "

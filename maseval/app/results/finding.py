@@ -22,14 +22,6 @@ class UnknownRunError(ConfigurationError):
     """There is no run of that name."""
 
 
-class OtherBenchmarkError(ConfigurationError):
-    """The command is for the runs of another benchmark."""
-
-
-class UnknownSimulationError(ConfigurationError):
-    """The run has no such task or trial."""
-
-
 def run_path(run: str | os.PathLike[str]) -> Path:
     """Return the folder of a run: a path, a name below the folder of all runs, or ``last``."""
     path = Path(run)
@@ -52,7 +44,7 @@ def run_path(run: str | os.PathLike[str]) -> Path:
 def open_run(run: str | os.PathLike[str], benchmark: str | None = None) -> RunFolder:
     """Open a run for reading; log what is wrong with its folder.
 
-    With ``benchmark``, a run of another one raises ``OtherBenchmarkError``.
+    With ``benchmark``, a run of another one raises ``ConfigurationError``.
     """
     folder = RunFolder.read(run_path(run))
     if benchmark is not None:
@@ -67,7 +59,7 @@ def check_benchmark(folder: RunFolder, name: str) -> None:
     if recorded == name:
         return
     if not any(name in RecordedReport(report).benchmark for report in folder.reports()):
-        raise OtherBenchmarkError(
+        raise ConfigurationError(
             f"{folder.path} is a run of {recorded}, and this is a command for runs of {name}; "
             f"`maseval show {folder.path}` shows it, with a task's id also why that task failed"
         )
@@ -117,7 +109,7 @@ def open_recording(
 ) -> Recording:
     """Open a run or a results file for reading; ``options`` are for files.
 
-    With ``benchmark``, a run of another one raises ``OtherBenchmarkError``.
+    With ``benchmark``, a run of another one raises ``ConfigurationError``.
     """
     found = open_run_or_file(name)
     if isinstance(found, RunFolder):
@@ -134,7 +126,7 @@ def task_named(name: str, simulations: Iterable[Simulation]) -> TaskName:
     if len(found) == 1:
         return found[0]
     words = why_not_one(name, found, tasks)
-    raise UnknownSimulationError(words if found else f"the run has no task {name!r}; {words}")
+    raise ConfigurationError(words if found else f"the run has no task {name!r}; {words}")
 
 
 def trials_named(
@@ -144,7 +136,7 @@ def trials_named(
     task = task_named(name, planned)
     found = [one for one in recorded if TaskName(one.domain, one.task_id) == task]
     if not found:
-        raise UnknownSimulationError(f"no trial of {task} is finished in {path}")
+        raise ConfigurationError(f"no trial of {task} is finished in {path}")
     return sorted(found, key=lambda one: one.trial)
 
 
@@ -155,4 +147,4 @@ def trial_numbered(trial: int, trials: Sequence[Simulation]) -> Simulation:
             return each
     numbers = ", ".join(str(each.trial) for each in trials)
     task = TaskName(trials[0].domain, trials[0].task_id)
-    raise UnknownSimulationError(f"{task} has no finished trial {trial}; it has {numbers}")
+    raise ConfigurationError(f"{task} has no finished trial {trial}; it has {numbers}")

@@ -49,7 +49,6 @@ def report(
     *,
     title: str | None = None,
     explain: bool = True,
-    audit: bool = True,
     against: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     on_progress: OnProgress | None = None,
     **scoring: Unpack[ScoringKeywords],
@@ -61,7 +60,6 @@ def report(
         output: The file to write.
         title: What the page is called.
         explain: Label and explain every failed simulation, if the benchmark can do that.
-        audit: Mark the tasks in which an audit of the benchmark finds something.
         against: A second run, or several, to be compared with the first.
         on_progress: Called with how many simulations have been explained.
         scoring: How a results file is scored, as the fields of ``ScoringOptions``.
@@ -85,16 +83,13 @@ def report(
             sources = [each._replace(name=n) for each, n in zip(sources, found.runs, strict=True)]
         else:
             summary, plots = _summarise(sources[0])
-        audited = opened if audit else ()
         return write_report(
             (each for one in sources for each in _page_reports(one)),
             output or beside(opened[0], "comparison.html" if others else "report.html"),
             title=title or _title(opened),
             summary=summary,
             plots=plots,
-            findings={
-                k: v for each in audited for k, v in support_for(each).findings(each).items()
-            },
+            findings={k: v for each in opened for k, v in support_for(each).findings(each).items()},
             facts=_facts(sources),
             compared=compared,
             timeline=_timelines(sources),

@@ -14,13 +14,7 @@ from maseval.app.results.examined import (
     ExaminedRun,
     examine_run,
 )
-from maseval.app.results.finding import (
-    UnknownSimulationError,
-    open_recording,
-    trial_numbered,
-    trials_named,
-    warn_of_damage,
-)
+from maseval.app.results.finding import open_recording, trial_numbered, trials_named, warn_of_damage
 from maseval.app.results.recording import line_of, notes_on, simulation_in
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.sound import ScoreBeside, SoundCheck, scores_beside, scores_in_json
@@ -215,7 +209,7 @@ def _first_wanted(folder: Recording, trials: Sequence[Simulation], wanted: _Want
         if line is not None and wanted.includes(line, found.name if found else ""):
             return each
     task = TaskName(trials[0].domain, trials[0].task_id)
-    raise UnknownSimulationError(f"none of the {len(trials)} trials of {task} matches")
+    raise ConfigurationError(f"none of the {len(trials)} trials of {task} matches")
 
 
 def _run_view(
@@ -223,9 +217,7 @@ def _run_view(
 ) -> RunView:
     if wanted.domain is not None and wanted.domain not in {one.domain for one in folder.planned}:
         domains = ", ".join(dict.fromkeys(one.domain for one in folder.planned))
-        raise UnknownSimulationError(
-            f"{folder.path} has no domain {wanted.domain!r}; it has {domains}"
-        )
+        raise ConfigurationError(f"{folder.path} has no domain {wanted.domain!r}; it has {domains}")
     found = examine_run(folder, REASONS if explain else (), on_progress)
     folder, lines, reasons = found.folder, found.lines, found.diagnosis
     label_of = {one: each.name for one, each in reasons.found.items() if each} if reasons else {}

@@ -19,6 +19,9 @@ from typing import (
     get_type_hints,
 )
 
+TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution", "Output"
+"""The panels of the help of every command that runs tasks."""
+
 ExtraArguments = Mapping[str, Any]
 """Named values of any kind, as a model or an agent takes them."""
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from maseval.app.comparing.screening import mark_screened, screened_tasks
 from maseval.app.results.task_names import TaskName, list_names, tasks_called, why_not_one
 from maseval.app.running.options import ExtraArguments
 from maseval.app.running.own_code import (
@@ -47,12 +46,8 @@ from maseval.core.task.queues import task_queue
 Maker = Callable[..., Benchmark]
 
 
-class BenchmarkImportError(ConfigurationError):
-    """The benchmark, or what it needs, cannot be found, loaded or made."""
-
-
 _FORM = "my_benchmark.py:MyBenchmark or package.module:MyBenchmark"
-_BENCHMARK = OwnCode("benchmark", "benchmark", _FORM, BenchmarkImportError)
+_BENCHMARK = OwnCode("benchmark", "benchmark", _FORM)
 
 
 @dataclass(frozen=True)
@@ -91,16 +86,16 @@ def _check_benchmark(found: object) -> Benchmark | Maker:
     if isinstance(found, Benchmark):
         return found
     if isinstance(found, type) and not issubclass(found, Benchmark):
-        raise BenchmarkImportError(
+        raise ConfigurationError(
             f"{found.__name__} is not a Benchmark; derive it from maseval.Benchmark"
         )
     if not callable(found):
-        raise BenchmarkImportError(
+        raise ConfigurationError(
             f"{found!r} is not a benchmark; name a subclass of maseval.Benchmark, "
             "a function that returns one, or a benchmark that is made already"
         )
     if missing := getattr(found, "__abstractmethods__", None):
-        raise BenchmarkImportError(
+        raise ConfigurationError(
             f"{_name_of(found)} is abstract: it has no {', '.join(sorted(missing))}; "
             "write a subclass that has, and name that"
         )
@@ -113,7 +108,7 @@ def _only_one(home: ModuleType, place: str) -> object:
     if len(found) == 1:
         return getattr(home, found[0])
     there = f"there are {', '.join(found)}" if found else "it defines none"
-    raise BenchmarkImportError(f"which benchmark of {place}? {there}; write it like {_FORM}")
+    raise ConfigurationError(f"which benchmark of {place}? {there}; write it like {_FORM}")
 
 
 def _is_own(value: object, home: ModuleType) -> bool:
@@ -135,7 +130,7 @@ def _make_benchmark(found: Benchmark | Maker, arguments: ExtraArguments) -> Benc
         return found
     made = call_with(found, arguments, "set")
     if not isinstance(made, Benchmark):
-        raise BenchmarkImportError(
+        raise ConfigurationError(
             f"{qualified_name(found)} returned {made!r}; it must return a Benchmark"
         )
     return made
@@ -158,7 +153,7 @@ def call_with(function: Callable[..., object], arguments: Mapping[str, Any], opt
         raise
     except Exception as error:  # somebody's own code, which may fail in any way
         why = f"{type(error).__name__}: {error}"
-        raise BenchmarkImportError(
+        raise ConfigurationError(
             f"{qualified_name(function)} failed: {why}{way_out(error)}"
         ) from error
 
@@ -183,7 +178,6 @@ _TASKS = OwnCode(
     "tasks",
     "tasks",
     "tasks.json, my_benchmark.py:TASKS or package.module:load",
-    BenchmarkImportError,
 )
 LOADER, LIST = "load_tasks", "TASKS"
 
@@ -209,11 +203,6 @@ def tasks_to_run(own: OwnBenchmark, options: BenchmarkRunOptions) -> TasksOfRun:
         wanted = _wanted_names(tasks, options.task_id)
         tasks = [task for task in tasks if name_of(task) in wanted]
     chosen = [task for part in by_domain(tasks) for task in part[: options.num_tasks]]
-    if options.screen is not None and options.screening is not None:
-        keys = [name_of(task) for task in chosen]
-        kept = screened_tasks(options.screen, options.screening, keys, fingerprints(chosen))
-        subset = mark_screened(len(kept), len(chosen))
-        chosen = [task for task in chosen if name_of(task) in kept]
     return TasksOfRun([_with_timeout(task, options.timeout) for task in chosen], subset)
 
 
@@ -291,7 +280,7 @@ def _with_ids(entries: Iterable[Any]) -> Iterator[Any]:
 
 def _read_tasks(path: Path) -> list[Task]:
     if not path.is_file():
-        raise BenchmarkImportError(f"there is no file {str(path)!r}")
+        raise ConfigurationError(f"there is no file {str(path)!r}")
     queue = SequentialTaskQueue.from_json_file(path)
     text = path.read_text(encoding="utf-8")
     return [  # named as in _with_ids where the file has no id

@@ -18,19 +18,18 @@ T = TypeVar("T")
 
 
 class OwnCode(NamedTuple):
-    """A kind of code to load: its option, its noun, the form of its name, and its error."""
+    """A kind of code to load: its option, its noun, and the form of its name."""
 
     option: str
     noun: str
     form: str
-    error: type[ConfigurationError]
 
 
 def load_named(reference: str, what: OwnCode) -> object:
     """Load the object that ``reference`` names."""
     place, _, name = reference.rpartition(":")
     if not place or not name:
-        raise what.error(f"{what.option} is {reference!r}; write it like {what.form}")
+        raise ConfigurationError(f"{what.option} is {reference!r}; write it like {what.form}")
     return member_of(load_module(place, what), name, place, what)
 
 
@@ -43,7 +42,7 @@ def member_of(module: ModuleType, name: str, place: str, what: OwnCode) -> objec
         # What the module defines is more likely meant than what it imports.
         alike = [near for names in (own, every) for near in get_close_matches(name, names, n=1)]
         hint = f"; did you mean {alike[0]!r}?" if alike else ""
-        raise what.error(f"{place} has no {what.noun} {name!r}{hint}")
+        raise ConfigurationError(f"{place} has no {what.noun} {name!r}{hint}")
     return found
 
 
@@ -80,7 +79,7 @@ def source_of(thing: Callable[..., object]) -> Path | None:
 
 def _file(path: Path, what: OwnCode) -> ModuleType:
     if not path.is_file():
-        raise what.error(f"there is no file {str(path)!r}")
+        raise ConfigurationError(f"there is no file {str(path)!r}")
     _make_importable(path.parent)
     # Under a name of its own: agents.py must not pass for the library `agents`.
     name = f"maseval_{what.option}_{path.stem}"
@@ -106,7 +105,7 @@ def _load_or_raise(name: str, load: Callable[[], T], what: OwnCode) -> T:
         why = f"{type(error).__name__}: {error}"
         unknown = isinstance(error, ModuleNotFoundError) and error.name == name.partition(".")[0]
         way = f"; write it like {what.form}" if unknown else way_out(error)
-        raise what.error(f"cannot load the {what.option} in {name}: {why}{way}") from error
+        raise ConfigurationError(f"cannot load the {what.option} in {name}: {why}{way}") from error
 
 
 # The extra of maseval that brings a module.

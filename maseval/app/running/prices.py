@@ -27,10 +27,6 @@ _FORM = (
 _LEAST = 0.001
 
 
-class PriceFileError(ConfigurationError):
-    """A file of prices cannot be read."""
-
-
 class PriceRecord(TypedDict):
     """The price of a model, for the run's configuration: US dollars per million tokens."""
 
@@ -212,26 +208,28 @@ def _content(path: Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text in UTF-8"
-        raise PriceFileError(f"the prices in {str(path)!r} cannot be read: {reason}") from None
+        raise ConfigurationError(f"the prices in {str(path)!r} cannot be read: {reason}") from None
     try:
         content = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except ValueError as error:
         kind = "TOML" if path.suffix == ".toml" else "JSON"
-        raise PriceFileError(f"{path} is not {kind}: {error}; {_FORM}") from None
+        raise ConfigurationError(f"{path} is not {kind}: {error}; {_FORM}") from None
     if not isinstance(content, dict) or not content:
-        raise PriceFileError(f"{path} has no prices; {_FORM}")
+        raise ConfigurationError(f"{path} has no prices; {_FORM}")
     return content
 
 
 def _rates(path: Path, model: str, given: object) -> dict[str, float]:
     if not isinstance(given, dict) or not {"input", "output"} <= given.keys() <= _RATES:
         named = sorted(given) if isinstance(given, dict) else given
-        raise PriceFileError(f"{path} has {named!r} for model {model!r}; {_FORM}")
+        raise ConfigurationError(f"{path} has {named!r} for model {model!r}; {_FORM}")
     for kind, rate in given.items():
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate < 1e6:
-            raise PriceFileError(f"{path} has {rate!r} as the {kind} price of {model!r}; {_FORM}")
+            raise ConfigurationError(
+                f"{path} has {rate!r} as the {kind} price of {model!r}; {_FORM}"
+            )
         if 0 < rate < _LEAST:
-            raise PriceFileError(
+            raise ConfigurationError(
                 f"{path} has {rate!r} as the {kind} price of {model!r}, which looks like the price "
                 f"of a single token; {_FORM}"
             )

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 from maseval.app.results.results import RunResult
-from maseval.app.running.asking import question_config
 from maseval.app.running.folder_run import FolderRun, as_file_name, budget_of, path_of, prices_of
 from maseval.app.running.options import ExtraArguments, recorded_values, takes
 from maseval.app.running.own_benchmarks import OwnBenchmark, by_domain, fingerprints, tasks_to_run
@@ -79,7 +78,7 @@ class PreparedBenchmarkRun(FolderRun):
             **self.own.to_config(),
             "tasks": task_ids(self.tasks),
             **subset_config(self.subset),
-            **question_config(options, task_ids(self.tasks)),
+            **options.question_config(task_ids(self.tasks)),
             "data": fingerprints(self.tasks),
             "set": dict(options.set or {}),
             "agent": None if self.agent_data is None else dict(self.agent_data),

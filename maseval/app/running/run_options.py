@@ -7,19 +7,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
-from maseval.app.running.engine_options import (
-    RAY_ADDRESS,
-    WORKER_PROCESSES,
-    check_engine_options,
-    chosen_engine,
-)
-from maseval.app.running.options import ExtraArguments, Flag
+from maseval.app.running.options import EXECUTION, OUTPUT, TASKS, ExtraArguments, Flag
 from maseval.app.running.progress import Display
-from maseval.app.running.questions import check_question
+from maseval.app.running.questions import QuestionOptions
 from maseval.core.answer_cache import AnswerCache, answer_cache
 from maseval.core.benchmark import Benchmark
 from maseval.core.call_policy import CallPolicy
-from maseval.core.engine.engines import DEFAULT, PROCESSES, AnyEngine, Engine, ThreadEngine
+from maseval.core.engine.engines import (
+    DEFAULT,
+    PROCESSES,
+    AnyEngine,
+    Engine,
+    ThreadEngine,
+    engine_of,
+)
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.task.queues import TasksToRun
@@ -30,7 +31,29 @@ OnView = Callable[[str], object]
 
 # With a limit in seconds, the number of attempts is none.
 _UNLIMITED = 1_000_000
-TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution", "Output"
+RAY = "ray"
+RAY_ADDRESS = "For --engine ray: local (the default), auto or ray://HOST:PORT"
+WORKER_PROCESSES = "Worker processes, for --engine processes and ray (default: one for each core)"
+
+
+def chosen_engine(engine: AnyEngine, ray_address: str | None, processes: int | None) -> Engine:
+    """Return the engine; raise if there is none of that name, or it cannot be had."""
+    check_engine_options(engine, ray_address, processes)
+    given = {"address": ray_address, "processes": processes}
+    return engine_of(engine, **{name: value for name, value in given.items() if value is not None})
+
+
+def check_engine_options(engine: AnyEngine, ray_address: str | None, processes: int | None) -> None:
+    """Raise if an option is given that is for another engine."""
+    for name, value, engines in (
+        ("ray_address", ray_address, (RAY,)),
+        ("processes", processes, (PROCESSES, RAY)),
+    ):
+        if value is not None and engine not in engines:
+            raise ConfigurationError(
+                f"{name} is {value!r}, but engine is {engine!r}; it is for engine "
+                f"{' or '.join(map(repr, engines))}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +74,7 @@ class OutputOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FolderRunOptions(OutputOptions):
+class FolderRunOptions(QuestionOptions, OutputOptions):
     """The options of every run: tasks, trials, concurrency, budget, and output."""
 
     task_id: Annotated[
@@ -68,37 +91,6 @@ class FolderRunOptions(OutputOptions):
             TASKS,
             typed=Path,
         ),
-    ] = None
-    screen: Annotated[
-        int | None,
-        Flag(
-            "Only this many tasks, those that tell systems apart best: a ranking, no score", TASKS
-        ),
-    ] = None
-    screening: Annotated[
-        str | os.PathLike[str] | None,
-        Flag("The file of `maseval screening` that says which they are", TASKS, typed=Path),
-    ] = None
-    trials: Annotated[
-        int, Flag("Trials per task", TASKS, short="-k", alias="num_trials", recorded=True)
-    ] = 1
-    until: Annotated[
-        str | None,
-        Flag(
-            "Stop when it is answered: better-than RUN, not-worse-than RUN, '+-4' (points) or "
-            "'+-4 on tasks like these'; --trials is the most per task (default: 4)",
-            TASKS,
-        ),
-    ] = None
-    margin: Annotated[
-        float | None, Flag("Points that not-worse-than tolerates, such as 5", TASKS)
-    ] = None
-    spending: Annotated[
-        str, Flag("How --until spends its chance to err: obrien-fleming (late) or pocock", TASKS)
-    ] = "obrien-fleming"
-    question: Annotated[
-        str | None,
-        Flag("pass^4, or another k: a task stops at its first failure, and runs k times", TASKS),
     ] = None
     concurrency: Annotated[
         int, Flag("Simulations at once", EXECUTION, short="-j", alias="max_concurrency")
@@ -193,15 +185,7 @@ class FolderRunOptions(OutputOptions):
             raise ConfigurationError(
                 "anchor_points are positions among all tasks; leave out task_id and num_tasks"
             )
-        if (self.screen is None) != (self.screening is None):
-            raise ConfigurationError(
-                "give screen, the number of tasks, and screening, the file that ranks them"
-            )
-        if self.screen is not None and (self.screen < 1 or self.anchor_points is not None):
-            raise ConfigurationError(
-                f"screen is {self.screen}; give at least 1, and no anchor_points beside it"
-            )
-        object.__setattr__(self, "trials", check_question(self))
+        object.__setattr__(self, "trials", self.meant_trials())
         if self.max_wait is not None and not self.max_wait >= 0:
             raise ConfigurationError(f"max_wait is {self.max_wait:g}; give seconds, 0 or more")
         if self.view:

@@ -96,7 +96,7 @@ def _finished_run(path: Path) -> RunFolder:
 def _page(folder: RunFolder, title: str, *, explain: bool = True) -> bytes:
     with tempfile.TemporaryDirectory() as scratch:
         page = Path(scratch) / REPORT
-        return report(folder.path, page, title=title, explain=explain, audit=explain).read_bytes()
+        return report(folder.path, page, title=title, explain=explain).read_bytes()
 
 
 @dataclass(frozen=True)

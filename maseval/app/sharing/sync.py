@@ -152,7 +152,7 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
             complete=summary.overall.verdicts == summary.overall.planned,
             started=min(start for start, _ in times) / SECOND,
             ended=max(end for _, end in times) / SECOND,
-            files=lambda: [write_page(recording.path, page, explain=explain, audit=explain)],
+            files=lambda: [write_page(recording.path, page, explain=explain)],
         )
 
 

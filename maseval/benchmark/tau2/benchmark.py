@@ -35,7 +35,7 @@ from maseval.benchmark.tau2.texts.prompts import scenario_text, template
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.benchmark.tau2.wording import AnyTexts, OurWording, wording_of, words_on_our_texts
 from maseval.benchmark.tau2.world.trajectory import ToolInvocations, called_tools
-from maseval.core.agent import AgentAdapter, ConversationNotLoadedError
+from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import DEFAULT, AnyEngine
@@ -430,7 +430,7 @@ def load_conversation(agents: Sequence[AgentAdapter], messages: MessageHistory) 
     """Give the one agent a conversation to continue."""
     if len(agents) != 1:
         names = ", ".join(agent.name for agent in agents)
-        raise ConversationNotLoadedError(
+        raise ConfigurationError(
             f"several agents ({names}) cannot be given an earlier conversation; branch with one"
         )
     agents[0].load_messages(messages)

@@ -6,7 +6,7 @@ Source: tau2-bench v0.2.0, ``data/tau2/`` (MIT). Missing files are fetched first
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, cast
 
@@ -62,6 +62,7 @@ __all__ = [
     "Tau2DataError",
     "UnknownSplitError",
     "UnknownTaskError",
+    "build_tasks",
     "configure_model_ids",
     "data_fingerprint",
     "default_data_dir",
@@ -251,11 +252,29 @@ def load_tasks(
     """
     if limit is not None and limit < 0:
         raise ConfigurationError(f"limit is {limit}; give a number of tasks, or None or 0 for all")
+    raw_tasks = load_raw_tasks(domain, split, data_dir, version=version)
+    if task_ids is not None:
+        name = release_of(domain, version).domain(domain).name
+        raw_tasks = tasks_by_id(raw_tasks, task_ids, f"{name} - {split}")
+    chosen = raw_tasks[: limit or None]
+    return build_tasks(
+        chosen, domain, split, data_dir, timeout_seconds, max_retries, version=version
+    )
+
+
+def build_tasks(
+    raw_tasks: Iterable[RawTask],
+    domain: str | Domain,
+    split: str | None = "base",
+    data_dir: AnyPath | None = None,
+    timeout_seconds: float | None = DEFAULT_TIMEOUT_SECONDS,
+    max_retries: int = DEFAULT_MAX_RETRIES,
+    *,
+    version: AnyVersion = None,
+) -> TaskQueue:
+    """Return tasks of ``load_raw_tasks``, ready to be run."""
     release = release_of(domain, version)
     chosen = release.domain(domain)
-    raw_tasks = tasks_of_split(*_task_source(release, domain, data_dir), split)
-    if task_ids is not None:
-        raw_tasks = tasks_by_id(raw_tasks, task_ids, f"{chosen.name} - {split}")
     world = _world(chosen, _folder(chosen, _world_files(chosen), data_dir), release)
     labels = {"domain": chosen.name, "split": split or "all"}
     return TaskQueue(
@@ -265,7 +284,7 @@ def load_tasks(
             labels,
             TaskProtocol(timeout_seconds, max_retries=max_retries),
         )
-        for raw in raw_tasks[: limit or None]
+        for raw in raw_tasks
     )
 
 

@@ -1,5 +1,6 @@
 """``maseval tau2 audit`` and ``errata``: what is wrong in the benchmark itself."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
@@ -25,8 +26,9 @@ from maseval.cli.options import AsJson, OnlyDomains, Split, TasksVersion
 from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.tau2.app.results.audit import Audit, AuditFinding
+    from maseval.benchmark.tau2.app.results.audit import Audit
     from maseval.benchmark.tau2.app.results.errata import ErrataFound
+    from maseval.benchmark.tau2.review.audit import TaskFinding
     from maseval.benchmark.tau2.review.errata import Erratum
 
 AUDIT_EXAMPLES = examples(
@@ -58,13 +60,8 @@ def audit(
     data_version: TasksVersion = DATA_VERSION,
     show: Annotated[
         str | None,
-        typer.Option(
-            metavar="TASK", help="Play the experiments of one task again, and print what was tried."
-        ),
+        typer.Option(metavar="TASK", help="Only this task, with what was tried and what happened."),
     ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Look again, whatever is kept from before.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Proof-read a benchmark by experiment: is a right answer sure to pass, and a wrong one not?"""
@@ -76,7 +73,6 @@ def audit(
             split=split,
             data_version=data_version,
             show=show,
-            fresh=fresh,
             on_progress=count,
         )
     if as_json:
@@ -84,53 +80,44 @@ def audit(
         return
     console = stdout()
     if show is not None:
-        for remark in found.remarks:
-            _print_experiment(remark, console)
+        for finding in found.findings:
+            _print_experiment(finding, console)
         console.print(_sum_up_audit(found, severity or "info"))
         return
-    for _, alike in groupby(found.remarks, key=lambda remark: (remark.severity, remark.kind)):
+    for _, alike in groupby(found.findings, key=lambda each: (each.severity, each.kind)):
         _print_kind(list(alike), console)
-    if found.remarks:
-        console.print(_count_remarks(found))
+    if found.findings:
+        console.print(_count_findings(found))
     console.print(_sum_up_audit(found, severity or "warning"))
 
 
-def _print_experiment(remark: "AuditFinding", console: Console) -> None:
+def _print_experiment(finding: "TaskFinding", console: Console) -> None:
     """Print a finding with what was tried: the gold's call, the one instead, and what happened."""
-    where = remark.domain if remark.task_id is None else f"{remark.domain}/{remark.task_id}"
-    colour = _COLOURS[remark.severity]
+    colour = _COLOURS[finding.severity]
     console.print(
-        f"[bold {colour}]{inert(remark.kind)}[/] ({inert(where)}): {inert(remark.text)}",
+        f"[bold {colour}]{inert(finding.kind)}[/] ({inert(finding.place)}): {inert(finding.text)}",
         soft_wrap=True,
     )
-    for label, key in (("gold", "gold"), ("tried", "tried"), ("happened", "happened")):
-        value = remark.evidence.get(key)
-        for line in value if isinstance(value, list) else [value] if value else ():
-            console.print(indent(f"{label}: {inert(str(line))}", 2))
+    for line in ([f"gold: {finding.call}"] if finding.call else []) + [*finding.evidence]:
+        console.print(indent(inert(line), 2))
     console.print()
 
 
-def _print_kind(remarks: "Sequence[AuditFinding]", console: Console) -> None:
-    kind, colour = remarks[0].kind, _COLOURS[remarks[0].severity]
-    console.print(f"[bold {colour}]{inert(kind)}[/]: {inert(remarks[0].meaning)}")
-    for remark in remarks:
-        where = remark.domain if remark.task_id is None else f"{remark.domain}/{remark.task_id}"
-        words = f"{inert(where)}: {inert(shorten_line(remark.text, 400))}"
+def _print_kind(findings: "Sequence[TaskFinding]", console: Console) -> None:
+    kind, colour = findings[0].kind, _COLOURS[findings[0].severity]
+    console.print(f"[bold {colour}]{inert(kind)}[/]: {inert(findings[0].meaning)}")
+    for each in findings:
+        words = f"{inert(each.place)}: {inert(shorten_line(each.text, 400))}"
         console.print(indent(words, 2))
     console.print()
 
 
-def _count_remarks(found: "Audit") -> Table:
+def _count_findings(found: "Audit") -> Table:
     table = Table("severity", "finding", *number_columns(*map(inert, found.domains)))
-    rows = dict.fromkeys((remark.severity, remark.kind) for remark in found.remarks)
-    for severity, kind in rows:
-        numbers = [
-            sum((f.domain, f.severity, f.kind) == (name, severity, kind) for f in found.remarks)
-            for name in found.domains
-        ]
-        table.add_row(
-            f"[{_COLOURS[severity]}]{severity}[/]", inert(kind), *(str(n or "") for n in numbers)
-        )
+    numbers = Counter((each.severity, each.kind, each.domain) for each in found.findings)
+    for severity, kind in dict.fromkeys((each.severity, each.kind) for each in found.findings):
+        row = [str(numbers[severity, kind, name] or "") for name in found.domains]
+        table.add_row(f"[{_COLOURS[severity]}]{severity}[/]", inert(kind), *row)
     return table
 
 
@@ -139,7 +126,7 @@ def _sum_up_audit(found: "Audit", severity: str) -> str:
     if not listed:
         where = f"{', '.join(found.domains)} of tau2-bench {found.data_version}"
         return f"nothing of severity {severity} or worse in {where}"
-    number = count_of(len(found.remarks), "finding")
+    number = count_of(len(found.findings), "finding")
     return f"{number} in tau2-bench {found.data_version}: {', '.join(listed)}"
 
 

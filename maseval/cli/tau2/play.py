@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from maseval import commands
-from maseval.app.running.run_options import PARTICIPANTS, TASKS
+from maseval.app.running.options import PARTICIPANTS, TASKS
 from maseval.benchmark.tau2.app.running.options import PlayOptions
 from maseval.cli import completion
 from maseval.cli.command_line import INCOMPLETE, command_line

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
-from maseval.app.running.run_options import EXECUTION
+from maseval.app.running.options import EXECUTION
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.cli.console import (
     count,

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from maseval import commands
 from maseval.app.results.counting import conventions_in_words
-from maseval.app.running.engine_options import RAY_ADDRESS, WORKER_PROCESSES
+from maseval.app.running.run_options import RAY_ADDRESS, WORKER_PROCESSES
 from maseval.cli.command_line import FAILED
 from maseval.cli.console import (
     counting,

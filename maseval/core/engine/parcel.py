@@ -17,10 +17,6 @@ _PROTOCOL = 5
 _NOT_ELSEWHERE = (b"__main__", b"__mp_main__")
 
 
-class NotSendableError(ConfigurationError):
-    """The benchmark, a task or its agent data cannot be sent to another process."""
-
-
 class WorkerExceptionError(MASEvalError, RuntimeError):
     """An exception in a worker that cannot be sent; its name and text are in the message."""
 
@@ -66,11 +62,11 @@ def can_be_sent(value: object) -> bool:
 
 
 def pack_for_worker(what: str, value: object, way: str) -> bytes:
-    """Pack a value for the workers; raise ``NotSendableError`` with the way out if it cannot be."""
+    """Pack a value for the workers; if it cannot be packed, the error says the way out."""
     try:
         return pack(value)
     except Exception as error:  # of whatever the value consists of
-        raise NotSendableError(
+        raise ConfigurationError(
             f"{what} cannot be sent to another process ({type(error).__name__}: {error}); {way}"
         ) from error
 

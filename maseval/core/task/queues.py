@@ -9,12 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Self, overload
 
-from maseval.core.exceptions import (
-    AgentDataError,
-    ConfigurationError,
-    DuplicateTaskError,
-    TaskFormatError,
-)
+from maseval.core.exceptions import ConfigurationError, DuplicateTaskError, TaskFormatError
 from maseval.core.recorded import mapping, whole_number
 from maseval.core.task.task import Task
 from maseval.core.tracing import JsonObject
@@ -22,9 +17,6 @@ from maseval.core.words import count_of
 
 SUBSET = "subset"
 """The key under which a run's configuration, and that of a report, has the mark."""
-
-SCREENING = "screening"
-"""By what tasks are chosen that tell systems apart."""
 
 
 class ChosenSubset(NamedTuple):
@@ -35,17 +27,11 @@ class ChosenSubset(NamedTuple):
     by: str
 
     def __str__(self) -> str:
-        kind = "screening with" if self.by == SCREENING else "estimate from"
-        return f"{kind} {count_of(self.chosen, 'chosen task')} of {self.total}"
+        return f"estimate from {count_of(self.chosen, 'chosen task')} of {self.total}"
 
     @property
     def note(self) -> str:
         """A sentence that accompanies the numbers."""
-        if self.by == SCREENING:
-            return (
-                f"A {self}: these tell systems apart best, so that the numbers rank systems that "
-                "ran the same tasks, and are no score of the benchmark, nor an estimate of it."
-            )
         return (
             f"An {self} ({self.by}), not the score of the benchmark: the tasks are not a random "
             "sample, and intervals are over these tasks alone."
@@ -294,7 +280,7 @@ def agent_data_for(queue: BaseTaskQueue, agent_data: AgentData) -> Callable[[Tas
         try:
             return entries[str(task.id)]
         except KeyError:
-            raise AgentDataError(
+            raise ConfigurationError(
                 f"there is no agent data for task {str(task.id)!r}, which was not in the queue "
                 "when the run began; give a single dict for all tasks"
             ) from None
@@ -304,16 +290,18 @@ def agent_data_for(queue: BaseTaskQueue, agent_data: AgentData) -> Callable[[Tas
 
 def _entries(queue: BaseTaskQueue, agent_data: Iterable[object]) -> dict[str, JsonObject]:
     if not isinstance(agent_data, Iterable) or isinstance(agent_data, str):
-        raise AgentDataError(f"`agent_data` is {agent_data!r}; give a dict, or one for each task")
+        raise ConfigurationError(
+            f"`agent_data` is {agent_data!r}; give a dict, or one for each task"
+        )
     tasks, entries = queue.to_list(), list(agent_data)
     if len(entries) != len(tasks):
-        raise AgentDataError(
+        raise ConfigurationError(
             "`agent_data` must either be a single dict or an iterable matching the number of "
             f"tasks. Given: {count_of(len(tasks), 'task')} and {count_of(len(entries), 'dict')}"
         )
     by_task: dict[str, JsonObject] = {}
     for task, entry in zip(tasks, entries, strict=True):
         if not isinstance(entry, Mapping):
-            raise AgentDataError(f"`agent_data` holds {entry!r}; each entry must be a dict")
+            raise ConfigurationError(f"`agent_data` holds {entry!r}; each entry must be a dict")
         by_task[str(task.id)] = entry if isinstance(entry, dict) else dict(entry)
     return by_task

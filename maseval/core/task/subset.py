@@ -14,12 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from maseval.core.exceptions import (
-    AnchorPointsError,
-    AnchorPointsNotFoundError,
-    ConfigurationError,
-    TaskIndexError,
-)
+from maseval.core.exceptions import AnchorPointsNotFoundError, ConfigurationError, TaskIndexError
 from maseval.core.task.queues import ChosenSubset, SequentialTaskQueue
 from maseval.core.task.task import Task
 
@@ -81,9 +76,9 @@ class DISCOQueue(InformativeSubsetQueue):
         except FileNotFoundError:
             raise AnchorPointsNotFoundError(f"Anchor points file not found: {file}") from None
         except OSError as error:
-            raise AnchorPointsError(f"{file} cannot be read ({error.strerror})") from None
+            raise ConfigurationError(f"{file} cannot be read ({error.strerror})") from None
         if file.suffix in _PICKLES or content[:1] == _PICKLE:
-            raise AnchorPointsError(
+            raise ConfigurationError(
                 f"{file} is a pickle file, which is not read because it may run any code; write "
                 "the positions as JSON, where you trust the file: "
                 "json.dump([int(point) for point in points], open('anchor_points.json', 'w'))"
@@ -91,9 +86,11 @@ class DISCOQueue(InformativeSubsetQueue):
         try:
             points = json.loads(content)
         except ValueError as error:
-            raise AnchorPointsError(f"{file} is not a JSON file: {error}") from None
+            raise ConfigurationError(f"{file} is not a JSON file: {error}") from None
         if not isinstance(points, list) or not all(type(point) is int for point in points):
-            raise AnchorPointsError(f"{file} must hold a JSON list of positions, such as [0, 4, 7]")
+            raise ConfigurationError(
+                f"{file} must hold a JSON list of positions, such as [0, 4, 7]"
+            )
         return points
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 from uuid import uuid4
 
-from maseval.core.agent import AgentObserver, ConversationNotLoadedError
+from maseval.core.agent import AgentObserver
 from maseval.core.event_loop import run_async
 from maseval.core.exceptions import AgentError, ConfigurationError
 from maseval.core.messages import Content, Message, MessageHistory
@@ -139,7 +139,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
     def _begin_thread(self) -> None:
         self._own_thread, self._questions = uuid4().hex, {}
         if self._names_thread and self._snapshot().values.get("messages"):
-            raise ConversationNotLoadedError(
+            raise ConfigurationError(
                 f"the thread that the graph of agent {self.name!r} keeps its conversation in has "
                 "messages already; name another thread_id in its config, or none"
             )

@@ -4,8 +4,9 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from maseval.core.agent import AgentObserver, ConversationNotLoadedError
+from maseval.core.agent import AgentObserver
 from maseval.core.event_loop import run_async
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.core.provider_errors import MalformedResponseError
 from maseval.core.storage.redaction import redact
@@ -89,7 +90,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
 
     async def _remember(self, memory: Memory, messages: Sequence[ChatMessage]) -> None:
         if await memory.aget_all():
-            raise ConversationNotLoadedError(
+            raise ConfigurationError(
                 f"the memory of agent {self.name!r} has messages already; give each adapter a "
                 "memory of its own, or none"
             )

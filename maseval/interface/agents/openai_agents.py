@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from maseval.core import provider_errors as errors
-from maseval.core.agent import AgentObserver, ConversationNotLoadedError
+from maseval.core.agent import AgentObserver
 from maseval.core.event_loop import in_thread, run_async
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
 from maseval.core.messages import MessageHistory
@@ -107,7 +107,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
 
     async def _begin_session(self, session: SdkSession, items: list[InputItem]) -> None:
         if await session.get_items():
-            raise ConversationNotLoadedError(
+            raise ConfigurationError(
                 f"the session of agent {self.name!r} has messages already; give each adapter a "
                 "session of its own, or none"
             )

@@ -11,7 +11,7 @@ import { timelineSection } from "./timeline.js";
 import { decision, errorSection, explanationSection, stateSection, verdict, verdictLine } from "./verdict.js";
 import { choose } from "./view.js";
 
-/** What is wrong with the task itself: its errata, and the findings of an audit. */
+/** What is wrong with the task itself: its errata. */
 export function badges({ findings = [] }) {
   return findings.map(({ name, text }) => term(name, text, { class: "tag finding" }));
 }

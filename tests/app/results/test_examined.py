@@ -195,7 +195,7 @@ def test_every_command_uses_what_another_found(run, asked, tmp_path):
     failed = next(line for line in view.lines if line.outcome == "fail")
     asked.clear()
 
-    report(run, tmp_path / "page.html", audit=False)
+    report(run, tmp_path / "page.html")
     tau2.comply([run])
     tau2.users([run])
     list(user_faults(run))

@@ -3,8 +3,8 @@
 import pytest
 
 from maseval import commands
-from maseval.app.results.finding import OtherBenchmarkError
 from maseval.commands import macs, tau2
+from maseval.core.exceptions import ConfigurationError
 from tests.cli.commandline import maseval
 
 OTHER = "examples.booking:BookingBenchmark"
@@ -32,7 +32,7 @@ def bookings(tmp_path_factory):
 )
 def test_a_run_of_another_benchmark_is_refused_with_the_command_that_shows_it(bookings, ask):
     before = sorted(bookings.iterdir())
-    with pytest.raises(OtherBenchmarkError) as refused:
+    with pytest.raises(ConfigurationError) as refused:
         ask(bookings)
 
     assert f"is a run of {OTHER}" in str(refused.value)
@@ -48,6 +48,7 @@ def test_the_command_that_is_named_explains_the_task(bookings):
 OWN = """\
 from maseval.benchmark.tau2 import DefaultAgentTau2Benchmark, configure_model_ids, load_tasks
 from maseval.core.scripted import ScriptedModelAdapter
+from maseval.core.exceptions import ConfigurationError
 
 class Mine(DefaultAgentTau2Benchmark):
     def get_model_adapter(self, model_id, **kwargs):

@@ -8,11 +8,11 @@ from itertools import islice
 import pytest
 
 from maseval import frames
-from maseval.app.comparing.gate import IncompleteRunError
-from maseval.app.results.finding import UnknownSimulationError, open_recording
+from maseval.app.results.finding import open_recording
 from maseval.app.sharing.sync import _tracked_run
 from maseval.app.viewing.reader import BenchmarkReader
 from maseval.commands import compare, gate, plots, report, show, tau2
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, percent
 from maseval.core.outcome import total_cost
 from maseval.runs import RunFolder
@@ -102,7 +102,7 @@ def test_every_text_says_how_many_have_a_verdict(case, whole, tmp_path):
     words = sentence[0]
 
     found = compare([whole, case])
-    with pytest.raises(IncompleteRunError) as refused:
+    with pytest.raises(ConfigurationError) as refused:
         gate(case, whole)
     (score,) = tau2.score([case])
     page = index_of(report(case, tmp_path / "page.html", explain=False))["results"]["notes"]
@@ -476,7 +476,7 @@ def test_what_a_results_file_lacks_is_missing_everywhere_and_no_error(exported, 
     assert words in compare([exported, file]).incomplete[0]
     assert (row["state"], row["done"], row["failed"], row["planned"]) == ("incomplete", 3, 0, 12)
     assert (frame["simulations"], frame["errors"], frame["planned"]) == (3, 0, 12)
-    with pytest.raises(UnknownSimulationError, match="no trial of"):
+    with pytest.raises(ConfigurationError, match="no trial of"):
         show(file, show(exported).lines[5].task_id)
 
 

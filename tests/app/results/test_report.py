@@ -36,7 +36,7 @@ def test_a_simulation_comes_with_what_the_customer_wants(runs, tmp_path):
 @pytest.mark.parametrize("against", [False, True], ids=["one run", "two runs"])
 def test_a_simulation_comes_with_its_databases_after_each_message(runs, tmp_path, against):
     other = runs[1] if against else None
-    page = report(runs[0], tmp_path / "page.html", against=other, explain=False, audit=False)
+    page = report(runs[0], tmp_path / "page.html", against=other, explain=False)
 
     details = [detail for packet in packets_of(page) for detail in packet]
     assert len(details) == 24 * (1 + against)
@@ -45,21 +45,6 @@ def test_a_simulation_comes_with_its_databases_after_each_message(runs, tmp_path
         assert numbers >= {moment["index"] for moment in each["timeline"]["messages"]}
     moments = [moment for each in details for moment in each["timeline"]["messages"]]
     assert any(call["changed"] for moment in moments for call in moment["calls"])
-
-
-def test_an_audit_marks_the_tasks_it_finds_something_in(runs, tmp_path):
-    found = {
-        (remark.domain, remark.task_id)
-        for remark in tau2.audit("library").remarks
-        if remark.severity != "info" and remark.task_id is not None
-    }
-
-    page = report(runs[0], tmp_path / "page.html", explain=False)
-    bare = report(runs[0], tmp_path / "bare.html", explain=False, audit=False)
-
-    tasks = index_of(page)["tasks"]
-    assert {(task["domain"], task["id"]) for task in tasks if "findings" in task} == found
-    assert not any("findings" in task for task in index_of(bare)["tasks"])
 
 
 def test_runs_are_compared_on_one_page(runs, tmp_path):
@@ -87,8 +72,8 @@ def test_runs_are_compared_on_one_page(runs, tmp_path):
 def test_any_number_of_runs_is_compared(runs, tmp_path):
     third = tau2.run(domain="library", agent="gold", output=tmp_path / "gold").folder
 
-    result = maseval("report", "--compare", *runs, third, "-o", tmp_path / "a.html", "--no-audit")
-    again = maseval("report", runs[0], "--against", runs[1], "--against", third, "--no-audit")
+    result = maseval("report", "--compare", *runs, third, "-o", tmp_path / "a.html")
+    again = maseval("report", runs[0], "--against", runs[1], "--against", third)
 
     assert (result.exit_code, again.exit_code) == (0, 0)
     compared = index_of(tmp_path / "a.html")["compared"]

@@ -4,13 +4,8 @@ import json
 
 import pytest
 
-from maseval.app.running.prices import (
-    AgentPrices,
-    PriceFileError,
-    Prices,
-    PriceTable,
-    unpriced_models,
-)
+from maseval.app.running.prices import AgentPrices, Prices, PriceTable, unpriced_models
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.usage import TokenUsage
 
 USED = TokenUsage(input_tokens=2_000_000, output_tokens=1_000_000)
@@ -57,13 +52,13 @@ def test_prices_may_be_toml_and_have_a_date(tmp_path):
     ],
 )
 def test_a_file_that_has_no_prices_is_refused_with_the_form_it_should_have(content, told, tmp_path):
-    with pytest.raises(PriceFileError, match=told) as refused:
+    with pytest.raises(ConfigurationError, match=told) as refused:
         Prices.of(file_with(tmp_path, content))
     assert "US dollars per million tokens" in str(refused.value)
 
 
 def test_a_file_that_is_missing_is_named(tmp_path):
-    with pytest.raises(PriceFileError, match=r"nowhere.toml.*No such file"):
+    with pytest.raises(ConfigurationError, match=r"nowhere.toml.*No such file"):
         Prices.of(tmp_path / "nowhere.toml")
 
 

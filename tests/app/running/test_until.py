@@ -252,7 +252,6 @@ def test_a_run_of_a_benchmark_stops_when_it_is_better_than_its_baseline(tmp_path
         ({"question": "pass^4", "trials": 3}, "of 4 trials"),
         ({"until": "not-worse-than last"}, "margin"),
         ({"until": "±4", "margin": 5}, "margin"),
-        ({"until": "±4", "spending": "all"}, "obrien-fleming, pocock"),
         ({"until": "better-than nowhere"}, "nowhere"),
     ],
 )

@@ -250,7 +250,7 @@ def test_a_simulation_whose_task_does_not_fit_its_conversation_says_so(ask, doub
 
 
 def test_the_report_of_a_doubtful_file_begins_with_the_doubt(played, doubtful, tmp_path):
-    path = commands.report(played / doubtful, tmp_path / "page.html", explain=False, audit=False)
+    path = commands.report(played / doubtful, tmp_path / "page.html", explain=False)
 
     page = index_of(path)
 

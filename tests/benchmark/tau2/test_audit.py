@@ -1,17 +1,12 @@
 import json
-import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from maseval.benchmark.tau2 import Broken, Kind, rule
-from maseval.benchmark.tau2.data.files import DEFAULT_VERSION
-from maseval.benchmark.tau2.review.audit import KINDS, audit, document
+from maseval.benchmark.tau2.review.audit import KINDS, audit
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
-
-PAGE = Path(__file__).parents[3] / "docs" / "audit-findings.md"
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +29,8 @@ def test_a_sound_domain_of_ones_own_has_no_findings_but_the_empty_check(tmp_path
     finding, of_tool = audit(domain)
 
     assert finding.kind == "check can only pass"
-    assert finding.evidence == {"check": "COMMUNICATE", "tasks": ["a_task"]}
+    assert finding.text == "COMMUNICATE is scored in 1 task, 1 of them without criteria"
+    assert finding.evidence == ("without criteria: a_task",)
     assert of_tool.text == "update_task_status takes 'no such thing' for status"
 
 
@@ -89,10 +85,13 @@ def test_facts_that_the_database_denies_are_found(tmp_path):
     raw = {**task(COMPLETE), "user_scenario": {"instructions": told}}
 
     kind = "persona contradicts the database"
-    findings = [each for each in audit(todo_list(tmp_path, raw)) if each.kind == kind]
-    found = [each.evidence["value"] for each in findings]
+    found = [each.text for each in audit(todo_list(tmp_path, raw)) if each.kind == kind]
 
-    assert found == ["ada@nowhere.org", "555-123-4567", "user_7"]
+    assert found == [
+        "the user is told the email address 'ada@nowhere.org', but no record has it",
+        "the user is told the phone number '555-123-4567', but no record has it",
+        "the user is told the id in users 'user_7', but users has no such record",
+    ]
 
 
 def test_an_address_that_the_gold_puts_into_the_records_is_a_new_one(tmp_path):
@@ -106,9 +105,10 @@ def test_a_tool_that_the_policy_makes_up_is_found(tmp_path):
     domain = todo_list(tmp_path, task(COMPLETE))
     (tmp_path / "mock" / "policy.md").write_text("Use create_task, not create_miracle.")
 
-    (finding,) = [f for f in audit(domain) if f.kind == "policy names an unknown tool"]
+    (finding,) = [f for f in audit(domain) if f.kind == "unknown tool is named"]
 
-    assert finding.evidence == {"tools": ["create_miracle"]} and finding.severity == "warning"
+    assert finding.text == "the policy names create_miracle, which neither side has"
+    assert finding.severity == "warning"
 
 
 def test_a_domain_of_ones_own_brings_what_its_policy_forbids(tmp_path):
@@ -124,7 +124,8 @@ def test_a_domain_of_ones_own_brings_what_its_policy_forbids(tmp_path):
     (finding,) = [each for each in audit(domain) if each.kind == "gold breaks the policy"]
 
     assert finding.text == "'Meeting' is longer than its owner's name"
-    assert finding.evidence["action_id"] == "0"
+    assert finding.rule == "todo.title"
+    assert finding.call.startswith("create_task(")
 
 
 @pytest.mark.data
@@ -142,16 +143,8 @@ def test_findings_are_machine_readable_and_the_worst_come_first(findings):
 
     assert severities == sorted(severities, key=["error", "warning", "info"].index)
     assert {finding.kind for finding in findings} <= set(KINDS)
-    assert json.loads(json.dumps([finding.to_dict() for finding in findings]))
-
-
-@pytest.mark.data
-def test_the_page_of_findings_says_what_the_audit_finds(findings):
-    page = PAGE.read_text(encoding="utf-8")
-
-    assert page == document(findings, DEFAULT_VERSION)
-    rows = re.findall(r"^\| gold raises \|.*\| (\d+) \| (\d+) \| (\d+) \|$", page, re.M)
-    assert rows == [("0", "23", "0")]
+    found = json.loads(json.dumps(findings[0].to_dict()))
+    assert found["source"] == "audit" and found["severity"] == findings[0].severity
 
 
 def test_what_the_next_release_put_right_is_no_longer_found(findings, tau2_data_of_1_0_1):

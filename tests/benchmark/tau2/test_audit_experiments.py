@@ -10,9 +10,7 @@ import pytest
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType, is_tool
 from maseval.benchmark.tau2.domains.domain import Domain
-from maseval.benchmark.tau2.domains.releases import release_of
-from maseval.benchmark.tau2.review.audit import audit, auditing
-from maseval.benchmark.tau2.review.audit.auditing import FINDINGS, kept_findings
+from maseval.benchmark.tau2.review.audit import audit
 from maseval.benchmark.tau2.world.state.records import Record, Table
 
 CARDS = {
@@ -186,9 +184,10 @@ def found(domain: Domain, kind: str) -> list[Any]:
 def test_a_choice_that_nothing_decides_is_found_with_what_was_tried(shop):
     (finding,) = found(shop(PAY), "several right end states")
 
-    assert finding.severity == "warning" and finding.evidence["others"] == ["card_2"]
-    assert finding.evidence["gold"] == 'pay(order_id="W100", card_id="card_1")'
-    assert finding.evidence["tried"] == ['pay(order_id="W100", card_id="card_2")']
+    assert finding.severity == "warning" and "card_2 (balance 0.0, source" in finding.text
+    assert finding.call == 'pay(order_id="W100", card_id="card_1")'
+    assert finding.evidence[0] == 'tried: pay(order_id="W100", card_id="card_2")'
+    assert finding.evidence[1].startswith("happened: taken by the tools")
 
 
 @pytest.mark.parametrize("told", ["Pay with your gift card.", "Pay with card_1."])
@@ -223,7 +222,7 @@ def test_a_text_that_is_compared_letter_by_letter_is_found(shop, told, severity)
     (finding,) = found(shop(note, told=told), "free text is compared")
 
     assert finding.severity == severity
-    assert "In short: please ring twice and wait" in finding.evidence["tried"][0]
+    assert "In short: please ring twice and wait" in finding.evidence[0]
 
 
 def test_calls_and_lists_whose_order_counts_are_found(shop):
@@ -234,38 +233,27 @@ def test_calls_and_lists_whose_order_counts_are_found(shop):
     (writes,) = found(domain, "order of writes is compared")
     (items,) = found(domain, "order in a list is compared")
 
-    assert writes.evidence["tried"][0] == 'pay(order_id="W100", card_id="card_2")'
-    assert items.evidence["tried"] == ['pack(order_id="W100", items=["nuts", "bolts"])']
-
-
-def test_two_calls_where_one_would_do_are_found(shop):
-    notes = [step("write_note", order_id="W100", note=note) for note in ("draft", "final")]
-
-    findings = found(shop(*notes), "several right end states")
-
-    assert "the second alone" in findings[0].text
-
-
-def test_a_person_whom_nobody_knows_is_found(shop):
-    strange = "You are ada_1. Do it for Bob, who paid."
-
-    findings = found(shop(PAY, told=strange), "persona contradicts the database")
-
-    assert [each.evidence["value"] for each in findings] == ["Bob"]
-    told = "You are ada_1. Do it for Bob, born on 1990-01-01."
-    assert not found(shop(PAY, told=told), "persona contradicts the database")
+    assert 'tried: pay(order_id="W100", card_id="card_2")' in writes.evidence
+    assert items.evidence[0] == 'tried: pack(order_id="W100", items=["nuts", "bolts"])'
 
 
 @pytest.mark.parametrize(
-    ("said", "is_found"), [("50.00", True), ("77", True), ("50.0", False), ("pending", False)]
+    ("said", "severities"),
+    [
+        ("50.00", ["warning"]),
+        ("delivered", ["warning"]),
+        ("77", ["info"]),
+        ("50.0", []),
+        ("pending", []),
+    ],
 )
-def test_what_must_be_said_and_no_tool_answers_is_found(shop, said, is_found):
+def test_what_must_be_said_and_no_tool_answers_is_found(shop, said, severities):
     domain = shop(step("get_user", user_id="ada_1"), PAY, communicate_info=[said])
 
-    assert bool(found(domain, "text to be told is not answered")) is is_found
+    assert [each.severity for each in found(domain, "text is in no answer")] == severities
 
 
-def test_nearly_the_same_request_with_another_solution_is_found(shop):
+def test_the_same_request_with_another_solution_is_found(shop):
     other = {
         "id": "two",
         "user_scenario": {"instructions": "You are Ada. Do it."},
@@ -274,72 +262,37 @@ def test_nearly_the_same_request_with_another_solution_is_found(shop):
 
     (finding,) = found(shop(PAY, more=(other,)), "stored twice with different gold")
 
-    assert finding.severity == "error" and finding.evidence["tasks"] == ["one", "two"]
+    assert finding.severity == "error" and "tasks one and two" in finding.text
 
 
 def test_tools_that_work_have_no_defect_but_what_can_be_done_twice(shop):
     assert not found(shop(step("get_user", user_id="ada_1"), PAY), "tool defect")
     (finding,) = found(shop(step("cancel", order_id="W100")), "tool defect")
-    assert finding.evidence["property"] == "is done once"
-    assert finding.evidence["tasks"] == ["one"]
+    assert finding.rule == "cancel is done once"
+    assert finding.evidence[-1] == "used by: one"
 
 
 def test_tools_with_a_fault_are_found_by_trying_them(shop):
     findings = found(shop(PAY, toolkit=FaultyShopTools), "tool defect")
 
-    properties = {each.evidence["tool"]: each.evidence["property"] for each in findings}
-    assert properties == {
-        "get_user": "finds what is there",
-        "count_orders": "reads only",
-        "pay": "fails as a whole",
+    assert {each.rule for each in findings} == {
+        "get_user finds what is there",
+        "count_orders reads only",
+        "pay fails as a whole",
     }
 
 
-def test_one_task_is_audited_again_with_what_concerns_it_in_the_domain(shop):
-    domain = shop(step("cancel", order_id="W100"))
+def test_one_task_is_audited_by_itself(shop):
+    domain = shop(PAY, step("cancel", order_id="W100"))
 
-    kinds = {finding.kind for finding in audit(domain, task_id="one")}
-
-    assert "tool defect" in kinds
+    assert {finding.task_id for finding in audit(domain, task_id="one")} == {"one"}
     with pytest.raises(UnknownTaskError, match="shop has no task 'nine'; it has 'one'"):
         audit(domain, task_id="nine")
 
 
-def test_progress_is_told_to_the_end(shop):
+def test_progress_is_reported_to_the_end(shop):
     seen: list[tuple[int, int]] = []
 
     audit(shop(PAY), on_progress=lambda done, total: seen.append((done, total)))
 
-    assert seen == [(0, 1), (1, 1)]
-
-
-def test_findings_about_published_data_are_kept_until_the_code_is_another(
-    tmp_path, monkeypatch, tau2_data
-):
-    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path))
-    release = release_of("airline", None)
-
-    def kept():
-        return kept_findings(release.domain("airline"), release, "base")
-
-    first = kept()
-    first.put(FINDINGS, [])
-    first.save()
-
-    assert kept().get(FINDINGS) == []
-    monkeypatch.setattr(auditing, "package_fingerprint", lambda: "another")
-    assert kept().get(FINDINGS) is None
-
-
-def test_a_page_marks_what_an_audit_has_kept_and_begins_none(tmp_path, monkeypatch, tau2_data):
-    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path))
-    release = release_of("airline", None)
-    monkeypatch.setattr(auditing._Audit, "_look", lambda *args: pytest.fail("it is audited"))
-
-    assert auditing.known_findings("airline") == []
-    first = kept_findings(release.domain("airline"), release, "base")
-    found = auditing.Finding("airline", "1", "doing nothing passes", "warning", "an idle agent")
-    first.put(FINDINGS, [found.to_dict()])
-    first.save()
-
-    assert auditing.known_findings("airline") == [found]
+    assert seen == [(0, 1), (1, 1), (1, 1)]

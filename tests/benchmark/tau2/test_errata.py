@@ -6,7 +6,6 @@ import pytest
 from maseval.benchmark.tau2 import Broken, Kind, rule
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.review.errata import (
-    ErrataFormatError,
     SoundVerdict,
     errata_for,
     load_errata,
@@ -14,6 +13,7 @@ from maseval.benchmark.tau2.review.errata import (
 )
 from maseval.benchmark.tau2.review.explain import explain
 from maseval.benchmark.tau2.scoring.case import open_case
+from maseval.core.exceptions import ConfigurationError
 from tests.benchmark.tau2.staged import gold, staged
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
 
@@ -135,7 +135,7 @@ def test_a_text_that_is_never_found_is_unsound(tmp_path):
 def test_a_wrong_entry_is_a_named_error(tmp_path, changes, words):
     (tmp_path / "errata.json").write_text(json.dumps([ERRATUM | changes]))
 
-    with pytest.raises(ErrataFormatError) as caught:
+    with pytest.raises(ConfigurationError) as caught:
         load_errata(tmp_path / "errata.json")
 
     assert words in str(caught.value) and str(tmp_path) in str(caught.value)
@@ -145,7 +145,7 @@ def test_a_wrong_entry_is_a_named_error(tmp_path, changes, words):
 def test_a_file_of_another_form_is_a_named_error(tmp_path, text):
     (tmp_path / "errata.json").write_text(text)
 
-    with pytest.raises(ErrataFormatError, match=r"errata\.json"):
+    with pytest.raises(ConfigurationError, match=r"errata\.json"):
         load_errata(tmp_path / "errata.json")
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from maseval.benchmark.tau2.domains.base import ToolType, is_tool
 from maseval.benchmark.tau2.review.timeline import timeline
-from maseval.benchmark.tau2.review.timeline.timeline import UnknownMomentError
+from maseval.core.exceptions import ConfigurationError
 from tests.benchmark.tau2.domains.kiosk import KioskTools, kiosk
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, said, task, todo_list
 
@@ -68,7 +68,7 @@ def test_a_tools_answer_belongs_to_the_message_that_called_it(todo):
     found = timeline(said(todo, "Hi.", CREATE), todo)
 
     assert found.at(2) is found.at(1)
-    with pytest.raises(UnknownMomentError, match="no message 3; they are numbered 0 to 2"):
+    with pytest.raises(ConfigurationError, match="no message 3; they are numbered 0 to 2"):
         found.at(3)
 
 

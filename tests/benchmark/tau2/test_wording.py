@@ -4,7 +4,7 @@ import pytest
 
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.original import format_texts_config
-from maseval.benchmark.tau2.texts.texts import TextsFileError
+from maseval.benchmark.tau2.texts.texts import TextsError
 from maseval.benchmark.tau2.wording import OURS, TextsUnavailableError, wording_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageForm
@@ -51,7 +51,7 @@ def test_texts_in_the_cache_are_found(shared_data, tmp_path):
 def test_a_named_file_that_is_not_right_is_an_error_and_not_passed_over(monkeypatch, tmp_path):
     (tmp_path / "texts.json").write_text("{}")
     monkeypatch.setenv("MASEVAL_TAU2_TEXTS", str(tmp_path / "texts.json"))
-    with pytest.raises(TextsFileError):
+    with pytest.raises(TextsError):
         wording_of()
 
 

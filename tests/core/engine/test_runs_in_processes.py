@@ -13,8 +13,8 @@ from examples.booking import BookingBenchmark, load_tasks
 from maseval import commands
 from maseval.benchmark.tau2.app.running import run as run_module
 from maseval.commands import tau2
-from maseval.core.engine.parcel import NotSendableError
 from maseval.core.engine.processes import ProcessEngine
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.report import normalise
 from maseval.core.throttle import complaints
 from maseval.runs import RunFolder
@@ -149,7 +149,7 @@ def test_what_cannot_be_sent_is_named_with_the_way_out():
     benchmark = BookingBenchmark(progress_bar=False)
     benchmark.helper = lambda: None
 
-    with pytest.raises(NotSendableError, match=r"the benchmark cannot be sent.*engine='threads'"):
+    with pytest.raises(ConfigurationError, match=r"the benchmark cannot be sent.*engine='threads'"):
         benchmark.run(load_tasks()[:1], engine="processes")
 
 

@@ -25,11 +25,7 @@ from maseval import (
     TraceableMixin,
     UserError,
 )
-from maseval.core.exceptions import (
-    AgentDataError,
-    DuplicateTaskError,
-    TaskFormatError,
-)
+from maseval.core.exceptions import ConfigurationError, DuplicateTaskError, TaskFormatError
 from maseval.core.task.queues import SelectedRepetitions
 from tests.core.worlds import Diary, Shop, World, answer, failing, numbered, only, statuses, tasks
 
@@ -241,7 +237,7 @@ def test_a_queue_may_make_tasks_as_it_goes_if_the_agent_data_is_for_all():
     queue = Own(tasks("a"), tasks("a", "new"))
 
     assert len(Shop().run(queue, {"model": "m"})) == 2
-    with pytest.raises(AgentDataError, match="'new'"):
+    with pytest.raises(ConfigurationError, match="'new'"):
         Shop().run(queue, [{"model": "m"}])
 
 

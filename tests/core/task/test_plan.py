@@ -5,12 +5,7 @@ from types import MappingProxyType
 import pytest
 
 from maseval import PriorityTaskQueue, SequentialTaskQueue, Task
-from maseval.core.exceptions import (
-    AgentDataError,
-    ConfigurationError,
-    DuplicateTaskError,
-    TaskFormatError,
-)
+from maseval.core.exceptions import ConfigurationError, DuplicateTaskError, TaskFormatError
 from maseval.core.task.queues import agent_data_for, lasting, task_queue
 from tests.core.worlds import tasks
 
@@ -74,7 +69,7 @@ def test_one_dict_for_each_task_goes_by_position():
 def test_a_task_that_was_not_there_has_no_data_of_its_own():
     data_of = agent_data_for(task_queue(tasks("a")), [{}])
 
-    with pytest.raises(AgentDataError, match=r"no agent data for task 'new'.*single dict"):
+    with pytest.raises(ConfigurationError, match=r"no agent data for task 'new'.*single dict"):
         data_of(Task("go", id="new"))
 
 
@@ -89,7 +84,7 @@ def test_a_task_that_was_not_there_has_no_data_of_its_own():
     ],
 )
 def test_agent_data_that_does_not_match_the_tasks_is_refused(agent_data, message):
-    with pytest.raises(AgentDataError, match=message):
+    with pytest.raises(ConfigurationError, match=message):
         agent_data_for(task_queue(tasks("a", "b")), agent_data)
 
 

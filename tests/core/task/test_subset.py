@@ -8,12 +8,7 @@ import pytest
 from examples.booking import BookingBenchmark, load_tasks
 from maseval import DISCOQueue, InformativeSubsetQueue, TaskQueue
 from maseval.core.callbacks import FileResultLogger, read_reports
-from maseval.core.exceptions import (
-    AnchorPointsError,
-    AnchorPointsNotFoundError,
-    ConfigurationError,
-    TaskIndexError,
-)
+from maseval.core.exceptions import AnchorPointsNotFoundError, ConfigurationError, TaskIndexError
 from maseval.core.task import ChosenSubset
 from maseval.runs import RunFolder, run_into, subset_config, task_ids
 from tests.core.task.building import ids, task, tasks
@@ -107,7 +102,7 @@ class Loud:
 def test_a_pickle_is_not_read_and_the_way_out_is_named(tmp_path, name):
     (tmp_path / name).write_bytes(pickle.dumps(Loud()))
 
-    with pytest.raises(AnchorPointsError, match=r"is a pickle file.*json\.dump\(\[int\(point\)"):
+    with pytest.raises(ConfigurationError, match=r"is a pickle file.*json\.dump\(\[int\(point\)"):
         DISCOQueue(tasks(3), anchor_points_path=tmp_path / name)
 
 
@@ -115,9 +110,9 @@ def test_a_pickle_is_not_read_and_the_way_out_is_named(tmp_path, name):
 def test_a_file_of_another_form_is_refused(tmp_path, content):
     (tmp_path / "points.json").write_text(content, encoding="latin-1")
 
-    with pytest.raises(AnchorPointsError, match=r"points\.json"):
+    with pytest.raises(ConfigurationError, match=r"points\.json"):
         DISCOQueue.load_anchor_points(tmp_path / "points.json")
-    with pytest.raises(AnchorPointsError, match="cannot be read"):
+    with pytest.raises(ConfigurationError, match="cannot be read"):
         DISCOQueue.load_anchor_points(tmp_path)
 
 

@@ -12,9 +12,8 @@ import maseval
 from maseval import AgentError, MessageHistory, Task, TaskProtocol, TimeoutAction, normalise
 from maseval.core.context import Said
 from maseval.core.engine.engines import ThreadEngine
-from maseval.core.engine.parcel import NotSendableError
 from maseval.core.engine.worker_setup import NodeMismatchError
-from maseval.core.exceptions import RunStoppedError
+from maseval.core.exceptions import ConfigurationError, RunStoppedError
 from maseval.core.provider_errors import AuthenticationError
 from maseval.interface.ray.engine import RayEngine
 from tests.core.worlds import Diary, Shop, Worker, numbered, statuses, tasks
@@ -117,7 +116,7 @@ def test_a_benchmark_that_cannot_be_sent_is_refused_with_a_way_out(engine):
     benchmark = Shop()
     benchmark.lock = threading.Lock()
 
-    with pytest.raises(NotSendableError, match=r"the benchmark cannot be sent .* for_worker\(\)"):
+    with pytest.raises(ConfigurationError, match=r"the benchmark cannot be sent .* for_worker\(\)"):
         benchmark.run(numbered(1), engine=engine)
 
 

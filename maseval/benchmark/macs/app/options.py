@@ -4,15 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from maseval.app.running.options import ExtraArguments, Flag
-from maseval.app.running.run_options import (
-    EXECUTION,
-    PARTICIPANTS,
-    TASKS,
-    AnyBenchmark,
-    FolderRunOptions,
-    check_timeout,
-)
+from maseval.app.running.options import EXECUTION, PARTICIPANTS, TASKS, ExtraArguments, Flag
+from maseval.app.running.run_options import AnyBenchmark, FolderRunOptions, check_timeout
 from maseval.core.exceptions import ConfigurationError
 
 JUDGE_MODEL = "openai/gpt-4o"

@@ -90,13 +90,9 @@ def original_files(
     return {file.name: place.folder.path(file).read_bytes() for file in needed}
 
 
-class MACSDomainError(ConfigurationError):
-    """The benchmark has no such domain."""
-
-
 def check_domain(domain: str) -> None:
     if domain not in VALID_DOMAINS:
-        raise MACSDomainError(
+        raise ConfigurationError(
             f"Invalid domain {domain!r}. Must be one of {', '.join(VALID_DOMAINS)}"
         )
 
@@ -106,7 +102,7 @@ def chosen_domains(domain: str | None) -> Sequence[str]:
     if domain is None:
         return VALID_DOMAINS
     if domain not in VALID_DOMAINS:
-        raise MACSDomainError(
+        raise ConfigurationError(
             f"Unknown domain: {domain!r}; choose one of {', '.join(VALID_DOMAINS)}"
         )
     return (domain,)

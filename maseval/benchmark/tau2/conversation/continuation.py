@@ -26,14 +26,6 @@ from maseval.benchmark.tau2.world.replay import ReplayError, same_content
 from maseval.core.exceptions import ConfigurationError
 
 
-class BranchPointError(ConfigurationError):
-    """A conversation cannot be continued from that message."""
-
-
-class RetellingError(ConfigurationError):
-    """The beginning of a recorded conversation does not come out as it was recorded."""
-
-
 def beginning_until(
     messages: Sequence[Tau2Message], at: int, *, ended: bool = True
 ) -> list[Tau2Message]:
@@ -42,20 +34,20 @@ def beginning_until(
     A conversation that was not ``ended``, as by a failing provider, continues after its last one.
     """
     if not 0 <= at < len(messages):
-        raise BranchPointError(
+        raise ConfigurationError(
             f"the conversation has no message {at}; they are numbered 0 to {len(messages) - 1}"
         )
     end = at + 1
     while end < len(messages) and messages[end]["role"] == "tool":
         end += 1
     if ended and end == len(messages):
-        raise BranchPointError(
+        raise ConfigurationError(
             f"message {at} ends the conversation, so there is nothing to continue; "
             f"choose one from 0 to {_last_open(messages)}"
         )
     past = list(messages[:end])
     if missing := _unanswered_call(past):
-        raise BranchPointError(
+        raise ConfigurationError(
             f"message {missing} calls tools, and not all calls are answered; choose an earlier one"
         )
     return past
@@ -86,9 +78,8 @@ def checksum(past: Sequence[Tau2Message]) -> str:
 class Continuation(Orchestrator):
     """A conversation whose first messages are those of ``past``.
 
-    A tool's answer that is not the recorded one is a ``RetellingError``. If ``lenient``, the new
-    answer takes its place where scoring would replay the call, and elsewhere the recorded one
-    stays.
+    A tool's answer that is not the recorded one is an error. If ``lenient``, the new answer takes
+    its place where scoring would replay the call, and elsewhere the recorded one stays.
     """
 
     def __init__(
@@ -107,7 +98,7 @@ class Continuation(Orchestrator):
         while self._left and not self.done:
             self.step()
         if self.done and self._left:
-            raise RetellingError(
+            raise ConfigurationError(
                 f"the conversation is over at message {self._place - 1}; choose an earlier one"
             )
 
@@ -119,7 +110,7 @@ class Continuation(Orchestrator):
             return side.reply(incoming)
         message = self._next("assistant" if side is self.agent else "user")
         if not isinstance(side, CanRecall):
-            raise BranchPointError(
+            raise ConfigurationError(
                 f"{type(side).__name__} cannot be given the beginning of a conversation: it has no "
                 "recall(incoming, message)"
             )
@@ -129,7 +120,7 @@ class Continuation(Orchestrator):
     def _next(self, role: str) -> SpokenMessage:
         message = self._left[0]
         if message["role"] != role:
-            raise RetellingError(
+            raise ConfigurationError(
                 f"message {self._place} is by {message['role']!r}, but it is the turn of {role!r}; "
                 "the recorded conversation is not one that this loop could have held"
             )
@@ -149,11 +140,13 @@ class Continuation(Orchestrator):
         found, place = self.environment.respond(call), self._place
         recorded = self._forward() if self._left else None
         if recorded is None or recorded["role"] != "tool" or recorded.get("id", "") != call["id"]:
-            raise RetellingError(f"message {place} is not the answer to the call {call['id']!r}")
+            raise ConfigurationError(
+                f"message {place} is not the answer to the call {call['id']!r}"
+            )
         if _is_same_answer(found, recorded):
             return recorded
         if not self.lenient:
-            raise RetellingError(
+            raise ConfigurationError(
                 f"message {place}: {call['name']} answers {_excerpt(found.get('content'))}, but "
                 f"{_excerpt(recorded.get('content'))} is recorded; --lenient continues with the "
                 "new answer"
@@ -168,7 +161,7 @@ def check_turn_of_framework(past: Sequence[Tau2Message]) -> None:
     last = past[-1]
     if last["role"] == "tool" and last.get("requestor", "assistant") == "assistant":
         usable = [i for i, each in enumerate(past) if each["role"] != "tool" and _is_said(each)]
-        raise BranchPointError(
+        raise ConfigurationError(
             f"message {len(past) - 1} is in the midst of the agent's turn, where only the "
             "reference agent and scripted agents can take over; the nearest message before it is "
             f"{usable[-1] if usable else 0}"
@@ -181,13 +174,13 @@ def _is_said(message: Tau2Message) -> bool:
 
 def _check_own_history(own: Sequence[Tau2Message], past: Sequence[Tau2Message]) -> None:
     if len(past) < len(own):
-        raise BranchPointError(
+        raise ConfigurationError(
             f"the first {len(own)} messages are the task's own; choose message {len(own) - 1} or "
             "a later one"
         )
     for index, (mine, theirs) in enumerate(zip(own, past, strict=False)):
         if mine["role"] != theirs["role"] or mine.get("content") != theirs.get("content"):
-            raise RetellingError(f"message {index} is not that of the task's own history")
+            raise ConfigurationError(f"message {index} is not that of the task's own history")
 
 
 def _is_same_answer(found: ToolMessage, recorded: Tau2Message) -> bool:

@@ -32,7 +32,7 @@ from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.user import MessageUser
 from maseval.benchmark.tau2.versions import RULES_0_2_0, LoopRules
 from maseval.core.event_loop import settle
-from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError, UserError
+from maseval.core.exceptions import AgentError, ConfigurationError, UserError
 from maseval.core.user import User
 
 Speaker = Literal["agent", "user", "env"]
@@ -44,10 +44,6 @@ class EmptyAgentTurnError(AgentError, ValueError):
 
 class EmptyUserTurnError(UserError, ValueError):
     """The user's model answered with neither text nor tool calls."""
-
-
-class HistoryError(MASEvalError, ValueError):
-    """A task's own message history is not a conversation."""
 
 
 class UnansweredCallError(AgentError, ValueError):
@@ -299,10 +295,12 @@ def check_history(history: Sequence[Tau2Message], rules: LoopRules = RULES_0_2_0
         match message["role"]:
             case "assistant" | "user" as role:
                 if is_empty(message):
-                    raise HistoryError(rules.describe_empty(message))
+                    raise ConfigurationError(rules.describe_empty(message))
                 calls = message.get("tool_calls")
                 if calls is not None and expected > 0:
-                    raise HistoryError(f"{expected} tool messages are missing. Got {role} message.")
+                    raise ConfigurationError(
+                        f"{expected} tool messages are missing. Got {role} message."
+                    )
                 requestor = None if calls is None else role
                 expected = expected if calls is None else len(calls)
             case "tool":
@@ -310,15 +308,15 @@ def check_history(history: Sequence[Tau2Message], rules: LoopRules = RULES_0_2_0
                 expected -= 1
             case role:
                 kind = f"tau2.data_model.message.{role.capitalize()}Message"
-                raise HistoryError(f"Invalid message type: <class '{kind}'>")
+                raise ConfigurationError(f"Invalid message type: <class '{kind}'>")
 
 
 def _check_answer(message: Tau2Message, requestor: str | None) -> None:
     if requestor is None:
-        raise HistoryError("No tool messages expected.")
+        raise ConfigurationError("No tool messages expected.")
     answered = message.get("requestor", "assistant")
     if requestor != answered:
-        raise HistoryError(f"Got tool message from {answered}, expected {requestor}.")
+        raise ConfigurationError(f"Got tool message from {answered}, expected {requestor}.")
 
 
 class TrajectoryQuestionRecorder:

@@ -31,10 +31,6 @@ class SimulationFormatError(MASEvalError, ValueError):
     """A simulation is not in v0.2.0's form; the message names the field."""
 
 
-class FullDuplexError(SimulationFormatError):
-    """A full-duplex (voice) simulation; only half-duplex text is supported."""
-
-
 @runtime_checkable
 class HasSimulation(Protocol):
     """Whatever can give its simulation in v0.2.0's form."""
@@ -64,15 +60,15 @@ def read_recording(
 ) -> RecordedConversation:
     """Check a simulation's form; keys that v0.2.0 gives a default may be missing.
 
-    A simulation of two sides that speak at once is a ``FullDuplexError``: only its messages could
-    be read, and they are not what was said.
+    A simulation of two sides that speak at once is refused: only its messages could be read, and
+    they are not what was said.
     """
     if not isinstance(simulation, _MAPPING) and isinstance(simulation, HasSimulation):
         simulation = simulation.to_simulation()
     if not isinstance(simulation, _MAPPING):
         _refuse("simulation", simulation, "a mapping in v0.2.0's form")
     if is_full_duplex(simulation):
-        raise FullDuplexError(
+        raise SimulationFormatError(
             f"simulation {simulation.get('id')!r} is a full-duplex (voice) simulation, which is "
             "not supported and cannot be scored here; leave it out"
         )

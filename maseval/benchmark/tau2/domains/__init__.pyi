@@ -6,7 +6,6 @@ from maseval.benchmark.tau2.domains.base import ToolType as ToolType
 from maseval.benchmark.tau2.domains.base import is_tool as is_tool
 from maseval.benchmark.tau2.domains.catalogue import DOMAINS as DOMAINS
 from maseval.benchmark.tau2.domains.domain import Domain as Domain
-from maseval.benchmark.tau2.domains.registration import BrokenDomainError as BrokenDomainError
 from maseval.benchmark.tau2.domains.registration import DuplicateDomainError as DuplicateDomainError
 from maseval.benchmark.tau2.domains.registration import InvalidDomainError as InvalidDomainError
 from maseval.benchmark.tau2.domains.registration import UnknownDomainError as UnknownDomainError

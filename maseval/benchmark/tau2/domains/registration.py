@@ -29,10 +29,6 @@ class UnknownDomainError(MASEvalError, ValueError):
     """There is no domain of that name."""
 
 
-class BrokenDomainError(UnknownDomainError):
-    """An installed package promises the domain, but does not deliver it."""
-
-
 class DuplicateDomainError(MASEvalError, ValueError):
     """Another domain already has that name."""
 
@@ -119,7 +115,7 @@ class DomainRegistry:
 
     def _unknown_domain(self, name: str) -> UnknownDomainError:
         if name in self._broken:
-            return BrokenDomainError(f"Invalid domain {name!r}: {self._broken[name]}")
+            return UnknownDomainError(f"Invalid domain {name!r}: {self._broken[name]}")
         import difflib
 
         every = self.names()

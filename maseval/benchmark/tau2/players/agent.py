@@ -116,10 +116,6 @@ def make_call(
     return {"id": call_id, "name": name, "arguments": {**arguments}, "requestor": requestor}
 
 
-class UnknownPlayerError(ConfigurationError):
-    """There is no scripted agent of that name."""
-
-
 class ScriptedAgent(MessageAgent):
     """Makes its own calls, asks the user for the user's, and then says its last words."""
 
@@ -196,7 +192,7 @@ def make_agent(
     ``error_rate`` is the chance that ``noisy`` gets an action wrong, and ``seed`` decides which.
     """
     if player not in PLAYERS:
-        raise UnknownPlayerError(
+        raise ConfigurationError(
             f"unknown scripted agent {player!r}; choose one of: {', '.join(PLAYERS)}"
         )
     script = PLAYERS[player](task, environment, seed, error_rate)

@@ -40,10 +40,6 @@ _ENDINGS = {"stop": STOP, "transfer": TRANSFER}
 _TICK = 0.5
 
 
-class NotYourTurnError(ConfigurationError):
-    """It is not the person's turn; nothing was recorded."""
-
-
 class GaveUpAgentError(AgentError):
     """The person who played the agent gave up."""
 
@@ -136,7 +132,7 @@ class Seat:
     def say(self, text: str) -> None:
         """Say something to the other side."""
         if not text.strip():
-            raise NotYourTurnError("nothing was said; write some words")
+            raise ConfigurationError("nothing was said; write some words")
         self._play(lambda briefing: Move(_message(briefing.side, text)))
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> None:
@@ -145,7 +141,7 @@ class Seat:
         def move(briefing: Briefing) -> Move:
             known = [tool["function"]["name"] for tool in briefing.tools]
             if name not in known:
-                raise NotYourTurnError(
+                raise ConfigurationError(
                     f"there is no tool {name!r}; choose one of {', '.join(known)}"
                 )
             made = make_call(
@@ -158,7 +154,7 @@ class Seat:
     def finish(self, words: str = "", way: str = "stop") -> None:
         """End the conversation, which is then judged; a customer may say that it is transferred."""
         if way not in _ENDINGS:
-            raise NotYourTurnError(f"way is {way!r}; choose one of: {', '.join(_ENDINGS)}")
+            raise ConfigurationError(f"way is {way!r}; choose one of: {', '.join(_ENDINGS)}")
 
         def move(briefing: Briefing) -> Move:
             text = words.strip() or _GOODBYE
@@ -184,9 +180,9 @@ class Seat:
         with self._changed:
             view = self.view
             if view.over is not None:
-                raise NotYourTurnError(f"the conversation is over: {view.over}")
+                raise ConfigurationError(f"the conversation is over: {view.over}")
             if not view.your_turn or self._move is not None or view.briefing is None:
-                raise NotYourTurnError("it is the other side's turn; wait for its answer")
+                raise ConfigurationError("it is the other side's turn; wait for its answer")
             self._move = move(view.briefing)
             self._changed.notify_all()
 

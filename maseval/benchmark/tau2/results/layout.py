@@ -25,10 +25,6 @@ _SIMULATION_KEYS = frozenset({"simulations", "simulation_index"})
 _LINE_KEYS = frozenset({"simulation", "traces", "repeat_idx", "messages"})
 
 
-class FullDuplexResultsError(ResultsFormatError):
-    """A full-duplex (voice) simulation, which is not supported and never scored."""
-
-
 def is_voice(info: Mapping[str, Any]) -> bool:
     """Tell whether a run's ``info`` describes a full-duplex (voice) run."""
     user = mapping(info, "user_info")

@@ -36,7 +36,6 @@ from maseval.benchmark.tau2.results.layout import (
     NOT_SUPPORTED,
     RESULTS_NAME,
     SIMULATIONS_NAME,
-    FullDuplexResultsError,
     Layout,
     is_voice,
     layout_of,
@@ -216,7 +215,7 @@ class ResultsFile:
     def _from_results(self, index: int, value: object) -> RecordedSimulation:
         domain, solo, voice = self._setting
         if voice:
-            raise FullDuplexResultsError(f"{self.path}, simulation {index}: {NOT_SUPPORTED}")
+            raise ResultsFormatError(f"{self.path}, simulation {index}: {NOT_SUPPORTED}")
         return self._make_record(index, value, domain=domain, solo=solo, version=self.form)
 
     @cached_property
@@ -302,7 +301,7 @@ class ResultsFile:
         named = f" (id {value['id']!r})" if isinstance(value, dict) and "id" in value else ""
         where = f"{self.path}, simulation {index}{named}"
         if isinstance(value, Mapping) and is_full_duplex(value):
-            raise FullDuplexResultsError(f"{where}: {NOT_SUPPORTED}")
+            raise ResultsFormatError(f"{where}: {NOT_SUPPORTED}")
         try:
             simulation = check_form(SIMULATION, value, where)
             if (trial := simulation.get("trial")) is not None and not is_trial(trial):

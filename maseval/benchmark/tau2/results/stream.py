@@ -38,10 +38,6 @@ class JsonStreamError(MASEvalError, ValueError):
         self.offset = offset
 
 
-class TruncatedJsonError(JsonStreamError):
-    """The text ends before the value does."""
-
-
 class Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
@@ -226,8 +222,8 @@ class JsonStream:
         offset = self._bytes_before + _size(self._text[:position])
         return JsonStreamError(problem, offset)
 
-    def _truncation_error(self) -> TruncatedJsonError:
-        return TruncatedJsonError("the text ends in the middle of a value", self._bytes_read)
+    def _truncation_error(self) -> JsonStreamError:
+        return JsonStreamError("the text ends in the middle of a value", self._bytes_read)
 
 
 class JsonFile(JsonStream):

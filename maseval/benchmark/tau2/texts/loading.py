@@ -21,7 +21,7 @@ from maseval.benchmark.tau2.data.files import (
     read_listing,
     repository_of,
 )
-from maseval.benchmark.tau2.texts.texts import Texts, TextsError, TextsFileError
+from maseval.benchmark.tau2.texts.texts import Texts, TextsError
 from maseval.data.download import FetchProgress
 from maseval.data.files import CacheError, DataFile, Manifest
 from maseval.data.folder import DataFolder, fill
@@ -47,7 +47,7 @@ class Edition(NamedTuple):
 
     def confirm(self, texts: Texts, place: str) -> Texts:
         if texts.version != self.version or texts.sha256 != self.sha256:
-            raise TextsFileError(
+            raise TextsError(
                 f"{place} does not have the texts of {title_of(self.version)}: expected the "
                 f"SHA-256 {self.sha256}, found {texts.sha256} ({title_of(texts.version)})"
             )
@@ -140,7 +140,7 @@ def read_texts(path: Path, edition: Edition) -> Texts:
         state = path.stat()
         texts = _read(path, state.st_size, state.st_mtime_ns)
     except OSError as error:
-        raise TextsFileError(f"cannot read {path}: {error.strerror}") from error
+        raise TextsError(f"cannot read {path}: {error.strerror}") from error
     return edition.confirm(texts, str(path))
 
 
@@ -150,13 +150,13 @@ def _read(path: Path, size: int, changed: int) -> Texts:
     with path.open("rb") as stream:
         content = stream.read(SIZE_LIMIT + 1)
     if len(content) > SIZE_LIMIT:
-        raise TextsFileError(f"{path} is larger than {SIZE_LIMIT:,} bytes")
+        raise TextsError(f"{path} is larger than {SIZE_LIMIT:,} bytes")
     try:
         return Texts.model_validate_json(content)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(step) for step in first["loc"]) or "it"
-        raise TextsFileError(f"{path} is not a file of texts: {place}: {first['msg']}") from error
+        raise TextsError(f"{path} is not a file of texts: {place}: {first['msg']}") from error
 
 
 def _extract(contents: Iterable[tuple[DataFile, bytes]], edition: Edition) -> Texts:

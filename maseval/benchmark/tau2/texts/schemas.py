@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from maseval.benchmark.tau2.data import title_of
-from maseval.benchmark.tau2.texts.texts import ModelText, Texts, ToolMismatchError, ToolText
+from maseval.benchmark.tau2.texts.texts import ModelText, Texts, TextsError, ToolText
 
 ToolSchema = dict[str, Any]
 
@@ -49,7 +49,7 @@ def _compare(what: str, ours: Iterable[str], theirs: Iterable[str], texts: Texts
     if ours != theirs:
         more = [name for name in ours if name not in theirs]
         less = [name for name in theirs if name not in ours]
-        raise ToolMismatchError(
+        raise TextsError(
             f"{what} differ from {title_of(texts.version)} of the original: only here "
             f"{', '.join(more) or 'none'}; only there {', '.join(less) or 'none'}"
             + ("" if more or less else "; their order differs")
@@ -58,7 +58,7 @@ def _compare(what: str, ours: Iterable[str], theirs: Iterable[str], texts: Texts
 
 def _model(name: str, schema: ToolSchema, models: Mapping[str, ModelText]) -> ToolSchema:
     if name not in models:
-        raise ToolMismatchError(f"the original has no texts for {name}")
+        raise TextsError(f"the original has no texts for {name}")
     return _with_texts(schema, models[name].description, models[name].fields)
 
 

@@ -19,14 +19,6 @@ class TextsError(Tau2DataError):
     """The original's texts cannot be read, or are not what they should be."""
 
 
-class TextsFileError(TextsError):
-    """A file of extracted texts is damaged, or has other texts than the version it is for."""
-
-
-class ToolMismatchError(TextsError):
-    """The original describes other tools or parameters than the ones to be described."""
-
-
 FORMAT: Literal["maseval-tau2-texts/1"] = "maseval-tau2-texts/1"
 
 

@@ -44,7 +44,7 @@ def outcomes_of_commands(path, home):
         "certify": lambda: tau2.certify(path),
         "show": lambda: show(path),
         "compare": lambda: compare([home / "honest.json", path]),
-        "report": lambda: report(path, path.with_suffix(".html"), explain=False, audit=False),
+        "report": lambda: report(path, path.with_suffix(".html"), explain=False),
     }
     found = {}
     for name, command in commands.items():

@@ -9,9 +9,8 @@ import pytest
 from maseval import ScriptedModelAdapter, commands
 from maseval.app.running import folder_run
 from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
-from maseval.benchmark.tau2.conversation.continuation import BranchPointError, RetellingError
 from maseval.commands import tau2
-from maseval.core.agent import AgentAdapter, ConversationNotLoadedError
+from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.runs import RunConfigError, RunFolder, Simulation
@@ -243,7 +242,7 @@ def test_a_changed_answer_is_refused_or_replaced(tmp_path):
         output=tmp_path / "branch",
     )
 
-    with pytest.raises(RetellingError, match=f"message {place}: .* --lenient"):
+    with pytest.raises(ConfigurationError, match=f"message {place}: .* --lenient"):
         tau2.branch(**branch)
     assert not (tmp_path / "branch").exists()
     found = tau2.branch(**branch, lenient=True)
@@ -290,9 +289,9 @@ def test_what_cannot_be_continued_is_refused(noop, tmp_path):
     (report,) = reports(noop).values()
     last = len(simulation(report)["messages"]) - 1
 
-    with pytest.raises(BranchPointError, match=f"no message 99; they are numbered 0 to {last}"):
+    with pytest.raises(ConfigurationError, match=f"no message 99; they are numbered 0 to {last}"):
         branched(noop, tmp_path, at=99)
-    with pytest.raises(BranchPointError, match=f"message {last} ends the conversation"):
+    with pytest.raises(ConfigurationError, match=f"message {last} ends the conversation"):
         branched(noop, tmp_path, at=last)
     with pytest.raises(ConfigurationError, match="held with a user"):
         branched(noop, tmp_path, at=1, mode="solo")
@@ -357,7 +356,7 @@ def _says(message):
 
 
 def test_an_agent_of_a_framework_is_given_the_history_or_refused(noop, tmp_path):
-    with pytest.raises(ConversationNotLoadedError, match="a plain function, which cannot"):
+    with pytest.raises(ConfigurationError, match="a plain function, which cannot"):
         branched(noop, tmp_path, at=1, agent=forgetful, user="scripted")
     assert not (tmp_path / "branch").exists()
 
@@ -377,7 +376,7 @@ def test_an_agent_of_a_framework_does_not_take_over_within_a_turn(tmp_path):
     messages = simulation(report)["messages"]
     call = next(i for i, each in enumerate(messages) if each.get("tool_calls"))
 
-    with pytest.raises(BranchPointError, match=f"nearest message before it is {call - 1}"):
+    with pytest.raises(ConfigurationError, match=f"nearest message before it is {call - 1}"):
         tau2.branch(
             run=run.folder, task=report["task_id"], at=call, agent=remembering, user="scripted"
         )
@@ -388,7 +387,7 @@ def test_the_base_adapter_says_that_it_cannot_be_given_a_conversation():
         def _run_agent(self, query):
             return query
 
-    with pytest.raises(ConversationNotLoadedError, match=r"Plain \(agent 'p'\)"):
+    with pytest.raises(ConfigurationError, match=r"Plain \(agent 'p'\)"):
         Plain(None, "p").load_messages(MessageHistory())
 
 

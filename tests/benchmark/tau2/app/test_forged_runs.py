@@ -91,7 +91,7 @@ def test_the_numbers_of_a_forged_run_are_recomputed(name, forged, tmp_path):
     (scored,) = tau2.score([folder])
     number = pytest.approx(scored.pass_hat[1].value)
 
-    page = index_of(report(folder, tmp_path / "page.html", explain=True, audit=False))
+    page = index_of(report(folder, tmp_path / "page.html", explain=True))
     drawn = plots(folder, tmp_path / "plots", explain=False)
     with _tracked_run(open_recording(folder), explain=False) as sent:
         tracked = sent.metrics
@@ -118,7 +118,7 @@ def test_wherever_a_forged_run_is_shown_it_is_marked(name, forged, tmp_path):
     shown = maseval("show", folder, "--no-explain")
     listed = maseval("runs", folder.parent)
     listed_as_json = last_json(maseval("runs", folder.parent, "--json").stdout)
-    page = report(folder, tmp_path / "page.html", explain=False, audit=False).read_text()
+    page = report(folder, tmp_path / "page.html", explain=False).read_text()
 
     words = "recorded verdicts do not hold"
     assert words not in before.stdout

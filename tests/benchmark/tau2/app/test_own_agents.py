@@ -12,10 +12,7 @@ from maseval import AgentAdapter, ScriptedModelAdapter, commands
 from maseval.app.running.own_code import qualified_name, source_sha256
 from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
 from maseval.benchmark.tau2.agent_brief import FunctionAgentAdapter, make_agents
-from maseval.benchmark.tau2.app.running.own_agents import (
-    AgentImportError,
-    load_agent,
-)
+from maseval.benchmark.tau2.app.running.own_agents import load_agent
 from maseval.commands import tau2
 from maseval.commands.tau2 import AgentBrief, AgentModel
 from maseval.core.exceptions import ConfigurationError, HookResultError
@@ -204,7 +201,7 @@ def test_what_cannot_be_loaded_is_told(reference, told, tmp_path, monkeypatch):
     file_with(tmp_path, "from .agents import agent", "relative.py")
     file_with(tmp_path, "import llama_index.no_such_part", "framework.py")
 
-    with pytest.raises(AgentImportError, match=told):
+    with pytest.raises(ConfigurationError, match=told):
         load_agent(reference)
 
 

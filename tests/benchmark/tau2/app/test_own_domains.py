@@ -6,8 +6,9 @@ import shutil
 
 import pytest
 
-from maseval.benchmark.tau2.app.running.own_domains import DomainImportError, domain_name
+from maseval.benchmark.tau2.app.running.tasks import domain_name
 from maseval.commands import compare, tau2
+from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
 from maseval.runs.exceptions import RunConfigError
 from tests.cli.commandline import finished, maseval
@@ -18,6 +19,7 @@ from pathlib import Path
 from maseval.benchmark.tau2 import DB, ToolKitBase, ToolType, is_tool
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.world.state.records import Record, Table
+from maseval.core.exceptions import ConfigurationError
 
 
 class Kite(Record):
@@ -197,7 +199,7 @@ def test_a_run_in_it_is_shown_by_whoever_does_not_know_it_and_explained_with_its
 def test_what_cannot_be_loaded_is_one_message(folder, given, words):
     (folder / "broken.py").write_text("def")
 
-    with pytest.raises(DomainImportError) as caught:
+    with pytest.raises(ConfigurationError) as caught:
         domain_name(given)
     result = maseval("tau2", "tasks", "--domain", given)
 
@@ -208,7 +210,7 @@ def test_what_cannot_be_loaded_is_one_message(folder, given, words):
 def test_the_name_of_a_domain_of_maseval_is_not_to_be_taken(folder):
     (folder / "shop.py").write_text(SHOP.replace("NAME", "retail"))
 
-    with pytest.raises(DomainImportError, match="give yours another"):
+    with pytest.raises(ConfigurationError, match="give yours another"):
         domain_name("shop.py:SHOP")
 
 

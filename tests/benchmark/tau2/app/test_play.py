@@ -6,7 +6,6 @@ import pytest
 
 from maseval.benchmark.tau2.data_loader import load_tasks
 from maseval.benchmark.tau2.players.agent import GOODBYE, requests_in
-from maseval.benchmark.tau2.players.human import NotYourTurnError
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.commands import compare, runs, show, tau2
 from maseval.core.exceptions import ConfigurationError, MASEvalError
@@ -72,17 +71,17 @@ def test_the_run_is_marked_as_human_wherever_it_is_looked_at(tmp_path):
 
 def test_what_is_done_out_of_turn_is_refused_and_not_recorded(tmp_path):
     play = tau2.play(domain="library", output=tmp_path / "run")
-    with pytest.raises(NotYourTurnError, match="other side's turn"):
+    with pytest.raises(ConfigurationError, match="other side's turn"):
         play.seat.say("too early")
     play.start()
     view = their_turn(play)
-    with pytest.raises(NotYourTurnError, match="no tool 'fly'"):
+    with pytest.raises(ConfigurationError, match="no tool 'fly'"):
         play.seat.call_tool("fly", {})
-    with pytest.raises(NotYourTurnError, match="write some words"):
+    with pytest.raises(ConfigurationError, match="write some words"):
         play.seat.say("  ")
     play.seat.finish("Goodbye")
     their_turn(play, view.version)
-    with pytest.raises(NotYourTurnError, match="is over"):
+    with pytest.raises(ConfigurationError, match="is over"):
         play.seat.say("too late")
     play.result()
 

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 import pytest
 
 from maseval import commands
-from maseval.app.results.finding import UnknownSimulationError
 from maseval.app.results.show import SimulationView
 from maseval.commands import tau2
+from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder, RunLockedError
 from tests.cli.commandline import require_data
 
@@ -33,7 +33,7 @@ def test_domains_with_equal_ids_run_into_one_folder(tmp_path):
         "airline": 1,
         "retail": 1,
     }
-    with pytest.raises(UnknownSimulationError, match="airline/1 or retail/1"):
+    with pytest.raises(ConfigurationError, match="airline/1 or retail/1"):
         commands.show(result.folder, "1")
     view = commands.show(result.folder, "retail/1")
     assert isinstance(view, SimulationView) and view.line.domain == "retail"

@@ -3,8 +3,7 @@
 import pytest
 
 from maseval.benchmark.tau2.app.running.options import RunOptions
-from maseval.benchmark.tau2.app.running.participants import ModelSpec
-from maseval.benchmark.tau2.app.running.setup import RunSetup
+from maseval.benchmark.tau2.app.running.setup import ModelSpec, RunSetup
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.core.exceptions import ConfigurationError
 

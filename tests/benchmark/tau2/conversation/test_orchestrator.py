@@ -11,14 +11,13 @@ from maseval.benchmark.tau2.agent import NobodyListensError
 from maseval.benchmark.tau2.conversation.orchestrator import (
     EmptyAgentTurnError,
     EmptyUserTurnError,
-    HistoryError,
     Orchestrator,
     check_history,
 )
 from maseval.benchmark.tau2.conversation.participants import TextAgent, TextUser, takes_part
 from maseval.benchmark.tau2.environment import ENDED, OVER
 from maseval.benchmark.tau2.formats.message import assistant_message, is_user_stop, user_message
-from maseval.core.exceptions import AgentError, UserError
+from maseval.core.exceptions import AgentError, ConfigurationError, UserError
 from tests.benchmark.tau2.rooms import Live, action, room_domain, room_task, said, simulation
 from tests.core.worlds import Customer
 
@@ -183,7 +182,7 @@ def test_a_history_that_has_already_ended_takes_no_step(new_environment):
     ],
 )
 def test_a_history_that_cannot_have_happened_is_refused(history, problem):
-    with pytest.raises(HistoryError, match=problem):
+    with pytest.raises(ConfigurationError, match=problem):
         check_history(history)
 
 

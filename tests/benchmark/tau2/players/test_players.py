@@ -13,13 +13,7 @@ from maseval.benchmark.tau2.formats.message import (
     user_message,
 )
 from maseval.benchmark.tau2.players import PlayerTau2Benchmark
-from maseval.benchmark.tau2.players.agent import (
-    GOODBYE,
-    UnknownPlayerError,
-    make_agent,
-    request_for,
-    requests_in,
-)
+from maseval.benchmark.tau2.players.agent import GOODBYE, make_agent, request_for, requests_in
 from maseval.benchmark.tau2.players.user import ScriptedUser, make_user
 from maseval.core.exceptions import ConfigurationError
 from tests.benchmark.tau2.rooms import action, conversation, room_domain, room_task
@@ -119,12 +113,12 @@ def test_noop_does_nothing_and_lets_the_user_end_it(domain):
 def test_an_unknown_player_is_refused_with_the_choices(room):
     task = room_task(room)
 
-    with pytest.raises(UnknownPlayerError, match="'golden'; choose one of: gold, noop, noisy"):
+    with pytest.raises(ConfigurationError, match="'golden'; choose one of: gold, noop, noisy"):
         make_agent("golden", task, Tau2Environment(task.environment_data))
     (report,) = played([task], "golden")
     assert report["status"] == "setup_failed"
-    assert report["error"]["error_type"] == "UnknownPlayerError"
-    assert issubclass(UnknownPlayerError, ConfigurationError)
+    assert report["error"]["error_type"] == "ConfigurationError"
+    assert issubclass(ConfigurationError, ConfigurationError)
 
 
 # Noisy.

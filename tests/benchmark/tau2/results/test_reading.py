@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.conversation.recording import FullDuplexError
+from maseval.benchmark.tau2.conversation.recording import SimulationFormatError
 from maseval.benchmark.tau2.rescoring.record import open_record
 from maseval.benchmark.tau2.results import ResultsFormatError, read_results
 from maseval.benchmark.tau2.scoring.score import score_simulation
@@ -284,6 +284,7 @@ def test_a_file_that_is_not_there_is_no_format_error(tmp_path):
 READ_ALL = """
 import resource, sys
 from maseval.benchmark.tau2.results import read_results
+from maseval.benchmark.tau2.conversation.recording import SimulationFormatError
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 before = peak()
 print(sum(1 for _ in read_results(sys.argv[1])), peak() - before)
@@ -335,7 +336,7 @@ def test_a_voice_simulation_is_named_as_not_supported(tmp_path, of_simulation, o
 
 
 def test_a_voice_simulation_is_never_scored():
-    with pytest.raises(FullDuplexError, match="not supported"):
+    with pytest.raises(SimulationFormatError, match="not supported"):
         score_simulation(simulation(mode="full_duplex"), domain="airline")
 
 

@@ -12,7 +12,7 @@ import pytest
 from maseval.benchmark.tau2.data import UnknownVersionError
 from maseval.benchmark.tau2.texts import loading
 from maseval.benchmark.tau2.texts.loading import cached_texts, edition_of, load_texts, texts_at
-from maseval.benchmark.tau2.texts.texts import TextsFileError
+from maseval.benchmark.tau2.texts.texts import TextsError
 from maseval.data.download import FetchProgress
 from maseval.data.files import ChecksumError, DataUnavailableError
 from maseval.data.python_source import SourceShapeError
@@ -126,7 +126,7 @@ def test_a_file_changed_in_the_cache_is_fetched_again(edition, root, mirror):
 
 def test_files_with_the_right_checksums_but_other_texts_are_refused(edition, root, mirror):
     other = edition._replace(sha256="0" * 64)
-    with pytest.raises(TextsFileError, match=f"expected the SHA-256 {'0' * 64}, found"):
+    with pytest.raises(TextsError, match=f"expected the SHA-256 {'0' * 64}, found"):
         fetched(other, root, mirror)
     assert not (root / "texts.json").exists()
 
@@ -184,7 +184,7 @@ def test_a_file_of_other_texts_is_refused_by_name(edition, expected, tmp_path, c
     change(texts)
     path = tmp_path / "texts.json"
     path.write_text(json.dumps(texts))
-    with pytest.raises(TextsFileError, match=complaint) as refusal:
+    with pytest.raises(TextsError, match=complaint) as refusal:
         texts_at(path, edition)
     assert str(path) in str(refusal.value)
 
@@ -202,13 +202,13 @@ def test_a_file_of_other_texts_is_refused_by_name(edition, expected, tmp_path, c
 def test_a_hostile_file_of_texts_is_refused_by_name(edition, tmp_path, damage, complaint):
     path = tmp_path / "texts.json"
     path.write_bytes(damage)
-    with pytest.raises(TextsFileError, match=complaint) as refusal:
+    with pytest.raises(TextsError, match=complaint) as refusal:
         texts_at(path, edition)
     assert str(path) in str(refusal.value)
 
 
 def test_a_file_that_is_not_there_is_named(edition, tmp_path):
-    with pytest.raises(TextsFileError, match=r"cannot read .*none\.json: No such file"):
+    with pytest.raises(TextsError, match=r"cannot read .*none\.json: No such file"):
         texts_at(tmp_path / "none.json", edition)
 
 
@@ -240,7 +240,7 @@ def test_the_recorded_texts_have_the_hash_that_is_known_in_advance(
 
 
 def test_the_texts_of_one_version_are_not_those_of_another(shared_data):
-    with pytest.raises(TextsFileError, match=r"does not have the texts of v1\.0\.1"):
+    with pytest.raises(TextsError, match=r"does not have the texts of v1\.0\.1"):
         load_texts("1.0.1", shared_data / "tau2-texts" / "v0.2.0.json")
 
 
@@ -274,6 +274,7 @@ from maseval.data.files import DataFile, Manifest
 from maseval.data.download import FetchProgress
 from maseval.data.sources import RepositorySource
 from maseval.benchmark.tau2.texts.loading import Edition, cached_texts
+from maseval.benchmark.tau2.texts.texts import TextsError
 
 root, url, sha256, files = sys.argv[1:]
 files = {name: DataFile(name, size, digest) for name, size, digest in json.loads(files)}

@@ -10,7 +10,7 @@ from maseval.benchmark.tau2.domains.telecom import TELECOM
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.original import OriginalWording, format_texts_config, request_body
-from maseval.benchmark.tau2.texts.texts import ToolMismatchError
+from maseval.benchmark.tau2.texts.texts import TextsError
 from maseval.core.messages import MessageForm
 from maseval.core.seeding import DefaultSeedGenerator
 from maseval.core.tool import tool_definition
@@ -89,7 +89,7 @@ def test_a_user_may_have_only_some_of_the_tools(original):
     every = TELECOM.user_toolkit.definitions()
     shown = original.tools(every, "telecom", "user")
     assert original.tools(every[3:5], "telecom", "user") == shown[3:5]
-    with pytest.raises(ToolMismatchError):
+    with pytest.raises(TextsError):
         original.tools(TELECOM.toolkit.definitions()[1:], "telecom")
 
 

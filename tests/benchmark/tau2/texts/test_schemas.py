@@ -8,7 +8,7 @@ from maseval.benchmark.tau2.texts.texts import (
     ModelText,
     Prompts,
     Texts,
-    ToolMismatchError,
+    TextsError,
     ToolText,
 )
 
@@ -108,7 +108,7 @@ def test_classes_get_their_own_words():
 
 def test_a_class_that_the_original_does_not_describe_is_refused():
     ours = definition(**{"$defs": {"A": {}}, "properties": {}})
-    with pytest.raises(ToolMismatchError, match="no texts for A"):
+    with pytest.raises(TextsError, match="no texts for A"):
         parameters_of(ours, tool(), texts())
 
 
@@ -122,5 +122,5 @@ def test_a_class_that_the_original_does_not_describe_is_refused():
 )
 def test_other_parameters_than_ours_are_refused_with_the_difference(theirs, difference):
     ours = definition(properties={"a": {}, "b": {}})
-    with pytest.raises(ToolMismatchError, match=difference):
+    with pytest.raises(TextsError, match=difference):
         parameters_of(ours, tool(**theirs), texts())

@@ -6,7 +6,6 @@ import pytest
 
 from maseval import MASEvalError
 from maseval.benchmark.tau2 import load_tasks
-from maseval.core.agent import ConversationNotLoadedError
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.interface.agents.framework import AgentGaveUpError
@@ -105,7 +104,7 @@ def test_a_checkpointer_keeps_a_conversation_that_another_agent_began(make, serv
     assert [m["role"] for m in sent] == ["user", "assistant", "tool", *["assistant", "user"] * 2]
     assert sent[1]["tool_calls"][0]["function"]["name"] == "look"
     assert len(agent.get_messages()) == 8
-    with pytest.raises(ConversationNotLoadedError, match=r"agent 'a' .* has messages already"):
+    with pytest.raises(ConfigurationError, match=r"agent 'a' .* has messages already"):
         agent.load_messages(MessageHistory(list(EARLIER)))
 
 

@@ -8,9 +8,8 @@ import pytest
 
 from maseval import ScriptedModelAdapter
 from maseval.benchmark.tau2 import load_tasks
-from maseval.core.agent import ConversationNotLoadedError
 from maseval.core.clock import Clock
-from maseval.core.exceptions import TaskTimeoutError
+from maseval.core.exceptions import ConfigurationError, TaskTimeoutError
 from maseval.core.messages import MessageHistory, tool_call
 from maseval.core.provider_errors import OverloadedError, ProviderTimeoutError
 from maseval.core.tool import tool_definition
@@ -415,7 +414,7 @@ def test_a_memory_is_given_a_conversation_only_if_it_has_none(clerk, framework):
         agent = clerk(url, [look], adapter={"memory": memory})
         agent.load_messages(MessageHistory(earlier))
         agent.run("b")
-        with pytest.raises(ConversationNotLoadedError, match="agent 'clerk' has messages already"):
+        with pytest.raises(ConfigurationError, match="agent 'clerk' has messages already"):
             agent.load_messages(MessageHistory(earlier))
 
     said = [("user", "a"), ("assistant", "One"), ("user", "b")]
@@ -429,7 +428,7 @@ def test_an_engine_cannot_be_given_a_conversation():
     agent = LlamaIndexAgentAdapter(Engine(), "engine")
 
     assert not agent.loads_messages
-    with pytest.raises(ConversationNotLoadedError, match="agent 'engine'"):
+    with pytest.raises(ConfigurationError, match="agent 'engine'"):
         agent.load_messages(MessageHistory())
 
 

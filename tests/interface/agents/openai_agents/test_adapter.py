@@ -4,7 +4,6 @@ from importlib import import_module
 import pytest
 from pydantic import BaseModel
 
-from maseval.core.agent import ConversationNotLoadedError
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.interface.agents.framework import AgentGaveUpError
@@ -123,7 +122,7 @@ def test_a_session_is_given_a_conversation_only_if_it_has_none(sdk, framework, c
         agent.load_messages(MessageHistory(earlier))
         agent.run("b")
         agent.run("c")
-        with pytest.raises(ConversationNotLoadedError, match="agent 'clerk' has messages already"):
+        with pytest.raises(ConfigurationError, match="agent 'clerk' has messages already"):
             agent.load_messages(MessageHistory(earlier))
     session.close()
 

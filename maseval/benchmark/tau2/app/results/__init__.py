@@ -9,7 +9,7 @@ if TYPE_CHECKING:  # most runs are of domains that come with maseval
 
 
 def _find_remembered(name: str) -> "Domain | None":
-    from maseval.benchmark.tau2.app.running.own_domains import find_remembered
+    from maseval.benchmark.tau2.app.running.tasks import find_remembered
 
     return find_remembered(name)
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from maseval.benchmark.tau2.app.running.own_domains import domain_name
+from maseval.benchmark.tau2.app.running.tasks import domain_name
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.review.errata import Erratum, errata_of, load_errata

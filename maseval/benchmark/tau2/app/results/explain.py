@@ -48,10 +48,6 @@ from maseval.stats.failure_labels import misfit_label
 _SHOWN_ELSEWHERE = (CheckSummary, WrongField)
 
 
-class NothingToExplainError(ConfigurationError):
-    """The simulation has no verdict that could be explained."""
-
-
 @dataclass(frozen=True)
 class Explained:
     """A simulation, the reasons for its verdict, and the label of its failure, if it failed.
@@ -129,7 +125,7 @@ def _explain(
             recorded.simulation, domain=domain, task=task, solo=solo, version=version
         )
     except NoJudgeError as error:
-        raise NothingToExplainError(
+        raise ConfigurationError(
             f"{simulation}: every check passes but that of a judge model, which alone decides; "
             "`maseval tau2 score` with --judge-model asks one"
         ) from error
@@ -147,7 +143,7 @@ def _choose_trial(folder: RunFolder, task: str, trial: int | None) -> RunTrial:
         found = read_report(folder.report(each))
         if isinstance(found, Omitted):
             if trial is not None:
-                raise NothingToExplainError(
+                raise ConfigurationError(
                     f"{each} {_status(folder, each)}, so there is no verdict to explain; "
                     f"`maseval show {folder.path} {task} {trial}` shows what happened"
                 )
@@ -156,7 +152,7 @@ def _choose_trial(folder: RunFolder, task: str, trial: int | None) -> RunTrial:
         if first is None or (_is_passed(first[1]) and not _is_passed(recorded)):
             first = each, recorded, found.parsed.world
     if first is None:
-        raise NothingToExplainError(
+        raise ConfigurationError(
             f"no trial of {trials[0].domain}/{trials[0].task_id} finished (trial "
             f"{trials[0].trial} {_status(folder, trials[0])}), so there is no verdict to explain; "
             f"`maseval show {folder.path} {task}` shows what happened"
@@ -188,7 +184,7 @@ def _explain_in_file(
     one = next((each for each in chosen if not each.judged.passed), chosen[0])
     simulation = simulation_id(one.item)
     if one.item.problem is not None:
-        raise NothingToExplainError(f"{simulation} cannot be explained: it is {one.item.problem}")
+        raise ConfigurationError(f"{simulation} cannot be explained: it is {one.item.problem}")
     explanation, label = _explain(simulation, one.item, one.item.domain, one.task)
     policy = check_item(one.item, one.task)
     if one.misfit is not None:

@@ -13,7 +13,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from maseval.app.results.finding import UnknownSimulationError
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.environment import tool_types
@@ -176,7 +175,7 @@ class ResultsFileRun:
     def report(self, simulation: Simulation) -> Report:
         """Return the report on one simulation."""
         if simulation not in self.recorded:
-            raise UnknownSimulationError(f"{self.path} has no {simulation}")
+            raise ConfigurationError(f"{self.path} has no {simulation}")
         return self._report(PlannedTrial(*simulation))
 
     def content_key(self, simulation: Simulation) -> str:

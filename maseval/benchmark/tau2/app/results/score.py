@@ -16,7 +16,7 @@ from typing import Unpack
 
 from maseval.app.results.counting import ConventionScore, conventions_in_json
 from maseval.app.results.sound import ScoreBeside, scores_beside, scores_in_json
-from maseval.app.running.engine_options import chosen_engine
+from maseval.app.running.run_options import chosen_engine
 from maseval.benchmark.tau2.app.results.conventions import conventions_of_recount
 from maseval.benchmark.tau2.app.results.sources import (
     Files,

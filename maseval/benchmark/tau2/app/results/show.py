@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from maseval.app.results.task_names import TaskName, tasks_called, why_not_one
-from maseval.benchmark.tau2.app.running.own_domains import domain_name
-from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, reason_for_call
+from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, domain_name, reason_for_call
 from maseval.benchmark.tau2.data_loader import (
     UnknownTaskError,
     load_domain_config,

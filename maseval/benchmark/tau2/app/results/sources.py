@@ -214,7 +214,7 @@ def judge_models(model_ids: Sequence[str], base_url: str | None = None) -> list[
         )
     if not model_ids:
         return []
-    from maseval.benchmark.tau2.app.running.participants import ModelSpec  # all that can play
+    from maseval.benchmark.tau2.app.running.setup import ModelSpec  # all that can play
 
     specs = [ModelSpec.of(each, None, base_url) for each in model_ids]
     return [resolve_model(each.model_id, **each.options) for each in specs]

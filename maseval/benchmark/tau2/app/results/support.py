@@ -36,9 +36,6 @@ from maseval.runs.verdict_check import VerdictChecker
 if TYPE_CHECKING:  # for pages
     from maseval.report.index import TaskFindings
 
-# The severities of audit findings that may change the meaning of a verdict.
-_BADGES = ("error", "warning")
-
 
 class Tau2Support(BenchmarkSupport):
     """Explains failures, and reads results files of tau2-bench.
@@ -174,8 +171,6 @@ class Tau2Support(BenchmarkSupport):
 
     def findings(self, folder: Recording) -> "TaskFindings":
         from maseval.benchmark.tau2.results.reports import release_of_report
-        from maseval.benchmark.tau2.review.audit.auditing import known_findings
-        from maseval.benchmark.tau2.review.audit.subject import KINDS
         from maseval.benchmark.tau2.review.errata import errata_for
 
         wanted = {one[:2] for one in folder.recorded}
@@ -186,16 +181,8 @@ class Tau2Support(BenchmarkSupport):
                 for each in errata_for(*key, release):
                     words = f"{each.what} Known from: {', '.join(each.known)}."
                     found.setdefault(key, []).append((f"erratum: {each.kind}", words))
-            # An audit takes longer than all else of a page, so that it is not begun for one.
-            domains = dict.fromkeys(domain for domain, _ in wanted)
-            remarks = [one for domain in domains for one in known_findings(domain, release)]
         except MASEvalError:  # the data is elsewhere, or the domain somebody else's
             return found
-        for remark in remarks:
-            key = remark.domain, str(remark.task_id)
-            if key in wanted and remark.severity in _BADGES:
-                words = f"{KINDS.get(remark.kind, '')}: {remark.text}"
-                found.setdefault(key, []).append((f"finding: {remark.kind}", words))
         return found
 
     def verdict_checker(self, folder: Recording) -> VerdictChecker:

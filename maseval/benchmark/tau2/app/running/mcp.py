@@ -15,11 +15,10 @@ from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.agent_brief import AgentBrief
 from maseval.benchmark.tau2.app.running.options import McpOptions, OnResult, RunOptions
-from maseval.benchmark.tau2.app.running.own_domains import domain_name
+from maseval.benchmark.tau2.app.running.play import SimulationThread, wait_until
 from maseval.benchmark.tau2.app.running.run import run
 from maseval.benchmark.tau2.app.running.setup import RunSetup
-from maseval.benchmark.tau2.app.running.simulation_thread import SimulationThread, wait_until
-from maseval.benchmark.tau2.app.running.tasks import select_tasks
+from maseval.benchmark.tau2.app.running.tasks import domain_name, select_tasks
 from maseval.benchmark.tau2.benchmark import describe_tools
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.core.engine.process import end_signals

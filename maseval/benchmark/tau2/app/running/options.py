@@ -7,16 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from maseval.app.results.results import RunResult
-from maseval.app.running.options import ExtraArguments, Flag
-from maseval.app.running.run_options import (
-    EXECUTION,
-    OUTPUT,
-    PARTICIPANTS,
-    TASKS,
-    FolderRunOptions,
-    OutputOptions,
-    check_timeout,
-)
+from maseval.app.running.options import EXECUTION, OUTPUT, PARTICIPANTS, TASKS, ExtraArguments, Flag
+from maseval.app.running.run_options import FolderRunOptions, OutputOptions, check_timeout
 from maseval.benchmark.tau2.agent_brief import MakeAgent
 from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS
 from maseval.core.agent import HUMAN

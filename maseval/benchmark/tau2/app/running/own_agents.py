@@ -33,10 +33,6 @@ _LONGEST_CODE = 100
 _MOST_NOTES = 5
 
 
-class AgentImportError(ConfigurationError):
-    """The function that makes the agent cannot be found or loaded."""
-
-
 class AgentCrashedError(AgentError):
     """The code of an own agent raised an exception; ``details`` say where."""
 
@@ -44,15 +40,15 @@ class AgentCrashedError(AgentError):
 def load_agent(reference: str) -> MakeAgent:
     """Load the function that ``file.py:function`` or ``package.module:function`` names."""
     if "://" in reference:
-        raise AgentImportError(
+        raise ConfigurationError(
             f"agent is {reference!r}; an agent that speaks chat completions is asked like a model: "
             "--agent-model NAME --agent-args base_url=URL"
         )
     form = "my_agent.py:function or package.module:function"
-    make = load_named(reference, OwnCode("agent", "function", form, AgentImportError))
+    make = load_named(reference, OwnCode("agent", "function", form))
     if not callable(make):
         place, _, name = reference.rpartition(":")
-        raise AgentImportError(f"{name} in {place} is {make!r}; it must be a function of a brief")
+        raise ConfigurationError(f"{name} in {place} is {make!r}; it must be a function of a brief")
     found: MakeAgent = make
     return found
 
@@ -66,7 +62,7 @@ def check_signature(make: MakeAgent) -> None:
     try:
         signature.bind(AgentBrief({}, "", ""))
     except TypeError as error:
-        raise AgentImportError(
+        raise ConfigurationError(
             f"{qualified_name(make)} cannot be called with a brief: {error}; "
             "write it like: def agent(brief): ..."
         ) from None
@@ -77,7 +73,7 @@ def check_imports(make: MakeAgent) -> None:
     for module in _late_imports(_reachable_code(make)):
         if module not in sys.modules and importlib.util.find_spec(module) is None:
             missing = ModuleNotFoundError(f"No module named {module!r}", name=module)
-            raise AgentImportError(
+            raise ConfigurationError(
                 f"{qualified_name(make)} needs {module!r}, which is not installed{way_out(missing)}"
             )
 

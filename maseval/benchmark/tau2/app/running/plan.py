@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.agent_brief import AgentBrief
 from maseval.benchmark.tau2.app.running.options import RunOptions
-from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent
 from maseval.benchmark.tau2.app.running.run import PreparedRun
 from maseval.benchmark.tau2.app.running.run_benchmark import RunBenchmark
-from maseval.benchmark.tau2.app.running.setup import RunSetup
+from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.core.messages import text_of
 from maseval.core.model import ModelAdapter
 from maseval.core.scripted import ScriptedModelAdapter

@@ -6,27 +6,28 @@ written or paid for. ``execute`` runs what is missing in the folder. The command
 ``branch``, ``mcp`` and ``plan`` begin with the same object.
 """
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Self
 
-from maseval.app.comparing.screening import mark_screened, screened_tasks
 from maseval.app.results.recording import ORIGIN
 from maseval.app.results.results import RunResult
-from maseval.app.running.asking import question_config
 from maseval.app.running.folder_run import FolderRun, as_file_name, budget_of, path_of, prices_of
 from maseval.app.running.options import takes
 from maseval.app.running.prices import PriceTable
 from maseval.app.running.probe import probe
 from maseval.benchmark.tau2.app.running.options import RunOptions
-from maseval.benchmark.tau2.app.running.own_domains import domain_name, own_domain_origins
-from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent, SeatedHuman
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart, RunBenchmark
-from maseval.benchmark.tau2.app.running.setup import RunSetup
-from maseval.benchmark.tau2.app.running.tasks import TasksByDomain, chosen_tasks, select_tasks
+from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup, SeatedHuman
+from maseval.benchmark.tau2.app.running.tasks import (
+    TasksByDomain,
+    chosen_tasks,
+    domain_name,
+    own_domain_origins,
+    select_tasks,
+)
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.core.agent import HUMAN
 from maseval.core.engine.engines import PROCESSES
@@ -81,8 +82,6 @@ class PreparedRun(FolderRun):
         subset = None
         if options.anchor_points is not None:
             tasks, subset = chosen_tasks(tasks, options.anchor_points)
-        if options.screen is not None and options.screening is not None:
-            tasks, subset = _screen(tasks, options.screen, options.screening, options.data_version)
         for each in tasks.values():
             setup.assign_models(each)
         priced = PriceTable.of(prices, [(m.model_id, m.options) for m in setup.paid_models])
@@ -97,7 +96,7 @@ class PreparedRun(FolderRun):
         return {
             "tasks": tasks,
             **subset_config(self.subset),
-            **question_config(self.options, tasks),
+            **self.options.question_config(tasks),
             "data": {
                 domain: data_fingerprint(domain, version=self.options.data_version)
                 for domain in self.tasks
@@ -179,20 +178,6 @@ class PreparedRun(FolderRun):
 # From here on two processes are faster than one, with the time that they take to start.
 _MANY = 2_000
 _KEEPING_CORES_BUSY = 64
-
-
-def _screen(
-    tasks: TasksByDomain, number: int, file: str | os.PathLike[str], version: str | None
-) -> tuple[TasksByDomain, ChosenSubset]:
-    """Return the tasks that tell systems apart best, and that they were chosen so."""
-    keys = [(name, str(task.id)) for name, each in tasks.items() for task in each]
-    data = {name: data_fingerprint(name, version=version) for name in tasks}
-    kept = screened_tasks(number, file, keys, data)
-    found = {
-        name: [task for task in each if (name, str(task.id)) in kept]
-        for name, each in tasks.items()
-    }
-    return {name: each for name, each in found.items() if each}, mark_screened(len(kept), len(keys))
 
 
 def _notes_on_judges(result: RunResult) -> list[str]:

@@ -27,8 +27,7 @@ from maseval.benchmark.tau2.agent_brief import (
 )
 from maseval.benchmark.tau2.app.results.recorded_setup import memory_path
 from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_errors
-from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent, SeatedHuman
-from maseval.benchmark.tau2.app.running.setup import RunSetup
+from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup, SeatedHuman
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import Continuation
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark

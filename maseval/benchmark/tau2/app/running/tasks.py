@@ -1,17 +1,118 @@
-"""``maseval tau2 tasks``, and the tasks that a run is made of."""
+"""``maseval tau2 tasks``, the tasks that a run is made of, and domains of the user's own.
 
+``--domain shop.py:SHOP`` names a domain in a file, and loading it runs its code. So only files that
+somebody typed on this machine are loaded, never one that a run or a results file names. Their
+places are remembered beside the user's other state: a command that meets the domain's name in a
+run knows where it is.
+"""
+
+import hashlib
+import json
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from maseval.app.results.task_names import TaskName, list_names, tasks_called, why_not_one
 from maseval.app.running.own_benchmarks import queue_of_anchor_points
-from maseval.benchmark.tau2.app.running.own_domains import domain_name
-from maseval.benchmark.tau2.data_loader import UnknownTaskError, load_raw_tasks, load_tasks
-from maseval.benchmark.tau2.domains import domain_named
+from maseval.app.running.own_code import OwnCode, load_named
+from maseval.benchmark.tau2.data_loader import UnknownTaskError, build_tasks, load_raw_tasks
+from maseval.benchmark.tau2.domains import (
+    Domain,
+    DuplicateDomainError,
+    InvalidDomainError,
+    UnknownDomainError,
+    domain_named,
+    register_domain,
+)
+from maseval.benchmark.tau2.formats.simulation import RawTask
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.storage.files import write_json
 from maseval.core.task import ChosenSubset, Task
+
+
+class _DomainOrigin(NamedTuple):
+    """The ``file.py:NAME`` of an own domain, and the hash of the file."""
+
+    reference: str
+    sha256: str | None
+
+
+_DOMAIN = OwnCode("domain", "domain", "shop.py:SHOP or package.module:SHOP")
+_origins: dict[str, _DomainOrigin] = {}
+_names: dict[tuple[Path, str, str | None], str] = {}
+
+
+def domain_name(given: str) -> str:
+    """Return the name of a domain that was typed; one in a file is loaded and registered first."""
+    if ":" not in given:
+        return given
+    place, _, name = given.rpartition(":")
+    file = Path(place)
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
+    key = file.resolve(), name, sha256
+    if key not in _names:
+        domain = _register_own(given)
+        _origins[domain.name] = _DomainOrigin(f"{file.name}:{name}", sha256)
+        _names[key] = domain.name
+        if sha256 is not None:
+            _remember(domain.name, f"{key[0]}:{name}")
+    return _names[key]
+
+
+def _register_own(given: str) -> Domain:
+    found = load_named(given, _DOMAIN)
+    if not isinstance(found, Domain):
+        raise ConfigurationError(f"{given} is {found!r}; it must be a Domain")
+    try:
+        return register_domain(found, replace=True)
+    except (InvalidDomainError, DuplicateDomainError) as error:
+        raise ConfigurationError(f"{given}: {error}") from error
+
+
+def own_domain_origins(names: Iterable[str]) -> dict[str, dict[str, str | None]]:
+    """Return the files of those domains that were loaded, for the run's configuration."""
+    return {name: _origins[name]._asdict() for name in names if name in _origins}
+
+
+def _state_file() -> Path:
+    import platformdirs  # takes long to load
+
+    return platformdirs.user_state_path("maseval") / "domains.json"
+
+
+def _known_places() -> dict[str, str]:
+    """Return the place of each domain; nothing if the file is not there or not ours."""
+    try:
+        found = json.loads(_state_file().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {str(name): str(place) for name, place in found.items()} if found else {}
+
+
+def _remember(name: str, place: str) -> None:
+    known = _known_places()
+    if known.get(name) != place:
+        # A home that cannot be written to costs the convenience, not the run.
+        with suppress(OSError):
+            write_json(_state_file(), {**known, name: place})
+
+
+def find_remembered(name: str) -> Domain | None:
+    """Load the domain of that name from the file in which it was last; None if there is none."""
+    place = _known_places().get(name)
+    if place is None:
+        return None
+    file = Path(place.rpartition(":")[0])
+    if not file.is_file():
+        raise UnknownDomainError(
+            f"the domain {name!r} was in {file}, which is not there any more; name its file once "
+            "to make it known again: maseval tau2 tasks --domain FILE.py:NAME"
+        )
+    return domain_named(name) if domain_name(place) == name else None
+
 
 BASE_DOMAINS = ("airline", "retail", "telecom")
 
@@ -84,18 +185,28 @@ def select_tasks(
     """Load the tasks of each domain; ``num_tasks`` is the most that each domain gives."""
     if not domains:
         raise ConfigurationError("no domain is given; name one or more, such as --domain retail")
-    selected: TasksByDomain = {}
-    for name in dict.fromkeys(domains):
-        domain = domain_named(name).name
-        queue = load_tasks(domain, split, timeout_seconds=timeout, version=data_version)
-        selected[name] = queue.to_list()
+    raw_tasks = {
+        name: load_raw_tasks(domain_named(name).name, split, version=data_version)
+        for name in dict.fromkeys(domains)
+    }
     if task_ids:
-        chosen = _resolve_task_names(task_ids, selected, split)
-        selected = {
-            name: [task for task in tasks if TaskName(name, str(task.id)) in chosen]
-            for name, tasks in selected.items()
+        chosen = _resolve_task_names(task_ids, raw_tasks, split)
+        raw_tasks = {
+            name: [raw for raw in each if TaskName(name, str(raw.get("id"))) in chosen]
+            for name, each in raw_tasks.items()
         }
-    return {name: tasks[:num_tasks] for name, tasks in selected.items() if tasks}
+    # Only what is run is made into tasks: telecom has 2,285 of them.
+    return {
+        name: build_tasks(
+            each[:num_tasks],
+            domain_named(name).name,
+            split,
+            timeout_seconds=timeout,
+            version=data_version,
+        ).to_list()
+        for name, each in raw_tasks.items()
+        if each
+    }
 
 
 def chosen_tasks(
@@ -113,18 +224,18 @@ def chosen_tasks(
 
 
 def _resolve_task_names(
-    task_ids: Collection[str], selected: TasksByDomain, split: str
+    task_ids: Collection[str], raw_tasks: Mapping[str, Sequence[RawTask]], split: str
 ) -> set[TaskName]:
     """Find the tasks with these names; an id that several domains have means each of them."""
-    every = [TaskName(name, str(task.id)) for name, tasks in selected.items() for task in tasks]
+    every = [TaskName(name, str(raw.get("id"))) for name, each in raw_tasks.items() for raw in each]
     chosen: set[TaskName] = set()
     for name in list_names(task_ids, every):
         found = tasks_called(name, every)
         words = why_not_one(name, found, every)
         if not found:
             raise UnknownTaskError(
-                f"no task {name!r} among the {split} tasks of {', '.join(selected)}; {words} "
-                f"(`maseval tau2 tasks --domain {next(iter(selected))}` lists them)"
+                f"no task {name!r} among the {split} tasks of {', '.join(raw_tasks)}; {words} "
+                f"(`maseval tau2 tasks --domain {next(iter(raw_tasks))}` lists them)"
             )
         if len({task.domain for task in found}) < len(found):
             raise UnknownTaskError(words)

@@ -140,7 +140,7 @@ def broken_rules(
     for entry in entries:
         if subset := entry.folder.config.subset:
             what = f"{entry.where} is of chosen tasks ({subset}), not a score"
-            yield BrokenRule("estimate", what, "run all tasks, without --anchor-points or --screen")
+            yield BrokenRule("estimate", what, "run all tasks, without --anchor-points")
         if UNTIL in entry.folder.config.values:
             what = (
                 f"{entry.where} ended with the answer to its question, and is not of a fixed size"

@@ -1,7 +1,12 @@
 """Findings about the benchmark itself: its tasks, policies and reference solutions."""
 
-from maseval.benchmark.tau2.review.audit.auditing import audit, document
-from maseval.benchmark.tau2.review.audit.soundness import check_domain
-from maseval.benchmark.tau2.review.audit.subject import KINDS, SEVERITIES, Finding, Severity
+from maseval.benchmark.tau2.review.audit.auditing import audit
+from maseval.benchmark.tau2.review.audit.domain_check import check_domain
+from maseval.benchmark.tau2.review.audit.task_finding import (
+    KINDS,
+    SEVERITIES,
+    Severity,
+    TaskFinding,
+)
 
-__all__ = ["KINDS", "SEVERITIES", "Finding", "Severity", "audit", "check_domain", "document"]
+__all__ = ["KINDS", "SEVERITIES", "Severity", "TaskFinding", "audit", "check_domain"]

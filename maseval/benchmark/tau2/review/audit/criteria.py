@@ -9,14 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from maseval.benchmark.tau2.formats.message import INITIAL_GREETING, Tau2ToolCall
-from maseval.benchmark.tau2.review.audit.subject import (
+from maseval.benchmark.tau2.review.audit.audited import (
     AuditedDomain,
     AuditedTask,
-    Finding,
-    Severity,
     missing_tool_text,
     toolkit_with,
 )
+from maseval.benchmark.tau2.review.audit.task_finding import TaskFinding
 from maseval.benchmark.tau2.review.explain.explanation import render_call
 from maseval.benchmark.tau2.review.policy import check_gold, scenario_text
 from maseval.benchmark.tau2.world.reference import shortfall
@@ -27,14 +26,7 @@ from maseval.core.words import count_of
 _KNOWN_INITIAL_DATA = {"agent_data", "user_data"}
 
 
-def finding_about(
-    task: AuditedTask, kind: str, severity: Severity, text: str, **evidence: object
-) -> Finding:
-    """Return a finding about one task."""
-    return Finding(task.audited.domain.name, task.id, kind, severity, text, evidence)
-
-
-def gold_raises(task: AuditedTask) -> Iterator[Finding]:
+def gold_raises(task: AuditedTask) -> Iterator[TaskFinding]:
     """Find an action that fails; worse if it should have written.
 
     A look-up of what the user tells is meant to fail where the user is told something wrong.
@@ -43,26 +35,22 @@ def gold_raises(task: AuditedTask) -> Iterator[Finding]:
     for fault in task.gold.errors:
         call = actions[fault.action_id].call()
         writes = task.setting.may_write(call)
-        yield finding_about(
-            task,
+        yield task.finding(
             "gold raises",
             "error" if writes else "info" if _is_led_there(task, call) else "warning",
             f"{fault.name} raises {fault.error_type}: {fault.error}",
-            action_id=fault.action_id,
             call=render_call(call),
-            error=fault.error,
-            writes=writes,
         )
 
 
 def _is_led_there(task: AuditedTask, call: Tau2ToolCall) -> bool:
-    """Tell whether the user says what a look-up is about, and the action itself does not count."""
+    """Return True if the user says what a look-up is about, and the action is not scored."""
     values = [str(value).lstrip("#") for value in call["arguments"].values()]
     told = all(value.lower() in task.told.lower() for value in values)
     return bool(values) and told and not task.counts(RewardType.ACTION)
 
 
-def gold_is_refused(task: AuditedTask) -> Iterator[Finding]:
+def gold_is_refused(task: AuditedTask) -> Iterator[TaskFinding]:
     """An action whose tool declines in an ordinary answer, which scoring cannot tell from success.
 
     Only tools that answer with texts decline so; the others raise.
@@ -72,52 +60,45 @@ def gold_is_refused(task: AuditedTask) -> Iterator[Finding]:
         answer = world.respond(action.call())
         text = answer["content"] or ""
         if text.startswith("Error:") and not answer["error"]:
-            yield finding_about(
-                task,
-                "gold is refused",
-                "warning",
-                f"{action.name} answers {text!r}",
-                action_id=action.action_id,
-                call=render_call(action.call()),
-            )
+            said, call = f"{action.name} answers {text!r}", render_call(action.call())
+            yield task.finding("gold is refused", "warning", said, call=call)
 
 
-def initial_data_is_ignored(task: AuditedTask) -> Iterator[Finding]:
+def initial_data_is_ignored(task: AuditedTask) -> Iterator[TaskFinding]:
     """Values for the databases in a place where nobody looks for them."""
     given = task.spec.start.initialization_data or {}
     ignored = sorted(key for key, value in given.items() if key not in _KNOWN_INITIAL_DATA)
     if ignored:
         text = f"initialization_data has {', '.join(ignored)} beside agent_data, which is ignored"
-        yield finding_about(task, "initial data is ignored", "warning", text, tables=ignored)
+        yield task.finding("initial data is ignored", "warning", text)
 
 
-def gold_changes_nothing(task: AuditedTask) -> Iterator[Finding]:
+def gold_changes_nothing(task: AuditedTask) -> Iterator[TaskFinding]:
     """Find a reference solution that only reads, where the end state counts."""
     if task.looks_at_the_world and task.counts(RewardType.DB) and task.gold.state == task.start:
-        count = len(task.spec.actions)
-        text = f"its {count} gold actions leave the database unchanged"
-        yield finding_about(task, "gold changes nothing", "info", text, gold_actions=count)
+        text = f"its {len(task.spec.actions)} gold actions leave the database unchanged"
+        yield task.finding("gold changes nothing", "info", text)
 
 
-def gold_misses_its_checks(task: AuditedTask) -> Iterator[Finding]:
+def gold_misses_its_checks(task: AuditedTask) -> Iterator[TaskFinding]:
     """Find a reference solution that does not pass when it is carried out as a run would."""
     missed = [kind.value for kind in shortfall(task.setting).kinds if task.counts(kind)]
     if missed:
         text = f"carried out call by call, the reference solution fails at {', '.join(missed)}"
-        yield finding_about(task, "gold misses its own checks", "error", text, checks=missed)
+        yield task.finding("gold misses its own checks", "error", text)
 
 
-def criteria_can_only_pass(task: AuditedTask) -> Iterator[Finding]:
+def criteria_can_only_pass(task: AuditedTask) -> Iterator[TaskFinding]:
     """Find a task in which nothing counts that could fail."""
     if task.criteria is None:
-        yield finding_about(task, "criteria can only pass", "error", "the task has no criteria")
+        yield task.finding("criteria can only pass", "error", "the task has no criteria")
     elif all(_is_vacuous(task, kind) for kind in task.criteria.reward_basis):
         basis = [kind.value for kind in task.criteria.reward_basis]
         text = f"it scores {', '.join(basis) or 'nothing'}, none of which can fail"
-        yield finding_about(task, "criteria can only pass", "error", text, basis=basis)
+        yield task.finding("criteria can only pass", "error", text)
 
 
-def doing_nothing_passes(task: AuditedTask) -> Iterator[Finding]:
+def doing_nothing_passes(task: AuditedTask) -> Iterator[TaskFinding]:
     """Find a task that is done before it begins."""
     criteria = task.criteria
     if criteria is None or not task.looks_at_the_world:
@@ -132,7 +113,7 @@ def doing_nothing_passes(task: AuditedTask) -> Iterator[Finding]:
     if task.counts(RewardType.ENV_ASSERTION) and not task.assertions_hold(task.begun()):
         return
     text = "an agent that does nothing and says nothing gets the full reward"
-    yield finding_about(task, "doing nothing passes", "warning", text)
+    yield task.finding("doing nothing passes", "warning", text)
 
 
 def _is_vacuous(task: AuditedTask, kind: RewardType) -> bool:
@@ -151,7 +132,9 @@ def _is_vacuous(task: AuditedTask, kind: RewardType) -> bool:
             return not criteria.nl_assertions
 
 
-def checks_can_only_pass(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[Finding]:
+def checks_can_only_pass(
+    audited: AuditedDomain, tasks: Sequence[AuditedTask]
+) -> Iterator[TaskFinding]:
     """Checks that are scored in a task without criteria for them; one finding per check."""
     for kind in RewardType:
         counting = [task for task in tasks if task.counts(kind)]
@@ -159,30 +142,27 @@ def checks_can_only_pass(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -
         if empty:
             scored = f"{kind.value} is scored in {count_of(len(counting), 'task')}"
             text = f"{scored}, {len(empty)} of them without criteria"
-            evidence = {"check": kind.value, "tasks": empty}
-            name = audited.domain.name
-            yield Finding(name, None, "check can only pass", "info", text, evidence)
+            tasks_text = f"without criteria: {', '.join(empty)}"
+            yield audited.finding("check can only pass", "info", text, tasks_text)
 
 
-def assertions_not_counted(task: AuditedTask) -> Iterator[Finding]:
+def assertions_not_counted(task: AuditedTask) -> Iterator[TaskFinding]:
     """Natural-language assertions outside the reward basis."""
     criteria = task.criteria
     if criteria and criteria.nl_assertions and not task.counts(RewardType.NL_ASSERTION):
-        count = len(criteria.nl_assertions)
-        text = f"{count} natural-language assertions are not scored"
-        assertions = list(criteria.nl_assertions)
-        yield finding_about(task, "assertions not counted", "info", text, assertions=assertions)
+        text = f"{len(criteria.nl_assertions)} natural-language assertions are not scored"
+        yield task.finding("assertions not counted", "info", text, *criteria.nl_assertions)
 
 
-def text_can_never_match(task: AuditedTask) -> Iterator[Finding]:
+def text_can_never_match(task: AuditedTask) -> Iterator[TaskFinding]:
     """Commas are removed from what the agent says, so a text with one is never found."""
     for info in (task.criteria and task.criteria.communicate_info) or ():
         if "," in info and task.counts(RewardType.COMMUNICATE):
             text = f"{info!r} has a comma, and commas are removed from what the agent says"
-            yield finding_about(task, "text can never match", "error", text, info=info)
+            yield task.finding("text can never match", "error", text)
 
 
-def text_matches_by_chance(task: AuditedTask) -> Iterator[Finding]:
+def text_matches_by_chance(task: AuditedTask) -> Iterator[TaskFinding]:
     """Find a text so short, or so common, that a wrong answer has it too."""
     if not task.counts(RewardType.COMMUNICATE):
         return
@@ -196,81 +176,39 @@ def text_matches_by_chance(task: AuditedTask) -> Iterator[Finding]:
         places = [name for name, text in common.items() if wanted in text.lower().replace(",", "")]
         if len(wanted) <= 2:
             text = f"{info!r} also matches inside any longer number or word"
-            yield finding_about(
-                task, "text matches by chance", "warning", text, info=info, also_in=places
-            )
+            yield task.finding("text matches by chance", "warning", text)
         elif places:
             text = f"{info!r} also appears in {' and in '.join(places)}, which an agent may repeat"
-            yield finding_about(
-                task, "text matches by chance", "info", text, info=info, also_in=places
-            )
+            yield task.finding("text matches by chance", "info", text)
 
 
-def equal_tasks(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[Finding]:
-    """Tasks that are the same, and tasks that count the same from the same start."""
+def equal_tasks(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[TaskFinding]:
+    """Tasks that are the same, that count the same, and one request with two solutions."""
     same: dict[str, list[str]] = defaultdict(list)
     alike: dict[str, list[str]] = defaultdict(list)
+    asked: dict[str, list[AuditedTask]] = defaultdict(list)
     for task in tasks:
-        counted = (task.spec.gold_key, _count_noun(task))
+        counted, request = (task.spec.gold_key, _criteria(task)), task.raw.get("user_scenario")
         alike[canonical_json(counted)].append(task.id)
-        same[canonical_json((*counted, task.raw.get("user_scenario")))].append(task.id)
+        same[canonical_json((*counted, request))].append(task.id)
+        if request:
+            asked[canonical_json((task.spec.start.key, request))].append(task)
     equal = [ids for ids in same.values() if len(ids) > 1]
     for ids in equal:
         text = f"tasks {', '.join(ids)} are the same but for their ids"
-        yield _of_several(audited, "tasks with equal content", "warning", text, ids)
+        yield audited.finding("tasks with equal content", "warning", text)
     for ids in alike.values():
         if len(ids) > 1 and ids not in equal:
             text = f"tasks {', '.join(ids)} differ in their words only, not in what counts"
-            yield _of_several(audited, "tasks with equal solution", "info", text, ids)
+            yield audited.finding("tasks with equal solution", "info", text)
+    for first, *others in asked.values():
+        for other in others:
+            if first.gold.state != other.gold.state:
+                text = f"tasks {first.id} and {other.id} have one request, and two end states count"
+                yield audited.finding("stored twice with different gold", "error", text)
 
 
-def requests_stored_twice(
-    audited: AuditedDomain, tasks: Sequence[AuditedTask]
-) -> Iterator[Finding]:
-    """Find pairs of tasks with nearly the same request whose solutions lead to different states."""
-    said = [(task, _request(task)) for task in tasks]
-    for number, (task, request) in enumerate(said):
-        for other, theirs in said[number + 1 :]:
-            alike = _likeness(request, theirs)
-            if alike < _NEARLY or task.spec.start.key != other.spec.start.key:
-                continue
-            if task.gold.state == other.gold.state:
-                continue
-            apart = sorted(request ^ theirs)
-            severity: Severity = "info" if apart else "error"
-            differing = f"only {', '.join(apart[:12])} differ" if apart else "nothing differs"
-            text = (
-                f"tasks {task.id} and {other.id} have the same request but for a few words "
-                f"({differing}), and different end states count"
-            )
-            evidence = {"tasks": [task.id, other.id], "apart": apart[:40]}
-            name, kind = audited.domain.name, "stored twice with different gold"
-            yield Finding(name, None, kind, severity, text, evidence)
-
-
-_NEARLY = 0.9
-
-
-def _request(task: AuditedTask) -> frozenset[str]:
-    """Return the words of what the user wants, without how the user is to behave."""
-    scenario = task.raw.get("user_scenario") or {}
-    told = scenario.get("instructions")
-    if isinstance(told, dict):
-        told = f"{told.get('reason_for_call')} {told.get('known_info')}"
-    return frozenset(str(told).lower().split())
-
-
-def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(1, len(one | other))
-
-
-def _of_several(
-    audited: AuditedDomain, kind: str, severity: Severity, text: str, ids: Sequence[str]
-) -> Finding:
-    return Finding(audited.domain.name, None, kind, severity, text, {"tasks": list(ids)})
-
-
-def _count_noun(task: AuditedTask) -> object:
+def _criteria(task: AuditedTask) -> object:
     if task.criteria is None:
         return None
     return task.criteria.model_dump(
@@ -278,22 +216,15 @@ def _count_noun(task: AuditedTask) -> object:
     )
 
 
-def against_the_policy(task: AuditedTask) -> Iterator[Finding]:
+def against_the_policy(task: AuditedTask) -> Iterator[TaskFinding]:
     """Play the reference solution, and before each step ask whether the policy allows it."""
     breaches = check_gold(task.setting, scenario_text(task.raw)).breaches
     for action in task.spec.actions:
         mine = [each for each in breaches if each.call == action.call()]
-        told = [(text, None) for text in _outside_the_schema(task, action)]
-        for text, rule in (*told, *((each.text, each.rule) for each in mine)):
-            yield finding_about(
-                task,
-                "gold breaks the policy",
-                "warning",
-                text,
-                action_id=action.action_id,
-                call=render_call(action.call()),
-                **({} if rule is None else {"rule": rule}),
-            )
+        unoffered = [(text, None) for text in _outside_the_schema(task, action)]
+        for text, rule in (*unoffered, *((each.text, each.rule) for each in mine)):
+            call = render_call(action.call())
+            yield task.finding("gold breaks the policy", "warning", text, rule=rule, call=call)
 
 
 def _outside_the_schema(task: AuditedTask, action: Action) -> Iterator[str]:

@@ -1,97 +1,62 @@
-"""Findings about ids that nobody can know from the task, the policy and the tools."""
+"""Findings about what nobody can know from the task, the policy and the tools.
+
+That are ids of the reference solution, and texts that the agent must say.
+"""
 
 import inspect
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType
-from maseval.benchmark.tau2.review.audit.criteria import finding_about
-from maseval.benchmark.tau2.review.audit.subject import AuditedTask, Finding, Severity, words_of
+from maseval.benchmark.tau2.review.audit.audited import AuditedTask
+from maseval.benchmark.tau2.review.audit.task_finding import Severity, TaskFinding
+from maseval.benchmark.tau2.review.audit.values import words_of
+from maseval.benchmark.tau2.review.explain.explanation import render_call
+from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.benchmark.tau2.world.world import to_json_str
 
 _MOST_COMBINATIONS = 64
 
 
-def ids_nobody_can_know(task: AuditedTask) -> Iterator[Finding]:
+def ids_nobody_can_know(task: AuditedTask) -> Iterator[TaskFinding]:
     """Ids in the reference solution that no text has and no reading tool ever returns."""
     wanted = {value for action in task.spec.actions for value in _ids(action.arguments)}
     for value in sorted(Reader(task).never_learns(wanted)) if wanted else ():
         text = f"{value!r} is in no text and in no answer of a reading tool"
-        actions = [a.action_id for a in task.spec.actions if value in [*_ids(a.arguments)]]
         severity: Severity = "info" if value.lstrip("#") in words_of(task.told) else "warning"
-        yield finding_about(task, "id nobody can know", severity, text, id=value, actions=actions)
+        calls = (a.call() for a in task.spec.actions if value in [*_ids(a.arguments)])
+        yield task.finding("id nobody can know", severity, text, call=render_call(next(calls)))
 
 
-def details_nobody_gives(task: AuditedTask) -> Iterator[Finding]:
-    """Names, dates of birth and addresses that no text and no one answer has together."""
-    groups = [
-        (action, texts)
-        for action in task.spec.actions
-        if task.setting.may_write(action.call())
-        for texts in _details(action.arguments)
-        if not _are_told(texts, task.told)
-    ]
-    if not groups:
+def texts_in_no_answer(task: AuditedTask) -> Iterator[TaskFinding]:
+    """Read all that can be read, carry out the gold, and look for what must be said."""
+    wanted = (task.criteria and task.criteria.communicate_info) or ()
+    if not wanted or not task.counts(RewardType.COMMUNICATE):
         return
-    records = [each for text in Reader(task).read_all() for each in _records_in(text)]
-    every = {each for _, texts in groups for each in texts}
-    told = {each for each in every if _are_told(frozenset({each}), task.told)}
-    for action, texts in groups:
-        if not any(texts <= record | told for record in records):
-            nearest = max(records, key=lambda record: len(texts & record), default=frozenset())
-            near = sorted(texts - nearest - told)
-            yield finding_about(
-                task,
-                "details nobody gives",
-                "error",
-                f"{action.name} has {', '.join(sorted(texts))}, which neither the user nor one "
-                f"answer of a tool has; the nearest record lacks {', '.join(near)}",
-                action_id=action.action_id,
-                tried=["every reading tool with all that is known"],
-                happened=f"no record with {', '.join(near)} beside the rest",
+    answers = [text.lower().replace(",", "") for text in Reader(task).hear_all()]
+    for info in wanted:
+        sought = info.lower()
+        if any(_has_word(text, sought) for text in answers):
+            continue
+        severity: Severity = "warning"
+        if not re.fullmatch(r"\d+(?:\.\d+)?", sought):
+            text = f"{info!r} is to be said, and no answer of a tool has it"
+        elif sought.endswith("0") and any(_has_word(text, str(float(sought))) for text in answers):
+            text = (
+                f"{info!r} is to be said; who repeats {float(sought)}, as the tools have it, fails"
             )
+        else:
+            severity = "info"
+            text = f"{info!r} is to be said, and in no answer: it has to be worked out"
+        tried = "tried: every reading tool with all that is known, and the calls of the gold"
+        happened = f"happened: {len(answers)} answers, none with {info!r}"
+        yield task.finding("text is in no answer", severity, text, tried, happened)
 
 
-def _details(arguments: Mapping[str, object]) -> Iterator[frozenset[str]]:
-    """Yield the texts that describe one thing: a person's, or an address's."""
-    described = {
-        value
-        for value in arguments.values()
-        if isinstance(value, str) and value and not any(True for _ in _ids(value) if "_" in value)
-    }
-    if "address1" in arguments:
-        yield frozenset(each.lower() for each in described if not each.startswith("#"))
-    for value in arguments.values():
-        for each in value if isinstance(value, list) else ():
-            texts = [v for v in each.values() if isinstance(v, str)] if type(each) is dict else []
-            if len(texts) > 2:
-                yield frozenset(text.lower() for text in texts)
-
-
-def _are_told(texts: frozenset[str], told: str) -> bool:
-    lowered = told.lower()
-    return all(len(each) < 4 or each in lowered for each in texts)
-
-
-def _records_in(answer: str) -> Iterator[frozenset[str]]:
-    try:
-        yield from _records(json.loads(answer))
-    except ValueError:
-        return
-
-
-def _records(value: Any) -> Iterator[frozenset[str]]:
-    """Yield the texts of each record in an answer, with those of what lies right in it."""
-    if isinstance(value, dict):
-        inner = [each for each in value.values() if isinstance(each, dict)]
-        texts = [text for each in (value, *inner) for text in each.values()]
-        yield frozenset(text.lower() for text in texts if isinstance(text, str))
-    for each in value.values() if isinstance(value, dict) else value:
-        if isinstance(each, dict | list):
-            yield from _records(each)
+def _has_word(text: str, sought: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(sought)}(?![\w]|\.\d)", text) is not None
 
 
 def _ids(value: object) -> Iterator[str]:
@@ -124,7 +89,7 @@ class Reader:
         self._asked: set[str] = set()
         self._heard: list[str] = []
         self._known: set[str] = set()
-        self.gold_answers: list[str] = []
+        self._gold_is_played = False
 
     def never_learns(self, wanted: set[str]) -> set[str]:
         """Return the ids that stay unknown when everything is read that can be."""
@@ -146,17 +111,12 @@ class Reader:
 
     def hear_all(self) -> list[str]:
         """Return the answers to all that can be asked, and then to the gold's calls."""
-        self.read_all()
-        self._follow_the_gold(set())
-        return self._heard
-
-    def read_all(self) -> list[str]:
-        """Return the answers to all that can be asked by what is known."""
         self._known |= words_of(self._task.told)
         self._known |= {word for a in self._task.spec.actions for word in _ids(a.arguments)}
         for step in (self._read_by_id, self._read_by_word, self._read_without_arguments):
             step(set())
-        return list(self._heard)
+        self._follow_the_gold(set())
+        return self._heard
 
     def _hear(self, text: str) -> None:
         self._heard.append(text)
@@ -168,11 +128,11 @@ class Reader:
 
     def _follow_the_gold(self, wanted: set[str]) -> None:
         """Read the answers to the gold's own calls: writes make ids that are then known."""
+        self._gold_is_played = True
         for action in self._task.spec.actions:
             answer = self._world.respond(action.call())
             if not answer["error"]:
                 self._hear(answer["content"] or "")
-                self.gold_answers.append(answer["content"] or "")
 
     def _read_by_id(self, wanted: set[str]) -> None:
         """Ask for every record whose id is known, and for those that become known by that."""
@@ -225,7 +185,7 @@ class Reader:
 
     def _ask(self, tool: _Tool, arguments: Mapping[str, object]) -> str | None:
         """Return an answer; before anything was written, tasks that begin alike share it."""
-        answers = self._task.audited.answers if not self.gold_answers else {}
+        answers = {} if self._gold_is_played else self._task.audited.answers
         key = (self._task.spec.start.key, tool.name, tuple(arguments.items()))
         if key not in answers:
             try:

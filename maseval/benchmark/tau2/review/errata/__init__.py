@@ -4,7 +4,6 @@
 """
 
 from maseval.benchmark.tau2.review.errata.erratum import (
-    ErrataFormatError,
     Erratum,
     ErratumKind,
     errata_for,
@@ -19,7 +18,6 @@ from maseval.benchmark.tau2.review.errata.sound import (
 )
 
 __all__ = [
-    "ErrataFormatError",
     "Erratum",
     "ErratumKind",
     "SoundVerdict",

@@ -49,10 +49,6 @@ ErratumKind = Literal[
 ]
 
 
-class ErrataFormatError(ConfigurationError):
-    """A file of errata is not in the form that is read."""
-
-
 class _Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -194,9 +190,9 @@ def _load(file: Path, mtime_ns: int, size: int) -> ErrataByTask:
         first = error.errors()[0]
         number, *field = first["loc"] or ("",)
         where = f"entry {number}" if isinstance(number, int) else "the whole"
-        raise ErrataFormatError(
+        raise ConfigurationError(
             f"{file}, {where}, {'.'.join(map(str, field)) or 'all of it'}: {first['msg']} "
             f"(it is {first['input']!r})"
         ) from error
     except (ValueError, OSError) as error:
-        raise ErrataFormatError(f"{file} cannot be read as JSON: {error}") from error
+        raise ConfigurationError(f"{file} cannot be read as JSON: {error}") from error

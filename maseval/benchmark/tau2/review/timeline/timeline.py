@@ -69,10 +69,6 @@ def _readable(fragment: str) -> str:
     return json.dumps(parse_fragment(fragment), ensure_ascii=False)
 
 
-class UnknownMomentError(ConfigurationError):
-    """The conversation has no such message."""
-
-
 @dataclass(frozen=True)
 class Timeline:
     """A conversation's messages, each with the world after it.
@@ -98,7 +94,7 @@ class Timeline:
                 return moment
         last = self.moments[-1].last if self.moments else None
         has = "it has none" if last is None else f"they are numbered 0 to {last}"
-        raise UnknownMomentError(f"the conversation has no message {message}; {has}")
+        raise ConfigurationError(f"the conversation has no message {message}; {has}")
 
     def search(self, text: str, message: int | None = None, *, limit: int = SHOWN) -> RecordSearch:
         """Return the records with ``text`` in them after a message; by default, at the start."""

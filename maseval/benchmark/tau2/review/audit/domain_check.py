@@ -11,7 +11,7 @@ from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.faults import faults
 from maseval.benchmark.tau2.formats.simulation import RawTask
-from maseval.benchmark.tau2.review.audit.subject import (
+from maseval.benchmark.tau2.review.audit.audited import (
     AuditedDomain,
     AuditedTask,
     audited_domain,
@@ -25,7 +25,7 @@ from maseval.core.words import count_of
 
 
 def check_domain(domain: str | Domain) -> list[str]:
-    """A sentence for each problem of a domain or of one of its tasks; empty if all is well."""
+    """Return a sentence for each problem of a domain or of one of its tasks."""
     chosen = domain_named(domain)
     found = faults(chosen)
     if found:  # then no task could be played

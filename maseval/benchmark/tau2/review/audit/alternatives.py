@@ -1,0 +1,251 @@
+"""Findings about choices that nothing decides: another record would do as well as the gold's.
+
+Each id in a writing call of the reference solution is replaced by those of the records that stand
+beside it, such as the other cards of a customer, and each word from a short list by the others of
+the list. Where the tools take the call, no rule of the policy is against it, and the user's words
+name nothing that sets the two apart, several end states are right and one counts.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from maseval.benchmark.tau2.review.audit.audited import AuditedDomain, AuditedTask
+from maseval.benchmark.tau2.review.audit.experiments import TAKEN, Laboratory, render_apart
+from maseval.benchmark.tau2.review.audit.task_finding import TaskFinding
+from maseval.benchmark.tau2.review.audit.values import (
+    RecordHolder,
+    holders_of,
+    owner_of,
+    replace_part,
+    texts_in,
+    values_of,
+)
+from maseval.benchmark.tau2.review.explain.snapshot import FieldPath
+from maseval.benchmark.tau2.world.tasks import Action, RewardType
+
+_LEAST = (r"cheap", r"lowest", r"less expensive", r"least", r"minimi[sz]e", r"smallest")
+_MOST = (r"more expensive", r"most", r"highest", r"upgrade", r"max", r"largest")
+_MONEY = frozenset({"price", "amount", "balance"})
+_WORD = re.compile(r"[a-z]+|\d+(?:\.\d+)?")
+_NO_CONTENT = {"the", "and", "with", "for", "not", "you", "your", "all", "one"}
+_ROOT = 4
+_MOST_SHOWN = 3
+
+
+class RecordsBeside:
+    """The records that stand beside those which reference solutions of a domain name."""
+
+    def __init__(self, audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> None:
+        self._audited = audited
+        self._tasks = tasks
+
+    @cached_property
+    def holders(self) -> Mapping[str, Sequence[RecordHolder]]:
+        """The places that hold each record which a reference solution names."""
+        actions = [action for task in self._tasks for action in task.spec.actions]
+        wanted = frozenset(text for action in actions for _, text in texts_in(action.arguments))
+        return holders_of(self._audited.tables, wanted)
+
+    @cached_property
+    def short_lists(self) -> Mapping[tuple[str, str], frozenset[str]]:
+        """The words that an argument may be, by tool and argument."""
+        found = {}
+        for kit in (self._audited.domain.toolkit, self._audited.domain.user_toolkit):
+            for definition in kit.definitions() if kit else ():
+                function = definition["function"]
+                for name, schema in function["parameters"].get("properties", {}).items():
+                    if "enum" in schema:
+                        found[function["name"], name] = frozenset(map(str, schema["enum"]))
+        return found
+
+
+class _Choice(NamedTuple):
+    """A value of one of the reference solution's calls, and what stands beside it."""
+
+    number: int
+    path: FieldPath
+    value: str
+    others: Mapping[str, object]
+    record: object
+
+
+def undecided_choices(task: AuditedTask, beside: RecordsBeside) -> Iterator[TaskFinding]:
+    """Find values for which another stands that the user's words do not rule out.
+
+    Where assertions alone decide, another way that does not meet them has not done the task.
+    """
+    if not task.counts(RewardType.DB):
+        return
+    chooser = _Chooser(task, beside)
+    for choice in (*chooser.of_records(), *chooser.of_words()):
+        rivals = [
+            (other, varied[choice.number])
+            for other in choice.others
+            for varied in [chooser.vary(choice, other)]
+            if chooser.laboratory.is_another_way(varied)
+        ]
+        if rivals:
+            yield _finding(task, choice, rivals)
+
+
+def _finding(
+    task: AuditedTask, choice: _Choice, rivals: Sequence[tuple[str, Action]]
+) -> TaskFinding:
+    action = task.spec.actions[choice.number]
+    listed = [_describe(other, choice.others[other], choice.record) for other, _ in rivals]
+    more = f" and {len(listed) - _MOST_SHOWN} more" if len(listed) > _MOST_SHOWN else ""
+    argument = [part for part in choice.path if isinstance(part, str)][-1]
+    own = _describe(choice.value, choice.record, choice.others[rivals[0][0]])
+    text = (
+        f"nothing that the user knows decides {argument} of {action.name}: the gold has {own}, but "
+        f"{'; '.join(listed[:_MOST_SHOWN])}{more} would do as well, and then the task fails"
+    )
+    tried = [f"tried: {render_apart(each, action)}" for _, each in rivals[:_MOST_SHOWN]]
+    call = render_apart(action, rivals[0][1])
+    return task.finding("several right end states", "warning", text, *tried, TAKEN, call=call)
+
+
+def _describe(key: str, record: object, beside: object) -> str:
+    own = sorted(values_of(record) - values_of(beside)) if record is not None else []
+    differing = [f"{field} {value}" for field, value in own if value != key][:4]
+    return f"{key} ({', '.join(differing)})" if differing else key
+
+
+class _Chooser:
+    """The choices that a task's reference solution makes and the user's words leave open."""
+
+    def __init__(self, task: AuditedTask, beside: RecordsBeside) -> None:
+        self.laboratory = Laboratory(task)
+        self._beside = beside
+        self._tables = task.audited.tables
+        self._words = _Words(task.told)
+        self._used = {
+            text for action in task.spec.actions for _, text in texts_in(action.arguments)
+        }
+
+    def of_records(self) -> Iterator[_Choice]:
+        """Yield ids with the records beside theirs that would do as well."""
+        for number in self.laboratory.writes:
+            arguments = self.laboratory.actions[number].arguments
+            named = [text for _, text in texts_in(arguments)]
+            owners = self._owners(named)
+            for path, value in texts_in(arguments):
+                if named.count(value) > 1 or value.lower() in self._words.text:
+                    continue  # the same again, or in the user's own words
+                before = self._values_before(named, value)
+                for holder in self._beside.holders.get(value, ()):
+                    if holder.root in owners or not self._owner(holder):
+                        record = holder.members[value]
+                        others = {
+                            key: other
+                            for key, other in holder.members.items()
+                            if key not in named
+                            and not (key in self._used and self._is_root(key))
+                            and self._fits(record, other, before)
+                        }
+                        yield _Choice(number, path, value, others, record)
+
+    def of_words(self) -> Iterator[_Choice]:
+        """Yield words from a short list, with the others of the list, that nobody says."""
+        for number in self.laboratory.writes:
+            action = self.laboratory.actions[number]
+            named = {text for _, text in texts_in(action.arguments)}
+            kept = {pair for key in named for root in self._roots(key) for pair in values_of(root)}
+            for name, value in action.arguments.items():
+                listed = self._beside.short_lists.get((action.name, name), frozenset())
+                if not isinstance(value, str) or value not in listed or (name, value) in kept:
+                    continue
+                if not all(map(self._words.name, re.findall(r"\w{3,}", value))):
+                    others = dict.fromkeys(sorted(listed - {value}))
+                    yield _Choice(number, (name,), value, others, None)
+
+    def vary(self, choice: _Choice, other: str) -> list[Action]:
+        """Return the calls with another value; a record of its own is another one in all calls."""
+        if not self._is_root(choice.value):
+            arguments = self.laboratory.actions[choice.number].arguments
+            return self.laboratory.vary(choice.number, replace_part(arguments, choice.path, other))
+        varied = []
+        for action in self.laboratory.actions:
+            arguments = action.arguments
+            for path, text in texts_in(arguments):
+                if text == choice.value:
+                    arguments = replace_part(arguments, path, other)
+            varied.append(action.model_copy(update={"arguments": arguments}))
+        return varied
+
+    def _roots(self, key: str) -> list[object]:
+        return [table[key] for table in self._tables.values() if key in table]
+
+    def _is_root(self, key: str) -> bool:
+        return bool(self._roots(key))
+
+    def _owners(self, named: Sequence[str]) -> frozenset[str]:
+        """Return the records that a call names, and those to which they belong."""
+        roots = [root for key in named for root in self._roots(key)]
+        owners = (owner_of(root, self._tables) for root in roots)
+        return frozenset({*(owner for owner in owners if owner), *named})
+
+    def _owner(self, holder: RecordHolder) -> str | None:
+        return owner_of(self._tables[holder.table][holder.root], self._tables)
+
+    def _values_before(self, named: Sequence[str], value: str) -> set[tuple[str, str]]:
+        """Return the values of the other records that a call names: an exchange takes them away.
+
+        A user who does not speak of such a value wants to keep it.
+        """
+        return {
+            pair
+            for each in named
+            if each != value
+            for holder in self._beside.holders.get(each, ())
+            if holder.root in named
+            for pair in values_of(holder.members[each])
+        }
+
+    def _fits(self, record: object, other: object, before: set[tuple[str, str]]) -> bool:
+        """Return True if the words fit another record as well as the gold's."""
+        own, beside = values_of(record), values_of(other)
+        theirs = dict(beside)
+        for field, value in own - beside:
+            if field in _MONEY:
+                if not self._price_fits(value, theirs.get(field)):
+                    return False
+            elif field == "name" or (field, value) in before or self._words.name(value, field):
+                return False
+        return True
+
+    def _price_fits(self, own: str, other: str | None) -> bool:
+        if other is None:
+            return True
+        if self._words.say(*_LEAST) and float(other) > float(own):
+            return False
+        return not (self._words.say(*_MOST) and float(other) < float(own))
+
+
+class _Words:
+    """The words of a user's text, by their first letters."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text.lower()
+        self._roots = frozenset(word[:_ROOT] for word in _WORD.findall(self.text))
+
+    def name(self, value: str, field: str = "") -> bool:
+        """Return True if a value is named: its numbers, or else one of its words.
+
+        Of a value that has several words joined, as in credit_card, all must be there, and of a
+        yes or a no the field.
+        """
+        own = [word[:_ROOT] for word in _WORD.findall(value.lower())]
+        if any(word[0].isdigit() for word in own):
+            return all(word in self._roots for word in own if word[0].isdigit())
+        if value.lower() in ("yes", "no", "none", "not"):
+            return any(map(self.name, re.findall(r"[a-z]{3,}", field.lower())))
+        content = [word for word in own if len(word) > 2 and word not in _NO_CONTENT] or own
+        found = [word in self._roots for word in content]
+        return bool(found) and (all(found) if "_" in value else any(found))
+
+    def say(self, *patterns: str) -> bool:
+        """Return True if one of these patterns is in the text."""
+        return any(re.search(rf"\b(?:{pattern})", self.text) for pattern in patterns)
