@@ -29,6 +29,9 @@ Weight = Literal["state", "manner", "remark"]
 """``state``: state and money, which counts. ``manner``: a matter of form. ``remark``: changes
 nothing, as a call that the tool refused, or a breach that the reference solution demands."""
 
+NOT_READ = "not read"
+"""The kind of the finding that nobody could look for faults of the simulated user."""
+
 _LONGEST_CALL = 120
 
 

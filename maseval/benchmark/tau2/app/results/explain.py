@@ -1,17 +1,16 @@
 """``maseval tau2 explain``: the reasons for a verdict, and the diagnosis of every failure of a run.
 
-A diagnosis is the rule-based label of a failure, with the explanation where there is a verdict to
-explain. Reports, the viewer and ``maseval show`` get it by way of ``Tau2Support``.
+A diagnosis is the cause of a failure, with the explanation where there is a verdict to explain.
+Reports, the viewer and ``maseval show`` get it by way of ``Tau2Support``.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from maseval.app.benchmarks import Diagnosis, Section
-from maseval.app.results.clean import PolicyCheck
+from maseval.app.results.explained import Section, VerdictExplanation, misfit, sections_of
 from maseval.app.results.finding import trial_numbered, trials_named
 from maseval.app.results.recording import line_of
 from maseval.benchmark.tau2.app.results.comply import check_item, check_report
@@ -30,19 +29,17 @@ from maseval.benchmark.tau2.rescoring.record_finding import in_words
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
+from maseval.benchmark.tau2.review.causes import explain_with_cause
 from maseval.benchmark.tau2.review.explain import CheckSummary, Explanation, WrongField
 from maseval.benchmark.tau2.review.explain.explanation import format_value, render_call
-from maseval.benchmark.tau2.review.explain.findings import score_opened
-from maseval.benchmark.tau2.review.labels import Label, explain_and_label
-from maseval.benchmark.tau2.review.labels.label import explain_and_label_scored, meaning_of
+from maseval.benchmark.tau2.review.explain.findings import score_case, score_opened
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.finding import Finding
+from maseval.core.finding import Finding, Who
 from maseval.core.outcome import RecordedReport, is_successful
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder, Simulation
-from maseval.stats.failure_labels import misfit_label
 
 # The page shows the checks with the verdict, and the fields of the end state as a table.
 _SHOWN_ELSEWHERE = (CheckSummary, WrongField)
@@ -50,39 +47,39 @@ _SHOWN_ELSEWHERE = (CheckSummary, WrongField)
 
 @dataclass(frozen=True)
 class Explained:
-    """A simulation, the reasons for its verdict, and the label of its failure, if it failed.
+    """A simulation, the reasons for its verdict, and the cause of its failure, if it failed.
 
-    ``causes`` say why its record is not what was recomputed, and ``marks`` by which task it was
+    ``record`` says why its record is not what was recomputed, and ``marks`` by which task it was
     judged if not by the benchmark's own. ``policy`` says which rules of the policy it broke.
     """
 
     path: Path
     simulation: Simulation
     explanation: Explanation
-    label: Label | None
-    causes: tuple[Finding, ...] = ()
+    cause: Finding | None
+    record: tuple[Finding, ...] = ()
     marks: tuple[str, ...] = ()
-    policy: PolicyCheck | None = None
+    policy: Sequence[Finding] = ()
 
     def sections(self) -> list[Section]:
         """Return the explanation in words, the faults of the record first."""
-        faults = [Section("What is wrong with the record", list(map(in_words, self.causes)))]
+        faults = [Section("What is wrong with the record", list(map(in_words, self.record)))]
         marks = [Section(mark) for mark in self.marks]
-        words = sections_of(self.label, self.explanation)
-        if self.policy is not None:
-            words.append(Section(self.policy.name.capitalize(), self.policy.lines()))
-        return [*(faults if self.causes else ()), *marks, *words]
+        causes = [] if self.cause is None else [self.cause]
+        explained = VerdictExplanation(self.explanation.summary, _sections(self.explanation))
+        words = sections_of([*causes, *self.policy], explained)
+        return [*(faults if self.record else ()), *marks, *words]
 
     def to_dict(self) -> dict[str, object]:
         """Return the explanation as JSON."""
         return {
             "path": str(self.path),
             **self.simulation._asdict(),
-            "causes": [cause.to_dict() for cause in self.causes],
+            "record": [each.to_dict() for each in self.record],
             "marks": list(self.marks),
-            "label": None if self.label is None else self.label.to_dict(),
+            "cause": None if self.cause is None else self.cause.to_dict(),
             "explanation": self.explanation.to_dict(),
-            "policy": None if self.policy is None else self.policy.to_dict(),
+            "policy": [each.to_dict() for each in self.policy],
         }
 
 
@@ -108,9 +105,9 @@ def explain(
     if source.folder is None:
         return _explain_in_file(source, task, trial, options)
     chosen, recorded, rules = _choose_trial(source.folder, task, trial)
-    explanation, label = _explain(chosen, recorded, rules)
+    explanation, cause = _explain(chosen, recorded, rules)
     policy = check_report(source.folder.report(chosen))
-    return Explained(source.path, chosen, explanation, label, policy=policy)
+    return Explained(source.path, chosen, explanation, cause, policy=policy)
 
 
 def _explain(
@@ -118,17 +115,16 @@ def _explain(
     recorded: RecordedSimulation | RecordItem,
     domain: Domain,
     task: Mapping[str, object] | None = None,
-) -> tuple[Explanation, Label | None]:
+) -> tuple[Explanation, Finding | None]:
     solo, version = recorded.solo, recorded.version
     try:
-        return explain_and_label(
-            recorded.simulation, domain=domain, task=task, solo=solo, version=version
-        )
+        subject = score_case(recorded.simulation, domain, task=task, solo=solo, version=version)
     except NoJudgeError as error:
         raise ConfigurationError(
             f"{simulation}: every check passes but that of a judge model, which alone decides; "
             "`maseval tau2 score` with --judge-model asks one"
         ) from error
+    return explain_with_cause(subject)
 
 
 RunTrial = tuple[Simulation, RecordedSimulation, Domain]
@@ -185,12 +181,12 @@ def _explain_in_file(
     simulation = simulation_id(one.item)
     if one.item.problem is not None:
         raise ConfigurationError(f"{simulation} cannot be explained: it is {one.item.problem}")
-    explanation, label = _explain(simulation, one.item, one.item.domain, one.task)
+    explanation, cause = _explain(simulation, one.item, one.item.domain, one.task)
     policy = check_item(one.item, one.task)
     if one.misfit is not None:
-        label, policy = label and misfit_label(one.misfit), None
+        cause, policy = cause and misfit(one.misfit), ()
     marks = tuple(options.marks)
-    return Explained(source.path, simulation, explanation, label, one.causes, marks, policy)
+    return Explained(source.path, simulation, explanation, cause, one.record, marks, policy)
 
 
 class _FileTrial(NamedTuple):
@@ -199,7 +195,7 @@ class _FileTrial(NamedTuple):
     item: RecordItem
     judged: RescoredSimulation
     task: Mapping[str, object] | None
-    causes: tuple[Finding, ...]
+    record: tuple[Finding, ...]
     misfit: str | None
 
 
@@ -219,14 +215,7 @@ def _judge_alone(item: RecordItem, whole: SimulationRecord, options: ScoringOpti
     return _FileTrial(item, again.simulation, again.task, reasons, found.misfit(again.simulation))
 
 
-def sections_of(label: Label | None, explanation: Explanation) -> list[Section]:
-    """Return an explained verdict in words, the label first."""
-    if label is None:
-        return [Section(explanation.summary), *_explained(explanation)]
-    return Diagnosis(label, explanation.summary, _explained(explanation)).sections()
-
-
-def _explained(explanation: Explanation) -> list[Section]:
+def _sections(explanation: Explanation) -> list[Section]:
     return [
         Section(each.title, each.lines, each.kind not in _SHOWN_ELSEWHERE)
         for each in explanation.sections()
@@ -245,45 +234,73 @@ def _field(field: WrongField) -> dict[str, object]:
     }
 
 
+class Diagnosis(NamedTuple):
+    """The finding on who failed, and the explanation where there is a verdict to explain."""
+
+    cause: Finding
+    explanation: VerdictExplanation | None = None
+
+
+_last: tuple[Report, Diagnosis | None] | None = None
+
+
 def diagnose(report: Report) -> Diagnosis | None:
-    """Return the diagnosis of one simulation; None if it passed."""
+    """Return who failed a simulation and why; None if it passed.
+
+    The finding and the explanation are asked for in turn, so that the last one is kept.
+    """
+    global _last
+    last = _last
+    if last is None or last[0] is not report:
+        _last = last = report, _diagnose(report)
+    return last[1]
+
+
+def _diagnose(report: Report) -> Diagnosis | None:
     if RecordedReport(report).kind == "pass":
         return None
     found = read_report(report)
     if isinstance(found, Omitted):
-        return Diagnosis(_label_unfinished(found))
+        return Diagnosis(_cause_of_unfinished(found))
     try:
         errata = errata_of_report(found)
-        explanation, label = explain_and_label_scored(score_opened(found.case, errata))
+        explanation, cause = explain_with_cause(score_opened(found.case, errata))
     except UnknownTaskError as error:
-        return Diagnosis(Label("unclear", "unknown task", "no such task", (str(error),)))
+        return Diagnosis(Finding("cause", "unclear", "unknown task", "no such task", str(error)))
     except NoJudgeError as error:
-        return Diagnosis(_label_by_judge(found.recorded, error))
-    if label is None:
-        seen = ("recorded as failed, but it passes when it is judged again",)
-        label = Label("infrastructure", "verdict not reproduced", "judged again", seen)
+        return Diagnosis(_cause_by_judge(found.recorded, error))
+    if cause is None:
+        seen = "recorded as failed, but it passes when it is judged again"
+        kind = "verdict not reproduced"
+        cause = Finding("cause", "infrastructure", kind, "judged again", seen, "proven")
     # Passes have sound verdicts as well, so that commands and pages tell them apart from this.
     explanation = replace(explanation, sound=None)
     fields = [_field(each) for each in explanation.wrong_fields]
-    return Diagnosis(
-        label, explanation.summary, _explained(explanation), fields, meaning_of(label.rule)
-    )
+    explained = VerdictExplanation(explanation.summary, _sections(explanation), fields)
+    return Diagnosis(cause, explained)
 
 
-def _label_by_judge(recorded: RecordedSimulation, error: NoJudgeError) -> Label:
-    """Return the label where only the judge's part is left: by its replies, if it was asked."""
+def _cause_by_judge(recorded: RecordedSimulation, error: NoJudgeError) -> Finding:
+    """Return the cause where only the judge's part is left: by its replies, if it was asked."""
     replies = recorded.verdict and recorded.verdict.get("nl_assertions")
-    unmet = [each for each in replies or () if each["met"] is False]
+    unmet = [
+        f"{each['nl_assertion']}: {each['justification']}"
+        for each in replies or ()
+        if each["met"] is False
+    ]
     if not unmet:
-        return Label("unclear", "needs a judge", "no judge", (str(error),))
-    evidence = tuple(f"{each['nl_assertion']}: {each['justification']}" for each in unmet)
-    return Label("unclear", "assertion not met", "what the judge said", evidence)
+        return Finding("cause", "unclear", "needs a judge", "no judge", str(error), "undecided")
+    kind, rule = "assertion not met", "what the judge said"
+    return Finding("cause", "unclear", kind, rule, unmet[0], "undecided", evidence=(*unmet[1:],))
 
 
-def _label_unfinished(omitted: Omitted) -> Label:
-    evidence = (f"{omitted.status}: {omitted.reason}",)
+def _cause_of_unfinished(omitted: Omitted) -> Finding:
+    who: Who = "agent"
     if omitted.status == TaskExecutionStatus.AGENT_ERROR.value:
-        return Label("agent", "raised an error", "status of the run", evidence)
-    if omitted.status == TaskExecutionStatus.CONTEXT_OVERFLOW.value:
-        return Label("agent", "context overflow", "status of the run", evidence)
-    return Label("infrastructure", "did not finish", "status of the run", evidence)
+        kind = "raised an error"
+    elif omitted.status == TaskExecutionStatus.CONTEXT_OVERFLOW.value:
+        kind = "context overflow"
+    else:
+        who, kind = "infrastructure", "did not finish"
+    text = f"{omitted.status}: {omitted.reason}"
+    return Finding("cause", who, kind, "status of the run", text, "proven")

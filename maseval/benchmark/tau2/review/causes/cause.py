@@ -56,9 +56,3 @@ def _cause(subject: ScoredCase, explanation: Explanation) -> Finding:
     doubtful = explanation.sound is not None and finding.who == "agent"
     also = "task" if doubtful and finding.also is None else finding.also
     return replace(finding, rule=step.__name__.replace("_", " "), also=also)
-
-
-def meaning_of(rule: str) -> str | None:
-    """Return in a sentence when a step answers, by its name; None if there is no such step."""
-    docs = (each.__doc__ for each in STEPS if each.__name__.replace("_", " ") == rule)
-    return next((doc.partition("\n\n")[0] for doc in docs if doc), None)
