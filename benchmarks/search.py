@@ -9,7 +9,6 @@ import copy
 import os
 import tempfile
 import time
-from contextlib import closing
 from pathlib import Path
 from statistics import median
 
@@ -19,8 +18,7 @@ from maseval.core.report import Report
 from maseval.runs import RunFolder
 from maseval.view.library import Library
 from maseval.view.reading import RunReader
-from maseval.view.search_reading import read_on
-from maseval.view.searching import Search
+from maseval.view.search import Search
 
 TASKS, TRIALS = 278, 72
 RARE = "hippogriff"
@@ -45,9 +43,8 @@ def main() -> None:
         _write(root / "large", reports)
         search = Search(Library(root, RunReader()))
         began = time.perf_counter()
-        with closing(search.open_index()) as index:
-            while read_on(index, search.library):
-                pass
+        while search._read_next():
+            pass
         built = time.perf_counter() - began
         log = (root / "large" / "log.jsonl").stat().st_size
         rows = [

@@ -18,7 +18,7 @@ from maseval.core.tracing import now
 from maseval.core.words import excerpt
 from maseval.runs.config import RunConfig
 from maseval.runs.exceptions import RunConfigError, RunFolderError, check_regular
-from maseval.runs.log import first_record, heads_of
+from maseval.runs.log import contents_of, first_record
 
 FORMAT = 1
 CONFIG, LOG, LOCK = "config.json", "log.jsonl", "lock"
@@ -128,7 +128,7 @@ def _read_file(path: Path) -> StoredConfig:
 def current_config(folder: Path) -> RunConfig:
     """Return the configuration with everything added since the run was started."""
     first = read_config(folder).config
-    return heads_of(folder / LOG).config or first
+    return contents_of(folder / LOG).config or first
 
 
 def check_usable(folder: Path, wanted: RunConfig) -> None:

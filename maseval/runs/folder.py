@@ -16,7 +16,7 @@ from maseval.core.outcome import Score
 from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import FileState, part_size
+from maseval.core.storage.files import part_size
 from maseval.core.storage.records import RecordWriter, drop_rescued, mend, rescued_files, seal_json
 from maseval.core.storage.redaction import Secrets
 from maseval.core.tracing import now
@@ -47,7 +47,6 @@ from maseval.runs.log import (
     SessionEnd,
     config_record,
     contents_of,
-    note_intact,
     report_in,
     shared_id,
 )
@@ -75,7 +74,6 @@ class RunFolder:
         self.set_aside: Path | None = None
         self._contents: LogContents = contents
         self._end, self._size = contents.end, 0
-        self._is_whole = not (contents.damaged or contents.torn)
         self._extended = self.config.sha256 != self._stored.config.sha256
         self._secrets = Secrets.of({})
         self._replaced: set[str] = set()
@@ -319,8 +317,10 @@ class RunFolder:
         record = report_record({**report, "config": config}, shared)
         try:
             check_report(record)
-        except (ValueError, KeyError, TypeError):  # somebody's own, which readers will refuse
-            self._is_whole = False
+        except (ValueError, KeyError, TypeError) as error:  # readers would refuse it
+            raise RunFolderError(
+                f"the report on {simulation_of(record)} cannot be recorded: {error}"
+            ) from error
         # Making the text is most of the work of recording, so that it is made once if it can be.
         text = strict_json.dumps(record)
         if self._secrets.occur_in(text):
@@ -367,9 +367,6 @@ class RunFolder:
                 self._append(writer, self._closing())
                 with writing(self.path, "cannot be sealed"):
                     Seal.write(self.log, self._end)
-                    state = FileState.now(self.log)
-                if self._is_whole and state.size == self._size:
-                    note_intact(self.log, state)
             except RunWriteError as error:
                 logger.debug("%s", error)
             writer.close()
@@ -397,7 +394,7 @@ class RunFolder:
             if self._size != self.log.stat().st_size:
                 # An append that was interrupted after its last byte, or a second writer where the
                 # file system has no locks.
-                self._end, self._is_whole = contents_of(self.log).end, False
+                self._end = contents_of(self.log).end
             lines, end = list[bytes](), self._end
             for text in texts:
                 lines.append(seal_json(f'{{"{LINK}": "{end}", {text[1:]}'))

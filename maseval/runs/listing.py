@@ -20,8 +20,8 @@ from maseval.runs.lock import Holder, holder_of
 from maseval.runs.log import (
     DamagedRecord,
     SessionEnd,
+    contents_of,
     damage_in_words,
-    heads_of,
     is_session_end,
     last_record,
 )
@@ -134,7 +134,7 @@ def _counts(log: Path, config: RunConfig) -> tuple[_Counts, Sequence[DamagedReco
     """
     closing, seal = last_record(log), Seal.read(log.parent)
     untouched = seal is None or seal.fits(log)
-    heads = None if untouched and is_session_end(closing) else heads_of(log)
+    heads = None if untouched and is_session_end(closing) else contents_of(log)
     if is_session_end(closing) and (heads is None or not heads.damaged):
         done, planned, verdicts = closing["done"], closing["planned"], closing.get("verdicts")
         # Versions that wrote no number of verdicts counted what had none as failed.
@@ -147,7 +147,7 @@ def _counts(log: Path, config: RunConfig) -> tuple[_Counts, Sequence[DamagedReco
             verdicts,
         )
         return counts, ()
-    heads = heads or heads_of(log)
+    heads = heads or contents_of(log)
     config = heads.config or config
     ended = [heads.places[one].status for one in config.planned if one in heads.places]
     failed = sum(status in NO_VERDICT_STATUSES for status in ended)

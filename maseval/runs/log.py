@@ -13,7 +13,6 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +23,6 @@ from maseval.core.outcome import Score
 from maseval.core.recorded import mapping, number
 from maseval.core.report import Attempt, Report, attempt_of
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import FileState
 from maseval.core.storage.records import seal_problem
 from maseval.core.words import excerpt
 from maseval.data.kept import KeptValues, place_for
@@ -40,12 +38,9 @@ from maseval.runs.chain import (
 )
 from maseval.runs.config import RunConfig, Simulation
 from maseval.runs.exceptions import RunFolderError, check_regular
-from maseval.runs.report_line import Loads, check_report, report_of, simulation_of, skim_report
+from maseval.runs.report_line import check_report, loads_object, report_of, simulation_of
 
 _KEPT = "log.jsonl"
-_INTACT = "intact"
-# A smaller log is read as fast as it is known.
-_WORTH_KNOWING = 1 << 20
 _UNREADABLE = (ValueError, KeyError, TypeError)
 _END_OF_HEAD = b', "shared": '
 _SHARED_ID = re.compile(_END_OF_HEAD + rb'"([^"]{0,64})"')
@@ -154,26 +149,11 @@ class LogContents:
                 raise ValueError(f"unknown kind {excerpt(unknown, 40)!r}")
 
 
-def read_record(line: bytes, *, skim: Loads | None = None) -> dict[str, object]:
-    """Return the record of a line; raises if anything in it is not as it was written.
+def read_head(line: bytes) -> dict[str, object]:
+    """Return the beginning of a report, or all of another record; raises for a changed line.
 
-    With ``skim``, which reads JSON, a report has only why its conversation ended for traces.
+    The checksum shows that the rest is as it was written; it is read with the report.
     """
-    problem = seal_problem(line)
-    record: dict[str, object] | None = None
-    if skim is not None and problem is None:
-        record = skim_report(line, skim)
-    if record is None:
-        record = strict_json.loads_object(line)
-    if problem:
-        raise ValueError(problem)
-    if record["kind"] == "report":
-        check_report(record)
-    return record
-
-
-def _read_head(line: bytes) -> dict[str, object]:
-    """Return the beginning of a report, or all of another record; raises for a changed line."""
     end = line.find(_END_OF_HEAD)
     record = strict_json.loads_object(line if end < 0 else line[:end] + b"}")
     if problem := seal_problem(line):
@@ -187,28 +167,11 @@ def shared_id(benchmark: object) -> str:
 
 
 def contents_of(path: Path) -> LogContents:
-    """Read the whole log, every record to its last byte.
-
-    Once all of it was found intact, or was written so, only the heads of its reports are read as
-    long as it is the same file; checksums and links are checked all the same.
-    """
-    state = FileState.now(path)
-    if state.size < _WORTH_KNOWING:
-        return _read_all(path, LogReading())
-    if kept_about(path).get(_INTACT) == [*state]:
-        return _read_all(path, LogReading(read=_read_known))
-    contents = _read_all(path, LogReading())
-    if not contents.damaged and not contents.torn:
-        note_intact(path, state)
-    return contents
-
-
-def note_intact(path: Path, state: FileState) -> None:
-    """Remember that every record of a log is whole, if it is still in the state that was seen."""
-    if state.size >= _WORTH_KNOWING and FileState.now(path) == state:
-        known = kept_about(path)
-        known.put(_INTACT, state)
-        known.save()
+    """Read the whole log: every line is checked to be as it was written."""
+    reading = LogReading()
+    for line in lines_of(path):
+        reading.take(line)
+    return reading.finish(Seal.read(path.parent))
 
 
 def kept_about(log: Path) -> KeptValues:
@@ -222,31 +185,6 @@ def kept_about(log: Path) -> KeptValues:
 def kept_place(log: Path) -> Path:
     """Return the file of ``kept_about``."""
     return place_for(log, _KEPT)
-
-
-def _read_known(line: bytes) -> dict[str, object]:
-    """Return the head of a report that was read whole before, or all of another record."""
-    with suppress(ValueError):
-        head = _read_head(line)
-        if head.get("kind") == "report":
-            return head
-    return read_record(line)
-
-
-def heads_of(path: Path) -> LogContents:
-    """Read the heads of all reports, many times faster than ``contents_of``.
-
-    Skips what reports share. Checks that each line is as it was written, but not its content.
-    """
-    contents = _read_all(path, LogReading(read=_read_head))
-    contents.shared.clear()
-    return contents
-
-
-def _read_all(path: Path, reading: "LogReading") -> LogContents:
-    for line in lines_of(path):
-        reading.take(line)
-    return reading.finish(Seal.read(path.parent))
 
 
 OnReport = Callable[[dict[str, Any], int, Mapping[str, object]], object]
@@ -266,7 +204,7 @@ class LogReading:
         chain: Chain | None = None,
         on_report: OnReport | None = None,
         *,
-        read: Callable[[bytes], dict[str, object]] = read_record,
+        read: Callable[[bytes], dict[str, object]] = read_head,
     ) -> None:
         self.settled = contents or LogContents()
         """The contents of those lines that the next one has named."""
@@ -386,7 +324,7 @@ def first_record(log: Path) -> dict[str, object] | None:
     try:
         check_regular(log)
         with log.open("rb") as file:
-            record = _read_head(file.readline(_LONGEST_CONFIG).removeprefix(BYTE_ORDER_MARK))
+            record = read_head(file.readline(_LONGEST_CONFIG).removeprefix(BYTE_ORDER_MARK))
         known = record["kind"] == "extended" and Link.parse(record[LINK]) == BEGINNING
     except (OSError, RunFolderError, *_UNREADABLE):
         return None
@@ -460,13 +398,15 @@ def report_at(path: Path, offset: int, shared: Mapping[str, object]) -> Report:
     """Return the report that begins at ``offset``, with the shared configuration put back."""
     with path.open("rb") as file:
         file.seek(offset)
-        record = strict_json.loads_object(file.readline())
+        record = loads_object(file.readline())
     try:
+        check_report(record)
         return report_of(record, shared)
-    except (KeyError, IndexError, TypeError) as error:
+    except (ValueError, LookupError, TypeError) as error:
         raise RunFolderError(
-            f"{path}: the report on {simulation_of(record)} names a part of itself that is not "
-            f"there ({excerpt(error)}); remove its line, and resume the run to make it again"
+            f"{path}: the report on {record.get('task_id')}, trial {record.get('repeat_idx')} "
+            f"cannot be read ({excerpt(error)}); remove its line, and resume the run to make it "
+            "again"
         ) from error
 
 

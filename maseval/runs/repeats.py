@@ -44,7 +44,8 @@ def without_repeats(traces: Mapping[str, object]) -> dict[str, object]:
 def with_repeats(traces: dict[str, Any]) -> dict[str, Any]:
     """Resolve all references in place, so that a repeated object is again one object."""
     for key in _in_reading_order(traces):
-        traces[key] = _restore(traces[key], traces)
+        if isinstance(traces[key], _CONTAINERS):
+            traces[key] = _restore(traces[key], traces)
     return traces
 
 
@@ -92,22 +93,21 @@ def _path(place: Place) -> list[Step]:
 
 
 def _restore(value: Any, traces: dict[str, Any]) -> Any:
-    if isinstance(value, dict):
+    """Return a container with its references resolved; it is changed."""
+    items: Iterable[tuple[Any, Any]]
+    if type(value) is list:
+        items = enumerate(value)
+    else:
         if len(value) == 1:
             if _SAME in value:
                 return _at(traces, value[_SAME])
             if _LITERAL in value:
                 return value[_LITERAL]
-        _restore_each(value, value.items(), traces)
-    elif isinstance(value, list):
-        _restore_each(value, enumerate(value), traces)
-    return value
-
-
-def _restore_each(container: Any, items: Iterable[tuple[Any, Any]], traces: dict[str, Any]) -> None:
+        items = value.items()
     for key, one in items:
-        if type(one) in _CONTAINERS:
-            container[key] = _restore(one, traces)
+        if (kind := type(one)) is dict or kind is list:
+            value[key] = _restore(one, traces)
+    return value
 
 
 def _at(traces: dict[str, Any], path: list[Any]) -> Any:

@@ -1,9 +1,8 @@
-"""Faults to test agents and programs against: a misbehaving provider, kills and damaged files.
+"""Faults to test agents against: a provider that misbehaves.
 
-Nothing here is imported by the rest of the package.
+Only the chaos server of the command line imports this.
 """
 
-from maseval.testing.damage import DAMAGES, FORGERIES, Damage, KillRig, forge_run, results_in
 from maseval.testing.faults import FAULTS, ChaosServer, Fault, Played, faults_named
 from maseval.testing.provider_server import (
     AnthropicProtocol,
@@ -17,15 +16,11 @@ from maseval.testing.provider_server import (
 )
 
 __all__ = [
-    "DAMAGES",
     "FAULTS",
-    "FORGERIES",
     "AnthropicProtocol",
     "ChaosServer",
-    "Damage",
     "Fault",
     "GoogleProtocol",
-    "KillRig",
     "OpenAIProtocol",
     "Played",
     "ProviderServer",
@@ -33,7 +28,5 @@ __all__ = [
     "Request",
     "ResponsesProtocol",
     "faults_named",
-    "forge_run",
-    "results_in",
     "serving",
 ]

@@ -5,11 +5,8 @@ The index of a large log is kept on the disk (``saved_files``) for the next star
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
-
-from pydantic_core import from_json
 
 from maseval.core.outcome import RecordedReport, TaskKey, total_cost
 from maseval.core.recorded import Shape
@@ -23,10 +20,9 @@ from maseval.runs.log import (
     LogReading,
     ReportPlace,
     end_damage,
-    read_record,
 )
 from maseval.runs.repeats import with_repeats
-from maseval.runs.report_line import SkimmedReport, simulation_of
+from maseval.runs.report_line import SkimmedReport, read_record, simulation_of
 from maseval.view.saved_files import Position, SavedIndex, is_line_of, load_index, save_index
 
 # A smaller log is read in less time than anybody notices.
@@ -36,9 +32,6 @@ TitleOf = Callable[[Shape], str | None]
 """Returns the title of a report's task."""
 
 ValueT = TypeVar("ValueT")
-
-# It reads what the JSON of Python reads, in less time; what it refuses is read whole by the latter.
-_skim_record = partial(read_record, skim=from_json)
 
 
 class LogIndex:
@@ -66,7 +59,7 @@ class LogIndex:
             self._entries = {entry.at: entry for entry in saved.entries}
             contents, position = saved.contents, saved.position
             chain = Chain(position.line, missing=position.missing, begun=position.begun)
-        self._reading = LogReading(contents, chain, self._add, read=_skim_record)
+        self._reading = LogReading(contents, chain, self._add, read=read_record)
         self._saved = 0 if self._last is None else self._last.number
         self.contents: LogContents = self._reading.snapshot()
 

@@ -19,8 +19,8 @@ from maseval import frames
 from maseval.benchmark.tau2.data_loader import ensure_data_exists
 from maseval.commands import report, tau2
 from maseval.runs import RunFolder
-from maseval.testing import FORGERIES
 from tests.cli.commandline import maseval
+from tests.damage import FORGERIES
 from tests.report.reading import index_of, rows_of
 
 EXPECTED = Path(__file__).parent / "expected"

@@ -16,7 +16,7 @@ from maseval.runs import (
     run_into,
     task_ids,
 )
-from maseval.testing.damage import edit_line, results_in
+from tests.damage import edit_line, results_in
 from tests.runs.worlds import AWKWARD_IDS, as_killed, config, desk, finished_run, report, tasks
 
 
@@ -239,7 +239,7 @@ def test_a_record_that_lacks_only_its_line_end_counts(tmp_path):
         (b'{"kind": "report", "task\n', "Invalid control character"),
         (b"\0\0\0\0\0\n", "Expecting value"),
         (b"[1, 2]\n", "expected a JSON object"),
-        (sealed_line({"kind": "report"}), "'status' is missing"),
+        (sealed_line({"kind": "report"}), "'domain' is missing"),
         (sealed_line({"kind": "riddle"}), "unknown kind 'riddle'"),
         (sealed_line({"a": 1}), "'kind' is missing"),
         (

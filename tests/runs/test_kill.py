@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from maseval.runs import RunFolder, RunWriteError, run_into, run_state
-from maseval.testing import KillRig, results_in
+from tests.damage import KillRig, results_in
 from tests.faults.table import shows
 from tests.runs import program
 from tests.runs.program import IDS

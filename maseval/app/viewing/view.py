@@ -113,7 +113,7 @@ def features(*, edit: bool = False) -> Sequence[Any]:
     """Return what the commands add to the viewer, each a ``maseval.view.Feature``."""
     from maseval.app.viewing.comparisons import comparisons
     from maseval.app.viewing.features import branches, remarks, timelines
-    from maseval.view.searching import searches
+    from maseval.view.search import searches
 
     return [
         comparisons(),

@@ -15,7 +15,7 @@ from maseval.core.storage import files as storage_files
 from maseval.data.kept import place_for
 from maseval.frames import findings
 from maseval.runs import RunFolder
-from maseval.testing import FORGERIES
+from tests.damage import FORGERIES
 from tests.noisy_runs import noisy_run
 
 REASONS = ("findings", "explanation")

@@ -14,8 +14,8 @@ from maseval.core.storage import strict_json
 from maseval.core.storage.zip_archive import ArchiveError, ArchiveLimits
 from maseval.runs import RunFolder, RunLockedError, list_runs
 from maseval.runs.bundle import BundleError, open_bundle
-from maseval.testing import DAMAGES
 from tests.cli.commandline import maseval
+from tests.damage import DAMAGES
 from tests.frames.recordings import library_run
 
 

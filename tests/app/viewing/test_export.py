@@ -19,13 +19,13 @@ from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.storage.files import lock
 from maseval.report.document import bundle_script, module_order
 from maseval.runs import Remark, RunFolder, Simulation, keep_remark
-from maseval.testing import DAMAGES
 from maseval.view.api import Query
 from maseval.view.app import asset_text
 from maseval.view.library import Library
 from maseval.view.site import MARK
 from maseval.view.viewed import ViewedRun
 from tests.cli.commandline import maseval
+from tests.damage import DAMAGES
 from tests.report.reading import rows_of
 from tests.runs.worlds import config, finished_run, report
 from tests.view.builders import viewer

@@ -15,10 +15,10 @@ from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface import extras
 from maseval.runs import RunFolder
-from maseval.testing import DAMAGES
 from maseval.view.library import Library
 from maseval.view.serving import ViewServer
 from tests.benchmark.tau2.app.doctored import doctored, shuffled_task_ids
+from tests.damage import DAMAGES
 from tests.noisy_runs import noisy_run
 from tests.report.reading import index_of, rows_of
 from tests.runs.worlds import finished_run

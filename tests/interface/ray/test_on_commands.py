@@ -10,7 +10,7 @@ import pytest
 
 from maseval.commands import macs, tau2
 from maseval.runs import RunFolder
-from maseval.testing import results_in
+from tests.damage import results_in
 from tests.interface.ray.conftest import CHECKOUT
 from tests.waiting import wait_until
 

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from maseval.commands import tau2
-from maseval.testing import results_in
 from tests.benchmark.tau2.app.test_own_domains import SHOP, task
+from tests.damage import results_in
 from tests.interface.ray.test_on_this_machine import RAY, environment_for
 
 pytestmark = pytest.mark.data

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from maseval.runs import RunFolder
-from maseval.testing import results_in
+from tests.damage import results_in
 from tests.interface.ray.conftest import CHECKOUT
 from tests.waiting import wait_until
 

@@ -120,11 +120,11 @@ def published_files(folder: str, manifest: Manifest) -> list[DataFile]:
     return manifest.below(f"domains/{folder}")
 
 
-def are_fetched(folder: str, version: str) -> bool:
-    """Return whether the files of the domain in ``folder`` are there; fetches and checks none."""
+def are_cached(folder: str, version: str) -> bool:
+    """Return True if the cache has all files of a domain, and has them right; fetch none."""
     manifest = manifest_of(version)
-    root = _place(None, manifest).folder.root
-    return all((root / each.name).is_file() for each in published_files(folder, manifest))
+    cached = cache_folder(default_data_dir(version), manifest)
+    return not cached.lacking(published_files(folder, manifest))
 
 
 def guidelines(manifest: Manifest) -> list[DataFile]:

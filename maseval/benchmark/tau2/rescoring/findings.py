@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from maseval.benchmark.tau2.data import title_of
-from maseval.benchmark.tau2.data.files import default_data_dir
+from maseval.benchmark.tau2.data.files import are_cached
+from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.rescoring.completeness import (
     foreign_seeds,
@@ -92,7 +93,11 @@ def other_tasks(found: RescoredRecord) -> Iterator[Finding]:
     }
     if not differing:
         return
-    version = None if found.options.embedded_tasks else _version_of(found, differing)
+    others: Sequence[str] = ()
+    absent: Sequence[str] = ()
+    if not found.options.embedded_tasks:
+        others, absent = _other_releases(found.domain, found.version)
+    version = next((each for each in others if _has_tasks(each, found, differing)), None)
     if version is not None:
         # The form of a file shows whose rules it was made by, whatever tasks it has.
         mixed = found.record.version_from == BY_FORM
@@ -111,26 +116,34 @@ def other_tasks(found: RescoredRecord) -> Iterator[Finding]:
     yield record_finding(
         "criteria removed" if REMOVED in kinds else "other task version",
         f"{len(differing)} of {len(found.record.tasks)} tasks in the file are not the benchmark's "
-        f"({counts}): {some_of(differing)}; {used} were used",
+        f"({counts}): {some_of(differing)}; {used} were used"
+        + (f"; not compared with {' and '.join(absent)}, whose data is not here" if absent else ""),
         None if found.options.embedded_tasks else "--embedded-tasks judges by the file's",
     )
 
 
-def _version_of(found: RescoredRecord, task_ids: Collection[str]) -> str | None:
-    """Return the other release, of those whose data is here, that has these tasks."""
+def _other_releases(domain: Domain, judged_by: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the other releases with the domain: those whose data is here, and the rest.
+
+    Of a release that nobody asked for, only what is here and whole is used: none is fetched.
+    """
+    if domain.data_dir is not None:
+        return [], []
+    having = [name for name, each in RELEASES.items() if domain.name in each.domains]
+    others = [name for name in having if name not in judged_by]
+    here = [name for name in others if are_cached(domain.folder_name, name)]
+    return here, [title_of(name) for name in others if name not in here]
+
+
+def _has_tasks(version: str, found: RescoredRecord, task_ids: Collection[str]) -> bool:
+    """Return True if a release has these tasks as the file has them."""
     assert found.domain is not None
-    for version, release in RELEASES.items():
-        others = found.domain.name in release.domains and default_data_dir(version).is_dir()
-        if version in found.version or not others or found.domain.data_dir is not None:
-            continue
-        known = KnownTasks(release.domain(found.domain), version=version)
-        raw = {task_id: known.raw(task_id) for task_id in task_ids}
-        if all(
-            ours is not None and task_content(found.record.tasks[task_id]) == task_content(ours)
-            for task_id, ours in raw.items()
-        ):
-            return version
-    return None
+    known = KnownTasks(RELEASES[version].domain(found.domain), version=version)
+    raw = {task_id: known.raw(task_id) for task_id in task_ids}
+    return all(
+        ours is not None and task_content(found.record.tasks[task_id]) == task_content(ours)
+        for task_id, ours in raw.items()
+    )
 
 
 def foreign_tasks(found: RescoredRecord) -> Iterator[Finding]:

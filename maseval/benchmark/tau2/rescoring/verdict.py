@@ -10,7 +10,7 @@ from maseval.benchmark.tau2.domains.releases import release_named, release_of
 from maseval.benchmark.tau2.formats.simulation import RewardInfo, TerminationReason
 from maseval.benchmark.tau2.rescoring.oddities import SimulationIdentity
 from maseval.benchmark.tau2.rescoring.record import PlannedTrial, PrintedVerdict, RecordItem
-from maseval.benchmark.tau2.review.explain.replay_faults import ReplayFault, replay_fault
+from maseval.benchmark.tau2.review.explain.evidence import ReplayFault, replay_fault
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
 from maseval.core.exceptions import MASEvalError

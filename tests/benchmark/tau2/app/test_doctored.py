@@ -396,6 +396,26 @@ def test_the_published_airline_tasks_are_judged_the_same_way(tmp_path):
     assert mended.agreeing == 50 and mended.passes == honestly.passes
 
 
+@pytest.mark.data
+def test_nothing_of_a_release_that_was_not_asked_for_is_fetched(tau2_data, tmp_path, monkeypatch):
+    cache = tmp_path / "cache" / "tau2"
+    cache.mkdir(parents=True)
+    (cache / "v0.2.0").symlink_to(tau2_data, target_is_directory=True)
+    left = cache / "v1.0.1" / "domains" / "airline" / "db.json"  # by a fetch that failed
+    left.parent.mkdir(parents=True)
+    left.write_text("{}")
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(cache.parent))
+    played(tmp_path, "airline", trials=1, error_rate=0.3)
+    path = tmp_path / "airline.json"
+    path.write_text(doctored(json.loads(path.read_text()), emptied_criteria))
+
+    (found,) = tau2.score([path])
+
+    (finding,) = (each for each in found.findings if each.kind == "criteria removed")
+    assert "not compared with v1.0.1" in finding.text
+    assert [each for each in cache.rglob("v1*/**/*") if each.is_file()] == [left]
+
+
 def test_a_shuffled_file_can_be_looked_at_by_the_tasks_it_means(changed):
     path = changed(shuffled_task_ids)
     (scored,) = tau2.score([path], remap_tasks=True)
@@ -421,7 +441,7 @@ def test_the_verdicts_of_a_run_are_recomputed(home, tmp_path):
     )
 
     assert found.two.main.difference == 0
-    assert any("recorded verdicts are not confirmed" in note for note in found.notes)
+    assert any("recorded verdicts do not hold" in note for note in found.notes)
     assert believed.two.main.difference > 0
 
 

@@ -11,8 +11,8 @@ from maseval.app.sharing.sync import _tracked_run
 from maseval.commands import bundle, compare, plots, report, runs, show, tau2, unbundle
 from maseval.core.figures import percent
 from maseval.runs import RunFolder
-from maseval.testing import FORGERIES, forge_run
 from tests.cli.commandline import last_json, maseval
+from tests.damage import FORGERIES, forge_run
 from tests.faults.table import shows
 from tests.noisy_runs import noisy_run
 from tests.report.reading import index_of, rows_of

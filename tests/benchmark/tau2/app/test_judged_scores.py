@@ -81,7 +81,7 @@ def test_without_a_judge_a_score_is_over_what_has_a_verdict_and_comes_with_a_ran
     assert found.pass_hat[1].bounds == pytest.approx(((every - judged) / 12, every / 12))
     (cause,) = (each for each in found.findings if each.kind == "not recomputed")
     assert f"{judged} of 12 verdicts depend on a judge model" in cause.text
-    assert cause.remedy is not None and "--judge-model" in cause.remedy
+    assert "--judge-model" in cause.evidence[0]
 
 
 def test_what_fails_whatever_a_judge_says_is_a_failure(theirs, passed):

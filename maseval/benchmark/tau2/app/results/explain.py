@@ -30,9 +30,14 @@ from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
 from maseval.benchmark.tau2.review.causes import explain_with_cause
-from maseval.benchmark.tau2.review.explain import CheckSummary, Explanation, WrongField
-from maseval.benchmark.tau2.review.explain.explanation import format_value, render_call
-from maseval.benchmark.tau2.review.explain.findings import score_case, score_opened
+from maseval.benchmark.tau2.review.explain import Explanation, WrongField
+from maseval.benchmark.tau2.review.explain.explanation import (
+    CHECKS,
+    END_STATE,
+    format_value,
+    render_call,
+)
+from maseval.benchmark.tau2.review.explain.scored_case import score_case, score_opened
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding, Who
@@ -42,7 +47,7 @@ from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder, Simulation
 
 # The page shows the checks with the verdict, and the fields of the end state as a table.
-_SHOWN_ELSEWHERE = (CheckSummary, WrongField)
+_SHOWN_ELSEWHERE = (CHECKS, END_STATE)
 
 
 @dataclass(frozen=True)
@@ -217,7 +222,7 @@ def _judge_alone(item: RecordItem, whole: SimulationRecord, options: ScoringOpti
 
 def _sections(explanation: Explanation) -> list[Section]:
     return [
-        Section(each.title, each.lines, each.kind not in _SHOWN_ELSEWHERE)
+        Section(each.title, each.lines, each.title not in _SHOWN_ELSEWHERE)
         for each in explanation.sections()
     ]
 

@@ -5,12 +5,13 @@ recorded rewards count, and a note says so.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes
-from maseval.app.results.examined import examine_run, simulations_in_order
+from maseval.app.results.examined import examine_run
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup, RecordedSide
 from maseval.benchmark.tau2.app.results.sources import own_panel, read_report
 from maseval.benchmark.tau2.data_loader import data_fingerprint
@@ -24,17 +25,16 @@ from maseval.benchmark.tau2.rescoring.record import (
 )
 from maseval.benchmark.tau2.rescoring.record_finding import in_words
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
-from maseval.benchmark.tau2.rescoring.tasks import task_content
+from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, task_content
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
 from maseval.benchmark.tau2.results import Omitted, ResultsFile, read_results
 from maseval.benchmark.tau2.world.state.records import canonical_json
-from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import Outcome, TaskKey, parse_report
 from maseval.core.recorded import mapping
-from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import RunFolder
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import Misstatement, VerdictChecker
 
@@ -70,8 +70,8 @@ def outcomes_of_file(
 
     found = rescore_record(whole, options, on_progress=say)
     foreign = {each.slot for each in found.simulations if each.problem == FOREIGN_TASK}
+    known = {name: found.known_tasks(domain) for name, domain in found.domains.items()}
     if not options.embedded_tasks:
-        known = {name: found.known_tasks(domain) for name, domain in found.domains.items()}
         foreign |= {slot for slot in found.passes if known[slot.domain].raw(slot.task_id) is None}
     costs = {each.slot: each.cost for each in found.simulations}
     outcomes = [
@@ -80,20 +80,19 @@ def outcomes_of_file(
         if slot not in foreign
     ]
     notes = [*options.marks, *map(in_words, record_findings(found))]
-    return RecordedOutcomes(
-        outcomes, len(found.slots), _settings(results, found), notes, _task_digests(found, outcomes)
-    )
+    tasks = _task_digests(outcomes, known, {} if options.remap_tasks else whole.tasks)
+    return RecordedOutcomes(outcomes, len(found.slots), _settings(results, found), notes, tasks)
 
 
-def _task_digests(found: RescoredRecord, outcomes: list[Outcome]) -> dict[TaskKey, str]:
+def _task_digests(
+    outcomes: Iterable[Outcome],
+    known: Mapping[str, KnownTasks],
+    embedded: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
+) -> dict[TaskKey, str]:
     """Hash each task: the file's where it has one under that id, else the benchmark's."""
-    digests = {}
-    for key in dict.fromkeys(outcome.key for outcome in outcomes):
-        ours = found.known_tasks(found.domains[key.group]).raw(key.task)
-        theirs = None if found.options.remap_tasks else found.record.tasks.get(key.task)
-        if (task := theirs or ours) is not None:
-            digests[key] = digest(task_content(task))
-    return digests
+    keys = dict.fromkeys(outcome.key for outcome in outcomes)
+    tasks = {key: embedded.get(key.task) or known[key.group].raw(key.task) for key in keys}
+    return {key: digest(task_content(task)) for key, task in tasks.items() if task is not None}
 
 
 def _settings(results: ResultsFile, found: RescoredRecord) -> dict[str, object]:
@@ -127,61 +126,26 @@ def outcomes_of_run(
     on_progress: OnProgress | None = None,
 ) -> RecordedOutcomes:
     """Return the finished simulations of a run, recomputed where the data is what it was."""
-    obstacle = None if options.as_recorded else verdict_obstacle(folder.config.values)
-    planned = len(folder.planned)
-    if options.as_recorded or obstacle is not None:
+    tasks: dict[TaskKey, str] = {}
+    if options.as_recorded:
         outcomes = [parse_report(report).outcome for report in folder.reports()]
-        notes = [obstacle] if obstacle else ScoringOptions(as_recorded=True).marks
-        return RecordedOutcomes(outcomes, planned, config, [*notes, *folder.notes])
-    found = RescoredRecord(SimulationRecord(iter(())), panel=own_panel(folder))
-    outcomes, judged = list[Outcome](), list[Outcome]()
-    holding = _holding_verdicts(folder, on_progress)
-    for one in simulations_in_order(folder):
-        outcome = holding.get(one)
-        if outcome is None or not _is_judged_alone(found, one):
-            report = folder.report(one)
-            outcome = parse_report(report).outcome
-            (item,) = open_record([report]).items
-            judged.append(_recompute(outcome, found.add(item)))
-        else:
-            judged.append(outcome)
-        outcomes.append(outcome)
-    changed = sum(
-        None not in (a.passed, b.passed) and a.passed != b.passed
-        for a, b in zip(outcomes, judged, strict=True)
-    )
-    notes = [f"{changed} of {len(judged)} recorded verdicts are not confirmed"] if changed else []
+        notes: list[str | None] = [*ScoringOptions(as_recorded=True).marks]
+    else:
+        found = examine_run(folder, (), on_progress)
+        outcomes = [line.to_outcome() for line in found.lines]
+        notes = [] if found.check is None else [found.check.note_on_recomputed]
+        if found.check is None or not found.check.obstacle:
+            release = release_named(RecordedSetup.of(folder.config.values).release)
+            names = {one.group for one in outcomes}
+            known = {each: KnownTasks(release.domain(each), version=release.name) for each in names}
+            tasks = _task_digests(outcomes, known)
     if folder.damaged:
         lost = [one for one in folder.planned if one not in folder.recorded]
-        notes.append(f"{len(lost)} of {planned} simulations have no record and no verdict")
-    notes += folder.notes
-    return RecordedOutcomes(judged, planned, config, notes, _task_digests(found, judged))
-
-
-def _holding_verdicts(
-    folder: RunFolder, on_progress: OnProgress | None
-) -> dict[Simulation, Outcome]:
-    """Return the recorded verdicts that were recomputed, now or by a command before, and hold."""
-    found = examine_run(folder, (), on_progress)
-    if found.check is None or found.check.obstacle:
-        return {}
-    every = ((Simulation(each.domain, each.task_id, each.trial), each) for each in found.lines)
-    return {
-        one: each.to_outcome()
-        for one, each in every
-        if each.status == TaskExecutionStatus.SUCCESS.value
-        and each.reward is not None
-        and one not in found.check.differing
-    }
-
-
-def _is_judged_alone(found: RescoredRecord, one: Simulation) -> bool:
-    """Return whether no judge is asked about a task; False while its domain is not known."""
-    if one.domain not in found.domains:
-        return False
-    task = mapping(found.known_tasks(found.domains[one.domain]).raw(one.task_id))
-    basis = mapping(task, "evaluation_criteria").get("reward_basis")
-    return isinstance(basis, list) and RewardType.NL_ASSERTION.value not in basis
+        notes.append(
+            f"{len(lost)} of {len(folder.planned)} simulations have no record and no verdict"
+        )
+    every = [*filter(None, notes), *folder.notes]
+    return RecordedOutcomes(outcomes, len(folder.planned), config, every, tasks)
 
 
 def verdict_checker(folder: Recording) -> VerdictChecker:

@@ -2,8 +2,7 @@
 
 The numbers are those of ``maseval tau2 score``: planned is every task of the file times its number
 of trials. A simulation that is not in the file or cannot be judged has no verdict.
-The outcome of one depends on all, so each is judged once and then stored on disk: the file may be
-larger than memory.
+Each is judged once, and its report is then stored on disk: the file may be larger than memory.
 """
 
 from collections import defaultdict
@@ -11,19 +10,23 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import cast
 
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
-from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.rescoring.findings import record_findings
-from maseval.benchmark.tau2.rescoring.record import PlannedTrial, open_record
+from maseval.benchmark.tau2.rescoring.record import PlannedTrial, RecordItem, open_record
 from maseval.benchmark.tau2.rescoring.record_finding import in_words, scoring_remedy
-from maseval.benchmark.tau2.rescoring.rescore import NO_RECORDED_VERDICT, RescoredRecord
+from maseval.benchmark.tau2.rescoring.rescore import (
+    NO_RECORDED_VERDICT,
+    RescoredRecord,
+    RescoringResult,
+)
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.benchmark.tau2.results.reports import JUDGED_BY
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES, Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import Scratch
@@ -35,24 +38,8 @@ from maseval.runs.log import DamagedRecord
 from maseval.runs.recording import report_key
 from maseval.runs.verdict_check import MISFIT, Misstatement, RunDoubt, SimulationDoubt
 
-
-class _JudgedTrial(NamedTuple):
-    """A simulation that was judged again; its conversation is on disk at ``place``."""
-
-    judged: RescoredSimulation
-    domain: Domain
-    solo: bool
-    version: str | None
-    place: int
-
-
-class _StoredTrial(NamedTuple):
-    """The part of a simulation on disk; ``task`` is the one it was judged by, if not ours."""
-
-    simulation: Mapping[str, Any]
-    verdict: Mapping[str, Any] | None
-    task: Mapping[str, Any] | None
-    recorded_reward: float | None
+_StoredReport = tuple[bool | None, int]
+"""The verdict on a simulation, whatever else is recorded of its trial, and where its report is."""
 
 
 class ResultsFileRun:
@@ -93,20 +80,18 @@ class ResultsFileRun:
         return Scratch()
 
     @cached_property
-    def _trials(self) -> tuple[RescoredRecord, Mapping[PlannedTrial, list[_JudgedTrial]]]:
-        """All simulations judged again, by the planned trial that each is."""
+    def _trials(self) -> tuple[RescoredRecord, Mapping[Simulation, list[_StoredReport]]]:
+        """All simulations judged again, and where their reports are, by the planned trial."""
         options = self._options
         whole = open_record(self._file, options.domain, version=options.data_version)
         recount = RescoredRecord(whole, options)
         self.expected = whole.expected
-        trials: dict[PlannedTrial, list[_JudgedTrial]] = defaultdict(list)
+        trials: dict[Simulation, list[_StoredReport]] = defaultdict(list)
         for item in whole.items:
             again = recount.judge(item)
-            verdict = item.recorded if options.as_recorded else again.verdict.reward_info
-            recorded = (item.recorded or {}).get("reward")
-            place = self._scratch.put([item.simulation, verdict, again.task, recorded])
-            one = _JudgedTrial(again.simulation, item.domain, item.solo, item.version, place)
-            trials[one.judged.slot].append(one)
+            passed = recount.verdict_alone(again.simulation)
+            place = self._scratch.put(self._make_report(recount, item, again, passed))
+            trials[Simulation(*again.simulation.slot)].append((passed, place))
             self.judged += 1
         if not trials:
             raise ConfigurationError(f"{self.path} holds no simulation; there is nothing to show")
@@ -116,42 +101,43 @@ class ResultsFileRun:
     def _recount(self) -> RescoredRecord:
         return self._trials[0]
 
-    def _report(self, slot: PlannedTrial) -> Report:
-        recount, trials = self._trials
-        # Of several in one place, the one whose verdict is that of the trial decides.
-        several, verdict = trials[slot], recount.passes[slot]
-        alike = (each for each in several if recount.verdict_alone(each.judged) is verdict)
-        chosen = next(alike, several[0])
-        stored = _StoredTrial(*self._scratch.get(chosen.place))
+    def _make_report(
+        self,
+        recount: RescoredRecord,
+        item: RecordItem,
+        again: RescoringResult,
+        passed: bool | None,
+    ) -> dict[str, object]:
+        """Return the report on a simulation, as one of ours would be."""
+        judged, recorded = again.simulation, item.recorded or {}
+        slot = judged.slot
+        verdict = item.recorded if self._options.as_recorded else again.verdict.reward_info
         simulation = {
-            **stored.simulation,
-            **{"task_id": slot.task_id, "trial": slot.trial, "reward_info": stored.verdict},
+            **item.simulation,
+            **{"task_id": slot.task_id, "trial": slot.trial, "reward_info": verdict},
         }
-        task = stored.task or recount.known_tasks(chosen.domain).raw(slot.task_id)
-        embedded = recount.record.tasks.get(chosen.judged.named)
+        task = again.task or recount.known_tasks(item.domain).raw(slot.task_id)
+        embedded = recount.record.tasks.get(judged.named)
         report = report_of_simulation(simulation, domain=slot.domain, task=task or embedded)
-        report |= _status(recount, slot, chosen.judged, str(report["status"]))
+        report |= _status(judged, passed, str(report["status"]))
         # Some releases have the policy with each simulation, as it may differ between tasks.
-        policy = text_or_none(stored.simulation.get("policy")) or recount.record.policy
-        report["config"] = self._configuration(chosen, policy)
-        report["recorded_reward"] = stored.recorded_reward
-        if (doubt := self._doubt_about_one(chosen.judged)) is not None:
+        policy = text_or_none(item.simulation.get("policy")) or recount.record.policy
+        report["config"] = self._configuration(item, policy)
+        report["recorded_reward"] = recorded.get("reward")
+        if (doubt := self._doubt_about_one(recount, judged)) is not None:
             report["doubt"] = doubt
-        if stored.task is not None:
-            report["task"] = {
-                **cast("Mapping[str, object]", report["task"]),
-                JUDGED_BY: stored.task,
-            }
-        return cast("Report", report)
+        if again.task is not None:
+            report["task"] = {**mapping(report["task"]), JUDGED_BY: again.task}
+        return report
 
-    def _configuration(self, trial: _JudgedTrial, policy: str | None) -> dict[str, object]:
+    def _configuration(self, item: RecordItem, policy: str | None) -> dict[str, object]:
         """Return the settings of the file in the place where reports of ours have them."""
         sides = {"agent_model": self._setup.agent, "user_model": self._setup.user}
         world = {
-            "domain": trial.domain.name,
-            "solo": trial.solo,
-            "version": trial.version,
-            "tool_types": tool_types(trial.domain),
+            "domain": item.domain.name,
+            "solo": item.solo,
+            "version": item.version,
+            "tool_types": tool_types(item.domain),
             "policy_sha256": policy and sha256(policy.encode()).hexdigest(),
         }
         models = {role: {"model_id": side.model} for role, side in sides.items() if side.model}
@@ -165,18 +151,23 @@ class ResultsFileRun:
     @cached_property
     def recorded(self) -> dict[Simulation, None]:
         """Every simulation that is there, in the order of the plan."""
-        _, trials = self._trials
-        return dict.fromkeys(one for one in self.planned if PlannedTrial(*one) in trials)
+        return dict.fromkeys(one for one in self.planned if one in self._trials[1])
 
     def reports(self) -> Iterator[Report]:
         """Yield one report for each simulation, one in memory at a time."""
-        return (self._report(PlannedTrial(*one)) for one in self.recorded)
+        return map(self.report, self.recorded)
 
     def report(self, simulation: Simulation) -> Report:
         """Return the report on one simulation."""
         if simulation not in self.recorded:
             raise ConfigurationError(f"{self.path} has no {simulation}")
-        return self._report(PlannedTrial(*simulation))
+        # Of several in one place, one whose verdict is that of the trial stands for it.
+        verdict = self._recount.passes[PlannedTrial(*simulation)]
+        place = next(place for passed, place in self._trials[1][simulation] if passed is verdict)
+        report = self._scratch.get(place)
+        if "doubt" in report:
+            report["doubt"] = SimulationDoubt(*report["doubt"])
+        return cast("Report", report)
 
     def content_key(self, simulation: Simulation) -> str:
         """Return a text that is another one whenever the report is."""
@@ -213,9 +204,11 @@ class ResultsFileRun:
             "remedies": [remedy for each in doubtful if (remedy := scoring_remedy(each))],
         }
 
-    def _doubt_about_one(self, judged: RescoredSimulation) -> SimulationDoubt | None:
+    def _doubt_about_one(
+        self, recount: RescoredRecord, judged: RescoredSimulation
+    ) -> SimulationDoubt | None:
         """Say what is wrong with a simulation: its task, or its recorded verdict."""
-        if (words := self._recount.misfit(judged)) is not None:
+        if (words := recount.misfit(judged)) is not None:
             return SimulationDoubt(MISFIT, words)
         if self._options.as_recorded or judged.misstatement is None:
             return None
@@ -226,24 +219,21 @@ class ResultsFileRun:
 _SHOWN_OTHERWISE = ("missing simulations", "unfinished simulations", "not recomputed")
 
 
-def _status(
-    recount: RescoredRecord, slot: PlannedTrial, judged: RescoredSimulation, ended: str
-) -> dict[str, object]:
-    """Return the status of a simulation where the recount decides and not its end alone.
+def _status(judged: RescoredSimulation, passed: bool | None, ended: str) -> dict[str, object]:
+    """Return the status of a simulation where the new verdict decides and not its end alone.
 
     ``ended`` is the status by its end: it stays if that is why there is no verdict.
     """
     done: dict[str, object] = {"status": TaskExecutionStatus.SUCCESS.value}
-    match recount.passes[slot]:
+    match passed:
         case True:
             return {**done, "error": None}
-        case None if not judged.open:
-            if ended in NO_VERDICT_STATUSES:
-                return {"eval": []}
-            words = judged.no_verdict or NO_RECORDED_VERDICT
-            error = {"error_type": "no verdict", "error_message": words}
-            status = TaskExecutionStatus.EVALUATION_FAILED.value
-            return {"status": status, "error": error, "eval": []}
-        case None:
+        case False:
+            return {**done, "eval": [{"passed": False}]} if judged.reward is None else done
+        case None if judged.open:
             return {}
-    return {**done, "eval": [{"passed": False}]} if judged.reward is None else done
+    if ended in NO_VERDICT_STATUSES:
+        return {"eval": []}
+    words = judged.no_verdict or NO_RECORDED_VERDICT
+    error = {"error_type": "no verdict", "error_message": words}
+    return {"status": TaskExecutionStatus.EVALUATION_FAILED.value, "error": error, "eval": []}

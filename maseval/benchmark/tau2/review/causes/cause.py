@@ -10,7 +10,7 @@ from maseval.benchmark.tau2.review.causes.failure import Failure
 from maseval.benchmark.tau2.review.causes.steps import STEPS
 from maseval.benchmark.tau2.review.explain.explaining import explain_subject
 from maseval.benchmark.tau2.review.explain.explanation import Explanation
-from maseval.benchmark.tau2.review.explain.findings import (
+from maseval.benchmark.tau2.review.explain.scored_case import (
     CaseKeywords,
     ScoredCase,
     score_case,

@@ -1,4 +1,4 @@
-"""Evidence for the other checks: assertions about the end state, and what the agent said."""
+"""Evidence beside the end state: checks, failed replays, assertions, and what the agent said."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,10 +8,16 @@ from typing import Any
 from pydantic import BaseModel
 
 from maseval.benchmark.tau2.formats.message import Tau2Message, has_text, spoken_text
-from maseval.benchmark.tau2.formats.simulation import CommunicateCheck, EnvAssertionCheck
+from maseval.benchmark.tau2.formats.simulation import (
+    CommunicateCheck,
+    EnvAssertionCheck,
+    RewardInfo,
+    replay_problem,
+)
 from maseval.benchmark.tau2.review.explain.snapshot import FieldPath, path_text
-from maseval.benchmark.tau2.world.tasks import EnvAssertion
+from maseval.benchmark.tau2.world.tasks import Criteria, EnvAssertion, RewardType
 from maseval.benchmark.tau2.world.world import World
+from maseval.core.words import count_of
 
 WorldFacts = dict[str, object]
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -34,8 +40,120 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"[a-z0-9]+")
 
 
+@dataclass(frozen=True)
+class CheckSummary:
+    """One check and its outcome; the reward depends on it if it ``gates``.
+
+    ``passed`` is None if it was not run. ``can_fail`` is False if the task has no criteria for it.
+    """
+
+    kind: str
+    gates: bool
+    passed: bool | None
+    can_fail: bool
+    detail: str = ""
+
+
+def check_summaries(
+    criteria: Criteria, reward_info: RewardInfo, *, looked: bool
+) -> tuple[CheckSummary, ...]:
+    """Return every check; ``looked`` is False if none was run."""
+    passed: dict[RewardType, bool | None] = {kind: None for kind in RewardType}
+    db = reward_info["db_check"]
+    if looked:
+        passed |= {
+            RewardType.DB: None if db is None else db["db_match"],
+            RewardType.ENV_ASSERTION: _all(reward_info["env_assertions"], "met"),
+            RewardType.ACTION: _all(reward_info["action_checks"], "action_match"),
+            RewardType.COMMUNICATE: _all(reward_info["communicate_checks"], "met"),
+        }
+        if reward_info["nl_assertions"] is not None:
+            passed[RewardType.NL_ASSERTION] = _all(reward_info["nl_assertions"], "met")
+    contents = {
+        RewardType.DB: criteria.actions is not None or criteria.env_assertions is not None,
+        RewardType.ENV_ASSERTION: bool(criteria.env_assertions),
+        RewardType.ACTION: bool(criteria.actions),
+        RewardType.COMMUNICATE: bool(criteria.communicate_info),
+        RewardType.NL_ASSERTION: bool(criteria.nl_assertions),
+    }
+    return tuple(
+        CheckSummary(
+            kind.value,
+            kind in criteria.reward_basis,
+            passed[kind],
+            contents[kind],
+            _detail(kind, criteria, reward_info) if looked else "",
+        )
+        for kind in RewardType
+    )
+
+
+def _all(checks: Sequence[Mapping[str, object]] | None, key: str) -> bool:
+    return all(check[key] for check in checks or ())
+
+
+def _detail(kind: RewardType, criteria: Criteria, reward_info: RewardInfo) -> str:
+    match kind:
+        case RewardType.ENV_ASSERTION:
+            return _share(reward_info["env_assertions"], "met", "assertions hold")
+        case RewardType.ACTION:
+            return _share(reward_info["action_checks"], "action_match", "actions taken")
+        case RewardType.COMMUNICATE:
+            return _share(reward_info["communicate_checks"], "met", "things said")
+        case RewardType.NL_ASSERTION if criteria.nl_assertions:
+            judged = reward_info["nl_assertions"]
+            if judged is None:
+                return f"{count_of(len(criteria.nl_assertions), 'assertion')}, not judged"
+            return _share(judged, "met", "assertions hold")
+        case _:
+            return ""
+
+
+def _share(checks: Sequence[Mapping[str, Any]] | None, key: str, words: str) -> str:
+    return f"{sum(c[key] for c in checks)} of {len(checks)} {words}" if checks else ""
+
+
+@dataclass(frozen=True)
+class ReplayFault:
+    """The reason why a conversation could not be replayed."""
+
+    message_index: int | None
+    call: Mapping[str, object] | None
+    expected: str | None
+    found: str | None
+    error: str
+    meaning: str
+
+
+def replay_fault(reward_info: RewardInfo) -> ReplayFault | None:
+    """Return the reason why a conversation could not be replayed, or None."""
+    problem = replay_problem(reward_info)
+    if problem is None:
+        return None
+    expected, found = problem["expected"], problem["found"]
+    if found is not None:
+        meaning = f"the tool answers differently: {_first_difference(expected, found)}"
+    elif problem["call"] is not None and "func_name" in problem["call"]:
+        meaning = "an assertion of the task raises in the end state"
+    else:
+        meaning = "calls and answers are out of order"
+    return ReplayFault(
+        problem["message_index"], problem["call"], expected, found, problem["error"], meaning
+    )
+
+
+def _first_difference(expected: str | None, found: str) -> str:
+    recorded = expected or ""
+    at = next(
+        (i for i, (a, b) in enumerate(zip(recorded, found, strict=False)) if a != b),
+        min(len(recorded), len(found)),
+    )
+    start = max(0, at - 20)
+    return f"recorded …{recorded[start : at + 40]!r}, the tool returns …{found[start : at + 40]!r}"
+
+
 def facts_read(world: World, assertion: Mapping[str, Any]) -> WorldFacts:
-    """The values of the world that decide an assertion; empty if they cannot be found out."""
+    """Return the values of the world that decide an assertion; none if they cannot be found out."""
     toolkit = world.tools if assertion["env_type"] == "assistant" else world.user_tools
     if toolkit is None:
         return {}
@@ -112,7 +230,7 @@ class _Watched:
 
 @dataclass(frozen=True)
 class AssertionEvidence:
-    """An assertion, whether it holds, and the values of the end state it looked at."""
+    """An assertion, its outcome, and the values of the end state it looked at."""
 
     func_name: str
     arguments: Mapping[str, object]
@@ -179,7 +297,7 @@ def _evidence_for(messages: Sequence[Tau2Message], info: str, met: bool) -> Comm
 def _containing(
     messages: Sequence[Tau2Message], wanted: str, roles: Sequence[str], *, by_itself: bool = False
 ) -> Quote | None:
-    """The first text with what is wanted; ``by_itself``: a number counts only as a number."""
+    """Return the first text with what is wanted; ``by_itself`` takes a number only as a number."""
     has = _has_number if by_itself and _NUMBER.fullmatch(wanted) else _has_text
     for index, message in enumerate(messages):
         text = spoken_text(message) if message["role"] in roles else ""

@@ -7,26 +7,23 @@ from typing import Any, Unpack
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.review.errata.sound import SoundVerdict, sound_verdict_by
-from maseval.benchmark.tau2.review.explain.divergence import Divergence, divergence
 from maseval.benchmark.tau2.review.explain.evidence import (
     AssertionEvidence,
     assertion_evidence,
+    check_summaries,
     communication_evidence,
+    replay_fault,
 )
 from maseval.benchmark.tau2.review.explain.explanation import Explanation, render_call
-from maseval.benchmark.tau2.review.explain.findings import (
-    CaseKeywords,
-    ScoredCase,
-    check_summaries,
-    score_case,
-)
 from maseval.benchmark.tau2.review.explain.repair import MOST_TRIALS, Repair, RepairSearch
-from maseval.benchmark.tau2.review.explain.replay_faults import replay_fault
+from maseval.benchmark.tau2.review.explain.scored_case import CaseKeywords, ScoredCase, score_case
 from maseval.benchmark.tau2.review.explain.tracing import (
     CallAt,
+    Divergence,
     WorldHistory,
     WrongField,
     conversation_history,
+    divergence,
     gold_history,
     needed_actions,
     wrong_fields,
@@ -125,7 +122,7 @@ def _described_in(subject: ScoredCase) -> dict[str, tuple[str, ...]]:
 
 
 def _calls_decide(subject: ScoredCase) -> bool:
-    """Tell whether the verdict failed at something that tool calls decide."""
+    """Return True if the verdict failed at something that tool calls decide."""
     info = subject.reward_info
     failed = {
         RewardType.DB: not (info["db_check"] or {"db_match": True})["db_match"],

@@ -1,106 +1,52 @@
 """An explained verdict: what decided it, and what would have changed it."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
-from itertools import groupby
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
 from maseval.benchmark.tau2.review.errata.sound import SoundVerdict
-from maseval.benchmark.tau2.review.explain.divergence import Divergence
 from maseval.benchmark.tau2.review.explain.evidence import (
     AssertionEvidence,
+    CheckSummary,
     CommunicationEvidence,
     Quote,
+    ReplayFault,
 )
-from maseval.benchmark.tau2.review.explain.findings import CheckSummary
 from maseval.benchmark.tau2.review.explain.repair import CallChange, Repair
-from maseval.benchmark.tau2.review.explain.replay_faults import ReplayFault
 from maseval.benchmark.tau2.review.explain.snapshot import FieldPlace
-from maseval.benchmark.tau2.review.explain.tracing import WrongField
+from maseval.benchmark.tau2.review.explain.tracing import Divergence, WrongField
 from maseval.benchmark.tau2.world.state.permanence import ABSENT, Absent
 from maseval.benchmark.tau2.world.tasks import Action
 
-ExplanationPart = (
-    CheckSummary
-    | SoundVerdict
-    | ReplayFault
-    | Divergence
-    | WrongField
-    | AssertionEvidence
-    | CommunicationEvidence
-    | Action
-)
-
-_TITLES: Mapping[type, str] = {
-    CheckSummary: "Checks",
-    SoundVerdict: "Sound verdict",
-    ReplayFault: "Replay failed",
-    Divergence: "Point of no return",
-    WrongField: "End state",
-    AssertionEvidence: "Assertions",
-    CommunicationEvidence: "Communication",
-    Action: "Actions not taken",
-}
-
+CHECKS, END_STATE = "Checks", "End state"
 _WHERE = {"end": "", "start": " (before the recorded writes)", "instead": " (in its place)"}
 _MOST_TEXTS = 3
 
 
 class ExplanationSection(NamedTuple):
-    """Findings of one kind under their title, one a line; ``kind`` is None for the repair."""
+    """Reasons of one kind under their title, one a line."""
 
-    kind: type | None
     title: str
     lines: tuple[str, ...]
 
 
-def sections_of(
-    parts: Sequence[ExplanationPart], repair: Repair | None, to_be_said: Sequence[str], passed: bool
-) -> Iterator[ExplanationSection]:
-    """Yield each kind of finding, and what would flip the verdict."""
-    for kind, group in groupby(parts, key=type):
-        found = list(group)
-        fields = [part for part in found if isinstance(part, WrongField)]
-        lines = [*_wrong_fields(fields), *(line for part in found for line in _lines(part))]
-        yield ExplanationSection(kind, _TITLES[kind], tuple(lines))
-    if repair is not None or to_be_said:
-        title = "What would have made it fail" if passed else "What would have made it pass"
-        yield ExplanationSection(None, title, tuple(_repair(repair, to_be_said)))
+def _lines_of_fault(fault: ReplayFault) -> Iterator[str]:
+    where = "" if fault.message_index is None else f"message {fault.message_index}: "
+    yield f"{where}{fault.meaning}"
+    if fault.call and "name" in fault.call:
+        yield f"the call: {render_call(fault.call)}"
 
 
-def described_section(texts: Mapping[str, Sequence[str]]) -> Iterator[ExplanationSection]:
-    """Yield a section with the documents that describe the calls the agent did not make."""
-    lines: list[str] = []
+def _described(texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield the calls that the agent did not make, each with the documents that describe it."""
     for call, names in texts.items():
         more = f" and {len(names) - _MOST_TEXTS} more" if len(names) > _MOST_TEXTS else ""
-        lines += [call, f"  described in: {'; '.join(names[:_MOST_TEXTS])}{more}"]
-    if lines:
-        yield ExplanationSection(None, "Where it is described", tuple(lines))
-
-
-def _lines(part: ExplanationPart) -> Iterator[str]:
-    match part:
-        case CheckSummary():
-            yield _check(part)
-        case SoundVerdict():
-            yield f"{part.outcome}: {part.reason}"
-        case ReplayFault():
-            where = "" if part.message_index is None else f"message {part.message_index}: "
-            yield f"{where}{part.meaning}"
-            if part.call and "name" in part.call:
-                yield f"the call: {render_call(part.call)}"
-        case Divergence():
-            yield from _divergence(part)
-        case AssertionEvidence():
-            yield from _assertion(part)
-        case CommunicationEvidence():
-            yield from _communication(part)
-        case Action():
-            yield f"{part.action_id}: {render_call(part.model_dump())}"
+        yield call
+        yield f"  described in: {'; '.join(names[:_MOST_TEXTS])}{more}"
 
 
 def _check(check: CheckSummary) -> str:
@@ -115,11 +61,8 @@ def _divergence(found: Divergence) -> Iterator[str]:
     if not found.decided:
         yield f"undecided: {found.reason}"
         return
-    where = (
-        "before the first message"
-        if found.message_index is None
-        else (f"message {found.message_index}")
-    )
+    at = found.message_index
+    where = "before the first message" if at is None else f"message {at}"
     yield f"{where}: {found.reason}"
     if found.call is not None:
         yield f"the call: {render_call(found.call.call)}"
@@ -252,20 +195,26 @@ class Explanation:
         return {**plain(self), "failed_gates": list(self.failed_gates)}
 
     def sections(self) -> list[ExplanationSection]:
-        parts: tuple[ExplanationPart, ...] = (
-            *self.checks,
-            *((self.sound,) if self.sound else ()),
-            *((self.replay_fault,) if self.replay_fault else ()),
-            *self.wrong_fields,
-            *self.assertions,
-            *self.communication,
-            *self.actions_not_taken,
-            *((self.divergence,) if self.divergence else ()),
-        )
-        return [
-            *sections_of(parts, self.repair, self.to_be_said, self.passed),
-            *described_section(self.described_in),
-        ]
+        """Return the reasons in words, and what would have changed the verdict."""
+        opposite = "fail" if self.passed else "pass"
+        sound = [f"{self.sound.outcome}: {self.sound.reason}"] if self.sound else ()
+        found: Mapping[str, Iterable[str]] = {
+            CHECKS: map(_check, self.checks),
+            "Sound verdict": sound,
+            "Replay failed": _lines_of_fault(self.replay_fault) if self.replay_fault else (),
+            END_STATE: _wrong_fields(self.wrong_fields),
+            "Assertions": (line for each in self.assertions for line in _assertion(each)),
+            "Communication": (line for each in self.communication for line in _communication(each)),
+            "Actions not taken": (
+                f"{each.action_id}: {render_call(each.model_dump())}"
+                for each in self.actions_not_taken
+            ),
+            "Point of no return": _divergence(self.divergence) if self.divergence else (),
+            f"What would have made it {opposite}": _repair(self.repair, self.to_be_said),
+            "Where it is described": _described(self.described_in),
+        }
+        sections = (ExplanationSection(title, tuple(lines)) for title, lines in found.items())
+        return [each for each in sections if each.lines]
 
     def text(self) -> str:
         lines = [self.summary]

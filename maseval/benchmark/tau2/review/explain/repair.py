@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Literal
 
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
-from maseval.benchmark.tau2.review.explain.findings import ScoredCase
+from maseval.benchmark.tau2.review.explain.scored_case import ScoredCase
 from maseval.benchmark.tau2.review.explain.tracing import recorded_calls
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
@@ -203,7 +203,7 @@ class RepairSearch:
 def _by_size(
     everything: Sequence[int | Action], most: int, needed: Sequence[Needed]
 ) -> Iterator[Sequence[int | Action]]:
-    """The sets with fewer than ``most`` members that have what is needed, small ones first."""
+    """Yield the sets of fewer than ``most`` members that have what is needed, by size."""
     for size in range(1, most):
         for chosen in combinations(everything, size):
             if _has(chosen, needed):
@@ -236,6 +236,6 @@ def _missing(
 
 
 def _make_call(action: Action, solo: bool) -> Tau2ToolCall:
-    """The action as a call of whoever would make it: alone, the agent makes the user's too."""
+    """Return the action as a call; an agent that works alone makes the user's too."""
     call = action.call()
     return {**call, "requestor": "assistant"} if solo else call

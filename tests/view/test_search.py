@@ -1,20 +1,15 @@
 """Search over all conversations: with an index, without one, and while a run goes on."""
 
-import threading
-
 import pytest
 
 pytest.importorskip("starlette")
 
 from maseval.runs import RunFolder
-from maseval.view import search_reading, searching
-from maseval.view.search_file import SearchFile, chunks_of, excerpt_of
-from maseval.view.search_reading import read_on
-from maseval.view.searching import Search, searches
+from maseval.view import search
+from maseval.view.search import Search, chunks_of, excerpt_of, searches
 from tests.browser.runs import planned, written_run
 from tests.report.builders import answered, call, said, simulated
 from tests.view.builders import finish_background_work, viewer
-from tests.waiting import wait_until
 
 pytestmark = pytest.mark.needs(library="starlette")
 
@@ -37,8 +32,8 @@ class Labelling:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """However slow the machine is, an answer has everything that was there when it was asked."""
-    monkeypatch.setattr(searching, "_PATIENCE", 600)
-    monkeypatch.setattr(searching, "_PATIENCE_OF_FILTERS", 600)
+    monkeypatch.setattr(search, "_PATIENCE", 600)
+    monkeypatch.setattr(search, "_PATIENCE_OF_FILTERS", 600)
 
 
 @pytest.fixture
@@ -139,16 +134,15 @@ def test_the_simulations_of_one_run_are_found_without_an_index_too(found):
 
 
 def test_how_far_a_run_is_read_is_said_until_all_of_it_is(folder, monkeypatch):
-    monkeypatch.setattr(searching, "_PATIENCE_OF_FILTERS", -1)
-    monkeypatch.setattr(search_reading, "_BATCH", 1)
-    monkeypatch.setattr(searching.Search, "catch_up", lambda self, patience: None)
+    monkeypatch.setattr(search, "_PATIENCE_OF_FILTERS", -1)
+    monkeypatch.setattr(search, "_BATCH", 1)
+    monkeypatch.setattr(Search, "_keep_up", lambda self: None)
     find = finder(folder)
 
-    answers = [find("parrot", per="simulation", run="two") for _ in range(4)]
+    first, second = (find("parrot", per="simulation", run="two") for _ in range(2))
 
-    assert all("waiting" in each for each in answers[:2])
-    assert "MB" in answers[0]["waiting"] and "hits" not in answers[0]
-    assert [hit["task"] for hit in answers[3]["hits"]] == ["1"]
+    assert "MB" in first["waiting"] and "hits" not in first
+    assert [hit["task"] for hit in second["hits"]] == ["1"]
 
 
 def test_a_line_that_is_never_finished_does_not_keep_a_filter_waiting(folder):
@@ -235,26 +229,21 @@ def test_labels_are_found_once_they_are_known(folder, monkeypatch):
         def complete_report(self, run, report, key=None):
             return Labelling.complete_report(self, run, report)
 
-    search = Search(Library(folder, Reader()))
-    search.catch_up(600)
+    index = Search(Library(folder, Reader()))
+    index.catch_up(600)
     finish_background_work("maseval-search")
 
-    (hit,) = search.find("wrong arguments", "label", None)["hits"]
+    (hit,) = index.find("wrong arguments", "label", None)["hits"]
     assert (hit["run"], hit["task"], hit["message"], hit["where"]) == ("two", "1", None, "label")
 
 
-def test_an_index_of_another_release_is_made_anew(tmp_path):
-    path = tmp_path / "index.sqlite"
-    SearchFile(path).close()
-    import sqlite3
-
-    with sqlite3.connect(path) as database:
+def test_an_index_of_another_release_is_made_anew(folder):
+    index = Search(viewer(folder).app.state.library)
+    index.catch_up(600)
+    with index.open() as database:
         database.execute("PRAGMA user_version = 99")
-    database.close()
-    again = SearchFile(path)
 
-    assert again.known_runs() == []
-    again.close()
+    assert index.find("parrot", "any", "two")["unread"] > 0
 
 
 def test_chunks_and_excerpts():
@@ -286,38 +275,10 @@ def test_a_results_file_is_searched_too(tmp_path, monkeypatch):
         assert simulation == {"run": name, **{key: hit[key] for key in ("domain", "task", "trial")}}
 
 
-def test_a_question_waits_for_what_was_written_before_it(folder, monkeypatch):
-    """Also if the thread that reads has just found nothing new for somebody else."""
-    search = Search(viewer(folder).app.state.library)
-    hits = []
-
-    def ask():
-        search.catch_up(600)
-        hits.append(search.find("walrus", "any", "three"))
-
-    second = threading.Thread(target=ask)
-
-    def read_and_be_late(index, library):
-        found = read_on(index, library)
-        if not found and second.ident is None:
-            walrus = simulated("0", messages=[said("user", "A walrus!")])
-            written_run(folder / "three", [walrus])
-            second.start()
-            wait_until(lambda: search._asked == 2)
-        return found
-
-    monkeypatch.setattr(searching, "read_on", read_and_be_late)
-    search.catch_up(600)
-    second.join()
-    finish_background_work("maseval-search")
-
-    assert [(each["total"], each["unread"]) for each in hits] == [(1, 0)]
-
-
 def test_what_is_unread_of_other_runs_is_not_said_of_one(folder):
-    search = Search(viewer(folder).app.state.library)
+    index = Search(viewer(folder).app.state.library)
     sizes = [(folder / name / "log.jsonl").stat().st_size for name in ("one", "two")]
 
-    found = [search.find("parrot", "any", run)["unread"] for run in ("one", "two", None)]
+    found = [index.find("parrot", "any", run)["unread"] for run in ("one", "two", None)]
 
     assert found == [*sizes, sum(sizes)]

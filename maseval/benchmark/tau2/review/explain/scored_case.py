@@ -1,0 +1,81 @@
+"""A conversation with its verdict, and what is known to be wrong with its task."""
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypedDict
+
+from maseval.benchmark.tau2.conversation.recording import HasSimulation
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.releases import AnyVersion
+from maseval.benchmark.tau2.formats.simulation import RewardInfo
+from maseval.benchmark.tau2.review.errata import Erratum
+from maseval.benchmark.tau2.review.errata.sound import errata_of_case, with_corrections
+from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case, release_of_task
+from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.benchmark.tau2.scoring.score import score
+from maseval.core.model import ModelAdapter
+from maseval.core.outcome import is_successful
+from maseval.data.store import AnyPath
+
+
+class CaseKeywords(TypedDict, total=False):
+    """Optional arguments of ``explain`` and ``label``; ``score_simulation`` describes each."""
+
+    task: AnyTask | None
+    solo: bool
+    nl_model: ModelAdapter | None
+    data_dir: AnyPath | None
+    version: AnyVersion
+
+
+class ScoredCase(NamedTuple):
+    """A conversation in its world, what the checks said, and what is wrong with its task."""
+
+    case: Case
+    reward_info: RewardInfo
+    errata: tuple[Erratum, ...] = ()
+
+
+def score_case(
+    simulation: Mapping[str, object] | HasSimulation,
+    domain: str | Domain,
+    *,
+    task: AnyTask | None = None,
+    solo: bool = False,
+    nl_model: ModelAdapter | None = None,
+    data_dir: AnyPath | None = None,
+    version: AnyVersion = None,
+) -> ScoredCase:
+    """Read a simulation, find its task, and score it; the arguments are ``CaseKeywords``."""
+    case = open_case(
+        simulation, domain, task, solo=solo, data_dir=data_dir, version=version, graded=True
+    )
+    errata = errata_of_case(case, task, release_of_task(domain, task, version))
+    return score_opened(case, errata, nl_model)
+
+
+def score_opened(
+    case: Case, errata: tuple[Erratum, ...], nl_model: ModelAdapter | None = None
+) -> ScoredCase:
+    """Score a case that is opened already, by the errata of its task."""
+    return ScoredCase(case, _verdict(case, nl_model), errata)
+
+
+def score_corrected(subject: ScoredCase) -> ScoredCase | None:
+    """Score a case by the corrected criteria of its task; None if there are none, or no judge."""
+    case = with_corrections(subject.case, subject.errata)
+    if case is subject.case:
+        return None
+    try:
+        return ScoredCase(case, _verdict(case, None))
+    except NoJudgeError:
+        return None
+
+
+def _verdict(case: Case, nl_model: ModelAdapter | None) -> RewardInfo:
+    """Score a case; a failure that no judge could turn needs no judge."""
+    try:
+        return score(case, nl_model=nl_model).reward_info
+    except NoJudgeError as error:
+        if error.so_far is None or is_successful(error.so_far["reward"]):
+            raise
+        return error.so_far

@@ -1,0 +1,469 @@
+"""Search over all conversations of the folder: ``/api/search``.
+
+The words of all conversations are kept in a full-text index of SQLite, a file in the cache folder
+that can be deleted at any time. It holds words and not texts, so it is a fraction of the logs; an
+excerpt is read from the log where the hit is. Runs are read as the viewer reads them
+(``ViewedRun``), only what was added since, by the request that asks for as long as it is patient,
+and then by a thread of its own. What is not read yet is said with the answer (``unread``, in
+bytes). Where SQLite has no full-text search, or nothing can be kept, every run is read.
+
+The row of a text has a number made of its simulation's, its message's and its kind's, so that
+nothing more is kept of it.
+"""
+
+import hashlib
+import logging
+import re
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple, NotRequired, TypedDict
+
+from maseval.core.exceptions import MASEvalError
+from maseval.core.outcome import RecordedReport
+from maseval.core.storage.files import FileState
+from maseval.data.cache import cache_dir
+from maseval.report.conversation import conversation
+from maseval.report.index import Entry
+from maseval.runs.config_file import LOG
+from maseval.view.api import Answers, Query, required_parts
+from maseval.view.exceptions import BadRequestError
+from maseval.view.library import Library
+
+logger = logging.getLogger(__name__)
+
+# In the order of their numbers, which stand in index files.
+_PLACES = ("text", "result", "tool", "argument", "label", "error")
+KINDS: Mapping[str, Sequence[str]] = {
+    "any": _PLACES,
+    "text": ("text", "result"),
+    "tool": ("tool",),
+    "argument": ("argument",),
+    "label": ("label",),
+    "error": ("error",),
+}
+"""The kinds of search, and the places that each looks in."""
+
+SHOWN = 25
+"""How many hits a page has."""
+COUNTED = 10_000
+"""Hits are counted up to here."""
+
+# Long enough for what was added to a log since, too short to be noticed.
+_PATIENCE = 0.5
+# What a filter does not find is hidden, so it waits until all is read and hears how far that is.
+_PATIENCE_OF_FILTERS = 2.0
+# So many reports are added at once, and so many failures explained for their labels.
+_BATCH = 1000
+_LABELLED_AT_ONCE = 20
+_AROUND = 90
+_CHUNK = re.compile(r'"([^"]*)"|(\S+)')
+
+
+class Passage(NamedTuple):
+    """A text of a simulation: of which message, if of one, and what kind of text."""
+
+    message: int | None
+    where: str
+    text: str
+
+
+def passages_of(report: RecordedReport) -> Iterator[Passage]:
+    """Yield all that can be searched in a report."""
+    for said in conversation(report):
+        index = said["index"]
+        if words := said.get("text"):
+            yield Passage(index, "error" if said.get("failed") else "text", words)
+        calls = said.get("calls") or ()
+        if calls:
+            yield Passage(index, "tool", "\n".join(call["name"] for call in calls))
+            yield Passage(index, "argument", "\n".join(call["arguments"] for call in calls))
+        results = [call["result"] for call in calls if call["result"] is not None]
+        for where, failed in (("result", False), ("error", True)):
+            texts = [each["text"] for each in results if each["failed"] is failed]
+            if texts:
+                yield Passage(index, where, "\n".join(texts))
+    if report.error.message:
+        yield Passage(None, "error", report.error.message)
+    if report.labels:
+        yield Passage(None, "label", "\n".join(report.labels))
+
+
+def chunks_of(words: str) -> list[str]:
+    """Split a search into words, and phrases in quotes; signs alone are left out."""
+    found = (quoted or plain for quoted, plain in _CHUNK.findall(words.replace("\0", " ")))
+    return [chunk for chunk in found if any(map(str.isalnum, chunk))]
+
+
+def excerpt_of(words: str, chunks: Sequence[str]) -> str:
+    """Return the text around the first of the chunks that is found in it."""
+    folded = words.lower()
+    found = [at for chunk in chunks if (at := folded.find(chunk.lower())) >= 0]
+    at = min(found, default=0)
+    begin, end = max(0, at - _AROUND), at + _AROUND
+    cut = " ".join(words[begin:end].split())
+    return f"{'…' if begin else ''}{cut}{'…' if end < len(words) else ''}"
+
+
+_FORMAT = 2
+_KIND_BITS, _MESSAGE_BITS = 4, 20
+_NO_MESSAGE = (1 << _MESSAGE_BITS) - 1
+_SHIFT = _KIND_BITS + _MESSAGE_BITS
+
+# Of a run: its file, how many bytes of it are read, and the place of the last report among these.
+_TABLES = """
+DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS simulations; DROP TABLE IF EXISTS runs;
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY, name TEXT UNIQUE, file INTEGER, done INTEGER, place INTEGER
+);
+CREATE TABLE simulations (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER, domain TEXT, task TEXT, trial INTEGER,
+    at INTEGER, unlabelled INTEGER, UNIQUE (run, domain, task, trial)
+);
+CREATE INDEX waiting ON simulations (run) WHERE unlabelled;
+CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='unicode61')
+"""
+
+
+class SearchHit(TypedDict):
+    """A message, or a simulation as a whole, and the words around what was found."""
+
+    run: str
+    domain: str
+    task: str
+    trial: int
+    message: NotRequired[int | None]
+    where: NotRequired[str]
+    excerpt: NotRequired[str]
+
+
+class Search:
+    """The index of one library. Each use opens the file anew, as each may be of another thread."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        root = str(library.root).encode("utf-8", "surrogatepass")
+        self.path = cache_dir() / "view" / f"search-{hashlib.sha256(root).hexdigest()[:32]}.sqlite"
+        self._reading = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def open(self) -> Iterator[sqlite3.Connection]:
+        """Open the index; one that is damaged or of another release is made anew."""
+        try:
+            database = self._connect()
+        except sqlite3.DatabaseError:
+            for suffix in ("", "-wal", "-shm"):
+                with suppress(OSError):
+                    self.path.with_name(self.path.name + suffix).unlink()
+            database = self._connect()
+        with closing(database):
+            yield database
+
+    def _connect(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        database = sqlite3.connect(self.path, timeout=30.0, isolation_level=None)
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = OFF")  # it can be made again
+            if database.execute("PRAGMA user_version").fetchone() != (_FORMAT,):
+                with _writing(database):
+                    for statement in _TABLES.split(";"):
+                        database.execute(statement)
+                    database.execute(f"PRAGMA user_version = {_FORMAT}")
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def catch_up(self, patience: float, run: str | None = None) -> None:
+        """Read what is new, of one run or of all, for so many seconds; the rest by a thread."""
+        end = time.monotonic() + patience
+        while self._read_next(run) and time.monotonic() < end:
+            pass
+        with self._reading:
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._keep_up, daemon=True, name="maseval-search"
+                )
+                self._thread.start()
+
+    def _keep_up(self) -> None:
+        try:
+            while self._read_next() or self._label_next():
+                time.sleep(0)  # others may be waiting for an answer
+        except (sqlite3.Error, OSError, MASEvalError) as error:
+            logger.warning("the search index is not up to date: %s", error)
+        with self._reading:
+            self._thread = None
+
+    def _read_next(self, run: str | None = None) -> bool:
+        """Add the next few reports of one run, or of any; False if there is nothing new."""
+        with self._reading, self.open() as index:
+            known = {name for (name,) in index.execute("SELECT name FROM runs")}
+            files = self._files(run)
+            for gone in known - files.keys() if run is None else ():
+                _forget(index, gone)
+            for name, file in files.items():
+                if self._unread(index, name, file):
+                    self._read_batch(index, name, file)
+                    return True
+        return False
+
+    def _files(self, run: str | None = None) -> dict[str, Path]:
+        """Return the log of every run, and every results file; or that of one."""
+        places = self.library.places() if run is None else {run: self.library.path_of(run)}
+        return {name: path / LOG if path.is_dir() else path for name, path in places.items()}
+
+    def _unread(self, index: sqlite3.Connection, run: str, file: Path) -> int:
+        """Return how many bytes of a run are not in the index."""
+        now, (known, done, _) = FileState.now(file), _progress(index, run)
+        return now.size - done if known == now.file and done <= now.size else now.size
+
+    def _read_batch(self, index: sqlite3.Connection, run: str, file: Path) -> None:
+        now = FileState.now(file)
+        with _writing(index):
+            known, done, place = _progress(index, run)
+            if known != now.file or done > now.size:  # another file than the one that was read
+                _forget(index, run)
+                place = -1
+            index.execute("INSERT OR IGNORE INTO runs (name) VALUES (?)", (run,))
+            new: Sequence[Entry] = ()
+            with suppress(MASEvalError, OSError):  # one that cannot be read hinders no other
+                viewed = self.library.run(run)
+                new = viewed.entries_after(place)
+            for entry in new[:_BATCH]:
+                place = entry.at
+                with suppress(MASEvalError, OSError):
+                    _add(index, run, place, RecordedReport(viewed.source.report_at(place)))
+            index.execute(
+                "UPDATE runs SET file = ?, done = ?, place = ? WHERE name = ?",
+                (now.file, place if len(new) > _BATCH else now.size, place, run),
+            )
+
+    def _label_next(self) -> bool:
+        """Find the labels of a few failed simulations; False if all are known."""
+        with self.open() as index:
+            waiting = index.execute(
+                "SELECT r.name, s.id, s.at FROM simulations s JOIN runs r ON r.id = s.run "
+                "WHERE s.unlabelled ORDER BY r.id LIMIT ?",
+                (_LABELLED_AT_ONCE,),
+            ).fetchall()
+            for run in dict.fromkeys(name for name, *_ in waiting):
+                viewed = self.library.run(run)
+                labels = {n: (at, viewed.labels_of(at)) for name, n, at in waiting if name == run}
+                viewed.learn(dict(labels.values()))
+                with _writing(index):
+                    for number, (_, found) in labels.items():
+                        _label(index, number, found)
+        return bool(waiting)
+
+    def find(self, words: str, kind: str, run: str | None, skip: int = 0) -> Mapping[str, object]:
+        """Return a page of hits with their excerpts, the latest first, and how many there are."""
+        chunks = chunks_of(words)
+        with self.open() as index:
+            left = sum(self._unread(index, *each) for each in self._files(run).items())
+            fields = "r.name, s.domain, s.task, s.trial, s.at, w.rowid"
+            found = _matches(index, fields, chunks, kind, run, COUNTED)
+        read = lru_cache(maxsize=SHOWN)(self._passages)  # several hits may be in one simulation
+        hits: list[SearchHit] = []
+        for *one, at, row in found[skip : skip + SHOWN]:
+            message, where = _place_of(row)
+            texts = [each.text for each in read(one[0], at) if each[:2] == (message, where)]
+            excerpt = excerpt_of("\n".join(texts), chunks) if texts else " ".join(chunks)
+            hits.append({**_hit(*one), "message": message, "where": where, "excerpt": excerpt})
+        return {"total": len(found), "more": len(found) >= COUNTED, "unread": left, "hits": hits}
+
+    def _passages(self, run: str, at: int) -> Sequence[Passage]:
+        try:
+            report = self.library.run(run).source.report_at(at)
+        except (OSError, LookupError, MASEvalError):  # it was deleted meanwhile
+            return ()
+        return [*passages_of(RecordedReport(report))]
+
+    def simulations(self, words: str, kind: str, run: str) -> Mapping[str, object]:
+        """Return every simulation of a run with a hit, once; or how much is still to be read."""
+        [(_, file)] = self._files(run).items()
+        with self.open() as index:
+            if left := self._unread(index, run, file):
+                read, size = ((n / 1e6) for n in (file.stat().st_size - left, file.stat().st_size))
+                return {"waiting": f"Reading the conversations: {read:,.1f} of {size:,.1f} MB"}
+            fields = "DISTINCT r.name, s.domain, s.task, s.trial"
+            found = _matches(index, fields, chunks_of(words), kind, run, -1)
+        return {"total": len(found), "unread": 0, "hits": [_hit(*each) for each in found]}
+
+
+@contextmanager
+def _writing(index: sqlite3.Connection) -> Iterator[None]:
+    """Write all or nothing; other processes wait."""
+    index.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        index.execute("ROLLBACK")
+        raise
+    index.execute("COMMIT")
+
+
+def _progress(index: sqlite3.Connection, run: str) -> tuple[int, int, int]:
+    """Return the file of a run, how many bytes of it are read, and the last report's place."""
+    found = index.execute("SELECT file, done, place FROM runs WHERE name = ?", (run,)).fetchone()
+    return found or (-1, 0, -1)
+
+
+def _forget(index: sqlite3.Connection, run: str) -> None:
+    """Let none of a run's simulations be found; the space of their words stays taken."""
+    index.execute(
+        "DELETE FROM simulations WHERE run = (SELECT id FROM runs WHERE name = ?)", (run,)
+    )
+    index.execute("DELETE FROM runs WHERE name = ?", (run,))
+
+
+def _add(index: sqlite3.Connection, run: str, at: int, report: RecordedReport) -> None:
+    """Add a report; an earlier one on the same simulation is no longer found."""
+    made = index.execute(
+        "INSERT OR REPLACE INTO simulations (run, domain, task, trial, at, unlabelled) "
+        "SELECT id, ?, ?, ?, ?, ? FROM runs WHERE name = ?",
+        (*report.key, at, report.kind in ("fail", "error"), run),
+    )
+    # Never a number that was another's: words of what was forgotten are still there.
+    _write(index, made.lastrowid or 0, passages_of(report))
+
+
+def _label(index: sqlite3.Connection, number: int, labels: Sequence[str]) -> None:
+    changed = index.execute(
+        "UPDATE simulations SET unlabelled = 0 WHERE id = ? AND unlabelled", (number,)
+    )
+    if changed.rowcount and labels:
+        _write(index, number, [Passage(None, "label", "\n".join(labels))])
+
+
+def _write(index: sqlite3.Connection, simulation: int, passages: Iterable[Passage]) -> None:
+    rows: dict[int, list[str]] = {}
+    for message, where, text in passages:
+        place = _NO_MESSAGE if message is None else min(message, _NO_MESSAGE - 1)
+        row = (simulation << _SHIFT) | (place << _KIND_BITS) | _PLACES.index(where)
+        rows.setdefault(row, []).append(text)
+    index.executemany(
+        "INSERT INTO words (rowid, text) VALUES (?, ?)",
+        [(row, "\n".join(texts)) for row, texts in rows.items()],
+    )
+
+
+def _place_of(row: int) -> tuple[int | None, str]:
+    message = (row >> _KIND_BITS) & _NO_MESSAGE
+    return None if message == _NO_MESSAGE else message, _PLACES[row & ((1 << _KIND_BITS) - 1)]
+
+
+def _matches(
+    index: sqlite3.Connection,
+    fields: str,
+    chunks: Sequence[str],
+    kind: str,
+    run: str | None,
+    most: int,
+) -> list[tuple[Any, ...]]:
+    """Return the latest texts in which everything is found, by these fields.
+
+    Looking for a word that stands in every conversation takes longer than all else, so it is done
+    once, for the hits of a page and for how many there are.
+    """
+    if not chunks:
+        return []
+    kinds = ", ".join(str(_PLACES.index(place)) for place in KINDS[kind])
+    query = (
+        f"SELECT {fields} FROM words w CROSS JOIN simulations s ON s.id = (w.rowid >> {_SHIFT}) "
+        "JOIN runs r ON r.id = s.run WHERE words MATCH ? "
+        f"AND (w.rowid & {(1 << _KIND_BITS) - 1}) IN ({kinds}) "
+        "AND (? IS NULL OR r.name = ?) ORDER BY w.rowid DESC LIMIT ?"
+    )
+    # Each chunk is a phrase, whose last word may be longer.
+    words = " AND ".join('"' + chunk.replace('"', "") + '"*' for chunk in chunks)
+    return index.execute(query, (words, run, run, most)).fetchall()
+
+
+def _hit(run: str, domain: str, task: str, trial: int) -> SearchHit:
+    return {"run": run, "domain": domain, "task": task, "trial": trial}
+
+
+def scan(library: Library, words: str, kind: str, run: str | None) -> Iterator[SearchHit]:
+    """Yield hits without an index, by reading one run or all."""
+    chunks = chunks_of(words)
+    for name in (library.places() if run is None else (run,)) if chunks else ():
+        for report in map(RecordedReport, library.run(name).source.reports()):
+            for message, where, text in passages_of(report):
+                folded = text.casefold()
+                if where in KINDS[kind] and all(each.casefold() in folded for each in chunks):
+                    excerpt = excerpt_of(text, chunks)
+                    yield {
+                        **_hit(name, *report.key),
+                        "message": message,
+                        "where": where,
+                        "excerpt": excerpt,
+                    }
+
+
+def has_full_text_search() -> bool:
+    """Return True if this Python's SQLite has full-text search."""
+    with closing(sqlite3.connect(":memory:")) as memory, suppress(sqlite3.Error):
+        memory.execute("CREATE VIRTUAL TABLE words USING fts5(text, content='')")
+        return True
+    return False
+
+
+def searches(*, indexed: bool | None = None) -> Answers:
+    """Return the feature that answers searches; ``indexed`` is found out by default."""
+    known: dict[Path, Search] = {}
+    lock = threading.Lock()
+    use_index = has_full_text_search() if indexed is None else indexed
+
+    def index_for(library: Library, run: str | None) -> Search | None:
+        """Return the index that knows a run; None if none does, or nothing can be kept here."""
+        # A results file that is scored in an unusual way is none of those that are listed.
+        if not use_index or (run is not None and run not in library.places()):
+            return None
+        with lock:
+            search = known.setdefault(library.root, Search(library))
+        try:
+            with search.open():
+                return search
+        except (sqlite3.Error, OSError) as error:
+            logger.warning("the logs are searched without an index: %s", error)
+            return None
+
+    def answer(library: Library, query: Query) -> Mapping[str, object]:
+        began = time.perf_counter()
+        (words,) = required_parts(query, "q")
+        kind, run, skip = query.get("kind", "any"), query.get("run"), query.get("skip", "0")
+        once = query.get("per") == "simulation"
+        if kind not in KINDS:
+            raise BadRequestError(f"kind is {kind!r}; choose one of: {', '.join(KINDS)}")
+        if not (skip.isascii() and skip.isdecimal() and len(skip) < 10):
+            raise BadRequestError(f"skip is {skip!r}; it must be how many hits to pass over")
+        if once:
+            (run,) = required_parts(query, "run")
+        if run is not None:
+            library.path_of(run)  # raises if there is none
+        search = index_for(library, run)
+        if search is None:
+            found = _scanned([*scan(library, words, kind, run)], int(skip), once=once)
+        elif once and run is not None:
+            search.catch_up(_PATIENCE_OF_FILTERS, run)
+            found = search.simulations(words, kind, run)
+        else:
+            search.catch_up(_PATIENCE)
+            found = search.find(words, kind, run, int(skip))
+        return {"took_ms": 1000 * (time.perf_counter() - began), **found}
+
+    return Answers("search", {"/api/search": answer})
+
+
+def _scanned(hits: Sequence[SearchHit], skip: int, *, once: bool) -> Mapping[str, object]:
+    if not once:
+        return {"total": len(hits), "unread": 0, "hits": hits[skip : skip + SHOWN]}
+    places = dict.fromkeys((h["run"], h["domain"], h["task"], h["trial"]) for h in hits)
+    return {"total": len(places), "unread": 0, "hits": [_hit(*each) for each in places]}
