@@ -134,6 +134,7 @@ def complete_report(
             "name": cause.name,
             "rule": cause.rule,
             "evidence": _fact_and_evidence(cause),
+            "meaning": cause.text,
         }
     if explanation is not None:
         form |= {"summary": explanation.summary, "fields": list(explanation.fields)}

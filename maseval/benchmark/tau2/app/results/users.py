@@ -15,6 +15,7 @@ from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, read_re
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.review.causes import user_findings, user_not_read
+from maseval.benchmark.tau2.review.causes.users import LOOKED_FOR
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.core.finding import Finding
 from maseval.core.report import Report
@@ -49,6 +50,8 @@ class UsersOfRun:
 
 class UsersOfRuns(FilesRead[UsersOfRun]):
     """The runs and files whose users were checked."""
+
+    looked_for = LOOKED_FOR
 
     @property
     def scores(self) -> list[UserScore]:

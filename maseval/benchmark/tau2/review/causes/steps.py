@@ -28,6 +28,7 @@ from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.versions import FIRST_ENDINGS
 from maseval.core.finding import Finding, Grade, Who
 from maseval.core.outcome import is_successful
+from maseval.core.words import excerpt
 
 CauseStep = Callable[[Failure], Finding | None]
 
@@ -343,15 +344,17 @@ def missing_write(failure: Failure) -> Finding | None:
     if not failure.missing:
         return None
     call = failure.missing[0]
+    kind = "missing write" if failure.case.setting.may_write(call) else "missing action"
     refused = [each for each in failure.tried if each.failed and each.call["name"] == call["name"]]
     if refused:
-        text = f"the tool refused {render_call(refused[-1].call)}: {refused[-1].answer[:120]}"
-        return _default(failure, "missing write", text, refused[-1].message_index)
+        last = refused[-1]
+        text = f"the tool refused {render_call(last.call)}: {excerpt(last.answer, 120)}"
+        return _default(failure, kind, text, last.message_index)
     said = failure.refusal_of(call)
     if said is not None:
         text = f"the agent declines {call['name']}, which was wanted"
-        return _default(failure, "missing write", text, said.message_index)
-    return _default(failure, "missing write", f"{render_call(call)} was not made", None)
+        return _default(failure, kind, text, said.message_index)
+    return _default(failure, kind, f"{render_call(call)} was not made", None)
 
 
 def not_said(failure: Failure) -> Finding | None:
