@@ -338,14 +338,15 @@ def test_a_transfer_with_work_left_is_the_agents(cause):
 def test_the_rest_is_the_agents_by_default_with_the_decisive_fact(cause):
     raw = wish("Have a Meeting put on the list.", CREATE)
     wanted, told = (
-        user("Create a meeting beside task_1."),
+        user("Create a meeting."),
         wish("Ask.", CREATE, communicate_info=["four"]),
     )
     refused = do("update_task_status", task_id="task_9", status="completed")
+    both = do("get_users"), CREATE, COMPLETE
 
     for found, kind, text in (
         (cause(raw, wanted, PARTY, BYE), "wrong write", 'asked for "Meeting" in message 0'),
-        (cause(raw, wanted, CREATE, COMPLETE, BYE), "extra write", "was not wanted"),
+        (cause(raw, wanted, *both, BYE), "extra write", "was not wanted"),
         (cause(raw, wanted, agent("Hm."), BYE), "missing write", "was not made"),
         (cause(raw, wanted, agent("I cannot create it."), BYE), "missing write", "declines"),
         (
