@@ -16,6 +16,7 @@ from maseval.app.results.variants import (
     VariantScore,
     conventions_in_words,
     worth_showing,
+    worth_telling,
 )
 from maseval.app.running.prices import unpriced_models
 from maseval.cli.command_line import FAILED, INCOMPLETE, InterruptedRun
@@ -148,10 +149,9 @@ def print_variants(scores: Sequence[VariantScore], console: Console) -> None:
             name = "the official number" if each.is_official else each.counted
             rows.setdefault(each.domain, {})[f"pass^k, {name}"] = each.pass_hat
         _print_numbers(rows, console)
-    for each in scores:
-        if not each.is_official:
-            words = f"{each.domain}, {each.counted}: {each.effect}"
-            console.print(inert(words), soft_wrap=True)
+    for each in worth_telling(scores):
+        words = f"{each.domain}, {each.counted}: {each.effect}"
+        console.print(inert(words), soft_wrap=True)
 
 
 NamedNumbers = dict[str, Mapping[int, Estimate]]

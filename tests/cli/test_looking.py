@@ -14,7 +14,7 @@ from maseval.app.results.results import RunResult
 from maseval.cli import show as cli_show
 from maseval.commands import show, tau2
 from maseval.core.callbacks import FileResultLogger
-from tests.cli.commandline import last_json, maseval, require_data
+from tests.cli.commandline import maseval, require_data
 
 
 @pytest.fixture(scope="module")
@@ -36,22 +36,6 @@ def a_task(noisy, outcome):
     return next(line for line in show(noisy.folder).lines if line.outcome == outcome)
 
 
-def test_runs_are_listed_with_their_state():
-    result = maseval("runs")
-
-    assert "runs/noisy" in result.stdout
-    assert "complete" in result.stdout and "36/36" in result.stdout
-
-
-def test_runs_are_listed_with_score_domains_and_who_took_part(noisy):
-    shown = maseval("runs").stdout
-    score = noisy.summary.overall.pass_hat[1]
-
-    assert f"{score.value:.1%} [{100 * score.low:.1f}, {100 * score.high:.1f}]" in shown
-    assert "library" in shown and "noisy" in shown and "scripted" in shown
-    assert "just now" in shown or " ago" in shown
-
-
 @pytest.mark.parametrize("columns", [30, 60, 80, 120, 300])
 def test_the_name_of_a_run_is_never_cut(columns, tmp_path, monkeypatch):
     name = "20261115-101112-airline+retail+telecom-a-model-with-a-rather-long-name-of-60-letters"
@@ -60,13 +44,6 @@ def test_the_name_of_a_run_is_never_cut(columns, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
 
     assert f"runs/{name}" in maseval("runs").stdout
-
-
-def test_runs_are_listed_for_scripts(noisy):
-    (state,) = json.loads(maseval("runs", "--json").stdout)
-
-    assert state["path"] == "runs/noisy" and state["state"] == "complete"
-    assert state["config"]["agent"] == {"player": "noisy", "error_rate": 0.1}
 
 
 def test_no_runs_is_no_error(tmp_path):
@@ -103,27 +80,6 @@ def test_tasks_drawn_as_lines_of_one_row_look_like_rows(noisy, columns, id):
     assert draw(cli_show._trials(view, columns)) == by_row
 
 
-def test_a_conversation_is_shown_with_calls_results_and_verdict(noisy):
-    failed = a_task(noisy, "fail")
-
-    shown = maseval("show", "last", failed.task_id, failed.trial).stdout
-
-    assert "Agent" in shown and "User" in shown
-    assert "→ " in shown and "← " in shown
-    assert "Database: " in shown
-    assert "- " in shown and "fail, reward 0" in shown
-    assert "all trials: 0 " in shown
-
-
-def test_a_long_result_is_shortened_unless_all_of_it_is_wanted(noisy):
-    passed = a_task(noisy, "pass")
-
-    short = maseval("show", "last", f"library/{passed.task_id}", passed.trial).stdout
-    full = maseval("show", "last", f"library/{passed.task_id}", passed.trial, "--full").stdout
-
-    assert len(full) >= len(short)
-
-
 def test_messages_are_numbered_as_explanations_name_them(noisy):
     failed = a_task(noisy, "fail")
 
@@ -132,25 +88,6 @@ def test_messages_are_numbered_as_explanations_name_them(noisy):
     numbered = {int(number) for number in re.findall(r"^#(\d+) ", shown, re.M)}
 
     assert 0 in numbered and named and named <= numbered
-
-
-def test_a_simulation_is_headed_by_what_the_customer_wants(noisy):
-    task = next(one for one in tau2.tasks("library") if one.reason)
-
-    shown = " ".join(maseval("show", "last", task.task_id).stdout.split())
-
-    assert task.reason in shown
-    assert shown.index(task.reason) < shown.index("User instructions")
-
-
-def test_only_what_failed_is_shown(noisy, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "160")
-    lines = [line for line in show(noisy.folder).lines if line.outcome != "pass"]
-
-    shown = maseval("show", "last", "--failed").stdout
-
-    assert f"{len(lines)} of 36 simulations" in shown and "+ pass" not in shown
-    assert shown.count("- fail") == len(lines)
 
 
 def test_long_ids_leave_the_answer_in_sight(tmp_path, monkeypatch):
@@ -261,25 +198,6 @@ def test_a_trial_that_was_not_run_is_told(noisy):
     assert "it has 0, 1, 2" in result.stderr
 
 
-def test_the_report_is_written_and_named(folder):
-    result = maseval("report", "last", "--output", "page.html", "--title", "My page")
-
-    assert result.stdout.strip() == "page.html"
-    page = (folder / "page.html").read_text()
-    assert "My page" in page and "pass^3" in page
-
-
-def test_judging_again_agrees_with_our_own_verdicts():
-    result = maseval("tau2", "score", "last", "--json", "--fail-on-disagreement")
-
-    assert result.exit_code == 0
-    told = last_json(result.stdout)
-    assert told["agree"]
-    (file,) = told["files"]
-    assert file["compared"] == file["agreeing"] == 36
-    assert file["passed"] == file["passed_as_recorded"]
-
-
 def edited(path, **changes):
     results = json.loads(path.read_text())
     results["simulations"][0]["reward_info"].update(changes)
@@ -310,23 +228,6 @@ def test_an_export_replaces_nothing_unasked():
 
     assert again.exit_code == 1 and "already exists" in again.stderr
     assert overwritten.exit_code == 0
-
-
-def test_tasks_are_listed():
-    result = maseval("tau2", "tasks", "--domain", "library")
-    ids = maseval("tau2", "tasks", "--domain", "library", "--ids").stdout.split()
-
-    assert "12 tasks" in result.stdout
-    assert len(ids) == 12 and all(one.startswith("library/") for one in ids)
-
-
-def test_a_task_is_shown_with_what_counts():
-    task = tau2.tasks("library")[0]
-
-    shown = maseval("tau2", "show", f"library/{task.task_id}").stdout
-
-    assert shown.startswith(f"library task {task.task_id}")
-    assert "evaluation_criteria" in shown
 
 
 def test_tools_and_policy_are_shown():

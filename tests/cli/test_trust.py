@@ -6,10 +6,9 @@ import pytest
 
 from maseval.benchmark.tau2.certify import Certificate
 from maseval.commands import show, tau2
-from tests.cli.commandline import last_json, maseval, require_data
+from tests.cli.commandline import last_json, maseval
 from tests.interface.test_signing import pair
 from tests.noisy_runs import noisy_run
-from tests.report.reading import rows_of
 
 
 @pytest.fixture(scope="module")
@@ -31,27 +30,6 @@ def beside_the_runs(folder, monkeypatch):
 def failed(folder):
     lines = show(folder / "runs" / "hurried", explain=False).lines
     return next(line for line in lines if line.outcome == "fail")
-
-
-def test_two_runs_are_compared_in_words():
-    result = maseval("compare", "careful", "hurried")
-
-    assert result.exit_code == 0
-    shown = result.stdout
-    assert "library pass^2" in shown
-    assert "pass^1: hurried \u2212 careful = -" in shown
-    assert "p = " in shown and "exact sign-flip test over tasks" in shown
-    assert "would be found in 4 of 5 cases" in shown
-    assert "tasks that changed" in shown
-
-
-def test_two_runs_are_compared_for_scripts():
-    result = maseval("compare", "careful", "hurried", "-k", 2, "--json")
-
-    told = last_json(result.stdout)
-    assert told["main"]["k"] == 2 and told["main"]["difference"] < 0
-    assert {"flipped", "plan", "dropped", "cautions", "paths"} <= told.keys()
-    assert len(result.stdout.splitlines()) == 1
 
 
 def test_several_runs_are_compared_with_the_correction_stated(folder):
@@ -143,36 +121,6 @@ def test_a_simulation_that_broke_has_nothing_to_explain(folder):
     assert "Who failed in 1 simulation," in run.stdout
 
 
-def test_a_failed_conversation_is_shown_with_its_explanation(failed):
-    shown = maseval("show", "hurried", failed.task_id, failed.trial).stdout
-    bare = maseval("show", "hurried", failed.task_id, failed.trial, "--no-explain").stdout
-
-    assert "What would have made it pass" in shown and "(rule: " in shown
-    assert "What would have made it pass" not in bare
-
-
-def test_a_run_is_shown_with_who_failed():
-    shown = maseval("show", "hurried").stdout
-    without = maseval("show", "hurried", "--no-explain").stdout
-    perfect = maseval("show", "gold").stdout
-
-    assert "Who failed" in shown and "agent: " in shown
-    assert "Who failed" not in without + perfect
-
-
-def test_a_benchmark_is_audited_by_severity():
-    result = maseval("tau2", "audit", "library", "--severity", "info")
-    told = last_json(maseval("tau2", "audit", "library", "--json").stdout)
-    worse = last_json(maseval("tau2", "audit", "library", "--json", "--severity", "warning").stdout)
-
-    assert result.exit_code == 0
-    assert "gold changes nothing" in result.stdout
-    assert told["domains"] == ["library"]
-    assert {one["severity"] for one in told["findings"]} == {"info", "warning"}
-    assert {one["severity"] for one in worse["findings"]} == {"warning"}
-    assert all(one["meaning"] and one["text"] for one in told["findings"])
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [(["nowhere"], "nowhere"), (["library", "--severity", "bad"], "error, warning, info")],
@@ -183,17 +131,6 @@ def test_what_cannot_be_audited_is_told(arguments, words):
     assert result.exit_code == 2 and words in result.stderr
 
 
-@pytest.mark.data
-def test_the_published_tasks_are_audited():
-    require_data()
-
-    told = last_json(maseval("tau2", "audit", "--json").stdout)
-
-    raising = [one for one in told["findings"] if one["kind"] == "gold raises"]
-    assert len(raising) == 23 and {one["domain"] for one in raising} == {"retail"}
-    assert len({one["task_id"] for one in raising}) == 18
-
-
 def test_a_certificate_is_written_and_holds(folder):
     certified = maseval("tau2", "certify", "theirs.json", "--output", "cert.json")
     again = maseval("tau2", "certify", "theirs.json", "--output", "cert.json")
@@ -201,7 +138,7 @@ def test_a_certificate_is_written_and_holds(folder):
     of_the_run = maseval("tau2", "verify", "cert.json", "careful", "--json")
 
     assert certified.exit_code == 0
-    assert "24 of 24 recorded rewards confirmed" in certified.stdout
+    assert "24 of 24 recorded verdicts confirmed" in certified.stdout
     assert again.exit_code == 1 and "already exists" in again.stderr
     assert verified.exit_code == 0 and "holds" in verified.stdout
     assert of_the_run.exit_code == 1 and not last_json(of_the_run.stdout)["holds"]
@@ -219,17 +156,10 @@ def test_an_edited_reward_and_an_edited_certificate_are_found(folder):
     told = maseval("tau2", "certify", "forged.json")
     changed = maseval("tau2", "verify", "forged-cert.json", "theirs.json")
 
-    assert told.exit_code == 1 and "reward differs" in told.stdout
+    assert told.exit_code == 1 and "edited rewards" in told.stdout
     assert told.stdout.startswith("edited rewards: in 1 of 24 simulations")
     assert "23 of 24 recorded rewards confirmed" in told.stdout
     assert changed.exit_code == 2 and "was changed" in changed.stderr
-
-
-def test_a_run_can_be_certified(folder):
-    told = json.loads(maseval("tau2", "certify", "gold", "--json").stdout)
-
-    assert told["numbers"]["library"]["pass_hat_k"] == {"pass^1": 1.0}
-    assert told["sha256"]
 
 
 def test_plots_are_drawn_into_files(folder):
@@ -241,19 +171,6 @@ def test_plots_are_drawn_into_files(folder):
     ]
     assert len(without) == 2
     assert all((folder / name).read_text().startswith("<svg") for name in with_labels + without)
-
-
-def test_the_report_has_labels_explanations_and_plots(folder):
-    maseval("report", "hurried", "--output", "whole.html")
-    maseval("report", "hurried", "--output", "bare.html", "--no-explain")
-
-    whole, bare = ((folder / name).read_text() for name in ("whole.html", "bare.html"))
-    index = json.loads(whole.split('id="index">')[1].split("</script>")[0])
-    every = [label for row in rows_of(index) for label in row["labels"]]
-    labels = [label for label in every if "policy" not in label]
-    assert len(index["plots"]) == 3
-    assert len(labels) == sum(row["outcome"] != "pass" for row in rows_of(index)) > 0
-    assert len(whole) > len(bare)
 
 
 def test_a_signed_certificate_is_verified_with_the_public_key(folder):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maseval.core.answer_cache import AnswerCache
-from maseval.server.matching import canonical
+from maseval.server.replaying import canonical
 from tests.server.provider import asking
 
 

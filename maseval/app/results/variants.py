@@ -236,6 +236,20 @@ def worth_showing(scores: Sequence[VariantScore]) -> list[VariantScore]:
     return [*filter(differs, scores)]
 
 
+def worth_telling(scores: Sequence[VariantScore]) -> list[VariantScore]:
+    """Return the variants to say a word about: those shown, and over all also those that agree."""
+    shown = worth_showing(scores)
+    return [
+        each
+        for each in scores
+        if not each.is_official
+        and (
+            each in shown
+            or (each.domain == scores[-1].domain and each.counted != IF_UNDECIDED.name)
+        )
+    ]
+
+
 def variant_rows(scores: Sequence[VariantScore]) -> list[dict[str, Any]]:
     """Return the variants over all domains in the form of the HTML report."""
     return [
@@ -251,7 +265,8 @@ def variant_rows(scores: Sequence[VariantScore]) -> list[dict[str, Any]]:
 
 def variant_notes(scores: Sequence[VariantScore]) -> list[str]:
     """Say what each variant changes, if there are any."""
-    if told := "; ".join(f"{each.counted}: {each.effect}" for each in _variants_of_all(scores)):
+    every = worth_telling(_variants_of_all(scores))
+    if told := "; ".join(f"{each.counted}: {each.effect}" for each in every):
         words = "These numbers stand beside the official one and never replace it."
         return [f"{told[0].upper()}{told[1:]}. {words}"]
     return []

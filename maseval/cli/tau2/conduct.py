@@ -203,6 +203,9 @@ def _print_users(run: "UsersOfRun", console: Console, *, every: bool) -> None:
 
 
 def _print_scores(scores: "list[UserScore]", console: Console) -> None:
+    if not scores:
+        console.print("No model played the user.")
+        return
     counted = number_columns("in passes", "in all", "share of conversations")
     table = Table(Column("user model", overflow="fold"), "fault", *counted)
     for score in scores:

@@ -27,9 +27,9 @@ def _of_breach(breach: Breach) -> Finding:
     if breach.kind is Kind.FORM:
         kind, weight = "matter of form", "manner"
     elif not breach.done:
-        kind, weight = "tried to break the policy, and the tool refused", "remark"
+        kind, weight = "tried to break the policy", "remark"
     elif breach.demanded:
-        kind, weight = "broke the policy as the reference solution does", "remark"
+        kind, weight = "broke the policy as demanded", "remark"
     return Finding(
         "policy",
         "agent",
