@@ -137,8 +137,11 @@ class ExaminedRun:
             size = log.stat().st_size * len(lacking) // len(self.folder.recorded)
         if part_size(size, 1) >= size:
             return
-        from maseval.core.engine.child import may_fork, usable_cores  # most records are small
-        from maseval.core.engine.processes import ProcessEngine
+        from maseval.core.engine.processes import (  # most records are small
+            ProcessEngine,
+            may_fork,
+            usable_cores,
+        )
 
         if (cores := usable_cores()) < 2 or not may_fork():
             return

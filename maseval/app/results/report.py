@@ -66,7 +66,7 @@ def report(
     options = ScoringOptions(**scoring)
     recordings = [open_recording(each, options) for each in names]
     # What is read of a run stays in memory until its page is written: there is no garbage to find.
-    with rare_garbage_collection(sum(len(each.recorded) for each in recordings)):
+    with rare_garbage_collection():
         for each in recordings:
             warn_of_damage(each)
         opened = [ReadOnce(each) for each in recordings]

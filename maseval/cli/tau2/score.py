@@ -7,7 +7,7 @@ from rich.console import Console
 
 from maseval import commands
 from maseval.app.results.variants import conventions_in_words
-from maseval.app.running.run_options import RAY_ADDRESS, WORKER_PROCESSES
+from maseval.app.running.options import RAY_ADDRESS, WORKER_PROCESSES
 from maseval.cli.command_line import FAILED
 from maseval.cli.console import (
     counting,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # help must not load what makes these
         ScoresUnder,
     )
     from maseval.benchmark.tau2.rescoring import ReleaseTotals
-    from maseval.benchmark.tau2.rescoring.judges import JudgePanel
+    from maseval.benchmark.tau2.rescoring.rescore import JudgePanel
     from maseval.stats.agreement import Agreement
 
 EXAMPLES = examples(

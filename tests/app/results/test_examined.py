@@ -9,8 +9,8 @@ from maseval.app.results import examined
 from maseval.app.results.examined import FILE, ExaminedRun
 from maseval.benchmark.tau2.app.results.support import Tau2Support
 from maseval.commands import compare, report, show, tau2
-from maseval.core.engine import child
-from maseval.core.engine.child import may_fork
+from maseval.core.engine import processes
+from maseval.core.engine.processes import may_fork
 from maseval.core.storage import files as storage_files
 from maseval.data.kept import place_for
 from maseval.frames import findings
@@ -69,7 +69,7 @@ def divide(monkeypatch):
     def patch():
         monkeypatch.setattr(storage_files, "_WORTH_DIVIDING", 1)
         monkeypatch.setattr(storage_files, "_SMALLEST_PART", 1)
-        monkeypatch.setattr(child, "usable_cores", lambda: 2)
+        monkeypatch.setattr(processes, "usable_cores", lambda: 2)
 
     return patch
 

@@ -21,7 +21,7 @@ from maseval.app.results.variants import (
     conventions_in_json,
     variant_scores,
 )
-from maseval.app.running.run_options import chosen_engine
+from maseval.app.running.options import chosen_engine
 from maseval.benchmark.tau2.app.results.conventions import conventions_of_recount
 from maseval.benchmark.tau2.app.results.sources import (
     Files,
