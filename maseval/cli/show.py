@@ -58,7 +58,7 @@ EXAMPLES = examples(
     ("maseval show last retail/12", "one conversation, and why it passed or failed"),
     ("maseval show theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval show runs/mine 12 3 --full", "its trial 3, nothing shortened"),
-    ("maseval show last --failed --label 'wrong arguments'", "what failed for this reason"),
+    ("maseval show last --failed --label 'missing write'", "what failed for this reason"),
     ("maseval show last --sound", "which tasks are unsound, and which verdicts that changes"),
     ("maseval show last --json", "its numbers and simulations, for scripts"),
 )

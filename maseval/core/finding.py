@@ -69,7 +69,7 @@ class Finding:
 
     @property
     def name(self) -> str:
-        """The finding in short: ``agent: wrong arguments`` and the like."""
+        """The finding in short: ``agent: forbidden write`` and the like."""
         return f"{self.parties}: {self.kind}"
 
     def __str__(self) -> str:
