@@ -374,8 +374,9 @@ def left_over(failure: Failure) -> Finding | None:
 
 def _default(failure: Failure, kind: str, text: str, message: int | None) -> Finding:
     kind = f"{kind}, by default"
-    evidence = tuple(_facts(failure))
-    return _blame("agent", kind, text, message=message, evidence=evidence, grade="undecided")
+    # The fact itself is not said twice.
+    more = tuple(each for each in _facts(failure) if each.removeprefix("missing: ") not in text)
+    return _blame("agent", kind, text, message=message, evidence=more, grade="undecided")
 
 
 def _pair_text(failure: Failure, pair: Pair) -> Iterator[str]:
