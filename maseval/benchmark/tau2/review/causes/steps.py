@@ -179,7 +179,7 @@ _OPEN_CHOICES = {
 
 def choice_left_open(failure: Failure) -> Finding | None:
     """Only a reason or a way to pay differs, and the task does not say which."""
-    differences = [each for pair in failure.pairs for each in pair.differences]
+    differences = [each for pair in failure.pairs for each in pair.choices]
     if not differences or failure.untouched or failure.extra:
         return None
     for each in differences:
@@ -228,7 +228,7 @@ def chosen_by_the_user(failure: Failure) -> Finding | None:
     agent's offer is the agent's proposal.
     """
     for pair in failure.pairs:
-        for each in pair.differences:
+        for each in pair.choices:
             wish, named = failure.last_wish(each, pair.made.message_index), each.made_words
             if wish is None or not wish.for_made or named is None or named.search(failure.told):
                 continue
@@ -381,7 +381,7 @@ def _default(failure: Failure, kind: str, text: str, message: int | None) -> Fin
 
 def _pair_text(failure: Failure, pair: Pair) -> Iterator[str]:
     """Yield the differences of a pair, with the user's last word on each."""
-    for each in pair.differences:
+    for each in pair.choices or pair.differences:
         wish = failure.last_wish(each, pair.made.message_index)
         if wish is None:
             yield str(each)
