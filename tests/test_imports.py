@@ -118,7 +118,7 @@ EXCEPTIONS = {
 
 # What benchmarks, reports and runs may use of the statistics.
 ARITHMETIC = {
-    *("trials", "intervals", "bootstrap", "sign_flip", "trial_noise"),
+    *("trials", "intervals", "sign_flip", "boundaries", "trial_noise"),
     *("estimation", "result", "agreement", "summary"),
     *("first_failures", "comparison"),
 }
@@ -315,6 +315,7 @@ QUICK = {
     "maseval.core.engine.engines": "the same",
     "maseval.data.download": "few commands download anything",
     "maseval.runs.live": "whoever reads a run needs no engine",
+    "maseval.app.running.options": "the help of most commands needs no engine",
     "maseval.app.benchmarks": "entry points, and types of pages",
     "maseval.benchmark.tau2.app.results": "a run that was shown before needs no rules",
     "maseval.benchmark.tau2.domains.catalogue": "domains are known by name before they are loaded",

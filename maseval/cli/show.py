@@ -15,7 +15,6 @@ from maseval import commands
 from maseval.app.results.explained import cause_in, names_of
 from maseval.app.results.recording import notes_on, origin_in_words, simulation_in
 from maseval.app.results.task_names import TaskName
-from maseval.app.results.variants import LEFT_OUT, SOUND_PASS
 from maseval.cli.console import counting, here, indent, inert, print_json, stdout
 from maseval.cli.conversation import print_simulation, print_unexplained
 from maseval.cli.groups import examples
@@ -41,7 +40,7 @@ from maseval.cli.results import (
     print_warnings,
     scores,
 )
-from maseval.core.finding import Finding
+from maseval.core.finding import LEFT_OUT, SOUND_PASS, Finding
 from maseval.core.outcome import SimulationLine
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.words import count_of, excerpt

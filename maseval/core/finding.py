@@ -32,6 +32,9 @@ nothing, as a call that the tool refused, or a breach that the reference solutio
 NOT_READ = "not read"
 """The kind of the finding that nobody could look for faults of the simulated user."""
 
+LEFT_OUT, SOUND_PASS, SOUND_FAIL = "left out", "sound: passed", "sound: failed"
+"""The kinds of an erratum's finding: its task does not count, or counts by another verdict."""
+
 _LONGEST_CALL = 120
 
 

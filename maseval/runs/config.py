@@ -46,7 +46,6 @@ class Simulation(NamedTuple):
 
     @classmethod
     def of_task(cls, task: Task, trial: int) -> "Simulation":
-        """Return one of a task's simulations."""
         return cls(_domain(task.metadata), str(task.id), trial)
 
     def __str__(self) -> str:

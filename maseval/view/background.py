@@ -115,7 +115,6 @@ class ResultsFileJudge:
         self._thread: threading.Thread | None = None
 
     def of(self, path: Path) -> SummaryOrProblem:
-        """Return what is known of a file by now."""
         seen = FileState.now(path)
         known = self._known.get(path)
         if known is not None and known[0] == seen:

@@ -128,7 +128,6 @@ def row_of_file(name: str, path: Path, judged: FileSummary | None, problem: str 
 
 
 def summary_of(run: ViewedRun) -> FileSummary:
-    """Return what the list shows of a results file."""
     config = run.source.config.values
     started = min((entry.started for entry in run.entries() if entry.started), default="")
     return {
@@ -143,7 +142,6 @@ def summary_of(run: ViewedRun) -> FileSummary:
 
 
 def numbers_of(run: ViewedRun) -> Numbers:
-    """Progress and score by the entries of a run."""
     known = run.tally()
     return {
         "pass_1": run.scores().get(1),
@@ -157,7 +155,6 @@ def numbers_of(run: ViewedRun) -> Numbers:
 
 
 def changed_at(path: Path) -> str:
-    """Return when a file was last written to."""
     try:
         return datetime.fromtimestamp(path.stat().st_mtime).isoformat()
     except OSError:
@@ -207,7 +204,6 @@ class Live(TypedDict):
 
 
 def live_of(run: ViewedRun) -> Live:
-    """Return the run as it is now."""
     path, numbers = run.source.path, numbers_of(run)
     now = read_live(path) if path.is_dir() else None
     running = path.is_dir() and holder_of(path / LOCK) is not None

@@ -24,7 +24,7 @@ from tests.cli.commandline import (
     slow_agent,
     started,
 )
-from tests.waiting import wait_until
+from tests.waiting import hang_ups_heeded, wait_until
 
 LIBRARY = ("tau2", "run", "--domain", "library")
 
@@ -285,7 +285,8 @@ def test_a_signal_to_end_finishes_what_runs_and_says_how_to_resume(name, times, 
     (tmp_path / "my_agent.py").write_text(ENDING_AGENT.format(name=name, times=times))
     run = [*LIBRARY, "--agent", "my_agent.py:agent", "--user", "scripted", "-j", 1, "-o", "r"]
 
-    ended = maseval(*run, "--json")
+    with hang_ups_heeded():
+        ended = maseval(*run, "--json")
 
     told = last_json(ended.stdout)
     assert ended.exit_code == 3
@@ -297,13 +298,14 @@ def test_a_signal_to_end_finishes_what_runs_and_says_how_to_resume(name, times, 
 def test_a_run_whose_terminal_is_closed_ends_in_order(tmp_path):
     agent, hold = held_agent(tmp_path, free=1)
     master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [*COMMAND, *LIBRARY, *agent, "--concurrency", "1", "--output", "r"],
-        cwd=tmp_path,
-        **dict.fromkeys(("stdin", "stdout", "stderr"), slave),
-        start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-    )
+    with hang_ups_heeded():
+        process = subprocess.Popen(
+            [*COMMAND, *LIBRARY, *agent, "--concurrency", "1", "--output", "r"],
+            cwd=tmp_path,
+            **dict.fromkeys(("stdin", "stdout", "stderr"), slave),
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
     os.close(slave)
     wait_until((tmp_path / "waits-1").exists)
 

@@ -30,10 +30,9 @@ from maseval.core.storage.redaction import redact
 from maseval.report.checks import shown_verdicts, state_changes
 from maseval.report.conversation import conversation
 from maseval.runs import Annotations, Remark, Simulation
-from maseval.runs.annotations import annotations_or_problem
+from maseval.runs.annotations import annotations_or_problem, remarks_by_simulation
 from maseval.runs.live import WorkerHistory
 from maseval.runs.recording import Recording
-from maseval.runs.remarks import remarks_by_simulation
 from maseval.runs.verdict_check import doubt_in
 from maseval.stats.first_failures import summarise_run
 from maseval.stats.summary import Ks

@@ -52,6 +52,8 @@ class Until:
             if values["question"] == FIRST_FAILURE:
                 return cls(k=int(values["k"]))
             known = {**values["plan"], "looks": tuple(values["plan"]["looks"])}
+            for former in ("spending", "futility"):  # of earlier versions, and at their defaults
+                known.pop(former, None)
             old = mapping(values.get("baseline"))
             verdicts = mapping(old.get("verdicts"))
             return cls(SequentialPlan(**known), 0, _outcomes(verdicts), str(old.get("name", "")))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from typing import (
+    TYPE_CHECKING,
     Annotated,
     Any,
     NamedTuple,
@@ -19,13 +20,15 @@ from typing import (
     get_type_hints,
 )
 
-from maseval.core.engine.engines import PROCESSES, AnyEngine, Engine, engine_of
 from maseval.core.exceptions import ConfigurationError
+
+if TYPE_CHECKING:  # help of every command loads this file
+    from maseval.core.engine.engines import AnyEngine, Engine
 
 TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution", "Output"
 """The panels of the help of every command that runs tasks."""
 
-RAY = "ray"
+RAY, PROCESSES = "ray", "processes"
 RAY_ADDRESS = "For --engine ray: local (the default), auto or ray://HOST:PORT"
 WORKER_PROCESSES = "Worker processes, for --engine processes and ray (default: one for each core)"
 
@@ -116,14 +119,18 @@ def _parameter(option: OptionSpec) -> inspect.Parameter:
     return inspect.Parameter(option.name, keyword, default=default, annotation=option.type)
 
 
-def chosen_engine(engine: AnyEngine, ray_address: str | None, processes: int | None) -> Engine:
+def chosen_engine(engine: "AnyEngine", ray_address: str | None, processes: int | None) -> "Engine":
     """Return the engine; raise if there is none of that name, or it cannot be had."""
+    from maseval.core.engine.engines import engine_of
+
     check_engine_options(engine, ray_address, processes)
     given = {"address": ray_address, "processes": processes}
     return engine_of(engine, **{name: value for name, value in given.items() if value is not None})
 
 
-def check_engine_options(engine: AnyEngine, ray_address: str | None, processes: int | None) -> None:
+def check_engine_options(
+    engine: "AnyEngine", ray_address: str | None, processes: int | None
+) -> None:
     """Raise if an option is given that is for another engine."""
     for name, value, engines in (
         ("ray_address", ray_address, (RAY,)),

@@ -26,6 +26,7 @@ from maseval.core.engine.process import (
 )
 from maseval.core.exceptions import ConfigurationError
 from tests.core.worlds import Diary, Shop, numbered, tasks
+from tests.waiting import hang_ups_heeded
 
 PATIENCE = 60
 
@@ -204,7 +205,7 @@ def test_signal_handlers_are_put_back_after_an_error():
 def test_every_signal_that_ends_a_process_is_handled():
     handler = Handler()
 
-    with end_signals(handler):
+    with hang_ups_heeded(), end_signals(handler):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.raise_signal(number)
 

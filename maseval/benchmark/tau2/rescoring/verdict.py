@@ -47,7 +47,7 @@ class SimulationIdentity:
     seed: int | None = None
     stopped: bool = False
     marks: Mapping[str, str] = field(default_factory=dict)
-    oddities: tuple[Oddity, ...] = ()
+    oddities: Mapping[str, str] = field(default_factory=dict)
 
 
 def identity_of(
@@ -62,7 +62,7 @@ def identity_of(
         whole_number(simulation.get("seed")),
         bool(messages) and messages[-1]["role"] == "user" and is_user_stop(messages[-1]),
         {} if alone else dict(_marks(simulation, messages)),
-        () if alone else tuple(oddities(simulation)),
+        {} if alone else dict(oddities(simulation)),
     )
 
 
@@ -234,6 +234,18 @@ class RescoredSimulation:
         if self.is_relabelled and self.shown is not None:
             return f"recorded as {self.shown.status}, but its last message is the user's stop"
         return self.differences[0] if self.differences else None
+
+    @property
+    def is_by_judge_alone(self) -> bool:
+        """True if the two verdicts differ in nothing but what a judge says."""
+        return self.differing == ("NL_ASSERTION",)
+
+    @property
+    def both_rewards(self) -> str:
+        """The recorded and the recomputed reward in words, or what differs if there is none."""
+        if self.reward is None:
+            return self.differences[0]
+        return f"recorded {self.recorded:g}, recomputed {self.reward:g}"
 
     @property
     def foreign_ending(self) -> bool:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from maseval.benchmark.tau2.rescoring.record_finding import in_words
+from maseval.benchmark.tau2.rescoring.findings import in_words
 from maseval.commands import compare, show, tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.scoring_options import ScoringOptions

@@ -106,7 +106,7 @@ def test_whether_a_superior_agreed_is_not_guessed_at(tasks: list[dict[str, Any]]
     closed = [*unlocked(CLOSE), *served(CLOSE, inner(CLOSE, account_id="02"))]
     found = found_in(changed, [*steps[:-2], *known(changed, "123"), *closed, *steps[-2:]])
     assert (found.clean, names(found)) == (None, set())
-    assert {doubt.rule for doubt in found.doubts} == {"banking.close.approval"}
+    assert {doubt.rule for doubt in found.doubts} == {"banking.close.allowed"}
 
 
 def test_a_breach_names_what_is_due_and_what_is_charged(tasks: list[dict[str, Any]]) -> None:
@@ -128,7 +128,7 @@ def test_no_arguments_make_a_rule_raise(tasks: list[dict[str, Any]]) -> None:
         found = found_in(task, [*steps, Say("assistant", "Bye.")])
         assert (found.unreadable, found.faults) == (None, ()), tool
         broken |= names(found)
-    assert len(broken) > 20
+    assert len(broken) > 15
 
 
 def test_no_statement_is_copied_from_policy_or_documents(banking_data: Path) -> None:

@@ -23,9 +23,8 @@ from maseval.benchmark.tau2.app.results.sources import (
 )
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.rescoring.findings import record_findings
+from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
 from maseval.benchmark.tau2.rescoring.record import RecordItem, SimulationRecord
-from maseval.benchmark.tau2.rescoring.record_finding import in_words
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
@@ -76,7 +75,6 @@ class Explained:
         return [*(faults if self.record else ()), *marks, *words]
 
     def to_dict(self) -> dict[str, object]:
-        """Return the explanation as JSON."""
         return {
             "path": str(self.path),
             **self.simulation._asdict(),

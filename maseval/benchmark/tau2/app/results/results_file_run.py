@@ -14,9 +14,8 @@ from typing import cast
 
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.environment import tool_types
-from maseval.benchmark.tau2.rescoring.findings import record_findings
+from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings, scoring_remedy
 from maseval.benchmark.tau2.rescoring.record import PlannedTrial, RecordItem, open_record
-from maseval.benchmark.tau2.rescoring.record_finding import in_words, scoring_remedy
 from maseval.benchmark.tau2.rescoring.rescore import (
     NO_RECORDED_VERDICT,
     RescoredRecord,

@@ -38,7 +38,7 @@ from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
-from maseval.benchmark.tau2.players.agent import PLAYERS
+from maseval.benchmark.tau2.players.scripted import PLAYERS
 from maseval.benchmark.tau2.results import read_results
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.core.exceptions import ConfigurationError

@@ -35,10 +35,8 @@ from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.formats.message import Tau2Message, tool_calls_of
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.players.agent import make_agent
 from maseval.benchmark.tau2.players.human import seat_agent, seat_user
-from maseval.benchmark.tau2.players.rehearsal import make_model
-from maseval.benchmark.tau2.players.user import make_user
+from maseval.benchmark.tau2.players.scripted import make_agent, make_model, make_user
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge, RemoteJudgeMemory
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark

@@ -28,8 +28,8 @@ from maseval.benchmark.tau2.data_loader import configure_model_ids
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.players.agent import DEFAULT_ERROR_RATE, PLAYERS
 from maseval.benchmark.tau2.players.human import Seat
+from maseval.benchmark.tau2.players.scripted import DEFAULT_ERROR_RATE, PLAYERS
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.versions import RuleSet
 from maseval.benchmark.tau2.wording import OURS, wording_of

@@ -1,16 +1,18 @@
 """A domain and its tasks as the audit looks at them."""
 
+import inspect
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
 from maseval.benchmark.tau2.domains.domain import DomainDocument
+from maseval.benchmark.tau2.formats.message import Requestor
 from maseval.benchmark.tau2.formats.simulation import RawTask
 from maseval.benchmark.tau2.review.audit.task_finding import Severity, TaskFinding, make_finding
 from maseval.benchmark.tau2.review.audit.values import Tables, parts_of, texts_in, words_of
@@ -152,13 +154,13 @@ class AuditedTask:
     def gold(self) -> GoldState:
         return gold_state(self.setting)
 
-    def begun(self) -> World:
+    def new_world(self) -> World:
         """Return a world of its own in which the task begins."""
         return self.setting.world(self.spec.start.history)
 
     @cached_property
     def start(self) -> WorldState:
-        return self.begun().state()
+        return self.new_world().state()
 
     def is_in_the_world(self, value: str) -> bool:
         """Return True if the databases hold a text, before the task or at its start."""
@@ -187,7 +189,7 @@ class AuditedTask:
             return False
 
     @cached_property
-    def told(self) -> str:
+    def scenario(self) -> str:
         """All that the user, or the ticket, says of the task."""
         parts = [self.raw.get("user_scenario"), self.raw.get("ticket")]
         return "\n".join(text for _, text in texts_in(parts))
@@ -204,6 +206,26 @@ class AuditedTask:
         """Return a finding about the task."""
         name = self.audited.domain.name
         return make_finding(name, self.id, kind, severity, text, *evidence, rule=rule, call=call)
+
+
+class ReadingTool(NamedTuple):
+    """A reading tool of one side, and the parameters that a call of it has to give."""
+
+    name: str
+    parameters: Sequence[str]
+    ask: Callable[..., object]
+    requestor: Requestor
+
+
+def reading_tools(world: World) -> Iterator[ReadingTool]:
+    """Yield the reading tools of both sides of a world."""
+    sides: dict[Requestor, Any] = {"assistant": world.tools, "user": world.user_tools}
+    for requestor, kit in sides.items():
+        for name, method in kit.tools.items() if kit is not None else ():
+            if kit.tool_type(name) is ToolType.READ:
+                parameters = inspect.signature(method).parameters.values()
+                required = [each.name for each in parameters if each.default is each.empty]
+                yield ReadingTool(name, required, method, requestor)
 
 
 def toolkit_with(domain: Domain, action: Action) -> type[ToolKitBase[Any]] | None:

@@ -26,7 +26,7 @@ from maseval.benchmark.tau2.review.policy.rules import CallMade
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.versions import FIRST_ENDINGS
-from maseval.core.finding import Finding, Grade, Who
+from maseval.core.finding import LEFT_OUT, Finding, Grade, Who
 from maseval.core.outcome import is_successful
 from maseval.core.words import excerpt
 
@@ -142,11 +142,11 @@ def stopped_in_its_yes(failure: Failure) -> Finding | None:
 def another_right_end(failure: Failure) -> Finding | None:
     """It ended in another way that is as right."""
     sound = failure.explanation.sound
-    if sound is None or not sound.differs:
+    if sound is None or sound.kind == LEFT_OUT:
         return None
     if failure.nothing_wrong_written and not failure.did_its_part:
         return None
-    return _blame("task", "right in another way", sound.reason or "")
+    return _blame("task", "right in another way", sound.text)
 
 
 # Reasons for which nobody can pass, whatever is written.
@@ -160,9 +160,9 @@ def unsound_task(failure: Failure) -> Finding | None:
     the rest of the task.
     """
     sound = failure.explanation.sound
-    if sound is None or sound.outcome != "left out":
+    if sound is None or sound.kind != LEFT_OUT:
         return None
-    reason = sound.reason or ""
+    reason = sound.text
     if reason.startswith(_IMPOSSIBLE):
         return _blame("task", "unsound", reason, grade="proven")
     if not failure.nothing_wrong_written or not failure.did_its_part:

@@ -261,7 +261,7 @@ def _may_be_swapped(setting: Setting, steps: Sequence[Action], twins: Sequence[_
 
 
 def _creating(setting: Setting, steps: Sequence[Action]) -> list[bool]:
-    """Tell of each step of a solution whether it makes a new record."""
+    """Return for each step of a solution True if it makes a new record."""
     world, created = evaluator_world(setting), []
     for step in steps:
         before = _records(world.tools.db)

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.review.errata.sound import SoundVerdict, sound_verdict_by
+from maseval.benchmark.tau2.review.errata.sound import sound_finding
 from maseval.benchmark.tau2.review.explain.evidence import (
     AssertionEvidence,
     assertion_evidence,
@@ -18,7 +18,6 @@ from maseval.benchmark.tau2.review.explain.explanation import Explanation, rende
 from maseval.benchmark.tau2.review.explain.repair import MOST_TRIALS, Repair, RepairSearch
 from maseval.benchmark.tau2.review.explain.scored_case import CaseKeywords, ScoredCase, score_case
 from maseval.benchmark.tau2.review.explain.tracing import (
-    CallAt,
     Divergence,
     WorldHistory,
     WrongField,
@@ -60,7 +59,7 @@ def explain_subject(subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> E
         if subject.case.counts(RewardType.COMMUNICATE):
             parts["to_be_said"] = tuple(each.info for each in said if not each.met)
         parts |= _explain_end_state(subject, passed, most_trials)
-        parts["sound"] = _sound(subject)
+        parts["sound"] = sound_finding(subject.case, subject.errata, reward_info)
     checks = check_summaries(subject.case.criteria, reward_info, looked=looked)
     cut_off = None
     if not subject.case.recording.ended_by_choice:
@@ -81,12 +80,6 @@ def explain_subject(subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> E
     return replace(explanation, summary=f"{name}: {_reason(explanation)}")
 
 
-def _sound(subject: ScoredCase) -> SoundVerdict | None:
-    """Return the sound verdict where it is not the official one."""
-    found = sound_verdict_by(subject.case, subject.errata, subject.reward_info)
-    return found if found.differs or found.outcome == "left out" else None
-
-
 def _explain_end_state(subject: ScoredCase, passed: bool, most_trials: int) -> dict[str, Any]:
     search = RepairSearch(subject, most_trials=most_trials)
     if passed:
@@ -96,7 +89,7 @@ def _explain_end_state(subject: ScoredCase, passed: bool, most_trials: int) -> d
     repair = None
     if calls_decide:
         doubted = [each.written_by for each in wrong if each.written_by]
-        suspects = [n for n, write in enumerate(search.writes) if CallAt(*write) in doubted]
+        suspects = [n for n, write in enumerate(search.writes) if write in doubted]
         needed: list[set[str]] = []
         if played is not None and gold is not None:
             needed = needed_actions(played, gold, wrong, subject.case.task.actions)
