@@ -22,12 +22,10 @@ from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain, domain_named
-from maseval.benchmark.tau2.rescoring.record import RecordItem
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.review.policy import check_case
 from maseval.benchmark.tau2.review.policy.rules import Rule
-from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.core.finding import Finding
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
@@ -141,28 +139,13 @@ def check_report(report: Report) -> Sequence[Finding]:
     found = read_report(report)
     if isinstance(found, Omitted):
         return ()
-    scripted = found.parsed.is_scripted
-    return _check(found.parsed.world, lambda: found.case, scripted=scripted)
-
-
-def check_item(item: RecordItem, task: Mapping[str, object] | None) -> Sequence[Finding]:
-    """Return what the rules of its domain find in a simulation of a file."""
-    given = item.simulation, item.domain, task
-    return _check(
-        item.domain, lambda: open_case(*given, solo=item.solo, version=item.version, graded=True)
-    )
-
-
-def _check(
-    domain: Domain, find_case: Callable[[], Case], *, scripted: bool = False
-) -> Sequence[Finding]:
+    domain = found.parsed.world
     if not domain.rules:
         return [policy_unchecked(f"the domain {domain.name} has no rules")]
     try:
-        case = find_case()
+        return policy_findings(check_case(found.case, scripted=found.parsed.is_scripted))
     except UnknownTaskError as error:
         return [policy_unchecked(str(error))]
-    return policy_findings(check_case(case, scripted=scripted))
 
 
 class PolicyStatement(NamedTuple):

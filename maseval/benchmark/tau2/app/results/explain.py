@@ -5,28 +5,26 @@ Reports, the viewer and ``maseval show`` get it by way of ``Tau2Support``.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from maseval.app.results.explained import Section, VerdictExplanation, misfit, sections_of
-from maseval.app.results.finding import trial_numbered, trials_named
-from maseval.app.results.recording import line_of
-from maseval.benchmark.tau2.app.results.comply import check_item, check_report
-from maseval.benchmark.tau2.app.results.sound import errata_of_report
-from maseval.benchmark.tau2.app.results.sources import (
-    SimulationSource,
-    open_source,
-    read_report,
-    simulation_id,
+from maseval.app.results.finding import (
+    open_recording,
+    trial_numbered,
+    trials_named,
+    warn_of_damage,
 )
+from maseval.app.results.recording import line_of
+from maseval.benchmark.tau2.app.results.comply import check_report
+from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
+from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
+from maseval.benchmark.tau2.app.results.sound import errata_of_report
+from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
-from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
-from maseval.benchmark.tau2.rescoring.record import RecordItem, SimulationRecord
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
-from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
+from maseval.benchmark.tau2.rescoring.findings import in_words
 from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
 from maseval.benchmark.tau2.review.causes import explain_with_cause
 from maseval.benchmark.tau2.review.explain import Explanation, WrongField
@@ -43,7 +41,9 @@ from maseval.core.finding import Finding, Who
 from maseval.core.outcome import RecordedReport, is_successful
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import Simulation
+from maseval.runs.recording import Recording
+from maseval.runs.verdict_check import doubt_in
 
 # The page shows the checks with the verdict, and the fields of the end state as a table.
 _SHOWN_ELSEWHERE = (CHECKS, END_STATE)
@@ -103,37 +103,38 @@ def explain(
     benchmark's task, with ``embedded_tasks`` by the file's, and with ``remap_tasks`` by the one to
     which its recorded checks belong. ``data_version`` names the release by which it is judged.
     """
-    source = open_source(run)
     options = ScoringOptions(False, embedded_tasks, remap_tasks, domain, data_version)
-    if source.folder is None:
-        return _explain_in_file(source, task, trial, options)
-    chosen, recorded, rules = _choose_trial(source.folder, task, trial)
-    explanation, cause = _explain(chosen, recorded, rules)
-    policy = check_report(source.folder.report(chosen))
-    return Explained(source.path, chosen, explanation, cause, policy=policy)
-
-
-def _explain(
-    simulation: Simulation,
-    recorded: RecordedSimulation | RecordItem,
-    domain: Domain,
-    task: Mapping[str, object] | None = None,
-) -> tuple[Explanation, Finding | None]:
-    solo, version = recorded.solo, recorded.version
+    recording = open_recording(run, options, TAU2)
+    warn_of_damage(recording)
+    chosen, found = _choose_trial(recording, task, trial)
     try:
-        subject = score_case(recorded.simulation, domain, task=task, solo=solo, version=version)
+        subject = score_case(
+            found.simulation,
+            found.parsed.world,
+            task=found.parsed.judged_by,
+            solo=found.parsed.solo,
+            version=found.parsed.release.name,
+        )
     except NoJudgeError as error:
         raise ConfigurationError(
-            f"{simulation}: every check passes but that of a judge model, which alone decides; "
+            f"{chosen}: every check passes but that of a judge model, which alone decides; "
             "`maseval tau2 score` with --judge-model asks one"
         ) from error
-    return explain_with_cause(subject)
+    explanation, cause = explain_with_cause(subject)
+    report = recording.report(chosen)
+    policy, doubt = check_report(report), doubt_in(report)
+    if doubt is not None and doubt.is_misfit:
+        cause, policy = cause and misfit(doubt.text), ()
+    explained = Explained(recording.path, chosen, explanation, cause, policy=policy)
+    if isinstance(recording, ResultsFileRun):
+        explained = replace(explained, record=tuple(recording.faults), marks=tuple(options.marks))
+    return explained
 
 
-RunTrial = tuple[Simulation, RecordedSimulation, Domain]
+RunTrial = tuple[Simulation, ReadReport]
 
 
-def _choose_trial(folder: RunFolder, task: str, trial: int | None) -> RunTrial:
+def _choose_trial(folder: Recording, task: str, trial: int | None) -> RunTrial:
     trials = trials_named(task, folder.planned, folder.recorded, folder.path)
     if trial is not None:
         trials = [trial_numbered(trial, trials)]
@@ -147,9 +148,8 @@ def _choose_trial(folder: RunFolder, task: str, trial: int | None) -> RunTrial:
                     f"`maseval show {folder.path} {task} {trial}` shows what happened"
                 )
             continue
-        recorded = found.recorded
-        if first is None or (_is_passed(first[1]) and not _is_passed(recorded)):
-            first = each, recorded, found.parsed.world
+        if first is None or (_is_passed(first[1]) and not _is_passed(found)):
+            first = each, found
     if first is None:
         raise ConfigurationError(
             f"no trial of {trials[0].domain}/{trials[0].task_id} finished (trial "
@@ -159,63 +159,14 @@ def _choose_trial(folder: RunFolder, task: str, trial: int | None) -> RunTrial:
     return first
 
 
-def _status(folder: RunFolder, simulation: Simulation) -> str:
+def _status(folder: Recording, simulation: Simulation) -> str:
     line = line_of(folder.report(simulation))
     return f"ended with {line.status}: {line.error}" if line.error else f"ended with {line.status}"
 
 
-def _is_passed(recorded: RecordedSimulation) -> bool:
-    return recorded.verdict is not None and is_successful(recorded.verdict["reward"])
-
-
-def _explain_in_file(
-    source: SimulationSource, task: str, trial: int | None, options: ScoringOptions
-) -> Explained:
-    every = source.simulations(options.domain, options.data_version).items
-    ids = [simulation_id(item) for item in every]
-    trials = trials_named(task, ids, ids, source.path)
-    if trial is not None:
-        trials = [trial_numbered(trial, trials)]
-    whole = source.simulations(options.domain, options.data_version)
-    chosen = [
-        _judge_alone(item, whole, options) for item in whole.items if simulation_id(item) in trials
-    ]
-    one = next((each for each in chosen if not each.judged.passed), chosen[0])
-    simulation = simulation_id(one.item)
-    if one.item.problem is not None:
-        raise ConfigurationError(f"{simulation} cannot be explained: it is {one.item.problem}")
-    explanation, cause = _explain(simulation, one.item, one.item.domain, one.task)
-    policy = check_item(one.item, one.task)
-    if one.misfit is not None:
-        cause, policy = cause and misfit(one.misfit), ()
-    marks = tuple(options.marks)
-    return Explained(source.path, simulation, explanation, cause, one.record, marks, policy)
-
-
-class _FileTrial(NamedTuple):
-    """A trial of a file with its new verdict, the task it was judged by, and its faults."""
-
-    item: RecordItem
-    judged: RescoredSimulation
-    task: Mapping[str, object] | None
-    record: tuple[Finding, ...]
-    misfit: str | None
-
-
-def _judge_alone(item: RecordItem, whole: SimulationRecord, options: ScoringOptions) -> _FileTrial:
-    task_id = str(item.simulation.get("task_id"))
-    embedded = {task_id: whole.tasks[task_id]} if task_id in whole.tasks else {}
-    alone = SimulationRecord(
-        iter(()), domain_name=whole.domain_name, tasks=embedded, policy=whole.policy
-    )
-    found = RescoredRecord(alone, options)
-    again = found.judge(item)
-    reasons = tuple(
-        each
-        for each in record_findings(found)
-        if each.weight != "remark" and each.kind != "missing simulations"
-    )
-    return _FileTrial(item, again.simulation, again.task, reasons, found.misfit(again.simulation))
+def _is_passed(found: ReadReport) -> bool:
+    verdict = found.simulation["reward_info"]
+    return verdict is not None and is_successful(verdict["reward"])
 
 
 def _sections(explanation: Explanation) -> list[Section]:
