@@ -6,17 +6,14 @@ command line shows and reads, and those that are ``recorded`` go into the run's 
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import wraps
 from typing import (
     TYPE_CHECKING,
-    Annotated,
     Any,
     NamedTuple,
     ParamSpec,
     TypeVar,
-    get_args,
-    get_origin,
     get_type_hints,
 )
 
@@ -58,6 +55,14 @@ class Flag:
     recorded: bool = False
 
 
+REQUIRED = MISSING
+
+
+def option(default: object, help: str, panel: str, **more: Any) -> Any:
+    """Declare an option of a dataclass with its default and its ``Flag``."""
+    return field(default=default, metadata={"flag": Flag(help, panel, **more)})
+
+
 class OptionSpec(NamedTuple):
     """One option of a dataclass; ``flag`` is None if it is for Python alone."""
 
@@ -69,19 +74,15 @@ class OptionSpec(NamedTuple):
 
 def list_options(options: type) -> list[OptionSpec]:
     """Return the options of a dataclass, its own before inherited ones."""
-    hints = get_type_hints(options, include_extras=True)
+    hints = get_type_hints(options)
     shared = [
         each.name for base in options.__bases__ if is_dataclass(base) for each in fields(base)
     ]
     own_first = sorted(fields(options), key=lambda each: each.name in shared)
-    return [OptionSpec(each.name, *_parts(hints[each.name], each.default)) for each in own_first]
-
-
-def _parts(hint: object, default: object) -> tuple[object, object, Flag | None]:
-    if get_origin(hint) is not Annotated:
-        return hint, default, None
-    kind, flag = get_args(hint)
-    return kind, default, flag
+    return [
+        OptionSpec(each.name, hints[each.name], each.default, each.metadata.get("flag"))
+        for each in own_first
+    ]
 
 
 def recorded_values(options: object) -> dict[str, object]:

@@ -8,6 +8,8 @@ from maseval.benchmark.tau2 import Broken, Kind, rule
 from maseval.benchmark.tau2.review.audit import KINDS, audit
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
 
+DOMAINS = ("airline", "retail", "telecom")
+
 
 @pytest.fixture(scope="module")
 def findings(tau2_data):
@@ -32,6 +34,14 @@ def test_a_sound_domain_of_ones_own_has_no_findings_but_the_empty_check(tmp_path
     assert finding.text == "COMMUNICATE is scored in 1 task, 1 of them without criteria"
     assert finding.evidence == ("without criteria: a_task",)
     assert of_tool.text == "update_task_status takes 'no such thing' for status"
+
+
+def test_a_word_from_a_list_that_nobody_says_is_an_open_choice(tmp_path):
+    raw = {**task(COMPLETE), "user_scenario": {"instructions": "Ask about the tidying up."}}
+
+    (finding,) = (f for f in audit(todo_list(tmp_path, raw)) if f.kind.startswith("several"))
+
+    assert "decides status of update_task_status: the gold has completed, but" in finding.text
 
 
 @pytest.mark.parametrize(
@@ -134,6 +144,8 @@ def test_the_known_faults_of_the_published_tasks_are_found(findings):
     assert len(raising) == 23
     assert len({each.task_id for each in raising}) == 18
     assert len(of(findings, "airline", "gold changes nothing")) == 20
+    open_choices = [len(of(findings, each, "several right end states")) for each in DOMAINS]
+    assert open_choices == [13, 23, 0]
     assert not of(findings, "telecom", "gold misses its own checks")
 
 

@@ -39,7 +39,7 @@ def rules_broken(
 ) -> Counter[tuple[str, str]]:
     version = "1.0.1" if domain == "banking_knowledge" else None
     found = compliance_of(domain, task, steps, version=version, solo=solo)
-    assert not found.faults
+    assert not found.failed_rules
     return Counter((breach.rule, breach.text) for breach in found.breaches)
 
 

@@ -1,4 +1,4 @@
-"""The carrier's policy as rules: clean where it is kept, and each breach found and named."""
+"""The carrier's policy as rules: nothing is found where it is kept."""
 
 import gzip
 import json
@@ -10,7 +10,7 @@ import pytest
 
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.review.policy import (
-    Compliance,
+    PolicyResult,
     check_case,
     check_gold,
     scenario_text,
@@ -56,23 +56,25 @@ def all_tasks(tau2_data: Path) -> dict[str, dict[str, Any]]:
     return {task["id"]: task for task in raw}
 
 
-def names(found: Compliance) -> set[str]:
+def names(found: PolicyResult) -> set[str]:
     return {breach.rule for breach in found.breaches}
 
 
 @pytest.mark.parametrize("domain", ["telecom", "telecom-workflow"])
-def test_the_reference_solutions_are_clean(domain: str, tasks: list[dict[str, Any]]) -> None:
+def test_the_reference_solutions_are_without_breaches(
+    domain: str, tasks: list[dict[str, Any]]
+) -> None:
     for task in tasks:
         found = compliance_of(domain, task, clean_steps(task))
-        assert (found.clean, found.breaches) == (True, ()), (task["id"], found)
+        assert (found.without_breaches_found, found.breaches) == (True, ()), (task["id"], found)
 
 
-def test_the_reference_solutions_of_the_next_release_are_clean(
+def test_the_reference_solutions_of_the_next_release_are_without_breaches(
     tasks: list[dict[str, Any]], tau2_data_of_1_0_1: Path
 ) -> None:
     for task in tasks[::15]:
         found = compliance_of("telecom", task, clean_steps(task), version="1.0.1")
-        assert found.clean is True, (task["id"], found)
+        assert found.without_breaches_found is True, (task["id"], found)
 
 
 def test_without_a_user_only_data_that_no_ticket_mentions_is_added_against_the_policy(
@@ -82,8 +84,10 @@ def test_without_a_user_only_data_that_no_ticket_mentions_is_added_against_the_p
     broken = set()
     for task in tasks:
         found = compliance_of("telecom", task, solo_steps(task), solo=True)
-        assert found.clean is True, (task["id"], found)
-        broken |= {(task["id"], breach.rule, breach.demanded) for breach in found.breaches}
+        assert found.without_breaches_found is True, (task["id"], found)
+        broken |= {
+            (task["id"], breach.rule, breach.weight == "remark") for breach in found.breaches
+        }
     demanded = {
         (task["id"], "telecom.refuel.permitted", True)
         for task in tasks
@@ -114,7 +118,7 @@ def test_no_arguments_make_a_rule_raise(solo: bool, tasks: list[dict[str, Any]])
     steps = [*calls, Say("assistant", "###STOP###")]
     found = compliance_of("telecom", tasks[0], steps, solo=solo)
     assert found.unreadable is None
-    assert found.faults == ()
+    assert found.failed_rules == ()
     assert found.breaches
 
 
@@ -244,7 +248,7 @@ def test_a_user_who_asks_for_data_may_have_it_before_the_limit(
         Say("assistant", "1 GB costs $2.00. Shall I add it?"),
         *(Say("user", "Yes."), call, Say("assistant", "Done."), Say("user", "###STOP###")),
     ]
-    assert compliance_of("telecom", task, steps).clean is True
+    assert compliance_of("telecom", task, steps).without_breaches_found is True
 
 
 def test_data_that_no_ticket_permits_leaves_an_agent_only_the_transfer(
@@ -258,7 +262,10 @@ def test_data_that_no_ticket_permits_leaves_an_agent_only_the_transfer(
     transfer = Do("transfer_to_human_agents", {"summary": "more data needs a permission"})
     done = [step for step in solo_steps(task)[:-1] if getattr(step, "name", "") != "refuel_data"]
     stop = Say("assistant", "###STOP###")
-    assert compliance_of("telecom", task, [*done, transfer, stop], solo=True).clean is True
+    assert (
+        compliance_of("telecom", task, [*done, transfer, stop], solo=True).without_breaches_found
+        is True
+    )
     hasty = compliance_of("telecom", task, [*done[:2], transfer, stop], solo=True)
     assert names(hasty) == {"telecom.transfer.exhausted"}
 
@@ -273,8 +280,8 @@ def test_words_of_another_language_are_not_guessed_at(tasks: list[dict[str, Any]
         for step in clean_steps(task)
     ]
     found = compliance_of("telecom", task, steps)
-    assert found.clean is None
-    assert "telecom.refuel.price" in {doubt.rule for doubt in found.doubts}
+    assert found.without_breaches_found is None
+    assert "telecom.refuel.price" in {doubt.rule for doubt in found.undecided}
 
 
 def test_every_breach_in_a_passing_public_conversation_was_read(
@@ -286,21 +293,19 @@ def test_every_breach_in_a_passing_public_conversation_was_read(
     seen, doubtful, checked = set(), 0, 0
     for row, found in public_conversations(contract_dir, all_tasks):
         checked += 1
-        doubtful += bool(found.doubts)
-        assert not found.faults and found.unreadable is None, row["id"]
+        doubtful += bool(found.undecided)
+        assert not found.failed_rules and found.unreadable is None, row["id"]
         if row["reward"] == 1.0:
-            seen |= {
-                (row["id"], each.rule, each.message_index) for each in found.breaches if each.counts
-            }
+            seen |= {(row["id"], each.rule, each.message) for each in found.breaches if each.counts}
             if row["id"] in READINGS["read_without_finding"]:
-                assert found.clean is True, row["id"]
+                assert found.without_breaches_found is True, row["id"]
     assert seen == read
     assert doubtful <= 0.2 * checked
 
 
 def public_conversations(
     contract_dir: Path, tasks: dict[str, dict[str, Any]]
-) -> Iterator[tuple[dict[str, Any], Compliance]]:
+) -> Iterator[tuple[dict[str, Any], PolicyResult]]:
     with gzip.open(contract_dir / "conversations/telecom.jsonl.gz", "rt") as lines:
         for row in map(json.loads, lines):
             task, solo = tasks[row["task_id"]], row["solo"]

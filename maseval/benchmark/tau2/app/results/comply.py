@@ -14,17 +14,13 @@ from maseval.app.results.examined import FINDINGS, examine_run
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import notes_on
 from maseval.app.results.variants import SOUND, VariantScore
-from maseval.benchmark.tau2.app.results.findings import (
-    policy_findings,
-    policy_unchecked,
-)
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.results.reports import Tau2Report
-from maseval.benchmark.tau2.review.policy import check_case
+from maseval.benchmark.tau2.review.policy import check_case, not_checked
 from maseval.benchmark.tau2.review.policy.rules import Rule
 from maseval.core.finding import Finding
 from maseval.core.report import Report
@@ -141,11 +137,11 @@ def check_report(report: Report) -> Sequence[Finding]:
         return ()
     domain = found.parsed.world
     if not domain.rules:
-        return [policy_unchecked(f"the domain {domain.name} has no rules")]
+        return not_checked(f"the domain {domain.name} has no rules").findings
     try:
-        return policy_findings(check_case(found.case, scripted=found.parsed.is_scripted))
+        return check_case(found.case, scripted=found.parsed.is_scripted).findings
     except UnknownTaskError as error:
-        return [policy_unchecked(str(error))]
+        return not_checked(str(error)).findings
 
 
 class PolicyStatement(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Self
 
 from maseval.app.results.recording import ORIGIN
 from maseval.app.results.results import RunResult
-from maseval.app.running.folder_run import FolderRun, as_file_name, budget_of, path_of, prices_of
+from maseval.app.running.folder_run import FolderRun, as_file_name, path_of
 from maseval.app.running.options import takes
 from maseval.app.running.prices import PriceTable
 from maseval.app.running.probe import probe
@@ -60,7 +60,6 @@ class PreparedRun(FolderRun):
     options: RunOptions  # with each domain by its name
     setup: RunSetup
     tasks: TasksByDomain
-    priced: PriceTable
     start: RecordedStart | None = None
     origin: Mapping[str, object] | None = None
     subset: ChosenSubset | None = None
@@ -70,7 +69,6 @@ class PreparedRun(FolderRun):
         """Prepare the run that the options ask for; raises ``ConfigurationError``."""
         options = replace(options, domain=[domain_name(name) for name in options.domains])
         setup = RunSetup.of(options)
-        budget, prices = budget_of(options), prices_of(options)
         tasks = select_tasks(
             options.domains,
             split=options.split,
@@ -84,9 +82,14 @@ class PreparedRun(FolderRun):
             tasks, subset = chosen_tasks(tasks, options.anchor_points)
         for each in tasks.values():
             setup.assign_models(each)
-        priced = PriceTable.of(prices, [(m.model_id, m.options) for m in setup.paid_models])
         path = path_of(options, "+".join(options.domains), as_file_name(_title(setup)))
-        return cls(options, budget, prices, path, setup, tasks, priced, subset=subset)
+        return cls(options, path, setup, tasks, subset=subset)
+
+    @cached_property
+    def priced(self) -> PriceTable:
+        """The prices of the models that take part."""
+        models = self.setup.paid_models
+        return PriceTable.of(self.prices, [(each.model_id, each.options) for each in models])
 
     @cached_property
     def config(self) -> dict[str, object]:

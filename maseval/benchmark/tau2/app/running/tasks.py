@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval.app.results.task_names import TaskName, list_names, tasks_called, why_not_one
-from maseval.app.running.own_benchmarks import queue_of_anchor_points
 from maseval.app.running.own_code import OwnCode, load_named
+from maseval.app.running.run import queue_of_anchor_points
 from maseval.benchmark.tau2.data_loader import UnknownTaskError, build_tasks, load_raw_tasks
 from maseval.benchmark.tau2.domains import (
     Domain,

@@ -4,7 +4,7 @@ import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
 from maseval.benchmark.tau2.domains.domain import DomainDocument
 from maseval.benchmark.tau2.formats.message import Requestor
 from maseval.benchmark.tau2.formats.simulation import RawTask
-from maseval.benchmark.tau2.review.audit.task_finding import Severity, TaskFinding, make_finding
+from maseval.benchmark.tau2.review.audit.task_finding import FORMS, Severity, TaskFinding
 from maseval.benchmark.tau2.review.audit.values import Tables, parts_of, texts_in, words_of
 from maseval.benchmark.tau2.versions import RULES_0_2_0, RuleSet
 from maseval.benchmark.tau2.world.reference import GoldState, gold_state
@@ -99,10 +99,22 @@ class AuditedDomain:
         *evidence: str,
         rule: str | None = None,
         call: str | None = None,
+        task_id: str | None = None,
     ) -> TaskFinding:
-        """Return a finding about the domain as a whole."""
-        name = self.domain.name
-        return make_finding(name, None, kind, severity, text, *evidence, rule=rule, call=call)
+        """Return a finding about a task, or the domain as a whole; its rule is by default its kind.
+
+        A rule has a name of its own where one of the policy, or a promise of a tool, is broken.
+        """
+        grade, weight = FORMS[severity]
+        return TaskFinding(
+            *("audit", "task", kind, rule or kind, text),
+            grade=grade,
+            call=call,
+            evidence=evidence,
+            weight=weight,
+            domain=self.domain.name,
+            task_id=task_id,
+        )
 
 
 def _flat_texts(record: Mapping[str, Any]) -> dict[str, str]:
@@ -194,18 +206,10 @@ class AuditedTask:
         parts = [self.raw.get("user_scenario"), self.raw.get("ticket")]
         return "\n".join(text for _, text in texts_in(parts))
 
-    def finding(
-        self,
-        kind: str,
-        severity: Severity,
-        text: str,
-        *evidence: str,
-        rule: str | None = None,
-        call: str | None = None,
-    ) -> TaskFinding:
-        """Return a finding about the task."""
-        name = self.audited.domain.name
-        return make_finding(name, self.id, kind, severity, text, *evidence, rule=rule, call=call)
+    @property
+    def finding(self) -> Callable[..., TaskFinding]:
+        """The function that makes a finding about the task; it takes what the domain's takes."""
+        return partial(self.audited.finding, task_id=self.id)
 
 
 class ReadingTool(NamedTuple):

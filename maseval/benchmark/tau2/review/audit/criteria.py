@@ -218,9 +218,9 @@ def _criteria(task: AuditedTask) -> object:
 
 def against_the_policy(task: AuditedTask) -> Iterator[TaskFinding]:
     """Play the reference solution, and before each step ask whether the policy allows it."""
-    breaches = check_gold(task.setting, scenario_text(task.raw)).breaches
+    breaches = check_gold(task.setting, scenario_text(task.raw)).breaking_calls
     for action in task.spec.actions:
-        mine = [each for each in breaches if each.call == action.call()]
+        mine = [each for each, call in breaches if call == action.call()]
         unoffered = [(text, None) for text in _outside_the_schema(task, action)]
         for text, rule in (*unoffered, *((each.text, each.rule) for each in mine)):
             call = render_call(action.call())

@@ -16,9 +16,10 @@ from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.review import words
 from maseval.benchmark.tau2.review.causes.conversation import Conversation, same_call
 from maseval.benchmark.tau2.review.explain.explanation import Explanation, format_value
-from maseval.benchmark.tau2.review.policy import Breach, check_case, forbidden_steps
+from maseval.benchmark.tau2.review.policy import check_case, forbidden_steps
 from maseval.benchmark.tau2.review.policy.rules import CallMade, Utterance
 from maseval.benchmark.tau2.scoring.case import Case
+from maseval.core.finding import Finding
 
 _FOLLOWS = re.compile(r"amount|price|nonfree")
 # How people call the ways to pay, by their ids without the number.
@@ -142,16 +143,15 @@ class Failure(Conversation):
         return not self.wrong and not self.pairs
 
     @cached_property
-    def forbidden(self) -> list[tuple[CallMade, Breach]]:
+    def forbidden(self) -> list[tuple[CallMade, Finding]]:
         """The done writes, not of the reference solution, that a rule about the state forbids."""
         return [
             (each, breach)
-            for breach in check_case(self.case, scripted=True).breaches
+            for breach, call in check_case(self.case, scripted=True).breaking_calls
             for each in self.done
             if breach.counts
-            and breach.call is not None
-            and breach.message_index == each.message_index
-            and same_call(breach.call, each.call)
+            and breach.message == each.message_index
+            and same_call(call, each.call)
             and not self.is_gold(each.call)
         ]
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from maseval.benchmark.tau2.formats.message import render_call as render_call
 from maseval.benchmark.tau2.review.explain.evidence import (
     AssertionEvidence,
     CheckSummary,
@@ -137,15 +138,6 @@ def _change(change: CallChange) -> str:
     if change.kind == "add":
         return f"add gold action {change.action_id}: {call}"
     return f"leave out message {change.message_index}: {call}"
-
-
-def render_call(call: Mapping[str, Any]) -> str:
-    """Return a call as one would write it in Python."""
-    arguments = ", ".join(
-        f"{name}={format_value(value)}" for name, value in call["arguments"].items()
-    )
-    side = "user: " if call.get("requestor") == "user" else ""
-    return _cut(f"{side}{call['name']}({arguments})", 300)
 
 
 def format_value(value: object, length: int = 160) -> str:

@@ -107,7 +107,7 @@ def own_account(moment: CallMoment) -> Iterator[Answer]:
     made = moment.calls_read
     known = [each for each in made if each.call["name"] in ("get_member", "find_member")]
     if not any(not each.failed for each in known):
-        yield Broken("nobody had found out who the member is")
+        yield Broken("the member was not identified")
     elif member_id is not None and not any(member_id in each.answer for each in known):
         yield Broken("the account belongs to somebody else", {"member": member_id})
 

@@ -327,6 +327,11 @@ class Rule:
     def holds_in(self, release: str) -> bool:
         return not self.releases or release in self.releases
 
+    @property
+    def is_replayed(self) -> bool:
+        """True if it goes by the state alone, so that anyone who replays the calls finds it."""
+        return self.kind is Kind.STATE and not self.reads_words
+
 
 def rule(
     name: str,
