@@ -201,7 +201,7 @@ def seal_problem(line: bytes) -> str | None:
 
 
 _STEP = 1 << 16
-"""How much is read at a time, from the end backwards."""
+"""The bytes that are read at a time, from the end backwards."""
 
 
 def mend(path: str | os.PathLike[str]) -> Path | None:

@@ -51,7 +51,7 @@ def bounds(report: RecordedReport) -> tuple[int, int]:
 
 
 def counts_its_tokens(report: RecordedReport, agent: str) -> bool:
-    """Tell whether an agent asks its model itself, as those of frameworks do."""
+    """Return True if an agent asks its model itself, as those of frameworks do."""
     return "input_tokens" in report.agent_usage.get(agent, {})
 
 

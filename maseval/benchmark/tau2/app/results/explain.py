@@ -25,7 +25,7 @@ from maseval.benchmark.tau2.app.results.sound import errata_of_report
 from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.rescoring.findings import in_words
-from maseval.benchmark.tau2.results import Omitted, RecordedSimulation
+from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.review.causes import explain_with_cause
 from maseval.benchmark.tau2.review.explain import Explanation, WrongField
 from maseval.benchmark.tau2.review.explain.explanation import (
@@ -39,6 +39,7 @@ from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding, Who
 from maseval.core.outcome import RecordedReport, is_successful
+from maseval.core.recorded import entries, mapping
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import Simulation
@@ -222,7 +223,7 @@ def _diagnose(report: Report) -> Diagnosis | None:
     except UnknownTaskError as error:
         return Diagnosis(Finding("cause", "unclear", "unknown task", "no such task", str(error)))
     except NoJudgeError as error:
-        return Diagnosis(_cause_by_judge(found.recorded, error))
+        return Diagnosis(_cause_by_judge(found, error))
     if cause is None:
         seen = "recorded as failed, but it passes when it is judged again"
         kind = "verdict not reproduced"
@@ -234,12 +235,12 @@ def _diagnose(report: Report) -> Diagnosis | None:
     return Diagnosis(cause, explained)
 
 
-def _cause_by_judge(recorded: RecordedSimulation, error: NoJudgeError) -> Finding:
+def _cause_by_judge(found: ReadReport, error: NoJudgeError) -> Finding:
     """Return the cause where only the judge's part is left: by its replies, if it was asked."""
-    replies = recorded.verdict and recorded.verdict.get("nl_assertions")
+    replies = mapping(found.simulation, "reward_info").get("nl_assertions")
     unmet = [
         f"{each['nl_assertion']}: {each['justification']}"
-        for each in replies or ()
+        for each in map(mapping, entries(replies))
         if each["met"] is False
     ]
     if not unmet:

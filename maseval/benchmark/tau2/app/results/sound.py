@@ -7,6 +7,7 @@ from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.review.errata import Erratum
 from maseval.benchmark.tau2.review.errata.sound import errata_of_case, sound_finding
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, Finding
 from maseval.core.outcome import verdict_for
 from maseval.core.recorded import mapping, number
@@ -24,18 +25,18 @@ def check_soundness(report: Report) -> Finding | None:
     except UnknownTaskError:
         return None
     try:
-        sound = sound_finding(case, errata, _whole(found.recorded.verdict))
-    except NoJudgeError:  # only a judge can decide, and none was asked
+        sound = sound_finding(case, errata, _whole(found.simulation["reward_info"]))
+    except (NoJudgeError, ReplayError):  # no judge was asked, or messages were deleted
         return None
     if sound is None or sound.kind == LEFT_OUT:
         return sound
-    # A copy or a forged verdict counts otherwise than the conversation that the finding is about.
+    # A forged verdict counts otherwise than the conversation that the finding is about.
     return sound if passed is (sound.kind == SOUND_FAIL) else None
 
 
 def errata_of_report(found: ReadReport) -> tuple[Erratum, ...]:
     """Return the known faults of the task of a report."""
-    return errata_of_case(found.case, found.parsed.judged_by, found.recorded.version)
+    return errata_of_case(found.case, found.parsed.judged_by, found.parsed.release.name)
 
 
 def _whole(verdict: RewardInfo | None) -> RewardInfo | None:

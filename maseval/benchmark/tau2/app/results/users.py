@@ -90,14 +90,14 @@ def check_user_of_report(report: Report, cause: Finding | None) -> Sequence[Find
     found = read_report(report)
     if isinstance(found, Omitted):
         return ()
-    recorded, parsed = found.recorded, found.parsed
+    parsed = found.parsed
     if parsed.has_scripted_user:
         return ()
-    if recorded.solo:
+    if parsed.solo:
         return [user_not_read("no user took part")]
     try:
         case = open_case(
-            recorded.simulation, parsed.world, parsed.judged_by, version=recorded.version
+            found.simulation, parsed.world, parsed.judged_by, version=parsed.release.name
         )
     except UnknownTaskError as error:
         return [user_not_read(str(error))]
