@@ -94,7 +94,7 @@ RANKS = {
         explain
         errata
         policy
-        words
+        talk words
         review
     """,
     "maseval.benchmark.tau2.domains": """

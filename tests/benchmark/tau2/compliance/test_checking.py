@@ -11,14 +11,8 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     no_text_beside_a_call,
     one_call_at_a_time,
 )
-from maseval.benchmark.tau2.review.policy.rules import (
-    Broken,
-    CannotTell,
-    Kind,
-    Talk,
-    rule,
-    talk_rule,
-)
+from maseval.benchmark.tau2.review.policy.rules import Broken, CannotTell, Kind, rule, talk_rule
+from maseval.benchmark.tau2.review.talk import Talk
 from maseval.benchmark.tau2.scoring.case import open_case
 from tests.benchmark.tau2.todo_list import CREATE, task, todo_list
 

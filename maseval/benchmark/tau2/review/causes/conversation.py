@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.formats.message import (
 from maseval.benchmark.tau2.review import words
 from maseval.benchmark.tau2.review.policy.confirming import TRANSFER_TEXT, TRANSFER_TOOL
 from maseval.benchmark.tau2.review.policy.consent import Meaning, read_reply
-from maseval.benchmark.tau2.review.policy.rules import CallMade, Talk
+from maseval.benchmark.tau2.review.talk import CallMade, Talk
 from maseval.benchmark.tau2.scoring.case import Case
 
 

@@ -17,7 +17,7 @@ from maseval.benchmark.tau2.review import words
 from maseval.benchmark.tau2.review.causes.conversation import Conversation, same_call
 from maseval.benchmark.tau2.review.explain.explanation import Explanation, format_value
 from maseval.benchmark.tau2.review.policy import check_case, forbidden_steps
-from maseval.benchmark.tau2.review.policy.rules import CallMade, Utterance
+from maseval.benchmark.tau2.review.talk import CallMade, Utterance
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.core.finding import Finding
 

@@ -22,7 +22,7 @@ from maseval.benchmark.tau2.review import words
 from maseval.benchmark.tau2.review.causes.conversation import is_id
 from maseval.benchmark.tau2.review.causes.failure import Difference, Failure, Pair
 from maseval.benchmark.tau2.review.explain.explanation import render_call
-from maseval.benchmark.tau2.review.policy.rules import CallMade
+from maseval.benchmark.tau2.review.talk import CallMade
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.versions import FIRST_ENDINGS

@@ -14,15 +14,8 @@ from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall, render_call
-from maseval.benchmark.tau2.review.policy.rules import (
-    INNER_TOOL,
-    Answer,
-    Broken,
-    CallMoment,
-    Kind,
-    Rule,
-    Talk,
-)
+from maseval.benchmark.tau2.review.policy.rules import INNER_TOOL, Answer, Broken, Kind, Rule
+from maseval.benchmark.tau2.review.talk import CallMoment, Talk
 from maseval.benchmark.tau2.review.words import OWNERS, record
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
 from maseval.benchmark.tau2.world.reference import GoldKey, gold_key
@@ -30,6 +23,7 @@ from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.state.copying import once
 from maseval.core.finding import Finding, Grade, Weight
+from maseval.core.words import excerpt
 from maseval.data.store import AnyPath
 
 NOT_ENGLISH = "the conversation is not in English"
@@ -153,7 +147,7 @@ class _Findings:
         elif moment is not None and (rule.id, *_subject(moment.call)) in self.demanded:
             kind, weight = DEMANDED, "remark"
         grade: Grade = "proven" if rule.is_replayed else "likely"
-        evidence = tuple(f"{name}: {value}" for name, value in broken.values.items())
+        evidence = tuple(f"{name}: {excerpt(value)}" for name, value in broken.values.items())
         self._add(kind, rule, broken.text, grade, at, moment, evidence, weight)
 
     def _add(

@@ -15,14 +15,13 @@ from maseval.benchmark.tau2.review.policy.consent import (
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
     Broken,
-    CallMoment,
     CannotTell,
     Kind,
     Rule,
-    Talk,
     rule,
     talk_rule,
 )
+from maseval.benchmark.tau2.review.talk import CallMoment, Talk
 from maseval.benchmark.tau2.review.words import mentions, record, spellings
 
 TRANSFER_TOOL = "transfer_to_human_agents"

@@ -10,7 +10,8 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     no_text_beside_a_call,
     one_call_at_a_time,
 )
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CallMoment, Kind, rule
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, Kind, rule
+from maseval.benchmark.tau2.review.talk import CallMoment
 
 MOST_OWED = 10.00
 MOST_RENEWALS = 2

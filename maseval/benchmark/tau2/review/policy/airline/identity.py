@@ -1,9 +1,9 @@
 """The airline's rules about who asks, and about what is known before it is used."""
 
-import re
 from collections.abc import Iterator
 
 from maseval.benchmark.tau2.domains.airline.models import User
+from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
     BOOK,
     CHANGES,
@@ -19,17 +19,10 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
 )
 from maseval.benchmark.tau2.review.policy.confirming import names, spell_date
 from maseval.benchmark.tau2.review.policy.consent import find_consent
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    CannotTell,
-    once_per_call,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+from maseval.benchmark.tau2.review.talk import CallMoment, once_per_call
 
 ON_A_RESERVATION = tuple(tool for tool in CHANGES if tool != BOOK)
-_USER_ID = re.compile(r"\b[a-z]+_[a-z]+_\d{4}\b")
-_NOT_ALNUM = re.compile(r"[^a-z0-9]")
 
 
 @airline.protocol(
@@ -65,12 +58,12 @@ def own_record(moment: CallMoment) -> Iterator[Answer]:
 
 
 def _gives(told: str, user_id: str) -> bool:
-    return user_id in told or _NOT_ALNUM.sub("", user_id) in _NOT_ALNUM.sub("", told)
+    return user_id in told or phrases.NOT_ALNUM.sub("", user_id) in phrases.NOT_ALNUM.sub("", told)
 
 
 def _others(moment: CallMoment, told: str, owner: User) -> list[str]:
     """Return the ids of other users that a text has."""
-    found = sorted(set(_USER_ID.findall(told)) - {owner.user_id})
+    found = sorted(set(phrases.USER_ID.findall(told)) - {owner.user_id})
     return [each for each in found if each in moment.tools.db.users]
 
 

@@ -41,7 +41,8 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     one_call_at_a_time,
     transfer_is_announced,
 )
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CallMoment, rules_in
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, rules_in
+from maseval.benchmark.tau2.review.talk import CallMoment
 
 MOST_PASSENGERS = 5
 _FREE_BAGS = {"basic_economy": 0, "economy": 1, "business": 2}

@@ -1,11 +1,11 @@
 """The bank's policy on credit cards: closing, keeping a customer, limits, replacements, rewards."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW, TODAY, dispute_id
+from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     BankCall,
     balance_of,
@@ -78,7 +78,6 @@ _REPLACEMENTS = {"entry": 2, "mid": 3, "premium": 4}
 _OPEN_DISPUTE = ("SUBMITTED", "UNDER_REVIEW", "PENDING", "OPEN", "ACTIVE")
 _FINAL_ORDER = ("DELIVERED", "CANCELLED", "CANCELED", "ACTIVATED", "RECEIVED")
 _YEAR = 365
-_POINTS = re.compile(r"\d+ points")
 
 
 def broad_tier(card: Row | None) -> str | None:
@@ -345,5 +344,5 @@ def check_rewards(call: BankCall) -> Iterator[Answer]:
         if status != "RESOLVED":
             yield Broken(f"the dispute is {status}" if status else "there is no dispute about it")
     given = call.text("new_rewards_earned")
-    if not _POINTS.fullmatch(given):
+    if not phrases.POINTS.fullmatch(given):
         yield Broken(f"{given!r} is no whole number of points")

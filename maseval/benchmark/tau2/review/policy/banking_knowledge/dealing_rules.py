@@ -1,8 +1,8 @@
 """The bank's policy on dealing with a customer: what was read or said, claims, transfers."""
 
-import re
 from collections.abc import Iterator
 
+from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.banking_knowledge.identity_rules import (
     BANK_WRITES,
     GUIDELINES,
@@ -14,12 +14,8 @@ from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     bank,
     inner_call,
 )
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CannotTell,
-    Talk,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+from maseval.benchmark.tau2.review.talk import Talk
 
 _TOOLS = "Additional Instructions: Discoverable Tools"
 _INCIDENT = "Backend incident 11/13 (internal)"
@@ -29,12 +25,6 @@ _UNLOCK, _GIVE = "unlock_discoverable_agent_tool", "give_discoverable_user_tool"
 _BUSY, _EARLY = "initial_transfer_to_human_agent_0218", "initial_transfer_to_human_agent_1822"
 _SEARCHES = ("KB_search", "grep", "KB_search_bm25", "KB_search_dense", "shell")
 _IDS = (*TABLES, "transaction_id", "user_id")
-_SAYS_NO = re.compile(r"no\b(?! (?:problem|worries|need))|please don't|don't|do not|stop\b", re.I)
-_TURNS_DOWN = re.compile(
-    r"(?:don't|do not|not) (?:want|wish|proceed|now|do)|never ?mind|chang\w+ my mind|rather not|"
-    r"second thought|\bleave (?:it|that|everything)|\bcancel (?:it|that|this)|\bhold off|\bkeep it",
-    re.I,
-)
 
 
 @bank.flow("tool.found", _TOOLS, _UNLOCK, _GIVE)
@@ -57,7 +47,9 @@ def check_tool_used(talk: Talk) -> Iterator[Answer]:
         if made.call["name"] != _UNLOCK or made.failed or name in called:
             continue
         later = [each.text for each in talk.user if each.message_index > made.message_index]
-        if any(_SAYS_NO.match(each.strip()) or _TURNS_DOWN.search(each) for each in later):
+        if any(
+            phrases.SAYS_NO.match(each.strip()) or phrases.TURNS_DOWN.search(each) for each in later
+        ):
             yield CannotTell(f"{name} was unlocked, and the customer may have changed the plan")
         else:
             yield Broken(f"{name} was unlocked and never used", message_index=made.message_index)

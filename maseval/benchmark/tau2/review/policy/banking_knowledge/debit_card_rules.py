@@ -1,13 +1,13 @@
 """The bank's policy on debit cards: ordering, activating, PINs, blocks, limits and closing."""
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_use import ACTIVATED_BY
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW, TODAY
+from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.banking_knowledge.account_rules import age_of, product_of
 from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     BankCall,
@@ -68,7 +68,6 @@ _REPLACEMENTS: Mapping[str, tuple[float, float | None]] = {
 _REPLACED = ("lost", "stolen", "fraud", "damaged")
 _UNSAFE = ("lost", "stolen", "fraud_suspected")
 _LEAST_BALANCE = 25
-_US = re.compile(r",\s*[A-Z]{2}(?:\s+\d{5}(?:-\d{4})?)?\s*$")
 _SEQUENCES = ("0123456789", "9876543210")
 
 
@@ -120,7 +119,7 @@ def check_order(call: BankCall) -> Iterator[Answer]:
     if age is not None and age < 18:
         yield Broken(f"the customer is {age:.0f} years old")
     address = str(user.get("address", "")) if user else ""
-    if address and not _US.search(address):
+    if address and not phrases.US.search(address):
         yield Broken(f"the address on file is {address}")
 
 

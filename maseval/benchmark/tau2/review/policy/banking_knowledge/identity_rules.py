@@ -29,11 +29,8 @@ from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     inner_call,
     is_same,
 )
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    Talk,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken
+from maseval.benchmark.tau2.review.talk import Talk
 
 _IDENTITY = "Additional Instructions: Authenticating Users"
 GUIDELINES = "Guidelines"

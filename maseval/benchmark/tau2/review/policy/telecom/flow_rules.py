@@ -4,18 +4,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMade,
-    CallMoment,
-    CannotTell,
-)
+from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 from maseval.benchmark.tau2.review.policy.telecom.records import (
     customer_of,
     line_of,
     telecom,
 )
+from maseval.benchmark.tau2.review.talk import CallMade, CallMoment
 from maseval.benchmark.tau2.review.words import agrees, mentions, sentences, spellings
 
 LOOKUPS = frozenset({"get_customer_by_phone", "get_customer_by_id", "get_customer_by_name"})
@@ -24,14 +20,6 @@ LINE_WRITES = frozenset(
 )
 WRITES = LINE_WRITES | {"send_payment_request"}
 _ARGUMENTS = {"phone_number": "phone number", "full_name": "name", "dob": "date of birth"}
-_NUMBER = re.compile(r"(?<!\d)\(?\d{3}\)?[\s.-]{0,2}\d{3}[\s.-]?\d{4}(?!\d)")
-_ALL_LINES = re.compile(r"\b(?:all|both|every|each)\b[^.?!]{0,20}\blines?\b", re.I)
-TRAVELS = re.compile(
-    r"abroad|travel|\btrip\b|overseas|outside|foreign|vacation|holiday|visiting|france|"
-    r"(?:another|different|other) country|airport|cruise",
-    re.I,
-)
-_AT_HOME = re.compile(r"\bat home\b|\bhome (?:network|area|country)\b|\bnot (?:\w+ )?travel", re.I)
 
 
 def text_from_user(moment: CallMoment) -> str:
@@ -42,7 +30,7 @@ def text_from_user(moment: CallMoment) -> str:
 def says_travelling(moment: CallMoment) -> bool:
     """Tell whether the user, or the ticket, speaks of a journey."""
     return any(
-        TRAVELS.search(each) and not _AT_HOME.search(each)
+        phrases.TRAVELS.search(each) and not phrases.AT_HOME.search(each)
         for each in sentences(text_from_user(moment))
     )
 
@@ -99,7 +87,7 @@ def _digits(text: str) -> str:
 
 
 def _phone_numbers(text: str) -> set[str]:
-    return {_digits(each) for each in _NUMBER.findall(text)}
+    return {_digits(each) for each in phrases.NUMBER.findall(text)}
 
 
 @telecom.flow("customer.found", "Customer Lookup; Technical Support", *WRITES)
@@ -141,7 +129,7 @@ def check_line(moment: CallMoment) -> Iterator[Answer]:
         if _digits(each.phone_number) in numbers
         or any(mentions(told, name) for name in (each.line_id, each.phone_number[-4:]))
     ]
-    if _ALL_LINES.search(told):
+    if phrases.ALL_LINES.search(told):
         return
     if line.line_id in named or len(lines) == 1 or _agrees_upon(moment, line.phone_number):
         return

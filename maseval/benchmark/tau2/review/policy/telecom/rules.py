@@ -14,13 +14,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     one_call_at_a_time,
     transfer_is_announced,
 )
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    CannotTell,
-    rules_in,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
 from maseval.benchmark.tau2.review.policy.telecom import flow_rules, refuel_rules, service_rules
 from maseval.benchmark.tau2.review.policy.telecom.flow_rules import (
     WRITES,
@@ -35,6 +29,7 @@ from maseval.benchmark.tau2.review.policy.telecom.records import (
     telecom,
     unpaid_bills,
 )
+from maseval.benchmark.tau2.review.talk import CallMoment
 
 _PAYMENT = "Overdue Bill Payment"
 _SUSPENSION = "Line Suspension"

@@ -4,17 +4,9 @@ import re
 from collections.abc import Collection, Iterator
 
 from maseval.benchmark.tau2.domains.telecom.models import Line
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    CannotTell,
-    Kind,
-    Talk,
-    Utterance,
-)
+from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Kind
 from maseval.benchmark.tau2.review.policy.telecom.flow_rules import (
-    TRAVELS,
     WRITES,
     identifying_calls,
     text_from_user,
@@ -26,42 +18,10 @@ from maseval.benchmark.tau2.review.policy.telecom.remedies import (
     find_hopeless_fault,
     list_remedies,
 )
+from maseval.benchmark.tau2.review.talk import CallMoment, Talk, Utterance
 from maseval.benchmark.tau2.review.words import agrees, sentences, wants_a_human
 
 _READS = frozenset({"get_details_by_id", "get_bills_for_customer", "get_data_usage"})
-_A_PLACE = re.compile(
-    r"\b(?:[Ii]'m|[Ii] am|[Ww]e're|[Ww]e are|now|currently|here|staying|flew|going|arrived) "
-    r"(?:\w+ ){0,2}(?:in|to) (?:the )?(?!United|US|America|Airplane)[A-Z][a-z]{2,}"
-)
-_SUSPENDS = re.compile(r"suspend|pause|stolen|\blost\b|deactivat", re.I)
-_ENDS_ROAMING = re.compile(
-    r"\b(?:disabl|turn\w* off|switch\w* off|deactivat|stop|cancel|remov|without)[^.?!]{0,30}roam|"
-    r"\b(?:want|like|need|please)[^.?!]{0,30}roaming[^.?!]{0,15}\b(?:off|disabled|removed)",
-    re.I,
-)
-_COMPLAINS = re.compile(
-    r"n't\b|\b(?:not|no|still|slow|issue|problem|error|fail\w*|unable|cannot|frustrat\w*|help|"
-    r"what (?:else|should|now|next))\b",
-    re.I,
-)
-_PIN = re.compile(
-    r"\b(?:enter|input|type|try)\b(?![^.?!\n]{0,20}(?:wrong|incorrect))[^.?!\n]{0,40}\bp(?:in|uk)\b|"
-    r"\bunlock\b[^.?!\n]{0,40}\b(?:with|using|by entering)\b[^.?!\n]{0,20}\bp(?:in|uk)\b",
-    re.I,
-)
-_NEGATED = re.compile(
-    r"(?:n't|\b(?:not|never|avoid|no need|without|instead of|unable|have you|did you|were you)|"
-    r"\b(?:human agent|specialist|technician)s? (?:can|will|to))\W+(?:\w+\W+){0,3}$",
-    re.I,
-)
-_ELSEWHERE = re.compile(
-    r"factory reset|reset (?:\w+ )?network settings|clear(?:ing)? (?:\S+ ){0,3}cache|safe mode|"
-    r"(?:software|system|firmware|ios|android|carrier settings) updates?\b|"
-    r"\b(?:try|insert|test|put|swap)\b[^.?!\n]{0,40}(?:different|another) (?:phone|device|sim)\b|"
-    r"(?:un|re-?)install\w* (?:\S+ ){0,3}app\b|"
-    r"contact (?:\w+ ){0,2}(?:manufacturer|apple|samsung)|visit (?:\w+ ){0,3}store",
-    re.I,
-)
 _STRANGE = (
     *("factory reset", "network settings", " cache", "safe mode", "uninstall", "reinstall"),
     *("re-install", "software update", "system update", "firmware update", "ios update"),
@@ -72,7 +32,6 @@ _STRANGE = (
         for what in ("phone", "device", "sim")
     ),
 )
-_REPORTS = re.compile(r"I(?:'ve| have) ")
 _I_HAVE = r"\bi(?:'ve| have) (?:now |just |also |already |successfully |gone ahead and )*"
 _CLAIMS = {
     "refuel_data": re.compile(
@@ -91,17 +50,6 @@ _CLAIMS = {
         _I_HAVE + r"(?:changed|switched|upgraded|moved)\b.*\bplan\b", re.I
     ),
 }
-_MMS = re.compile(
-    r"\bmms\b|\b(?:send|receiv)\w*[^.?!]{0,30}(?:picture|photo|image|media)|"
-    r"(?:picture|photo|media|group) (?:text|mess)",
-    re.I,
-)
-_INTERNET = re.compile(r"internet|mobile data|\bdata\b|brows|speed|slow|online", re.I)
-_GUIDES = re.compile(
-    r"status bar|air ?plane|re-?start|re-?boot|speed test|\bsim\b|toggle|\bapn\b|\bvpn\b|"
-    r"data saver|network (?:status|mode|setting)|check_|run_",
-    re.I,
-)
 
 
 @telecom.protocol(
@@ -125,7 +73,7 @@ def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
     if first is None or (found and found[0].message_index < first.message_index):
         return
     guided = talk.agent_before(first.message_index)[1:]
-    if any(_GUIDES.search(each.text) for each in guided):
+    if any(phrases.GUIDES.search(each.text) for each in guided):
         tool = first.call["name"]
         text = f"the user does {tool} on the phone before anybody was identified"
         yield Broken(text, message_index=first.message_index)
@@ -136,12 +84,14 @@ def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
 )
 def check_journey(moment: CallMoment) -> Iterator[Answer]:
     """It is known that the user travels before roaming is enabled."""
-    if TRAVELS.search(moment.user_said):
+    if phrases.TRAVELS.search(moment.user_said):
         return
     pairs = moment.exchanges()
-    if any(TRAVELS.search(question.text) and agrees(reply.text) for question, reply in pairs):
+    if any(
+        phrases.TRAVELS.search(question.text) and agrees(reply.text) for question, reply in pairs
+    ):
         return
-    if _A_PLACE.search(moment.user_said):
+    if phrases.A_PLACE.search(moment.user_said):
         yield CannotTell("the user names a place, which may be abroad")
     else:
         yield Broken("nobody said that the user travels")
@@ -152,7 +102,7 @@ def check_journey(moment: CallMoment) -> Iterator[Answer]:
 )
 def check_request(moment: CallMoment) -> Iterator[Answer]:
     """A line is suspended, or its roaming ended, only at the user's wish."""
-    words = _SUSPENDS if moment.call["name"] == "suspend_line" else _ENDS_ROAMING
+    words = phrases.SUSPENDS if moment.call["name"] == "suspend_line" else phrases.ENDS_ROAMING
     question, reply = moment.question_and_reply
     if words.search(text_from_user(moment)):
         return
@@ -164,7 +114,7 @@ def check_request(moment: CallMoment) -> Iterator[Answer]:
 @telecom.talk("sim.locked", "SIM Card Issues: locked; step 1.2")
 def check_locked_card(talk: Talk) -> Iterator[Answer]:
     """A locked SIM card is left to a human agent, and no PIN is tried."""
-    for said, sentence, _ in _advice(talk, _PIN, (" pin", "puk")):
+    for said, sentence, _ in _advice(talk, phrases.PIN, (" pin", "puk")):
         text = "the user is told to enter a PIN, where the manual has it escalated"
         yield Broken(text, {"said": sentence}, said.message_index)
         return
@@ -173,7 +123,7 @@ def check_locked_card(talk: Talk) -> Iterator[Answer]:
 @telecom.talk("advice.manual", "introduction, 2nd paragraph")
 def check_advice(talk: Talk) -> Iterator[Answer]:
     """The agent advises nothing that the manual does not know."""
-    for said, sentence, step in _advice(talk, _ELSEWHERE, _STRANGE):
+    for said, sentence, step in _advice(talk, phrases.ELSEWHERE, _STRANGE):
         text = f"{step!r} is no step of the manual"
         yield Broken(text, {"said": sentence}, said.message_index)
         return
@@ -193,7 +143,7 @@ def _advice(
         if any(hint in text for hint in hints):
             for sentence in sentences(said.text):
                 found = pattern.search(sentence)
-                if found and not _NEGATED.search(sentence[: found.start()]):
+                if found and not phrases.TELECOM_NEGATED.search(sentence[: found.start()]):
                     yield said, sentence, found[0]
 
 
@@ -203,8 +153,8 @@ def check_claims(talk: Talk) -> Iterator[Answer]:
     done = {each.call["name"] for each in talk.calls if not each.failed}
     open_claims = [each for each in _CLAIMS.items() if each[0] not in done]
     for said in talk.agent:
-        reports = (each for each in sentences(said.text) if _REPORTS.search(each))
-        for sentence in reports if _REPORTS.search(said.text) else ():
+        reports = (each for each in sentences(said.text) if phrases.TELECOM_REPORTS.search(each))
+        for sentence in reports if phrases.TELECOM_REPORTS.search(said.text) else ():
             for tool, pattern in open_claims:
                 if pattern.search(sentence):
                     text = f"the agent reports {tool.replace('_', ' ')}, which was not done"
@@ -244,7 +194,7 @@ def check_transfer(moment: CallMoment) -> Iterator[Answer]:
         return
     if not left:
         last = moment.user_texts[-1:]
-        if not last or not _COMPLAINS.search(last[0].text):
+        if not last or not phrases.COMPLAINS.search(last[0].text):
             yield Broken("all that the user complained about works")
         return
     said = "\n".join(each.text for each in moment.agent_texts)
@@ -269,6 +219,6 @@ def _asks_for_a_human(moment: CallMoment) -> bool:
 def _concern(moment: CallMoment) -> str:
     """Return what the user wants to work again."""
     told = text_from_user(moment)
-    if _MMS.search(told):
+    if phrases.MMS.search(told):
         return "mms"
-    return "data" if _INTERNET.search(told) else "service"
+    return "data" if phrases.INTERNET.search(told) else "service"
