@@ -326,18 +326,6 @@ def agent(brief):
 """
 
 
-def test_an_agent_of_ones_own_is_rehearsed(tmp_path):
-    (tmp_path / "my_agent.py").write_text(OWN_AGENT)
-
-    done = maseval(*LIBRARY, "--agent", "my_agent.py:agent", "--rehearse", "gold")
-
-    assert done.exit_code == 0, done.stderr
-    assert "12/12" in done.stdout and "100.0% [" in done.stdout and "tokens" in done.stdout
-    (folder,) = (tmp_path / "runs").iterdir()
-    assert folder.name.endswith("-library-my-agent-agent-rehearsed-gold")
-    assert "my_agent.py:agent" in maseval("runs", "--json").stdout
-
-
 def test_a_rehearsal_is_never_taken_for_a_measurement(tmp_path):
     (tmp_path / "my_agent.py").write_text(OWN_AGENT)
 

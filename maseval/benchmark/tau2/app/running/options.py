@@ -40,9 +40,10 @@ OnResult = Callable[[RunResult, str], None]
 
 @dataclass(frozen=True)
 class Human:
-    """A person who plays one side."""
+    """A person who plays one side, in a seat of ``players.human``."""
 
     side: Literal["assistant", "user"]
+    seat: Any
 
     def to_config(self) -> dict[str, object]:
         """Return the entry of the run's configuration; it says nothing about the person."""

@@ -18,9 +18,9 @@ from maseval.app.running.folder_run import FolderRun, as_file_name, path_of
 from maseval.app.running.options import takes
 from maseval.app.running.prices import PriceTable
 from maseval.app.running.probe import probe
-from maseval.benchmark.tau2.app.running.options import RunOptions
+from maseval.benchmark.tau2.app.running.options import Human, RunOptions
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart, RunBenchmark
-from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup, SeatedHuman
+from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.benchmark.tau2.app.running.tasks import (
     TasksByDomain,
     chosen_tasks,
@@ -173,7 +173,7 @@ class PreparedRun(FolderRun):
             and options.command is not None
             and isinstance(setup.agent, str)
             and not (setup.models or self.start or own_domain_origins(self.tasks))
-            and not isinstance(setup.user, SeatedHuman)
+            and not isinstance(setup.user, Human)
             and len(self.missing()) >= _MANY
         )
 
@@ -197,7 +197,7 @@ def _notes_on_judges(result: RunResult) -> list[str]:
 def _title(setup: RunSetup) -> str:
     """Return the part of a new folder's name that says who takes part."""
     match setup.agent:
-        case SeatedHuman():
+        case Human():
             title = HUMAN
         case ModelSpec(model_id):
             title = model_id
@@ -206,4 +206,4 @@ def _title(setup: RunSetup) -> str:
             title = own.name.replace(".py:", "-") + rehearsed
         case scripted:
             title = scripted
-    return f"{title}-for-{HUMAN}" if isinstance(setup.user, SeatedHuman) else title
+    return f"{title}-for-{HUMAN}" if isinstance(setup.user, Human) else title
