@@ -109,7 +109,8 @@ def value_from_nowhere(failure: Failure) -> Finding | None:
             if is_id(value) and not failure.agent_can_have(value, made.message_index):
                 how = "which the tool refused" if made.failed else "which nobody gave the agent"
                 text = f"{made.call['name']} has {value!r}, {how}"
-                return _blame("agent", "invented value", text, message=made.message_index)
+                at, more = made.message_index, tuple(_facts(failure))
+                return _blame("agent", "invented value", text, message=at, evidence=more)
     return None
 
 
