@@ -14,7 +14,6 @@ from rich.text import Text
 from maseval import commands
 from maseval.app.results.explained import cause_in, names_of
 from maseval.app.results.recording import notes_on, origin_in_words, simulation_in
-from maseval.app.results.task_names import TaskName
 from maseval.cli.console import counting, here, indent, inert, print_json, stdout
 from maseval.cli.conversation import print_simulation, print_unexplained
 from maseval.cli.groups import examples
@@ -34,7 +33,6 @@ from maseval.cli.results import (
     print_conventions,
     print_errors,
     print_human,
-    print_isolation,
     print_rehearsal,
     print_variants,
     print_warnings,
@@ -135,7 +133,6 @@ def _print_run(
     for note in (*notes_on(view.folder), *filter(None, [view.unreadable_annotations])):
         console.print(f"[yellow]Note:[/yellow] {inert(note)}")
     print_rehearsal(view.folder.config.values, console)
-    print_isolation(view.folder.config.values, console)
     print_human(view.folder.config.values, console)
     print_warnings(view.folder.config.values, console)
     console.print(scores(view.summary, console.width, all_k))
@@ -215,7 +212,7 @@ def _chosen_list(view: "RunView") -> Table:
 def _chosen_rows(view: "RunView") -> Iterator[tuple[str, ...]]:
     for line in view.chosen:
         yield (
-            inert(str(TaskName(line.domain, line.task_id))),
+            inert(str(line.task)),
             str(line.trial),
             f"{MARKS[line.outcome]} {line.outcome}",
             inert(", ".join(_facts(view.findings_on(line)))),
@@ -324,7 +321,7 @@ def _print_beside(found: "RunFindings", console: Console, *, details: bool) -> N
         return
     tasks = dict[str, None]()
     for one, each in ((one, each) for one, some in found.findings.items() for each in some):
-        name = TaskName(one.domain, one.task_id)
+        name = one.task
         if each.source == "erratum" and each.kind == LEFT_OUT:
             tasks[f"[yellow]left out[/yellow] {inert(f'task {name}: {each.text}')}"] = None
         elif each.source == "erratum":

@@ -72,7 +72,7 @@ def test_tasks_that_only_one_run_has_are_left_out_and_named():
     comparison = compare(more, run(B), names=("old", "new"))
 
     assert comparison.main.tasks == 6
-    assert comparison.dropped == ["task 'shop 99' of old: not in every run"]
+    assert comparison.dropped == ["task 'shop/99' of old: not in every run"]
     assert comparison.main == compare(run(A), run(B)).main
 
 
@@ -184,9 +184,9 @@ def test_every_run_is_summed_up_on_the_tasks_that_all_of_them_have():
     assert {summary.overall.tasks for summary in table.runs.values()} == {15}
     assert {pair.main.tasks for pair in table.pairs} == {15}
     assert sorted(table.dropped) == [
-        "task 'shop 5' of a: not in every run",
-        "task 'shop 5' of b: not in every run",
-        "task 'shop new' of b: not in every run",
+        "task 'shop/5' of a: not in every run",
+        "task 'shop/5' of b: not in every run",
+        "task 'shop/new' of b: not in every run",
     ]
 
 

@@ -96,7 +96,7 @@ def test_a_round_that_is_not_complete_is_not_looked_at():
     assert looks_ready(LOOKS, [*keys, TaskKey("shop", "none")], run) == 0
     for incomplete in ((gap, baseline), (baseline, gap)):
         decide(plan, 1, *incomplete)
-        with pytest.raises(ConfigurationError, match="trial 1 of task 'shop 9'"):
+        with pytest.raises(ConfigurationError, match="trial 1 of task 'shop/9'"):
             decide(plan, 2, *incomplete)
 
 

@@ -9,7 +9,6 @@ from rich.table import Column, Table
 
 from maseval import commands
 from maseval.app.results.explained import lines_of
-from maseval.app.results.task_names import TaskName
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED
 from maseval.cli.console import (
@@ -135,7 +134,7 @@ def _print_simulations(
 ) -> None:
     """Print the names of simulations, how they ended, and what was found in each."""
     for one, outcome, lines in shown if every else shown[:_SHOWN]:
-        name = f"{TaskName(one.domain, one.task_id)}, trial {one.trial}"
+        name = f"{one.task}, trial {one.trial}"
         console.print(f"[bold]{inert(name)}[/bold], {outcome}")
         for line in lines:
             console.print(f"  {inert(line)}", soft_wrap=True)

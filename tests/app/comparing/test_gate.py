@@ -119,7 +119,7 @@ def test_the_summary_has_the_verdict_the_numbers_and_links(runs: dict[str, Path]
     found = gate(runs["noisy"], runs["gold"])
     text = found.to_markdown("https://example.org/a b/report.html")
     assert text.startswith("### ✅ noisy is not shown worse than gold")
-    assert "| library | pass^1 | 12 | 100.0% | 75.0% |" in text
+    assert "| library pass^1 | 12 | 100.0% | 75.0% |" in text
     assert "(https://example.org/a%20b/report.html#library/first_waiver/0)" in text
     assert "](" not in found.to_markdown()
 

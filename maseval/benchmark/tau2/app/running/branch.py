@@ -14,7 +14,6 @@ from typing import Any
 from maseval.app.results.finding import trial_numbered, trials_named
 from maseval.app.results.recording import ORIGIN, name_of
 from maseval.app.results.results import RunResult
-from maseval.app.results.task_names import TaskName
 from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
 from maseval.benchmark.tau2.agent_brief import AgentBrief, FunctionAgentAdapter, make_agents
@@ -75,7 +74,7 @@ class Origin:
         one = self.recorded.simulation
         return {
             "run": self.run,
-            "task": str(TaskName(one.domain, one.task_id)),
+            "task": str(one.task),
             "trial": one.trial,
             "at": self.at,
             "messages": len(self.past),
