@@ -38,11 +38,13 @@ from maseval.runs.verdict_check import (
     doubt_in,
 )
 
-FindingPart = Literal["line", "verdict", "findings", "explanation", "calls", "timeline"]
+FindingPart = Literal["line", "verdict", "findings", "explanation", "title", "calls", "timeline"]
 LINE: tuple[FindingPart, ...] = ("line",)
 VERDICT: tuple[FindingPart, ...] = (*LINE, "verdict")
 FINDINGS: tuple[FindingPart, ...] = ("findings",)
 REASONS: tuple[FindingPart, ...] = (*FINDINGS, "explanation")
+# To read a title from the data loads more than all else of a simulation that is shown again.
+TITLE: tuple[FindingPart, ...] = ("title",)
 CALLS: tuple[FindingPart, ...] = ("calls",)
 # Found together with the rest, because that needs the same worlds; too long to be kept.
 TIMELINE: tuple[FindingPart, ...] = ("timeline",)
@@ -61,6 +63,7 @@ class SimulationFindings(NamedTuple):
     verdict: Misstatement | None = None
     findings: Sequence[Finding] = ()
     explanation: VerdictExplanation | None = None
+    title: str | None = None
     calls: Mapping[str, Sequence[int]] | None = None
     timeline: Mapping[str, object] | None = None
     obstacle: str | None = None
@@ -221,6 +224,8 @@ class ExaminedRun:
         support, obstacle = self.support, None
         if "calls" in parts:
             new["calls"] = _count_calls(report)
+        if "title" in parts:
+            new["title"] = support.task_title(report)
         if "verdict" in parts and self._checker is not None:
             try:
                 new["verdict"] = self._checker(report)
@@ -291,6 +296,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "verdict": lambda form: None if form is None else Misstatement(*form),
     "findings": read_findings,
     "explanation": lambda form: None if form is None else VerdictExplanation.read(form),
+    "title": lambda form: form,
     "calls": lambda form: form,
     "timeline": lambda form: form,
 }
