@@ -58,7 +58,7 @@ def own_record(moment: CallMoment) -> Iterator[Answer]:
 
 
 def _gives(told: str, user_id: str) -> bool:
-    return user_id in told or phrases.NOT_ALNUM.sub("", user_id) in phrases.NOT_ALNUM.sub("", told)
+    return user_id in told or phrases.NO_WORD.sub("", user_id) in phrases.NO_WORD.sub("", told)
 
 
 def _others(moment: CallMoment, told: str, owner: User) -> list[str]:

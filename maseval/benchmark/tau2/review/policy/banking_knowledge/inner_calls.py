@@ -144,9 +144,8 @@ def is_same(given: object, known: object) -> bool:
     one, other = (str(each).casefold() for each in (given, known))
     if one == other or (read_date(given) is not None and read_date(given) == read_date(known)):
         return True
-    return bool(phrases.BARE.sub("", one)) and phrases.BARE.sub("", one) == phrases.BARE.sub(
-        "", other
-    )
+    bare = [phrases.SEPARATORS.sub("", each) for each in (one, other)]
+    return bare[0] == bare[1] != ""
 
 
 def days_since(value: object) -> int | None:
