@@ -42,7 +42,7 @@ class FolderRun(ABC):
 
     @cached_property
     def budget(self) -> Budget | None:
-        """What the run may cost, if there is a limit."""
+        """The limit on what the run may cost, if there is one."""
         return None if self.options.budget is None else Budget.of(self.options.budget)
 
     @cached_property

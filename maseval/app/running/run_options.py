@@ -49,7 +49,7 @@ FORMS = "better-than RUN, not-worse-than RUN with --margin 5, or '±4'"
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionOptions:
-    """How often each task is run, or the question that decides it."""
+    """The number of trials per task, or the question that decides it."""
 
     trials: int = option(1, "Trials per task", TASKS, short="-k", alias="num_trials", recorded=True)
     until: str | None = option(

@@ -6,6 +6,7 @@ import pytest
 
 from maseval.benchmark.tau2 import Broken, Kind, rule
 from maseval.benchmark.tau2.review.audit import KINDS, audit
+from maseval.benchmark.tau2.review.errata import load_errata
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
 
 DOMAINS = ("airline", "retail", "telecom")
@@ -147,6 +148,16 @@ def test_the_known_faults_of_the_published_tasks_are_found(findings):
     open_choices = [len(of(findings, each, "several right end states")) for each in DOMAINS]
     assert open_choices == [13, 23, 0]
     assert not of(findings, "telecom", "gold misses its own checks")
+
+
+@pytest.mark.data
+def test_an_erratum_that_names_the_audit_is_found_by_it(findings):
+    found = {(each.domain, each.task_id, each.kind) for each in findings}
+    for each in load_errata():
+        kinds = [known[7:] for known in each.known if known.startswith("audit: ")]
+        assert {*kinds} <= {*KINDS}
+        if each.domain in DOMAINS and "0.2.0" in each.releases:
+            assert {(each.domain, each.task, kind) for kind in kinds} <= found
 
 
 @pytest.mark.data

@@ -1,8 +1,6 @@
 """The airline's rules: gold conversations keep them, and each is found broken where it is."""
 
 import itertools
-import json
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +12,6 @@ from maseval.benchmark.tau2.review.policy.rules import Kind
 from maseval.benchmark.tau2.scoring.case import open_case
 from tests.benchmark.tau2.compliance.gold_airline import conversation
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of, play, steps_of
-from tests.contract.replay import records
 
 pytestmark = pytest.mark.data
 
@@ -119,36 +116,3 @@ def test_a_change_to_no_flights_at_all_is_a_breach_that_was_carried_out(tau2_dat
     found = [b for b in compliance_of("airline", task, steps).breaches if "journey" in b.rule]
 
     assert [breach.text.startswith("no flight is left") for breach in found] == [True]
-
-
-READINGS = json.loads(Path(__file__).with_name("readings_airline.json").read_text("utf-8"))
-
-
-def public_conversations(contract_dir):
-    """The recorded conversations with whether they passed, and what the rules say."""
-    for file, version, verdict in (
-        ("conversations/airline.jsonl.gz", None, "reward_info"),
-        ("v1.0.1/conversations_v1/conversations.jsonl.gz", "1.0.1", "recorded_reward_info"),
-    ):
-        for row in records(contract_dir / file):
-            if row["domain"] == "airline":
-                task = row.get("embedded_task")
-                case = open_case(row["simulation"], "airline", task, version=version)
-                passed = (row[verdict] or {}).get("reward") == 1.0
-                yield row["id"], passed, check_case(case)
-
-
-def test_every_breach_in_a_passing_public_conversation_was_read(contract_dir, tau2_data):
-    read = [(r["conversation"], r["rule"], r["message_index"]) for r in READINGS["breaches"]]
-    seen, doubtful, checked = [], 0, 0
-    for name, passed, found in public_conversations(contract_dir):
-        checked += 1
-        doubtful += bool(found.undecided)
-        assert not found.failed_rules and found.unreadable is None, name
-        if passed:
-            seen += [(name, b.rule, b.message) for b in found.breaches if b.counts]
-        if name in READINGS["read_without_finding"]:
-            assert found.without_breaches_found is True, name
-
-    assert sorted(seen) == sorted(read)
-    assert doubtful <= 0.2 * checked

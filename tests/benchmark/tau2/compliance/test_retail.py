@@ -1,6 +1,5 @@
 """The shop's policy as rules: nothing is found where it is kept."""
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -8,9 +7,8 @@ from typing import Any
 import pytest
 
 from maseval.benchmark.tau2.domains import DOMAINS
-from maseval.benchmark.tau2.review.policy import PolicyResult, check_case
+from maseval.benchmark.tau2.review.policy import PolicyResult
 from maseval.benchmark.tau2.review.policy.checking import TRIED
-from maseval.benchmark.tau2.scoring.case import open_case
 from tests.benchmark.tau2.compliance.gold_retail import (
     ADDRESS,
     CANCEL,
@@ -21,7 +19,6 @@ from tests.benchmark.tau2.compliance.gold_retail import (
 )
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of
 
-READINGS = json.loads(Path(__file__).with_name("readings_retail.json").read_text("utf-8"))
 RULES = {rule.id: rule for rule in DOMAINS["retail"].rules}
 # What reference solutions break: the task, the rule, and whether the tool lets them.
 BROKEN_BY_GOLD = {
@@ -264,23 +261,3 @@ def test_words_of_another_language_are_not_guessed_at(tasks: dict[str, dict[str,
     found = compliance_of("retail", task, steps)
     assert found.without_breaches_found is None
     assert "retail.amount.told" in {doubt.rule for doubt in found.undecided}
-
-
-def test_every_breach_in_a_passing_public_conversation_was_read(contract_dir: Path) -> None:
-    read = {
-        (each["conversation"], each["rule"], each["message_index"]) for each in READINGS["breaches"]
-    }
-    seen, doubtful, checked = set(), 0, 0
-    with gzip.open(contract_dir / "conversations/retail.jsonl.gz", "rt") as lines:
-        for row in map(json.loads, lines):
-            found = check_case(open_case(row["simulation"], "retail"))
-            assert not found.failed_rules and found.unreadable is None, row["id"]
-            checked += 1
-            doubtful += any(doubt.weight == "state" for doubt in found.undecided)
-            if (row["reward_info"] or {}).get("reward") == 1.0:
-                counting = [each for each in found.breaches if each.counts]
-                seen |= {(row["id"], each.rule, each.message) for each in counting}
-                if row["id"] in READINGS["read_without_finding"]:
-                    assert found.without_breaches_found is True, row["id"]
-    assert seen == read
-    assert doubtful <= 0.2 * checked

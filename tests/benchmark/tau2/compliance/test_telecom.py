@@ -1,8 +1,6 @@
 """The carrier's policy as rules: nothing is found where it is kept."""
 
-import gzip
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,6 @@ import pytest
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.review.policy import (
     PolicyResult,
-    check_case,
     check_gold,
     scenario_text,
 )
@@ -26,7 +23,6 @@ from tests.benchmark.tau2.compliance.gold_telecom import (
     solo_steps,
 )
 
-READINGS = json.loads(Path(__file__).with_name("readings_telecom.json").read_text("utf-8"))
 RULES = {rule.id: rule for rule in DOMAINS["telecom"].rules}
 # Absurd values, each for every argument of a call; a tool may accept some of them.
 HOSTILE: list[dict[str, Any]] = [
@@ -48,12 +44,6 @@ HOSTILE: list[dict[str, Any]] = [
 @pytest.fixture(scope="module")
 def tasks(tau2_data: Path) -> list[dict[str, Any]]:
     return json.loads((tau2_data / "domains/telecom/tasks.json").read_text("utf-8"))
-
-
-@pytest.fixture(scope="module")
-def all_tasks(tau2_data: Path) -> dict[str, dict[str, Any]]:
-    raw = json.loads((tau2_data / "domains/telecom/tasks_full.json").read_text("utf-8"))
-    return {task["id"]: task for task in raw}
 
 
 def names(found: PolicyResult) -> set[str]:
@@ -282,41 +272,3 @@ def test_words_of_another_language_are_not_guessed_at(tasks: list[dict[str, Any]
     found = compliance_of("telecom", task, steps)
     assert found.without_breaches_found is None
     assert "telecom.refuel.price" in {doubt.rule for doubt in found.undecided}
-
-
-def test_every_breach_in_a_passing_public_conversation_was_read(
-    contract_dir: Path, all_tasks: dict[str, dict[str, Any]]
-) -> None:
-    read = {
-        (each["conversation"], each["rule"], each["message_index"]) for each in READINGS["breaches"]
-    }
-    seen, doubtful, checked = set(), 0, 0
-    for row, found in public_conversations(contract_dir, all_tasks):
-        checked += 1
-        doubtful += bool(found.undecided)
-        assert not found.failed_rules and found.unreadable is None, row["id"]
-        if row["reward"] == 1.0:
-            seen |= {(row["id"], each.rule, each.message) for each in found.breaches if each.counts}
-            if row["id"] in READINGS["read_without_finding"]:
-                assert found.without_breaches_found is True, row["id"]
-    assert seen == read
-    assert doubtful <= 0.2 * checked
-
-
-def public_conversations(
-    contract_dir: Path, tasks: dict[str, dict[str, Any]]
-) -> Iterator[tuple[dict[str, Any], PolicyResult]]:
-    with gzip.open(contract_dir / "conversations/telecom.jsonl.gz", "rt") as lines:
-        for row in map(json.loads, lines):
-            task, solo = tasks[row["task_id"]], row["solo"]
-            case = open_case(row["simulation"], "telecom", task, solo=solo)
-            reward = (row["reward_info"] or {}).get("reward")
-            yield {"id": row["id"], "reward": reward}, check_case(case)
-    later = contract_dir / "v1.0.1/conversations_v1/conversations.jsonl.gz"
-    with gzip.open(later, "rt") as lines:
-        for row in map(json.loads, lines):
-            if row["domain"] == "telecom-workflow":
-                simulation, task = row["simulation"], row["embedded_task"]
-                case = open_case(simulation, row["domain"], task, version="1.0.1")
-                reward = (row["recorded_reward_info"] or {}).get("reward")
-                yield {"id": row["id"], "reward": reward}, check_case(case)

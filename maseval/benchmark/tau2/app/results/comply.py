@@ -200,7 +200,7 @@ def rule_book(domain: str | Domain) -> RuleBook:
 
 @cache
 def _statements(name: str) -> Sequence[PolicyStatement]:
-    place = resources.files("maseval.benchmark.tau2.domains") / name / STATEMENTS
+    place = resources.files("maseval.benchmark.tau2.review.policy") / name / STATEMENTS
     if not place.is_file():
         return ()
     return [PolicyStatement(**each) for each in json.loads(place.read_text(encoding="utf-8"))]

@@ -30,7 +30,7 @@ from maseval.benchmark.tau2.conversation.continuation import (
     check_turn_of_framework,
     checksum,
 )
-from maseval.benchmark.tau2.conversation.participants import CanRecall
+from maseval.benchmark.tau2.conversation.orchestrator import CanRecall
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named

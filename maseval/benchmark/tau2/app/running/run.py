@@ -162,7 +162,7 @@ class PreparedRun(FolderRun):
             )
 
     def _needs_all_cores(self) -> bool:
-        """Tell whether nobody chose an engine for many simulations that wait for no model.
+        """Return True if nobody chose an engine for many simulations that wait for no model.
 
         Programs that call this are imported by their worker processes, and must choose.
         """

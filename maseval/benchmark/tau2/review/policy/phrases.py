@@ -135,7 +135,6 @@ CARD_ON_FILE = re.compile(
 PEOPLE = re.compile(r"\b(?:myself|both|same passengers?|passengers?|travell?ers?|me)\b")
 ANY_PRICE = re.compile(r"\$ ?\d")
 USER_ID = re.compile(r"\b[a-z]+_[a-z]+_\d{4}\b")
-NOT_ALNUM = re.compile(r"[^a-z0-9]")
 AIRLINE_AMOUNT = re.compile(r"\$ ?(\d[\d,]*(?:\.\d+)?)")
 # In a line with a price: that it is one for each passenger.
 PER_HEAD = re.compile(
@@ -322,4 +321,3 @@ TURNS_DOWN = re.compile(
     re.I,
 )
 US = re.compile(r",\s*[A-Z]{2}(?:\s+\d{5}(?:-\d{4})?)?\s*$")
-BARE = re.compile(r"[\W_]+")

@@ -69,7 +69,7 @@ class BankCall:
         return [(*inner_call(made.call), made) for made in self.moment.earlier_calls]
 
     def has_read(self, tool: str, **arguments: object) -> bool:
-        """Tell whether a tool answered before, with these arguments."""
+        """Return True if a tool answered before, with these arguments."""
         return any(
             name == tool
             and not made.failed
@@ -140,13 +140,12 @@ def read_date(value: object) -> datetime | None:
 
 
 def is_same(given: object, known: object) -> bool:
-    """Tell whether a value is the one on record, however it is punctuated."""
+    """Return True if a value is the one on record, however it is punctuated."""
     one, other = (str(each).casefold() for each in (given, known))
     if one == other or (read_date(given) is not None and read_date(given) == read_date(known)):
         return True
-    return bool(phrases.BARE.sub("", one)) and phrases.BARE.sub("", one) == phrases.BARE.sub(
-        "", other
-    )
+    bare = [phrases.SEPARATORS.sub("", each) for each in (one, other)]
+    return bare[0] == bare[1] != ""
 
 
 def days_since(value: object) -> int | None:
