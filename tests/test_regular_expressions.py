@@ -41,7 +41,7 @@ MADE_WHILE_RUNNING = {
     "benchmark/tau2/review/policy/airline/terms.py": "words of ours, gaps of 120 characters",
     "benchmark/tau2/review/policy/consent.py": "words of the package",
     "benchmark/tau2/review/policy/retail/details.py": "words of a record, without anything else",
-    "benchmark/tau2/review/policy/telecom/flow_rules.py": "two digits of a date",
+    "benchmark/tau2/review/policy/telecom/service_rules.py": "two digits of a date",
     "benchmark/tau2/review/policy/telecom/remedies.py": "words of the package",
     "benchmark/tau2/review/causes/failure.py": "escaped values, with gaps of 40 characters",
     "benchmark/tau2/review/words.py": "words of the package and escaped values",
