@@ -63,7 +63,7 @@ RANKS = {
         callbacks
         agent environment user evaluator
         simulator scripted model scorer tool task
-        answers answer_cache reasoning structured recorded_trace
+        answers answer_cache reasoning structured
         providers messages tracing usage seeding system_info provider_errors
             call_policy throttle clock recorded words figures event_loop scoring_options finding
         storage

@@ -36,7 +36,6 @@ NOT_FOREIGN = {
     "benchmark/tau2/review/audit/": "reads the files of a benchmark, which its author checks",
 }
 MADE_WHILE_RUNNING = {
-    "benchmark/tau2/review/policy/banking_knowledge/dealing_rules.py": "gap of 40, escaped value",
     "benchmark/tau2/domains/banking_knowledge/documents.py": "given by the agent, as a tool's rule",
     "benchmark/tau2/review/policy/airline/details.py": "escaped values",
     "benchmark/tau2/review/policy/airline/terms.py": "words of ours, gaps of 120 characters",

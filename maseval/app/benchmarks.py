@@ -10,31 +10,28 @@ benchmarks are asked, it is left out with a warning in the log.
 """
 
 import logging
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from maseval.app.results.clean import PolicyCheck
-from maseval.app.results.counting import ConventionScore
-from maseval.app.results.sound import SoundCheck
+from maseval.app.results.explained import VerdictExplanation
 from maseval.app.results.task_names import TaskName
-from maseval.app.results.user_faults import UserCheck
+from maseval.app.results.variants import ConventionScore, Variant
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
+from maseval.core.finding import Finding
 from maseval.core.lazy import find_entry_points
 from maseval.core.outcome import SimulationLine, TaskKey
-from maseval.core.recorded import entries, mapping
+from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
-from maseval.runs import RunFolder, Simulation
+from maseval.core.words import text_or_none
+from maseval.runs import RunFolder
 from maseval.runs.config import UNTIL
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictChecker
 from maseval.stats import Outcome, outcomes_of
-from maseval.stats.failure_labels import Label, LabelSummary
 
 if TYPE_CHECKING:  # for pages and for entry points, which most commands do not load
     from importlib.metadata import EntryPoint
@@ -50,75 +47,11 @@ OnProgress = Callable[[int, int], object]
 T = TypeVar("T")
 # Conversations that are alike are next to each other.
 _ALIKE = 64
-_NAMED_MESSAGE = re.compile(r"\bmessage (\d{1,9})\b")
 _log = logging.getLogger(__name__)
 
 
 class BenchmarkSupportError(ConfigurationError):
     """The support of a benchmark cannot be loaded."""
-
-
-class Section(NamedTuple):
-    """One part of an explanation; ``lines`` keep their own indentation.
-
-    ``on_page`` is False for what the HTML page shows in another form.
-    """
-
-    title: str
-    lines: Sequence[str] = ()
-    on_page: bool = True
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """The reason why a simulation failed: a label with its evidence, and the verdict explained.
-
-    ``summary`` says in a sentence what decided the verdict, ``explained`` what led to it, and
-    ``fields`` lists what is wrong in the end state, in the form of the HTML page. ``meaning`` says
-    in a sentence when the label's rule applies.
-    """
-
-    label: Label
-    summary: str | None = None
-    explained: Sequence[Section] = ()
-    fields: Sequence[Mapping[str, object]] = ()
-    meaning: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The label in short: ``agent: wrong arguments`` and the like."""
-        return f"{self.label.who}: {self.label.what}"
-
-    def sections(self) -> list[Section]:
-        """Return the diagnosis in words, the label first."""
-        label = Section(f"{self.name} (rule: {self.label.rule})", self.label.evidence)
-        return [label, *([Section(self.summary)] if self.summary else []), *self.explained]
-
-    @property
-    def message(self) -> int | None:
-        """The message that decided: the first one that the evidence names, or a wrong write."""
-        named = (_NAMED_MESSAGE.search(line) for line in self.label.evidence)
-        if (found := next(filter(None, named), None)) is not None:
-            return int(found[1])
-        wrote = (each.get("message") for each in self.fields)
-        return min((each for each in wrote if isinstance(each, int)), default=None)
-
-    def for_page(self) -> dict[str, object]:
-        """Return the diagnosis in the form that the HTML report shows."""
-        label = self.label
-        shown = {"name": self.name, "rule": label.rule, "evidence": list(label.evidence)}
-        form: dict[str, object] = {
-            "label": {**shown, "meaning": self.meaning},
-            "message": self.message,
-        }
-        if self.summary is not None:
-            sections = [each for each in self.explained if each.on_page]
-            form["summary"] = self.summary
-            form["fields"] = list(self.fields)
-            form["sections"] = [
-                {"title": each.title, "lines": list(each.lines)} for each in sections
-            ]
-        return form
 
 
 class WorldTimeline(Protocol):
@@ -129,19 +62,6 @@ class WorldTimeline(Protocol):
 
     def search_form(self, words: str, message: int | None) -> Mapping[str, object]:
         """Return the records with these words in them after a message, or at the start."""
-
-
-@dataclass(frozen=True)
-class RunDiagnosis:
-    """The diagnosis of every simulation of a run, None for those that passed."""
-
-    found: Mapping[Simulation, Diagnosis | None]
-    labels: LabelSummary
-
-    @property
-    def user_faults(self) -> set[Simulation]:
-        """The simulations that the user failed."""
-        return {one for one, each in self.found.items() if each and each.label.who == "user"}
 
 
 class RecordedOutcomes(NamedTuple):
@@ -167,12 +87,16 @@ class BenchmarkSupport:
 
     # Failures: for ``show``, ``report``, ``plots`` and the viewer.
 
-    def diagnosis(self, report: Report) -> Diagnosis | None:
-        """Return the reason why a simulation failed; None if it passed, or nobody can tell."""
+    def findings(self, report: Report) -> Sequence[Finding]:
+        """Return all that was found about a simulation: who failed, which rules were broken, ..."""
+        return ()
+
+    def explanation(self, report: Report) -> VerdictExplanation | None:
+        """Return what explains the verdict on a failure; None if it passed, or nobody can tell."""
         return None
 
     def findings_version(self, folder: Recording) -> object:
-        """Return all that decides diagnoses, checks and obstacles beside the record, as JSON.
+        """Return all that decides findings, explanations and obstacles beside the record, as JSON.
 
         While it is the same, findings about the same report are kept for the next command, and
         obstacles for the same configuration. None if they cannot be, as when code that nobody
@@ -182,21 +106,6 @@ class BenchmarkSupport:
 
     def explanation_obstacle(self, folder: Recording) -> str | None:
         """Return why the failures of a run cannot be explained here; None if they can."""
-        return None
-
-    def policy_check(self, report: Report) -> PolicyCheck | None:
-        """Return which rules of the policy a simulation broke; None if there are no such rules."""
-        return None
-
-    def sound_check(self, report: Report) -> SoundCheck | None:
-        """Return the sound verdict on a simulation; None if the benchmark has no such verdicts."""
-        return None
-
-    def user_check(self, report: Report, diagnosis: Diagnosis | None) -> UserCheck | None:
-        """Return the faults of the simulated user; None if there is none, or nobody can look.
-
-        ``diagnosis`` is the reason why the simulation failed, if it did.
-        """
         return None
 
     def timeline(self, report: Report) -> WorldTimeline | None:
@@ -229,7 +138,7 @@ class BenchmarkSupport:
         """
         return {}
 
-    def findings(self, folder: Recording) -> "TaskFindings":
+    def task_findings(self, folder: Recording) -> "TaskFindings":
         """Return faults of the tasks of a run themselves, by domain and id."""
         return {}
 
@@ -247,6 +156,14 @@ class BenchmarkSupport:
     def warnings(self, config: Mapping[str, object]) -> Sequence[str]:
         """Return sentences that must accompany the numbers of a run."""
         return ()
+
+    def variants(self, folder: Recording) -> Sequence[Variant]:
+        """Return the numbers beside the official one that the findings about a run give."""
+        return ()
+
+    def user_model(self, config: Mapping[str, object]) -> str | None:
+        """Return the model that played the simulated user of a run; None if no model did."""
+        return text_or_none(mapping(config, "user").get("model"))
 
     def conventions(
         self, folder: Recording, lines: Sequence[SimulationLine]
@@ -330,37 +247,6 @@ class TimelineForms:
         found = support.timeline_form(report)
         self._known = {**(known if len(known) < _ALIKE else {}), likeness: found}
         return found
-
-
-def complete_report(
-    report: Report,
-    title: str | None,
-    diagnosis: Diagnosis | None,
-    policy: PolicyCheck | None,
-    sound: SoundCheck | None,
-    user: UserCheck | None = None,
-) -> dict[str, object]:
-    """Return a report with all that pages show of it beside the record: labels and reasons."""
-    shown: dict[str, object] = {**report, "title": title}
-    form = {} if diagnosis is None else diagnosis.for_page()
-    labels = [] if diagnosis is None else [diagnosis.name]
-    if policy is not None:
-        labels.append(policy.name)
-        if lines := policy.lines():
-            section = {"title": policy.name.capitalize(), "lines": lines}
-            form["sections"] = [*entries(form.get("sections")), section]
-    if sound is not None and sound.name is not None:
-        labels.append(sound.name)
-        section = {"title": sound.name.capitalize(), "lines": [*filter(None, [sound.reason])]}
-        form["sections"] = [*entries(form.get("sections")), section]
-    if user is not None:
-        labels += user.labels
-        if lines := user.lines():
-            section = {"title": "The simulated user", "lines": lines}
-            form["sections"] = [*entries(form.get("sections")), section]
-    if labels:
-        shown["labels"] = labels
-    return {**shown, "explanation": form} if form else shown
 
 
 def support_for(folder: Recording) -> BenchmarkSupport:

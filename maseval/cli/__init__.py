@@ -5,7 +5,6 @@ somebody may already press Ctrl-C, so they are loaded by ``main``, once that is 
 """
 
 import atexit
-import codecs
 import gc
 import io
 import os
@@ -15,14 +14,6 @@ import sys
 __all__ = ["main"]
 
 INTERRUPTED = 130
-
-_SPELLING = "maseval"
-# Signs of our own texts, for streams that cannot carry them.
-_SPELLED = {
-    **{"→": "->", "←": "<-", "…": "...", "–": "-", "—": "-", "−": "-", "·": "-", "•": "*"},  # noqa: RUF001
-    **{"≤": "<=", "≥": ">=", "±": "+/-", "×": "x", "✓": "+", "✗": "-", "\N{NO-BREAK SPACE}": " "},  # noqa: RUF001
-    **{"‘": "'", "’": "'", "“": '"', "”": '"', "¹": "^1", "²": "^2", "³": "^3", "⁴": "^4"},  # noqa: RUF001
-}
 
 
 def main() -> None:
@@ -55,25 +46,13 @@ def prepare_streams() -> None:
     """Let the standard streams take every text, whatever their encoding, and even if closed.
 
     The encoding stays that of the system: a terminal or the next command expects it. A character
-    that it lacks is spelled out (``->``) or escaped (``\\u2708``).
+    that it lacks is escaped (``\\u2708``).
     """
-    codecs.register_error(_SPELLING, _spell_out)
-    for name, errors in (("stdin", "replace"), ("stdout", _SPELLING), ("stderr", _SPELLING)):
+    escape = "backslashreplace"
+    for name, errors in (("stdin", "replace"), ("stdout", escape), ("stderr", escape)):
         stream = getattr(sys, name)
         if stream is None:  # closed by whoever started us
             mode = "r" if name == "stdin" else "w"
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=errors)
-
-
-def _spell_out(error: UnicodeError) -> tuple[str | bytes, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    lacking = error.object[error.start : error.end]
-    spelled = (_SPELLED.get(one) or _escape(one) for one in lacking)
-    return "".join(spelled), error.end
-
-
-def _escape(character: str) -> str:
-    return character.encode("ascii", "backslashreplace").decode("ascii")

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from maseval import commands
-from maseval.app.results.clean import Metric
+from maseval.app.results.variants import Metric
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED, WRONG_USE
 from maseval.cli.console import counting, inert, number_columns, print_json, stderr, stdout
@@ -33,7 +33,7 @@ COMPARE_EXAMPLES = examples(
     ("maseval compare careful hurried", "two runs below ./runs: which is better, how sure is that"),
     ("maseval compare last theirs.json -k 4", "a run and a results file, by pass^4"),
     ("maseval compare a b c --plot curves.svg", "every pair of several, and a drawing"),
-    ("maseval compare a b --metric clean", "only passes in which the policy was kept"),
+    ("maseval compare a b --metric no-breaches", "only passes without breaches found"),
     ("maseval compare a b --sound", "over sound tasks, beside the official number"),
     ("maseval compare a b --json", "for scripts"),
 )
@@ -43,8 +43,8 @@ _SHOWN = 12
 MetricOption = Annotated[
     Metric,
     typer.Option(
-        help="pass: as the benchmark counts; clean: passes that kept the policy; sound: over sound "
-        "tasks."
+        help="pass: as the benchmark counts; no-breaches: passes without breaches found; sound: "
+        "over sound tasks."
     ),
 ]
 
@@ -69,8 +69,10 @@ def compare(
 
     Every reward is recomputed first.
     """
-    if sound and metric == "clean":
-        raise typer.BadParameter("--sound and --metric clean count differently; leave out one")
+    if sound and metric == "no-breaches":
+        raise typer.BadParameter(
+            "--sound and --metric no-breaches count differently; leave out one"
+        )
     with counting("judged") as count:
         found = commands.compare(
             runs,
@@ -109,7 +111,7 @@ def _print_comparison(found: "RunComparison", console: Console) -> None:
 def _print_reasons(found: "RunComparison", console: Console) -> None:
     """Print why simulations failed in each run: labels, and checks that were not met."""
     if found.reasons:
-        also = ", or broke the policy" if found.metric == "clean" else ""
+        also = ", or broke the policy" if found.metric == "no-breaches" else ""
         table = Table(title=f"why simulations failed{also}", title_justify="left")
         table.add_column("", overflow="fold")
         for name, run in found.why.items():
@@ -196,7 +198,7 @@ def _print_many(about: "RunComparison", console: Console) -> None:
         console.print(f"[dim]{inert(note)}[/dim]")
 
 
-_PASSES = {"pass": "passed", "clean": "clean passes", "sound": "sound passes"}
+_PASSES = {"pass": "passed", "no-breaches": "without breaches found", "sound": "sound passes"}
 
 
 def _scores(about: "RunComparison") -> Table:

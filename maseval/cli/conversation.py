@@ -11,7 +11,7 @@ from maseval.cli.results import MARKS
 from maseval.core.figures import money
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.app.benchmarks import Section
+    from maseval.app.results.explained import Section
     from maseval.app.results.show import SimulationView
 
 _WHO = {"assistant": ("Agent", "cyan"), "user": ("User", "magenta"), "system": ("System", "dim")}
@@ -54,22 +54,9 @@ def print_verdict(view: "SimulationView", console: Console) -> None:
         console.print(f"[bold red]{words}[/bold red]", soft_wrap=True)
     for remark in view.remarks:
         console.print(inert(str(remark)), soft_wrap=True)
-    if view.diagnosis:
-        console.rule("explanation")
-        print_sections(view.diagnosis.sections(), console)
-    if view.policy:
-        console.rule(view.policy.name)
-        for line in view.policy.lines():
-            console.print(inert(line), soft_wrap=True)
-    if view.sound and view.sound.name:
-        console.rule(view.sound.name)
-        console.print(inert(view.sound.reason or ""), soft_wrap=True)
-    told = view.user.lines() if view.user else []
-    if told:
-        console.rule("the simulated user")
-        for line in told:
-            console.print(inert(line), soft_wrap=True)
-    if view.diagnosis or view.policy or (view.sound and view.sound.name) or told:
+    if sections := view.sections:
+        console.rule("findings")
+        print_sections(sections, console)
         console.rule()
     print_unexplained(view.unexplained, console)
     _print_outcome(view, console)

@@ -7,7 +7,6 @@ the files without running them: a file of ours takes ten times as long to run as
 import ast
 import inspect
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from importlib import import_module
@@ -22,34 +21,8 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 
-def load_layout() -> None:
-    """Import Typer's layout of help without what it imports for others and we never use.
-
-    Markdown and tracebacks take longer to load than all else that help needs. Whoever imports them
-    later gets the real ones.
-    """
-    if "typer.rich_utils" in sys.modules:
-        return
-    absent = [name for name in _UNUSED if name not in sys.modules]
-    for name in absent:
-        module: Any = sys.modules.setdefault(name, ModuleType(name))
-        setattr(module, _UNUSED[name], type(_UNUSED[name], (), {}))
-    try:
-        import_module("typer.rich_utils")
-    finally:
-        for name in absent:
-            del sys.modules[name]
-
-
-_UNUSED = {"rich.markdown": "Markdown", "rich.traceback": "Traceback"}
-
-
 class PlainCommand(TyperCommand):
     """A command whose help shows its parameters plainly."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        load_layout()
-        super().format_help(ctx, formatter)
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]  # its Context
         return _simplify(super().get_params(ctx))
@@ -75,7 +48,6 @@ class CommandGroup(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self._listing = True
-        load_layout()
         try:
             super().format_help(ctx, formatter)
         finally:

@@ -121,8 +121,8 @@ def export(
     table: Annotated[
         list[str] | None,
         typer.Option(
-            help="runs, simulations, messages, tool_calls, checks, policy, sound, scores, "
-            "user_faults, remarks or all (repeatable).",
+            help="runs, simulations, messages, tool_calls, checks, findings, scores, remarks or "
+            "all (repeatable).",
             show_default="simulations",
         ),
     ] = None,

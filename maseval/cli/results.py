@@ -8,12 +8,16 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from maseval.app.results.clean import IF_BROKEN, CleanScore, RunCompliance
-from maseval.app.results.counting import ConventionScore, conventions_in_words
 from maseval.app.results.recording import human_sides
 from maseval.app.results.results import DomainScore, RunResult, RunSummary
-from maseval.app.results.sound import Counted, ScoreBeside
 from maseval.app.results.task_names import TaskName
+from maseval.app.results.variants import (
+    ConventionScore,
+    VariantScore,
+    conventions_in_words,
+    worth_showing,
+    worth_telling,
+)
 from maseval.app.running.prices import unpriced_models
 from maseval.cli.command_line import FAILED, INCOMPLETE, InterruptedRun
 from maseval.cli.console import (
@@ -136,41 +140,21 @@ def stacked_estimate(value: Estimate | None) -> str:
     return f"{percent(value.value)}\n[dim]{in_percent(value.low)}-{in_percent(value.high)}[/dim]"
 
 
-def print_clean_scores(found: RunCompliance, console: Console) -> None:
-    """Print pass^k with clean pass^k below it, and what they count."""
-    scores = found.scores
-    _print_numbers({score.name: _clean_rows(score) for score in scores}, console)
-    for score in scores:
-        console.print(f"{inert(score.name)}: {score.counts}")
-    if found.reservation:
-        console.print(f"[dim]{found.reservation}[/dim]")
+def print_variants(scores: Sequence[VariantScore], console: Console) -> None:
+    """Print the official number, those beside it below, and what they change."""
+    shown = worth_showing(scores)
+    if any(not each.is_official for each in shown):
+        rows: dict[str, NamedNumbers] = {}
+        for each in shown:
+            name = "the official number" if each.is_official else each.counted
+            rows.setdefault(each.domain, {})[f"pass^k, {name}"] = each.pass_hat
+        _print_numbers(rows, console)
+    for each in worth_telling(scores):
+        words = f"{each.domain}, {each.counted}: {each.effect}"
+        console.print(inert(words), soft_wrap=True)
 
 
-def print_scores_beside(scores: Sequence[ScoreBeside], console: Console) -> None:
-    """Print the official number, those beside it below, and what they leave out."""
-    rows: dict[str, NamedNumbers] = {}
-    for each in scores:
-        rows.setdefault(each.domain, {})[f"pass^k, {_COUNTED[each.counted]}"] = each.pass_hat
-    _print_numbers(rows, console)
-    for each in scores:
-        if each.effect:
-            words = f"{each.domain}, {each.counted}: {each.effect}"
-            console.print(inert(words), soft_wrap=True)
-
-
-_COUNTED: Mapping[Counted, str] = {
-    "official": "the official number",
-    "without user faults": "without user faults",
-    "over sound tasks": "over sound tasks",
-}
 NamedNumbers = dict[str, Mapping[int, Estimate]]
-
-
-def _clean_rows(score: CleanScore) -> NamedNumbers:
-    rows = {"pass^k, the official number": score.pass_hat, "clean pass^k": score.clean}
-    if score.untold_passes:
-        rows[f"clean pass^k, {IF_BROKEN}"] = score.surely_clean
-    return rows
 
 
 def _print_numbers(rows: Mapping[str, NamedNumbers], console: Console) -> None:

@@ -1,7 +1,7 @@
 """``maseval show``."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Unpack
 
@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from maseval import commands
+from maseval.app.results.explained import names_of
 from maseval.app.results.recording import notes_on, origin_in_words, simulation_in
 from maseval.app.results.task_names import TaskName
-from maseval.app.results.user_faults import users_note
+from maseval.app.results.variants import LEFT_OUT, SOUND_PASS
 from maseval.cli.console import counting, here, indent, inert, print_json, stdout
 from maseval.cli.conversation import print_simulation, print_unexplained
 from maseval.cli.groups import examples
@@ -31,13 +32,12 @@ from maseval.cli.results import (
     MARKS,
     consumption_of,
     first_fitting,
-    print_clean_scores,
     print_conventions,
     print_errors,
     print_human,
     print_isolation,
     print_rehearsal,
-    print_scores_beside,
+    print_variants,
     print_warnings,
     scores,
 )
@@ -45,10 +45,9 @@ from maseval.core.outcome import SimulationLine
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.words import count_of
 from maseval.runs import Annotations
-from maseval.stats.failure_labels import LabelSummary
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.app.results.clean import RunCompliance
+    from maseval.app.results.examined import RunFindings
     from maseval.app.results.show import RunView
     from maseval.runs.live import WorkerHistory
     from maseval.runs.verdict_check import VerdictCheck
@@ -62,8 +61,6 @@ EXAMPLES = examples(
     ("maseval show last --sound", "which tasks are unsound, and which verdicts that changes"),
     ("maseval show last --json", "its numbers and simulations, for scripts"),
 )
-
-_MOST_RULES = 5
 
 _ChosenDomain = Annotated[
     str | None,
@@ -80,7 +77,10 @@ def show(
         bool, typer.Option("--failed", help="Only simulations that did not pass.")
     ] = False,
     label: Annotated[
-        str | None, typer.Option(help="Only failures with this label, or a part of it.")
+        str | None,
+        typer.Option(
+            help="Only simulations with such a finding: its name, a part of it, or its source."
+        ),
     ] = None,
     sound: Annotated[
         bool, typer.Option("--sound", help="Say which tasks and verdicts the sound number changes.")
@@ -130,7 +130,7 @@ def _print_run(
     if origin := origin_in_words(view.folder.config.values):
         console.print(f"Continues {inert(origin)}", soft_wrap=True)
     _print_annotations(view.annotations, console)
-    print_check(view.check, console)
+    print_check(view.found.check, console)
     for note in (*notes_on(view.folder), *filter(None, [view.unreadable_annotations])):
         console.print(f"[yellow]Note:[/yellow] {inert(note)}")
     print_rehearsal(view.folder.config.values, console)
@@ -146,31 +146,18 @@ def _print_run(
     for damage in view.folder.damaged:
         console.print(f"[red]damaged record, {inert(str(damage))}[/red]", soft_wrap=True)
     console.print(_trials(view, console.width))
-    unconfirmed = ", x verdict does not hold" if view.check and view.check.differing else ""
+    check = view.found.check
+    unconfirmed = ", x verdict does not hold" if check and check.differing else ""
     legend = f"+ passed, - failed, ! ended by an error, ? no verdict{unconfirmed}"
     console.print(legend, markup=False)
     if view.reading:
         console.print(inert(view.reading), soft_wrap=True)
     print_errors(view.lines, console)
-    if view.labels is not None:
-        print_labels(view.labels, console)
-    _print_beside(view, console, details=sound)
-    if view.compliance is not None:
-        _print_compliance(view.compliance, console)
-    if users := users_note(view.users):
-        console.print(f"\n{inert(users)} `maseval tau2 users RUN` shows each.")
-    print_unexplained(view.unexplained, console)
-
-
-def _print_compliance(found: "RunCompliance", console: Console) -> None:
-    """Print the number of clean passes, and the rules that were broken most often in passes."""
-    console.print("\n[bold]Was the policy kept?[/bold] Checked by rules:")
-    print_clean_scores(found, console)
-    broken = [each for each in found.rules if each.what == "broken" and each.passes]
-    for each in sorted(broken, key=lambda each: -each.passes)[:_MOST_RULES]:
-        console.print(f"  {each.passes:>5}  {inert(each.rule)}")
-    if broken:
-        console.print("`maseval tau2 comply RUN` shows each breach.")
+    print_causes(view.found.causes, console)
+    _print_beside(view.found, console, details=sound)
+    if view.users:
+        console.print(f"\n{inert(view.users)} `maseval tau2 users RUN` shows each.")
+    print_unexplained(view.found.unexplained, console)
 
 
 def print_check(check: "VerdictCheck | None", console: Console) -> None:
@@ -200,16 +187,16 @@ def _print_workers(workers: "WorkerHistory", console: Console) -> None:
 
 def _print_chosen(view: "RunView", console: Console) -> None:
     console.print(f"[bold]{inert(here(view.folder.path))}[/bold]", soft_wrap=True)
-    print_check(view.check, console)
+    print_check(view.found.check, console)
     if view.chosen:
         forms = (partial(_chosen_table, view), partial(_chosen_list, view))
         console.print(first_fitting(console.width, *forms))
     console.print(f"{len(view.chosen)} of {len(view.lines)} simulations")
-    print_unexplained(view.unexplained, console)
+    print_unexplained(view.found.unexplained, console)
 
 
 def _chosen_table(view: "RunView") -> Table:
-    table = Table("task", "trial", "outcome", "label", "ended by")
+    table = Table("task", "trial", "outcome", "findings", "ended by")
     for name, trial, *facts in _chosen_rows(view):
         table.add_row(name, trial, *facts)
     return table
@@ -230,13 +217,14 @@ def _chosen_rows(view: "RunView") -> Iterator[tuple[str, ...]]:
             inert(str(TaskName(line.domain, line.task_id))),
             str(line.trial),
             f"{MARKS[line.outcome]} {line.outcome}",
-            inert(view.label_of.get(simulation_in(line), "")),
+            inert(", ".join(names_of(view.findings_on(line)))),
             inert(line.ended or line.status),
         )
 
 
 def _mark(view: "RunView", line: SimulationLine) -> str:
-    if view.check and simulation_in(line) in view.check.differing:
+    check = view.found.check
+    if check and simulation_in(line) in check.differing:
         return "[bold red]x[/bold red]"
     return MARKS[line.outcome]
 
@@ -303,34 +291,33 @@ def _task_rows(view: "RunView", has_domains: bool) -> Iterator[tuple[str, ...]]:
         numbers[domain] += 1
 
 
-def print_labels(labels: LabelSummary, console: Console) -> None:
-    """Print the labels with their numbers."""
-    if not labels["failed"]:
+def print_causes(causes: Mapping[str, int], console: Console) -> None:
+    """Print who failed and how, with the numbers."""
+    if not causes:
         return
-    console.print(
-        f"\n[bold]Who failed[/bold] in {count_of(labels['failed'], 'simulation')}, by rule:"
-    )
-    for what, number in labels["by_what"].items():
+    failed = count_of(sum(causes.values()), "simulation")
+    console.print(f"\n[bold]Who failed[/bold] in {failed}, by rule:")
+    for what, number in causes.items():
         console.print(f"  {number:>5}  {inert(what)}")
     console.print("`maseval show RUN TASK` shows the evidence.")
 
 
-def _print_beside(view: "RunView", console: Console, *, details: bool) -> None:
+def _print_beside(found: "RunFindings", console: Console, *, details: bool) -> None:
     """Print the numbers beside the official one, and with ``details`` what makes the difference."""
-    told = [e for e in view.beside if details or e.counted == "official" or not e.same]
-    if all(each.counted == "official" for each in told):
+    if all(each.is_official for each in found.scores):
         return
     console.print("\n[bold]Beside the official number[/bold], never in its place:")
-    print_scores_beside(told, console)
+    print_variants(found.scores, console)
     if not details:
-        console.print("`maseval show RUN --sound` shows why.")
+        console.print("`maseval show RUN --sound` and `maseval tau2 comply RUN` show why.")
         return
-    tasks = {one[:2]: each.reason for one, each in view.sound.items() if each.left_out}
-    for (domain, task_id), reason in tasks.items():
-        words = f"task {TaskName(domain, task_id)}: {reason}"
-        console.print(f"[yellow]left out[/yellow] {inert(words)}")
-    for one, each in view.sound.items():
-        if each.differs:
-            mark = MARKS["pass" if each.passed else "fail"]
-            words = f"{TaskName(one.domain, one.task_id)} trial {one.trial}: {each.reason}"
-            console.print(f"{mark} {inert(words)}")
+    tasks = dict[str, None]()
+    for one, each in ((one, each) for one, some in found.findings.items() for each in some):
+        name = TaskName(one.domain, one.task_id)
+        if each.source == "erratum" and each.kind == LEFT_OUT:
+            tasks[f"[yellow]left out[/yellow] {inert(f'task {name}: {each.text}')}"] = None
+        elif each.source == "erratum":
+            mark = MARKS["pass" if each.kind == SOUND_PASS else "fail"]
+            tasks[f"{mark} {inert(f'{name} trial {one.trial}: {each.text}')}"] = None
+    for line in tasks:
+        console.print(line)

@@ -5,7 +5,6 @@ package's ``__init__.py``: the type checker reads it as it is, and the package t
 from there. Other packages offer models, engines and benchmarks as entry points.
 """
 
-import gc
 import os
 import os.path
 import sys
@@ -47,10 +46,10 @@ class _Name:
         if self._name in vars(package):
             return vars(package)[self._name]
         if self._home != package.__name__:
-            home = _load(self._home)
+            home = import_module(self._home)
             if hasattr(home, self._name_there) or not hasattr(home, "__path__"):
                 return getattr(home, self._name_there)
-        return _load(f"{self._home}.{self._name_there}")
+        return import_module(f"{self._home}.{self._name_there}")
 
     def __set__(self, package: ModuleType, value: object) -> None:
         # Python puts every submodule it imports into its package: that must not hide the name.
@@ -59,17 +58,6 @@ class _Name:
 
     def __delete__(self, package: ModuleType) -> None:
         vars(package).pop(self._name, None)
-
-
-def _load(module: str) -> ModuleType:
-    """Import a module, and look for no garbage meanwhile: it would take a tenth of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        return import_module(module)
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _listing(names: list[str]) -> object:

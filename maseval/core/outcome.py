@@ -15,8 +15,17 @@ from typing import Literal, NamedTuple, NotRequired, TypedDict
 
 from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.recorded import Part, Recorded, anything, dict_of, list_of, mapping, number
-from maseval.core.recorded_trace import RecordedMessage, RecordedTrace
+from maseval.core.recorded import (
+    Part,
+    Recorded,
+    RecordedMessage,
+    RecordedTrace,
+    anything,
+    dict_of,
+    list_of,
+    mapping,
+    number,
+)
 from maseval.core.report import AGENT_FAILURES, TaskExecutionStatus
 from maseval.core.usage import usage_records
 from maseval.core.words import count_of, text, text_or_none

@@ -4,15 +4,13 @@ from maseval.frames.columns import TABLES, Column, TableForm
 from maseval.frames.frame import Frame
 from maseval.frames.tables import (
     checks,
+    findings,
     messages,
-    policy,
     remarks,
     runs,
     scores,
     simulations,
-    sound,
     tool_calls,
-    user_faults,
 )
 
 __all__ = [
@@ -21,13 +19,11 @@ __all__ = [
     "Frame",
     "TableForm",
     "checks",
+    "findings",
     "messages",
-    "policy",
     "remarks",
     "runs",
     "scores",
     "simulations",
-    "sound",
     "tool_calls",
-    "user_faults",
 ]

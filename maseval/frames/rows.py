@@ -1,12 +1,13 @@
 """The rows of each table, as recorded values by column; ``Frame`` makes cells of them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from maseval.app.benchmarks import support_by_name
 from maseval.app.results.recording import line_of, simulation_in
 from maseval.app.results.results import run_summary
-from maseval.app.results.sound import SoundCheck, scores_beside
+from maseval.app.results.variants import variant_scores
+from maseval.core.finding import Finding
 from maseval.core.outcome import ComponentUsage, RecordedEvaluation, RecordedReport
 from maseval.core.recorded import mapping, number
 from maseval.core.storage.redaction import redact, redact_text
@@ -81,15 +82,15 @@ def _player_name(player: object) -> object:
 
 def score_rows(opened: OpenedSource) -> Rows:
     """Yield a row for each pass^k, counted as ``maseval show`` counts."""
-    sound = support_by_name(opened.config.get("benchmark")).answers("sound_check")
-    outcomes, checks = [], dict[Simulation, SoundCheck]()
+    variants = opened.variants
+    outcomes, findings = [], dict[Simulation, Sequence[Finding]]()
     for report in opened.reports():
         parsed = RecordedReport(report)
         outcomes.append(parsed.line.to_outcome())
-        if sound and (check := opened.findings(parsed, "sound").sound) is not None:
-            checks[Simulation.of(report)] = check
+        if variants:
+            findings[Simulation.of(report)] = opened.findings(parsed)
     opened.keep_findings()
-    for score in scores_beside(outcomes, opened.planned, checks=checks if sound else None):
+    for score in variant_scores(outcomes, findings, variants, opened.planned):
         for k, each in score.pass_hat.items():
             yield {
                 "domain": score.domain,
@@ -244,42 +245,11 @@ def _verdict_cells(returned: RecordedEvaluation) -> dict[str, object]:
     }
 
 
-def policy_rows(report: RecordedReport, source: OpenedSource) -> Rows:
-    check = source.findings(report, "policy").policy
-    if check is None:
-        return
-    counts = Counter(each.what for each in check.findings)
-    broken = dict.fromkeys(each.rule for each in check.findings if each.what == "broken")
-    yield {
-        "passed": report.outcome.passed,
-        "without_breaches_found": check.clean,
-        **{what: counts[what] for what in ("broken", "tried", "demanded", "form")},
-        "undecided": counts["cannot tell"] + counts["rule failed"] + bool(check.obstacle),
-        "rules": _join(broken),
-        "findings": check.to_dict()["findings"],
-    }
-
-
-def sound_rows(report: RecordedReport, source: OpenedSource) -> Rows:
-    found = source.findings(report, "sound", "diagnosis")
-    check, diagnosis = found.sound, found.diagnosis
-    if check is None:
-        return
-    yield {
-        "passed": report.outcome.passed,
-        "failed_by": None if diagnosis is None else diagnosis.label.who,
-        **check.to_dict(),
-    }
-
-
-def user_fault_rows(report: RecordedReport, source: OpenedSource) -> Rows:
-    check = source.findings(report, "user").user
-    for each in () if check is None else check.findings:
+def finding_rows(report: RecordedReport, source: OpenedSource) -> Rows:
+    for each in source.findings(report):
         yield {
-            "user_model": report.models_of("user"),
             "passed": report.outcome.passed,
-            "kind": each.kind,
-            "message": each.message_index,
-            "text": each.text,
-            "quote": each.quote or None,
+            "user_model": report.models_of("user"),
+            "counts": each.counts,
+            **each.to_dict(),
         }

@@ -6,7 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
-from maseval.app.results.examined import ExaminedRun, FindingPart, SimulationFindings
+from maseval.app.benchmarks import support_for
+from maseval.app.results.examined import FINDINGS, ExaminedRun
 from maseval.app.results.finding import (
     UnknownRunError,
     holds_reports,
@@ -14,7 +15,9 @@ from maseval.app.results.finding import (
     run_path,
     warn_of_damage,
 )
+from maseval.app.results.variants import Variant
 from maseval.core.callbacks.result_logger import shared_config
+from maseval.core.finding import Finding
 from maseval.core.outcome import RecordedReport, parse_report
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
@@ -73,12 +76,21 @@ class OpenedSource:
     def _examined(self) -> ExaminedRun | None:
         return None if self._recording is None else ExaminedRun(self._recording)
 
-    def findings(self, report: RecordedReport, *parts: FindingPart) -> SimulationFindings:
-        """Return these parts of the findings about a report."""
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """The numbers beside the official one."""
+        return (
+            ()
+            if self._recording is None
+            else support_for(self._recording).variants(self._recording)
+        )
+
+    def findings(self, report: RecordedReport) -> Sequence[Finding]:
+        """Return what was found about a report."""
         if self._examined is None:
-            return SimulationFindings()
+            return ()
         raw = cast("Report", report.raw)
-        return self._examined.examine(Simulation.of(raw), parts, raw)
+        return self._examined.examine(Simulation.of(raw), FINDINGS, raw).findings
 
     def keep_findings(self) -> None:
         """Keep what was found, for the next time."""

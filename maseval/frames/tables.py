@@ -59,16 +59,11 @@ simulations = _table("simulations", _by_report(rows.simulation_rows))
 messages = _table("messages", _by_report(rows.message_rows))
 tool_calls = _table("tool_calls", _by_report(rows.tool_call_rows))
 checks = _table("checks", _by_report(rows.check_rows))
-policy = _table("policy", _by_report(rows.policy_rows))
-sound = _table("sound", _by_report(rows.sound_rows))
+findings = _table("findings", _by_report(rows.finding_rows))
 scores = _table("scores", rows.score_rows)
-user_faults = _table("user_faults", _by_report(rows.user_fault_rows))
 remarks = _table("remarks", rows.remark_rows)
 
-_FRAMES = (
-    *(runs, simulations, messages, tool_calls, checks, policy, sound, scores),
-    *(user_faults, remarks),
-)
+_FRAMES = (runs, simulations, messages, tool_calls, checks, findings, scores, remarks)
 
 
 def frame_named(

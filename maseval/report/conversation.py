@@ -5,8 +5,7 @@ from datetime import datetime
 from typing import NotRequired, TypedDict
 
 from maseval.core.outcome import RecordedReport
-from maseval.core.recorded import Shape, mapping, number
-from maseval.core.recorded_trace import LoggedCall, RecordedCall, RecordedMessage
+from maseval.core.recorded import LoggedCall, RecordedCall, RecordedMessage, Shape, mapping, number
 from maseval.core.words import count_of, text
 
 

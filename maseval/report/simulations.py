@@ -1,7 +1,6 @@
 """Convert a simulation of a results file of tau2-bench into a report."""
 
-from maseval.core.recorded import Part, Shape, mapping, number
-from maseval.core.recorded_trace import RecordedTrace
+from maseval.core.recorded import Part, RecordedTrace, Shape, mapping, number
 from maseval.core.report import TaskExecutionStatus
 from maseval.core.words import text_or_none
 

@@ -61,17 +61,12 @@ class Feature(Protocol):
     """Routes of its own, and what it is called.
 
     A route finds the runs in ``request.app.state.library``. One that takes a POST is answered only
-    if the viewer was started with ``--edit``, or if it lies below ``/api/NAME/`` of a feature with
-    ``writes``.
+    if the viewer was started with ``--edit``.
     """
 
     @property
     def name(self) -> str:
         """One word: the page learns which features are there by it."""
-
-    @property
-    def writes(self) -> bool:
-        """True if its own routes take a POST without ``--edit``."""
 
     def routes(self) -> Sequence[BaseRoute]:
         """Return the routes that it answers."""
@@ -90,16 +85,13 @@ class Answers:
     Args:
         name: One word for the feature.
         asked: What is answered to a GET, by path; the function gets the query.
-        sent: What is answered to a POST, by path; the function gets the JSON object of the body.
-        writes: Whether ``sent`` is answered without ``--edit``.
-        close: Called when the server ends.
+        sent: What is answered to a POST with ``--edit``, by path; the function gets the JSON object
+            of the body.
     """
 
     name: str
     asked: Mapping[str, Callable[[Library, Query], object]] = field(default_factory=dict)
     sent: Mapping[str, Callable[[Library, Body], object]] = field(default_factory=dict)
-    writes: bool = False
-    close: Callable[[], object] = lambda: None
 
     def routes(self) -> Sequence[BaseRoute]:
         """Return a route for each function."""

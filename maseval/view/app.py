@@ -2,14 +2,12 @@
 
 import os
 import re
-from collections.abc import AsyncIterator, Collection, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -18,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from maseval.core.exceptions import MASEvalError
-from maseval.view.api import Answers, Feature, Json, own_answers
+from maseval.view.api import Feature, Json, own_answers
 from maseval.view.events import Watcher, event_routes
 from maseval.view.exceptions import NothingThereError, ViewError
 from maseval.view.library import Library
@@ -49,14 +47,6 @@ def create_app(
         hosts: The names that a request may call the server by; None for any.
     """
 
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        yield
-        for feature in features:
-            if isinstance(feature, Answers):
-                await run_in_threadpool(feature.close)
-
-    own = [f"/api/{feature.name}/" for feature in features if feature.writes]
     app = Starlette(
         routes=[
             *own_answers([feature.name for feature in features], edit=edit).routes(),
@@ -65,11 +55,10 @@ def create_app(
             *page_routes(),
         ],
         middleware=[
-            Middleware(Guard, hosts=hosts, token=token, writable=["/api/"] if edit else own),
+            Middleware(Guard, hosts=hosts, token=token, edit=edit),
             # Twice the time for a tenth less is not worth it on one machine.
             Middleware(GZipMiddleware, minimum_size=_SMALL, compresslevel=4),
         ],
-        lifespan=lifespan,
         exception_handlers={MASEvalError: _error_response, HTTPException: _http_error_response},
     )
     app.state.library = Library(Path(root), reader or RunReader())

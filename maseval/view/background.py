@@ -21,7 +21,6 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.files import FileState
 from maseval.runs.log import kept_about
 from maseval.view.rows import FileSummary, summary_of
-from maseval.view.saved_files import Labels
 from maseval.view.viewed import ViewedRun
 
 logger = logging.getLogger(__name__)
@@ -85,7 +84,7 @@ class RunExaminer:
 
 
 def _label(run: ViewedRun) -> None:
-    found: Labels = {}
+    found: dict[int, tuple[str, ...]] = {}
     began, took_long = time.monotonic(), False
     for at in run.without_labels():
         found[at] = run.labels_of(at)

@@ -21,7 +21,8 @@ from maseval.runs.verdict_check import recall_check
 from maseval.view.background import ResultsFileJudge, RunExaminer
 from maseval.view.exceptions import NothingThereError
 from maseval.view.finding import Finder, name_of, place_of
-from maseval.view.reading import IndexedRun, JudgedFile, RunReader
+from maseval.view.log_index import IndexedRun
+from maseval.view.reading import JudgedFile, RunReader
 from maseval.view.rows import RunRow, changed_at, numbers_of, row_of_file, row_of_folder
 from maseval.view.viewed import ViewedRun
 
@@ -120,7 +121,7 @@ class Library:
         if not isinstance(found.run.source, IndexedRun):
             return None
         log = found.run.source.path / LOG
-        return {"done": found.run.source.index.read, "of": FileState.now(log).size}
+        return {"done": found.run.source.read, "of": FileState.now(log).size}
 
     def run_with_labels(self, name: str) -> ViewedRun:
         """Return a run that somebody has open, and have its failures labelled meanwhile."""
@@ -152,7 +153,7 @@ class Library:
     ) -> ViewedRun:
         reader, name = self.reader, name_of(self.root, path)
         if path.is_dir():
-            return ViewedRun(IndexedRun(path, reader), reader, name)
+            return ViewedRun(IndexedRun(path, reader.title), reader, name)
         usual = ScoringOptions()
         file = reader.open_results(path, options or usual)
         if opened is not None:

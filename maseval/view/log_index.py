@@ -1,111 +1,181 @@
-"""LogIndex: the entry of every simulation in a log, and the place of its report.
+"""IndexedRun: a run folder with an entry for every simulation, and the place of its report.
 
 A log is read once. From then on only what was added to it is, and a report is read by its place.
-The index of a large log is kept on the disk (``saved_files``) for the next start.
+The index of a large log is kept for the next start with all else that this machine knows of a log
+(``kept_about``), never beside it: whoever hands over a run could hand over an index with other
+outcomes. What is missing, damaged, or made for another log or by another release is made again
+without a word.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from maseval.core.outcome import RecordedReport, TaskKey, total_cost
-from maseval.core.recorded import Shape
+from maseval.core.recorded import Shape, mapping
+from maseval.core.report import Report
 from maseval.core.storage.files import FileState
-from maseval.report.index import Entry, entry_of
+from maseval.report.columns import pack, unpack
+from maseval.report.index import Entry, columns_of, entry_of
 from maseval.runs import Simulation
-from maseval.runs.chain import Chain, LogLine, Seal, lines_of
+from maseval.runs.chain import Chain, Link, LogLine, Seal, lines_of
+from maseval.runs.config import RunConfig
+from maseval.runs.config_file import LOG, read_config
+from maseval.runs.content_keys import ContentKeys
+from maseval.runs.exceptions import RunFolderError
 from maseval.runs.log import (
     DamagedRecord,
     LogContents,
     LogReading,
     ReportPlace,
     end_damage,
+    kept_about,
+    report_in,
 )
+from maseval.runs.recording import notes_on_folder
 from maseval.runs.repeats import with_repeats
 from maseval.runs.report_line import SkimmedReport, read_record, simulation_of
-from maseval.view.saved_files import Position, SavedIndex, is_line_of, load_index, save_index
+from maseval.runs.verdict_check import SimulationDoubt
+from maseval.view.exceptions import NothingThereError
 
 # A smaller log is read in less time than anybody notices.
 WORTH_SAVING = 8 << 20
-
-TitleOf = Callable[[Shape], str | None]
-"""Returns the title of a report's task."""
+# Also another one when entries are made by other rules.
+_FORMAT = 4
+_INDEX = "index"
 
 ValueT = TypeVar("ValueT")
 
 
-class LogIndex:
-    """The entries of a log, up to where it has been read; not for several threads at once."""
+class IndexedRun:
+    """A run folder and its entries, up to where its log has been read; ``title`` is of a report.
 
-    def __init__(self, log: Path, title: TitleOf) -> None:
-        self._log, self._title = log, title
+    Only one thread at a time may call ``refresh``.
+    """
+
+    def __init__(self, path: Path, title: Callable[["IndexedRun", Shape], str | None]) -> None:
+        self.path, self._log, self._title = path, path / LOG, title
+        self._stored = read_config(path)
         self._titles: dict[TaskKey, str | None] = {}
         self._same: dict[Any, Any] = {}
         self._seen: FileState | None = None
-        self.added: list[ReportPlace] | None = None
-        """The reports that the last update added; None if it made the index anew."""
+        self._added: list[ReportPlace] | None = None
+        self._keys: ContentKeys | None = None
         self.read = 0
         """The number of bytes that were read so far; another thread may ask for it."""
-        self._begin(None)
+        self._begin()
 
-    def _begin(self, saved: SavedIndex | None) -> None:
-        self._before: Position | None = None
-        self._last = None if saved is None else saved.position.line
-        self._intact = saved is not None
-        self._told: dict[Simulation, None] = {}
+    def _begin(self) -> None:
+        self._before: LogLine | None = None
+        self._last: LogLine | None = None
+        self._intact, self._saved = False, 0
+        self._new: dict[Simulation, None] = {}
         self._entries: dict[int, Entry] = {}
-        contents = chain = None
-        if saved is not None:
-            self._entries = {entry.at: entry for entry in saved.entries}
-            contents, position = saved.contents, saved.position
-            chain = Chain(position.line, missing=position.missing, begun=position.begun)
+        contents, linked = None, False
+        if self._seen is None:  # else the log is not the one that began
+            with suppress(OSError, ValueError, KeyError, TypeError, IndexError):
+                contents, linked = self._load()
+        chain = Chain(self._last, begun=linked)
         self._reading = LogReading(contents, chain, self._add, read=read_record)
-        self._saved = 0 if self._last is None else self._last.number
         self.contents: LogContents = self._reading.snapshot()
 
-    def update(self) -> bool:
+    @property
+    def config(self) -> RunConfig:
+        return self.contents.config or self._stored.config
+
+    @property
+    def damaged(self) -> Sequence[DamagedRecord]:
+        """The damage to the log, also to its end."""
+        seal, row = Seal.read(self.path), 0 if self._last is None else self._last.row
+        found = None if seal is None else end_damage(self.contents.end, seal, row)
+        return [*self.contents.damaged, *([found] if found else [])]
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return notes_on_folder(self, self._stored)
+
+    @property
+    def planned(self) -> Mapping[Simulation, None]:
+        return self.config.planned
+
+    @property
+    def recorded(self) -> Mapping[Simulation, object]:
+        return self.contents.places
+
+    def reports(self) -> Iterator[Report]:
+        recorded = self.recorded
+        ordered = [one for one in self.planned if one in recorded]
+        return map(self.report, [*ordered, *(recorded.keys() - self.planned.keys())])
+
+    def report(self, simulation: Simulation) -> Report:
+        if simulation not in self.contents.places:
+            raise NothingThereError(f"the run has no report on {simulation}")
+        return self._read(self.contents.places[simulation])
+
+    def report_at(self, at: int) -> Report:
+        return self._read(ReportPlace(at, ""))
+
+    def _read(self, place: ReportPlace) -> Report:
+        try:
+            return report_in(self._log, place, self.contents.shared)
+        except (OSError, ValueError, KeyError) as error:
+            raise RunFolderError(
+                f"{self._log} has changed while it was read ({error}); load the page again"
+            ) from error
+
+    def content_key(self, simulation: Simulation) -> str:
+        return self._content_keys().of(self.contents.places[simulation])
+
+    def key_at(self, at: int) -> str:
+        return self._content_keys().of(ReportPlace(at, ""))
+
+    def _content_keys(self) -> ContentKeys:
+        if self._keys is None:
+            self._keys = ContentKeys(self._log, self.contents)
+        return self._keys
+
+    def doubt_at(self, at: int) -> SimulationDoubt | None:
+        return None  # a log says nothing against itself
+
+    def settings(self) -> list[Shape]:
+        return [mapping(each) for each in self.contents.shared.values()]
+
+    def refresh(self) -> bool:
         """Read what is new, and return whether there was anything."""
         seen = FileState.now(self._log)
         if seen == self._seen:
             return False
         grown = self._seen is not None and self._has_grown(self._seen, seen)
         if not grown:
-            self._begin(load_index(self._log) if self._seen is None else None)
+            self._begin()
         self._seen, damaged = seen, len(self.contents.damaged)
         self._read_on()
-        self.contents = self._reading.snapshot()
+        self.contents, self._keys = self._reading.snapshot(), None
         # A line that does not count any more may have brought an earlier report back.
         grown = grown and damaged == len(self.contents.damaged)
-        self.added = sorted(self.contents.places[one] for one in self._told) if grown else None
-        self._told.clear()
+        self._added = sorted(self.contents.places[one] for one in self._new) if grown else None
+        self._new.clear()
         self._save()
         return True
+
+    def growth(self) -> list[tuple[Sequence[int], Entry]] | None:
+        """Return the entries of the last refresh, with the places of those they replace.
+
+        None if the index was made anew.
+        """
+        found = self._added
+        return None if found is None else [(at.earlier, self._entry_at(at)) for at in found]
 
     def entries(self) -> list[Entry]:
         """Return one entry for each simulation, that of its last report."""
         return self._entries_in(self.contents)
 
-    @property
-    def damaged(self) -> list[DamagedRecord]:
-        """The damage to the log, also to its end."""
-        seal, row = Seal.read(self._log.parent), 0 if self._last is None else self._last.row
-        found = None if seal is None else end_damage(self.contents.end, seal, row)
-        return [*self.contents.damaged, *([found] if found else [])]
-
-    def _save(self) -> None:
-        """Keep it for the next start, if that saves time: a tenth may be read again."""
-        last, before, settled = self._last, self._before, self._reading.settled
-        if last is None or before is None or not self._intact or settled.damaged:
-            return
-        if last.offset >= WORTH_SAVING and 10 * (last.number - self._saved) >= last.number:
-            save_index(self._log, SavedIndex(before, settled, self._entries_in(settled)))
-            self._saved = last.number
-
     def _entries_in(self, contents: LogContents) -> list[Entry]:
         known, places = self._entries, contents.places.values()
-        return [self.entry_at(at) if at.earlier else known[at.offset] for at in places]
+        return [self._entry_at(at) if at.earlier else known[at.offset] for at in places]
 
-    def entry_at(self, place: ReportPlace) -> Entry:
+    def _entry_at(self, place: ReportPlace) -> Entry:
         """Return the entry of a report, with the cost of those that it replaces."""
         entry, earlier = self._entries[place.offset], [self._entries[at] for at in place.earlier]
         if not earlier:
@@ -119,27 +189,24 @@ class LogIndex:
         """Return whether the log only has lines added, or a torn one removed, at its end."""
         if now.file != before.file or now.size == before.size:
             return False
-        return self._last is None or is_line_of(self._log, self._last)
+        last = self._last
+        return last is None or _line_at(self._log, last.offset) == last.text
 
     def _read_on(self) -> None:
-        chain = self._reading.chain
         for line in lines_of(self._log, self._last):
             if not line.text.endswith(b"\n"):
                 return  # it is still being written
-            self._before = self._position(self._last, chain) if self._intact else None
+            self._before = self._last if self._intact else None
             self._intact = self._reading.take(line)
             self._last = line
             self.read = line.offset + len(line.text)
 
-    def _position(self, line: LogLine | None, chain: Chain) -> Position | None:
-        return None if line is None else Position(line, chain.missing, chain.begun)
-
     def _add(self, record: dict[str, Any], offset: int, shared: Mapping[str, object]) -> None:
         logged = RecordedReport(record)
         key = logged.task
-        self._told[simulation_of(record)] = None
+        self._new[simulation_of(record)] = None
         if key not in self._titles:
-            self._titles[key] = self._title(record)
+            self._titles[key] = self._title(self, record)
         if not isinstance(record, SkimmedReport):
             logged = RecordedReport({**record, "traces": _environment(logged)})
         entry = entry_of(logged, offset, self._titles[key])
@@ -151,6 +218,81 @@ class LogIndex:
         """Return the same object for equal values, of which there are thousands."""
         same: ValueT = self._same.setdefault(value, value)
         return same
+
+    def _save(self) -> None:
+        """Keep the index for the next start, if that saves time: a tenth may be read again.
+
+        It ends before the last line, which counts only once the next one has named it.
+        """
+        last, before, settled = self._last, self._before, self._reading.settled
+        if last is None or before is None or not self._intact or settled.damaged:
+            return
+        if last.offset < WORTH_SAVING or 10 * (last.number - self._saved) < last.number:
+            return
+        columns = columns_of(self._entries_in(settled))
+        del columns["labels"]  # which are not part of a log
+        known, seen = kept_about(self._log), FileState.now(self._log)
+        index = {
+            "format": [_FORMAT, *Entry._fields],
+            "log": [seen.size, seen.changed],
+            "line": [before.number, before.row, before.offset, before.link.hash],
+            "linked": self._reading.chain.begun,
+            "config": None if settled.config is None else settled.config.values,
+            "shared": settled.shared,
+            "entries": pack(columns),
+        }
+        known.put(_INDEX, index)
+        known.save()
+        self._saved = last.number
+
+    def _load(self) -> tuple[LogContents, bool]:
+        """Take over the index that was kept; raises if it is not of this log.
+
+        Also returns whether its lines name those before them.
+        """
+        saved = kept_about(self._log).get(_INDEX)
+        seen, (size, changed) = FileState.now(self._log), saved["log"]
+        rewritten = seen.size == size and seen.changed != changed
+        number, row, offset, digest = saved["line"]
+        line = LogLine(number, row, offset, _line_at(self._log, offset))
+        if (
+            saved["format"] != [_FORMAT, *Entry._fields]
+            or rewritten
+            or line.link != Link(number, digest)
+        ):
+            raise ValueError("of another log, or of another release")
+        packed = saved["entries"]
+        packed["columns"]["labels"] = {"values": [()]}
+        for name, form in _FORMS.items():
+            column = packed["columns"][name]
+            for part in column.keys() & {"values", "each"}:
+                column[part] = [form(each) for each in column[part]]
+        columns = unpack(packed)
+        rows = zip(*(columns[name] for name in Entry._fields), strict=True)
+        self._entries = {entry.at: entry for entry in map(Entry._make, rows)}
+        self._last, self._intact, self._saved = line, True, number
+        places = {
+            Simulation(*entry.key, int(entry.trial)): ReportPlace(entry.at, entry.status or "")
+            for entry in self._entries.values()
+        }
+        config = None if saved["config"] is None else RunConfig.of(saved["config"])
+        contents = LogContents(places, saved["shared"], config=config, end=line.link)
+        return contents, bool(saved["linked"])
+
+
+_FORMS: dict[str, Callable[[Any], object]] = {
+    "key": lambda key: TaskKey(*key),
+    "facts": lambda facts: tuple(map(tuple, facts)),
+}
+
+
+def _line_at(log: Path, offset: int) -> bytes:
+    try:
+        with log.open("rb") as file:
+            file.seek(offset)
+            return file.readline()
+    except OSError:
+        return b""
 
 
 def _environment(logged: RecordedReport) -> dict[str, object]:

@@ -1,15 +1,14 @@
-"""Reads the reports of a viewed run: from the log of a folder, or from a judged results file.
+"""Reads the reports of a viewed run: the log of a folder (``log_index``) or a results file.
 
 The viewer knows no benchmark; a ``RunReader`` does, which adds numbers, titles and explanations.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from maseval.core.outcome import RecordedReport
-from maseval.core.recorded import Shape, mapping
+from maseval.core.recorded import Shape
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.index import (
@@ -19,12 +18,7 @@ from maseval.report.index import (
     entry_of,
 )
 from maseval.runs import Simulation
-from maseval.runs.config import RunConfig
-from maseval.runs.config_file import LOG, read_config
-from maseval.runs.content_keys import ContentKeys
-from maseval.runs.exceptions import RunFolderError
-from maseval.runs.log import DamagedRecord, LogContents, ReportPlace, report_in
-from maseval.runs.recording import Recording, notes_on_folder, report_key
+from maseval.runs.recording import Recording, report_key
 from maseval.runs.verdict_check import (
     Misstatement,
     RunCheck,
@@ -34,7 +28,7 @@ from maseval.runs.verdict_check import (
 )
 from maseval.stats.summary import Summary
 from maseval.view.exceptions import NothingThereError
-from maseval.view.log_index import LogIndex
+from maseval.view.log_index import IndexedRun
 
 
 class Overview(NamedTuple):
@@ -115,88 +109,6 @@ class RunReader:
 
     def keep_findings(self, run: Recording) -> None:
         """Keep what was found out about reports of a run, for the next start."""
-
-
-class IndexedRun:
-    """A run folder whose log is read once, however long it is and however it grows."""
-
-    def __init__(self, path: Path, reader: RunReader) -> None:
-        self.path = path
-        self._log = path / LOG
-        self._stored = read_config(path)
-        self.index = LogIndex(self._log, partial(reader.title, self))
-        self._hashed: tuple[LogContents, ContentKeys] | None = None
-
-    @property
-    def config(self) -> RunConfig:
-        return self.index.contents.config or self._stored.config
-
-    @property
-    def damaged(self) -> Sequence[DamagedRecord]:
-        return self.index.damaged
-
-    @property
-    def notes(self) -> Sequence[str]:
-        return notes_on_folder(self, self._stored)
-
-    @property
-    def planned(self) -> Mapping[Simulation, None]:
-        return self.config.planned
-
-    @property
-    def recorded(self) -> Mapping[Simulation, object]:
-        return self.index.contents.places
-
-    def reports(self) -> Iterator[Report]:
-        recorded = self.recorded
-        ordered = [one for one in self.planned if one in recorded]
-        return map(self.report, [*ordered, *(recorded.keys() - self.planned.keys())])
-
-    def report(self, simulation: Simulation) -> Report:
-        contents = self.index.contents
-        if simulation not in contents.places:
-            raise NothingThereError(f"the run has no report on {simulation}")
-        return self._read(contents.places[simulation])
-
-    def content_key(self, simulation: Simulation) -> str:
-        return self._keys().of(self.index.contents.places[simulation])
-
-    def refresh(self) -> bool:
-        return self.index.update()
-
-    def growth(self) -> list[tuple[Sequence[int], Entry]] | None:
-        """Return the entries of the last refresh, with the places of those they replace."""
-        found = self.index.added
-        return None if found is None else [(p.earlier, self.index.entry_at(p)) for p in found]
-
-    def entries(self) -> list[Entry]:
-        return self.index.entries()
-
-    def doubt_at(self, at: int) -> SimulationDoubt | None:
-        return None  # a log says nothing against itself
-
-    def settings(self) -> list[Shape]:
-        return [mapping(each) for each in self.index.contents.shared.values()]
-
-    def report_at(self, at: int) -> Report:
-        return self._read(ReportPlace(at, ""))
-
-    def key_at(self, at: int) -> str:
-        return self._keys().of(ReportPlace(at, ""))
-
-    def _keys(self) -> ContentKeys:
-        contents = self.index.contents
-        if self._hashed is None or self._hashed[0] is not contents:
-            self._hashed = contents, ContentKeys(self._log, contents)
-        return self._hashed[1]
-
-    def _read(self, place: ReportPlace) -> Report:
-        try:
-            return report_in(self._log, place, self.index.contents.shared)
-        except (OSError, ValueError, KeyError) as error:
-            raise RunFolderError(
-                f"{self._log} has changed while it was read ({error}); load the page again"
-            ) from error
 
 
 class JudgedFile:

@@ -53,7 +53,7 @@ class Guard:
         app: What answers.
         hosts: The names that a request may call us by; None for any, where a token protects.
         token: What a browser must bring along, first as ``?token=`` and then as a cookie.
-        writable: The beginnings of the paths that take a POST.
+        edit: Whether a POST is answered.
     """
 
     def __init__(
@@ -62,10 +62,9 @@ class Guard:
         *,
         hosts: Collection[str] | None = LOCAL_NAMES,
         token: str | None = None,
-        writable: Collection[str] = (),
+        edit: bool = False,
     ) -> None:
-        self._app, self._hosts, self._token = app, hosts, token
-        self._writable = tuple(writable)
+        self._app, self._hosts, self._token, self._edit = app, hosts, token, edit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -93,7 +92,7 @@ class Guard:
             return _foreign_reading(headers)
         if scope["method"] != "POST":
             return _refuse(405, f"{scope['method']} is not answered here")
-        if not scope["path"].startswith(self._writable):
+        if not self._edit:
             return _refuse(403, "the viewer is read-only; start it with --edit to change things")
         return _foreign_writing(headers, names[0])
 

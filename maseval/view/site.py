@@ -28,8 +28,7 @@ from shutil import rmtree
 from typing import Any, Literal, NamedTuple
 from uuid import uuid4
 
-from maseval.core.engine.child import may_fork, usable_cores
-from maseval.core.engine.processes import ProcessEngine
+from maseval.core.engine.processes import ProcessEngine, may_fork, usable_cores
 from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError
 from maseval.core.outcome import TaskKey
 from maseval.core.storage import strict_json

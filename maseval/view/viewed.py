@@ -8,10 +8,12 @@ import time
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from maseval.core.outcome import RecordedReport, Score, TaskKey
 from maseval.core.recorded import Shape, entries
 from maseval.core.report import NO_VERDICT_STATUSES, TaskExecutionStatus
+from maseval.core.storage.files import FileState
 from maseval.report.index import (
     Entry,
     Trials,
@@ -25,6 +27,7 @@ from maseval.report.page import Packet, packet_of
 from maseval.report.results import drawing
 from maseval.runs import Simulation
 from maseval.runs.config_file import LOG
+from maseval.runs.log import kept_about
 from maseval.runs.remarks import remarks_by_simulation
 from maseval.runs.verdict_check import (
     Misstatement,
@@ -39,8 +42,10 @@ from maseval.stats.first_failures import summarise_run
 from maseval.stats.summary import Summary
 from maseval.view.exceptions import NothingThereError
 from maseval.view.reading import Overview, RunReader, RunSource
-from maseval.view.saved_files import load_labels, save_labels
 
+_LABELS = "labels"
+# Another one also when simulations are labelled by other rules.
+_LABELS_FORMAT = 3
 # A drawing of more is larger than everything else on the page.
 _MANY_MARKS = 2000
 # How long verdicts are recomputed before others get the processor.
@@ -415,6 +420,27 @@ def _with_verdict(entry: Entry, passed: bool | None) -> Entry:
         return entry._replace(outcome="error", status=status, reward=None)
     status = TaskExecutionStatus.SUCCESS.value
     return entry._replace(outcome="pass" if passed else "fail", status=status, reward=float(passed))
+
+
+def save_labels(file: Path, labels: Mapping[int, tuple[str, ...]]) -> None:
+    """Keep the labels of a log or a results file; where that is not possible, they are not kept."""
+    known = kept_about(file)
+    known.put(_LABELS, [_LABELS_FORMAT, FileState.now(file), [*labels.items()]])
+    known.save()
+
+
+def load_labels(file: Path) -> dict[int, tuple[str, ...]]:
+    """Return the labels that are kept of a log, which may have grown since, or of a results file.
+
+    They are by the places of reports, as everywhere in the viewer.
+    """
+    now = FileState.now(file)
+    match kept_about(file).get(_LABELS):
+        case [form, [*state], [*found]] if form == _LABELS_FORMAT:
+            seen = FileState(*state)
+            grown = file.name == LOG and now.file == seen.file and now.size > seen.size
+            return {at: tuple(labels) for at, labels in found} if now == seen or grown else {}
+    return {}
 
 
 def _labels_in(completed: Shape) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.text import Text
 
 from examples.booking import BookingBenchmark, load_tasks
-from maseval.app.results.recording import simulation_in
 from maseval.app.results.results import RunResult
 from maseval.cli import show as cli_show
 from maseval.commands import show, tau2
@@ -67,7 +66,7 @@ def test_a_run_is_shown_by_path_name_or_as_the_last(name):
 def test_tasks_drawn_as_lines_of_one_row_look_like_rows(noisy, columns, id):
     view = show(noisy.folder)
     lines = [line._replace(task_id=id.format(line.task_id)) for line in view.lines]
-    view = replace(view, lines=lines)
+    view = replace(view, found=replace(view.found, lines=lines))
 
     def draw(table):
         console = Console(file=io.StringIO(), width=columns, force_terminal=True)
@@ -107,7 +106,7 @@ def test_long_ids_leave_the_answer_in_sight(tmp_path, monkeypatch):
 
 def test_only_what_failed_for_a_reason_is_shown(noisy):
     view = show(noisy.folder, label="WRONG")
-    names = [view.label_of[simulation_in(line)] for line in view.chosen]
+    names = [" ".join(each.name for each in view.findings_on(line)) for line in view.chosen]
 
     shown = maseval("show", "last", "--label", "wrong").stdout
 

@@ -82,9 +82,9 @@ def test_no_command_fails_at_what_a_stream_cannot_encode(command, run, call_main
     assert out and "─" not in out and errors == ""
 
 
-def test_a_sign_that_a_stream_lacks_is_spelled_out_and_the_file_keeps_it(run, call_main):
-    assert call_main("ascii", "note", run)[1] == "Z\\xfcrich -> \\u6771\\u4eac \\u2708\n"
-    assert call_main("cp1252", "note", run)[1] == "Zürich -> \\u6771\\u4eac \\u2708\n"
+def test_a_sign_that_a_stream_lacks_is_escaped_and_the_file_keeps_it(run, call_main):
+    assert call_main("ascii", "note", run)[1] == "Z\\xfcrich \\u2192 \\u6771\\u4eac \\u2708\n"
+    assert call_main("cp1252", "note", run)[1] == "Zürich \\u2192 \\u6771\\u4eac \\u2708\n"
     assert read_annotations(run).note == "Zürich → 東京 ✈"
 
 

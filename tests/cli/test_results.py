@@ -8,9 +8,10 @@ from rich.console import Console
 
 from maseval.app.comparing.compare import headline
 from maseval.app.results.results import DomainScore, RunSummary
-from maseval.app.results.sound import SoundCheck, scores_beside
-from maseval.cli.results import consumption, print_scores_beside, scores
+from maseval.app.results.variants import LEFT_OUT, SOUND, WITHOUT_BREACHES, variant_scores
+from maseval.cli.results import consumption, print_variants, scores
 from maseval.core.figures import in_percent, percent
+from maseval.core.finding import Finding
 from maseval.core.outcome import Outcome
 from maseval.runs import Simulation
 from maseval.stats import Difference, Estimate, FlipTest, Interval
@@ -88,22 +89,21 @@ def test_a_price_that_is_not_known_is_not_zero():
 
 def test_numbers_beside_the_official_one_come_after_it_with_intervals():
     lines = [Outcome("retail", task, trial, trial == 0) for task in "12" for trial in (0, 1)]
-    faults = {Simulation("retail", "1", 1)}
-    checks = {Simulation("retail", "2", 0): SoundCheck(left_out=True)}
-    found = scores_beside(lines, user_faults=faults, checks=checks)
+    policy, task = (Finding(s, "agent", LEFT_OUT, "", "") for s in ("policy", "erratum"))
+    findings = {Simulation("retail", "1", 0): [policy], Simulation("retail", "2", 0): [task]}
+    found = variant_scores(lines, findings, [WITHOUT_BREACHES, SOUND])
 
-    for width in (100, 56):
+    for width in (100, 60):
         console = Console(file=io.StringIO(), width=width)
-        print_scores_beside(found, console)
+        print_variants(found, console)
         shown = console.file.getvalue()
 
-        order = ["the official number", "without user faults", "over sound tasks"]
+        order = ["the official number", "without breaches found", "over sound tasks"]
         assert sorted(order, key=shown.index) == order
-        assert re.search(r"without user faults +│ +75\.0% \[", shown)
-        assert "retail, without user faults: 1 simulation left out" in shown.replace("\n", " ")
-        assert "retail, over sound tasks: 1 task left out, 0 verdicts differ" in " ".join(
-            shown.split()
-        )
+        assert re.search(r"without breaches found +│ +25\.0% \[", shown)
+        words = " ".join(shown.split())
+        assert "retail, without breaches found: 1 verdict differs" in words
+        assert "retail, over sound tasks: 1 task left out, 0 verdicts differ" in words
 
 
 @pytest.mark.parametrize(

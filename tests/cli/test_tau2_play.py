@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from maseval.benchmark.tau2.data_loader import load_tasks
+from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.cli.app import app
+from maseval.cli.tau2.play_terminal import fields_of, read_arguments
+from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder, run_state
 from tests.cli.commandline import COMMAND
 from tests.waiting import wait_until
@@ -179,3 +184,76 @@ class Screen:
         while words not in self.text:
             self.text += os.read(self.descriptor, 4096)
         self.text = self.text.partition(words)[2]
+
+
+def tool_with(**properties):
+    required = [name for name, schema in properties.items() if "default" not in schema]
+    parameters = {"type": "object", "properties": properties, "required": required}
+    return {"type": "function", "function": {"name": "tool", "parameters": parameters}}
+
+
+TEXTS = {"type": "array", "items": {"type": "string"}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "value"),
+    [
+        ({"type": "string"}, " #W12 ", "#W12"),
+        ({"type": "string"}, "123", "123"),
+        ({"type": "integer"}, "3", 3),
+        ({"type": "number"}, "2.0", 2.0),
+        ({"type": "boolean"}, "Yes", True),
+        ({"type": "string", "enum": ["yes", "no"]}, "1", "yes"),
+        (TEXTS, "1, 2", ["1", "2"]),
+        (TEXTS, '["a, b"]', ["a, b"]),
+        ({"type": "object"}, '{"a": [1]}', {"a": [1]}),
+        ({"anyOf": [{"type": "null"}, {"type": "integer"}]}, "4", 4),
+    ],
+)
+def test_a_text_becomes_the_value_of_the_schemas_type(schema, text, value):
+    read = fields_of(tool_with(given=schema))[0].read(text)
+
+    assert read == value and type(read) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "words"),
+    [
+        ({"type": "string"}, "  ", "is empty"),
+        ({"type": "integer"}, "2.5", "give whole number"),
+        ({"type": "boolean"}, "1", "give yes or no"),
+        ({"type": "string", "enum": ["yes", "no"]}, "3", r"give yes\|no"),
+        ({"type": "object"}, "{", "is not JSON"),
+        ({"type": "array", "items": {"type": "object"}}, "{}", r"give JSON like \[\{\}\]"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_the_way_to_write_it(schema, text, words):
+    with pytest.raises(ConfigurationError, match=words):
+        fields_of(tool_with(given=schema))[0].read(text)
+
+
+def test_all_parameters_may_be_given_at_once():
+    tool = tool_with(id={"type": "string"}, limit={"type": "integer", "default": 12})
+
+    assert read_arguments(tool, '{"id": "x"}') == {"id": "x"}
+    for text, words in (
+        ('{"ID": "x"}', "no parameter 'ID'; there is id, limit"),
+        ('{"limit": 1}', "id missing"),
+        ("id=x", "not a JSON object"),
+        ('{"id": "x", "limit": true}', "whole number"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            read_arguments(tool, text)
+
+
+@pytest.mark.data
+def test_every_gold_action_can_be_typed(tau2_data):
+    for domain in ("airline", "retail", "telecom"):
+        environment = Tau2Environment({"domain": domain})
+        sides = [each for each in (environment.toolkit, environment.user_toolkit) if each]
+        every = [definition for each in sides for definition in each.definitions()]
+        tools = {each["function"]["name"]: each for each in every}
+        for task in load_tasks(domain):
+            for action in TaskSpec.of(task).actions:
+                typed = json.dumps(action.arguments)
+                assert read_arguments(tools[action.name], typed) == json.loads(typed)

@@ -7,7 +7,7 @@ from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.review.explain.snapshot import WorldSnapshot
-from maseval.benchmark.tau2.review.timeline.timeline import Timeline, timeline_of
+from maseval.benchmark.tau2.review.timeline import Timeline, timeline_of
 from maseval.benchmark.tau2.scoring.case import Case, case_of
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.state.hashing import state_hash

@@ -1,8 +1,7 @@
 import pytest
 
 from maseval.core.agent import AgentAdapter
-from maseval.core.messages import MessageHistory
-from maseval.core.usage import StaticPricingCalculator, TokenUsage, Usage
+from maseval.core.usage import StaticPricingCalculator, TokenUsage
 
 
 class Parrot:
@@ -73,12 +72,6 @@ def test_a_callback_that_fails_is_heard():
         ParrotAdapter(Parrot(), "polly", callbacks=[Broken()]).run("hi")
 
 
-def test_an_agent_that_has_not_spoken_has_an_empty_history():
-    messages = ParrotAdapter(Parrot(), "polly").get_messages()
-
-    assert isinstance(messages, MessageHistory) and len(messages) == 0
-
-
 def test_traces_hold_the_conversation():
     adapter = ParrotAdapter(Parrot(), "polly", callbacks=[Recorder()])
     adapter.run("hi")
@@ -133,15 +126,3 @@ def test_a_framework_may_know_its_model_and_its_cost():
 
     adapter.counted = TokenUsage(input_tokens=3)
     assert adapter.gather_usage().cost == 3.0
-
-
-def test_an_agent_that_counts_nothing_used_nothing():
-    adapter = ParrotAdapter(Parrot(), "polly", cost_calculator=PRICES, model_id="m")
-
-    assert adapter.gather_usage() == Usage()
-
-
-def test_it_shows_name_and_agent():
-    assert repr(ParrotAdapter(Parrot(), "polly")) == (
-        "AgentAdapter(name='polly', agent_type='Parrot')"
-    )

@@ -1,10 +1,6 @@
 from maseval.core.clock import Clock
 
 
-def test_code_outside_any_repetition_has_no_clock():
-    assert Clock.here() is None
-
-
 def test_code_inside_one_finds_its_deadline_and_whose_it_is():
     stopping = [False]
     with Clock(10, simulation=("task", 3), stopping=lambda: stopping[0]).active() as clock:

@@ -171,12 +171,6 @@ def test_what_a_callback_gathers_is_in_every_report():
     assert [each["Counting"]["finished"] for each in told] == [0, 1, 2]
 
 
-def test_two_callbacks_of_one_class_have_two_names():
-    report = only(Shop(callbacks=[Counting(), Counting()]).run(tasks("a")))
-
-    assert list(report["traces"]["callbacks"]) == ["Counting", "Counting_2"]
-
-
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("hook", HOOKS)
 def test_a_callback_may_register_itself_in_any_hook(hook, workers):

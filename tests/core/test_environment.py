@@ -38,10 +38,6 @@ def test_the_data_may_come_under_either_name(room):
     assert room().state == {"door": "open"}
 
 
-def test_without_data_it_starts_empty():
-    assert Room().state == {"door": "closed"}
-
-
 def test_both_names_at_once_are_refused():
     with pytest.raises(ConfigurationError, match="give only one"):
         Room({"door": "open"}, environment_data={})
@@ -99,9 +95,3 @@ def test_each_tool_tells_what_it_can():
     assert traces["tools"]["b"]["invocations"][0]["outputs"] == "y"
     assert traces["tools"]["c"]["simulator_traces"]["simulator_type"] == "ToolLLMSimulator"
     assert traces["tools"]["d"] == {"type": "Silent", "has_tracing": False}
-
-
-def test_the_configuration_names_the_tools():
-    config = Workshop({}).gather_config()
-
-    assert (config["tool_count"], config["tool_names"]) == (4, ["a", "b", "c", "d"])

@@ -17,10 +17,6 @@ async def doubled(number):
     return number * 2
 
 
-def test_async_work_is_waited_for():
-    assert run_async(doubled(21)) == 42
-
-
 def test_what_it_raises_is_raised():
     async def fail():
         raise LookupError("nothing there")

@@ -14,8 +14,6 @@ from maseval.core.exceptions import (
     MASEvalError,
     OutputExistsError,
     TaskTimeoutError,
-    UserError,
-    UserExhaustedError,
     validate_argument_type,
     validate_arguments_from_schema,
     validate_no_extra_arguments,
@@ -44,12 +42,6 @@ TREE = {
     "ScriptExhaustedError": RuntimeError,
     "OutputExistsError": FileExistsError,
 }
-
-
-def test_every_error_is_in_the_tree():
-    defined = {name for name, value in vars(exceptions).items() if isinstance(value, type)}
-    assert defined >= {*TREE, "MASEvalError"}
-    assert all(name in exceptions.__doc__ for name in TREE)
 
 
 @pytest.mark.parametrize(("name", "parent"), TREE.items())
@@ -97,24 +89,10 @@ def test_every_error_of_the_package_is_a_maseval_error():
     assert outside <= set(OUTSIDE_THE_TREE)
 
 
-def test_without_a_component_only_the_message_is_shown():
-    error = MASEvalError("it broke")
-    assert str(error) == "it broke"
-    assert (error.component, error.details) == (None, {})
-
-
 def test_an_agent_error_ends_with_its_suggestion():
     error = AgentError("no such flight", component="booking", suggestion="Search first")
     assert str(error) == "[booking] no such flight. Suggestion: Search first"
     assert error.suggestion == "Search first"
-
-
-def test_our_environment_error_is_not_an_operating_system_error():
-    assert not issubclass(exceptions.EnvironmentError, OSError)
-
-
-def test_an_exhausted_user_is_not_a_broken_user():
-    assert not issubclass(UserExhaustedError, UserError)
 
 
 def test_a_timeout_tells_how_long_it_took_and_what_was_done():
@@ -200,16 +178,6 @@ def test_unexpected_arguments_are_named_together():
     assert caught.value.details == {"unexpected": ["x", "y"], "allowed": ["a"]}
 
 
-def test_complete_arguments_pass():
-    validate_required_arguments({"a": None}, ["a"])
-    validate_no_extra_arguments({"a": None}, ["a", "b"])
-
-
-@pytest.mark.parametrize("arguments", [{"city": "Oslo"}, {"city": "Oslo", "days": 2, "note": 1}])
-def test_arguments_that_fit_the_schema_pass(arguments):
-    validate_arguments_from_schema(arguments, SCHEMA, strict=True)
-
-
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -221,10 +189,6 @@ def test_arguments_that_fit_the_schema_pass(arguments):
 def test_a_strict_schema_complains_of_absence_then_excess_then_type(arguments, complaint):
     with pytest.raises(AgentError, match=complaint):
         validate_arguments_from_schema(arguments, SCHEMA, "trip", strict=True)
-
-
-def test_a_lenient_schema_lets_undeclared_arguments_pass():
-    validate_arguments_from_schema({"city": "Oslo", "sun": 1}, SCHEMA)
 
 
 def test_an_empty_schema_accepts_everything_unless_strict():

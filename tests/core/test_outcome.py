@@ -109,10 +109,6 @@ def test_the_domain_is_the_environments_only_where_the_task_was_left_out():
     assert RecordedReport({"task_id": 7}).key == ("", "7", 0)
 
 
-def test_a_task_is_named_with_its_domain_if_it_has_one():
-    assert [str(TaskKey("air", "1")), str(TaskKey("", "1"))] == ["air 1", "1"]
-
-
 def test_cost_and_tokens_are_those_of_all_components_and_attempts():
     usage = {
         "agents": {"a": {"cost": 0.5, "input_tokens": 30}, "b": {"cost": 0.25, "output_tokens": 5}},

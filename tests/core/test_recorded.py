@@ -3,7 +3,7 @@
 import pytest
 
 from maseval.core.outcome import RecordedReport
-from maseval.core.recorded import Part, Recorded, dict_of, entries, list_of, mapping, number
+from maseval.core.recorded import Part, Recorded, dict_of, list_of, mapping, number
 
 
 class Point(Recorded):
@@ -20,16 +20,6 @@ class Drawing(Recorded):
 @pytest.mark.parametrize("value", [None, [], "text", {"a": None}, {"a": "b"}, {"a": {"b": 3}}])
 def test_a_missing_mapping_is_an_empty_one(value):
     assert mapping(value, "a", "b") == {}
-
-
-def test_what_is_no_list_has_no_entries():
-    assert entries("abc") == []
-    assert entries((1, 2)) == [1, 2]
-
-
-def test_truth_is_no_number():
-    assert number(True) is None
-    assert number(2) == 2
 
 
 def test_a_part_is_read_at_its_place_and_by_its_reader():
@@ -52,10 +42,6 @@ def test_what_is_of_another_form_reads_as_nothing(wrong):
         None,
     )
     assert not drawing.first
-
-
-def test_a_record_can_be_read_in_another_form():
-    assert Point(Drawing({"x": 1})).x == 1
 
 
 def test_a_part_is_read_when_it_is_first_asked_for_and_once():

@@ -77,13 +77,6 @@ def test_environment_and_user_stand_directly_under_their_category(category):
     assert registry.collect_traces()[category]["name"] == "env"
 
 
-def test_an_unknown_category_gets_a_place_of_its_own():
-    registry = ComponentRegistry()
-    registry.register("scorers:fast", "a:b", TraceableMixin())
-
-    assert registry.collect_traces()["scorers:fast"]["a:b"]["name"] == "a:b"
-
-
 def test_the_name_a_component_tells_wins_over_the_registered_one():
     registry = ComponentRegistry()
     registry.register("agents", "registered", Worker(name="told"))
@@ -257,18 +250,6 @@ def test_registries_that_share_totals_add_up_from_many_threads():
         thread.join()
 
     assert totals.total.units == {"calls": 16}
-
-
-def test_no_usage_at_all_is_an_empty_record():
-    assert ComponentRegistry().total_usage == Usage()
-    assert ComponentRegistry().usage_by_component == {}
-
-
-def test_the_benchmarks_own_configuration_can_be_replaced():
-    registry = ComponentRegistry({"git": 1})
-    registry.update_benchmark_config({"git": 2})
-
-    assert registry.collect_configs()["benchmark"] == {"git": 2}
 
 
 def test_a_model_without_prices_is_given_those_of_the_registry_when_it_is_registered():

@@ -112,11 +112,6 @@ def test_a_looping_script_starts_again():
     assert model.chat([user("x")]).tool_calls == [tool_call("look")]
 
 
-def test_an_empty_script_is_exhausted_even_in_a_loop():
-    with pytest.raises(ScriptExhaustedError, match="0 replies"):
-        ScriptedModelAdapter([], loop=True).generate("x")
-
-
 def test_usage_is_estimated_from_the_texts():
     model = ScriptedModelAdapter(["x" * 40])
 

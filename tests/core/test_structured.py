@@ -4,7 +4,7 @@ import pytest
 from pydantic import BaseModel, RootModel
 
 from maseval.core.exceptions import ConfigurationError, InvalidAnswerError
-from maseval.core.messages import ChatResponse, tool_call
+from maseval.core.messages import tool_call
 from maseval.core.provider_errors import model_of
 from maseval.core.report import TaskExecutionStatus, error_record, failure_status
 from maseval.core.scripted import ScriptedModelAdapter
@@ -101,10 +101,6 @@ def test_an_answer_that_calls_tools_is_not_the_last_one():
     assert final.parsed == City(name="Bern", people=134000)
 
 
-def test_generate_returns_the_object():
-    assert ScriptedModelAdapter([BERN]).generate("Which?", response_model=City).name == "Bern"
-
-
 def test_the_answer_may_be_a_list():
     class Cities(RootModel[list[City]]):
         pass
@@ -118,9 +114,3 @@ def test_the_answer_may_be_a_list():
 def test_what_is_no_pydantic_model_is_refused(given):
     with pytest.raises(ConfigurationError, match=r"give a subclass of pydantic\.BaseModel"):
         ScriptedModelAdapter([BERN]).chat([USER], response_model=given)
-
-
-def test_without_a_form_nothing_is_parsed():
-    response = ScriptedModelAdapter([ChatResponse(BERN)]).chat([USER])
-
-    assert response.parsed is None

@@ -11,7 +11,6 @@ from maseval.core.system_info import (
     get_environment_variables,
     get_git_info,
     get_package_versions,
-    get_python_info,
     get_system_info,
 )
 
@@ -67,13 +66,6 @@ def test_a_clean_repository_tells_its_commit(repository):
         "commit_date": "2024-05-06T07:08:09+02:00",
         "repo_root": str(repository),
     }
-
-
-def test_a_folder_inside_belongs_to_the_repository(repository, monkeypatch):
-    (repository / "inside").mkdir()
-    monkeypatch.chdir(repository / "inside")
-
-    assert get_git_info()["repo_root"] == str(repository)
 
 
 @pytest.mark.parametrize("staged", [False, True])
@@ -161,28 +153,6 @@ def test_a_hook_of_another_repository_does_not_confuse_the_answer(repository, mo
     monkeypatch.setenv("GIT_DIR", "/nowhere/.git")
 
     assert get_git_info(repository)["branch"] == "trunk"
-
-
-def test_the_interpreter_is_this_one():
-    info = get_python_info()
-
-    assert info["version_info"]["major"] == 3
-    assert info["version"] == "{major}.{minor}.{micro}".format(**info["version_info"])
-    assert info["executable"] == sys.executable
-    assert set(info) == {
-        *("version", "version_full", "version_info", "executable"),
-        *("implementation", "compiler"),
-    }
-
-
-def test_the_machine_has_a_name_and_an_architecture():
-    info = get_system_info()
-
-    assert set(info) == {
-        *("hostname", "platform", "system", "release", "version", "machine"),
-        *("processor", "architecture"),
-    }
-    assert info["architecture"] in ("64bit", "32bit")
 
 
 def test_packages_have_the_versions_that_python_would_import():

@@ -322,15 +322,3 @@ def test_a_user_that_only_uses_tools_gives_up():
     assert user.respond("How is the door?") == OUT_OF_STEPS
     assert user.logs[0]["status"] == "max_internal_steps_reached"
     assert len(user.logs[0]["internal_steps"]) == 1
-
-
-def test_a_user_with_tools_can_stop_too():
-    user = acting(says("Thanks ###STOP###"), **STOPPING)
-
-    assert user.respond("Here you are.") == "Thanks"
-    assert user.is_done()
-
-
-def test_at_least_one_step_is_needed():
-    with pytest.raises(ConfigurationError, match="max_internal_steps"):
-        acting(max_internal_steps=0)

@@ -8,7 +8,7 @@ from maseval.core.context import TaskContext
 from maseval.core.exceptions import ConfigurationError, HookResultError
 from maseval.runs import RunFolder, run_into, task_ids
 from tests.core.engine.test_participants import Seeded
-from tests.core.worlds import Customer, Judge, Shop, Worker, World, answer, failing, only, tasks
+from tests.core.worlds import Customer, Judge, Shop, Worker, World, failing, only, tasks
 
 [TASK] = tasks("a")
 
@@ -226,10 +226,3 @@ def test_a_report_without_its_traces_is_refused(tmp_path):
 
     with pytest.raises(ConfigurationError, match=r"lacks traces; .*include_traces=True"):
         Shop().rescore(saved, tasks("a"))
-
-
-def test_the_worker_of_these_tests_counts_its_runs():
-    worker = Worker(answer)
-    worker.run("x")
-
-    assert worker.runs == 1

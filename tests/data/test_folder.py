@@ -9,7 +9,7 @@ import time
 import pytest
 
 from maseval.data.download import FetchProgress
-from maseval.data.files import CacheError, ChecksumError, DataFile, DataUnavailableError, Manifest
+from maseval.data.files import CacheError, DataFile, DataUnavailableError, Manifest
 from maseval.data.folder import DataFolder, fill, forget_hashes
 from maseval.data.sources import LocalSource, RepositorySource
 from tests.file_server import content, status
@@ -71,12 +71,6 @@ def test_an_empty_folder_is_filled_and_then_needs_no_source(folder, mirror):
     mirror.asked.clear()
     filled(folder, tag(mirror))
     assert mirror.asked == []
-
-
-def test_only_what_is_missing_is_fetched(folder, mirror):
-    folder.store(DB_FILE, DB)
-    filled(folder, tag(mirror))
-    assert mirror.asked == [POLICY_PATH]
 
 
 def test_force_fetches_what_is_there_already(folder, mirror):
@@ -154,12 +148,6 @@ def test_hashes_that_are_forgotten_are_computed_again(folder, mirror, monkeypatc
     assert folder.lacking(FILES) == []
     forget_hashes()
     assert folder.lacking(FILES) == FILES
-
-
-def test_wrong_content_never_enters_the_folder(folder):
-    with pytest.raises(ChecksumError):
-        folder.store(DB_FILE, b"wrong")
-    assert not folder.root.exists()
 
 
 def test_a_source_that_delivers_wrong_content_is_passed_over(folder, mirror, tmp_path, capsys):

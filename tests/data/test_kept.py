@@ -3,7 +3,7 @@
 import pytest
 
 from maseval.data import kept
-from maseval.data.kept import KeptValues, package_fingerprint, place_for
+from maseval.data.kept import KeptValues, package_fingerprint
 
 
 @pytest.fixture(autouse=True)
@@ -95,10 +95,6 @@ def test_a_line_that_was_cut_off_spoils_no_later_one(file):
 
     found = KeptValues(file, "rules 1")
     assert (found.get("a"), found.get("b"), found.get("c")) == ({"text": "naïve\n"}, None, 3)
-
-
-def test_nothing_of_a_run_is_kept_in_its_folder(tmp_path, cache):
-    assert place_for(tmp_path / "run" / "log.jsonl", "found").is_relative_to(cache)
 
 
 def test_where_nothing_can_be_written_nothing_is_kept(tmp_path):

@@ -64,20 +64,7 @@ def test_nothing_in_a_file_is_executed():
     assert isinstance(tree.body[0], ast.Raise)
 
 
-def test_what_an_encoding_comment_says_does_not_count():
-    tree = parse_source("src/shop.py", "# coding: latin-1\nx = 'é'\n".encode())
-    assert isinstance(tree.body[0], ast.Assign)
-    assert ast.unparse(tree.body[0].value) == "'é'"
-
-
 def test_escapes_that_python_warns_about_are_read_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         parse_source("src/shop.py", b"x = '\\d'\n")
-
-
-def test_an_ordinary_large_file_is_read():
-    functions = "\n\n".join(
-        f'def f{n}(a, b):\n    """Do {n}."""\n    return [a, {{b: {n}}}]' for n in range(4000)
-    )
-    assert len(parse_source("src/shop.py", functions.encode()).body) == 4000

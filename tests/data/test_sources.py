@@ -148,11 +148,6 @@ def test_a_host_name_that_is_never_resolved_is_given_up(monkeypatch):
     gone.set()
 
 
-def test_an_address_that_is_not_http_is_refused(tmp_path):
-    with pytest.raises(SourceError, match="not an HTTP address"):
-        fetched(repository(f"file://{tmp_path}"))
-
-
 def test_odd_characters_of_a_name_are_escaped_in_its_address(file_server):
     file = data_file("domains/shop/a + b (c)%.json", DB)
     path = "/v1.0.1/data/shop/domains/shop/a%20%2B%20b%20%28c%29%25.json"
@@ -293,11 +288,6 @@ def local_index(tmp_path, monkeypatch):
 
 def test_the_members_of_a_wheel_become_files_by_their_recipes(local_index):
     assert fetched(PackageIndexSource(shop_wheel("shop-data==1.0"))) == EVERYTHING
-
-
-def test_a_wheel_may_also_be_given_as_an_archive(local_index):
-    (path,) = local_index.glob("*.whl")
-    assert fetched(LocalSource(path, wheel=shop_wheel())) == EVERYTHING
 
 
 def test_what_pip_says_about_a_wheel_it_cannot_find_is_told(local_index):

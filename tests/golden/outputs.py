@@ -233,7 +233,7 @@ def outputs(root: Path, runs: list[str]) -> Iterator[tuple[str, str]]:
     yield "frames.jsonl", steady("\n".join(_tables("runs/noisy")), root)
 
 
-TABLES = ("runs", "simulations", "scores", "checks", "remarks", "policy", "sound", "tool_calls")
+TABLES = ("runs", "simulations", "scores", "checks", "remarks", "findings", "tool_calls")
 
 
 def _tables(run: str) -> Iterator[str]:

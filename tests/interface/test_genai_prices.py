@@ -58,7 +58,3 @@ def test_a_server_of_ones_own_has_no_listed_price_whatever_it_calls_its_model():
 
     assert own.calculate_cost(MANY, "openai/gpt-4.1") is None
     assert providers.calculate_cost(MANY, "openai/gpt-4.1")
-
-
-def test_the_list_says_its_version():
-    assert GenAIPricesCalculator().gather_config()["source"].startswith("genai-prices ")

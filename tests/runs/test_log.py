@@ -53,7 +53,7 @@ def test_a_log_that_is_not_there_is_empty(tmp_path):
 
 def test_a_report_that_readers_would_refuse_is_not_recorded(tmp_path):
     with RunFolder.open(tmp_path / "run", config("a")) as folder:
-        with pytest.raises(RunFolderError, match="on a, trial 0 cannot be recorded: 'usage'"):
+        with pytest.raises(ValueError, match="'usage' is none"):
             folder.append(report("a", usage="none"))
         assert not folder.recorded
 

@@ -67,11 +67,6 @@ def test_another_path_says_what_is_served(server, path, method):
     assert "choose chat completions" in reply.error["message"]
 
 
-@pytest.mark.parametrize("path", ["/chat/completions/", "/chat/completions?api-version=1"])
-def test_ways_of_writing_the_path(server, path):
-    assert ask(server.url, asking("hi"), path).content == "hi"
-
-
 def test_models_are_listed_and_looked_up(server):
     listed = ask(server.url, b"", "/models", "GET").json["data"]
 
@@ -178,12 +173,6 @@ def test_what_is_no_http_gets_an_answer_in_json(server):
     assert '"error"' in heard and "<html" not in heard.lower()
 
 
-def test_unicode_comes_back_as_it_was_sent(server):
-    text = "日本語 🎉 \u2028 \x00 \ud83d"
-
-    assert ask(server.url, asking(text)).content == text
-
-
 @pytest.mark.parametrize("options", ["usage", None, {"include_usage": "yes"}, []])
 def test_odd_wishes_for_a_stream_do_no_harm(server, options):
     reply = ask(server.url, asking("hi", stream=True, stream_options=options))
@@ -202,12 +191,6 @@ def test_an_internal_failure_is_reported(stream, caplog):
 
     assert reply.status == 500 and reply.error["message"] == "RuntimeError: out of order"
     assert "out of order" in caplog.text
-
-
-def test_an_answer_that_is_no_json_is_a_failure_not_silence(caplog):
-    with ChatServer(lambda request, headers: {"choices": {1, 2}}) as server:
-        assert ask(server.url, asking("hi")).status == 500
-        assert ask(server.url, asking("hi", stream=True)).status == 500
 
 
 def test_a_refusal_takes_its_headers_along():
@@ -345,12 +328,3 @@ def test_serving_in_a_thread_of_ones_own_ends_when_another_closes_it():
     serving.join(60)
 
     assert not serving.is_alive()
-
-
-def test_closing_twice_or_before_the_start_is_allowed():
-    server = ChatServer(echo)
-    server.close()
-    server.close()
-    started = ChatServer(echo).start().start()
-    started.close()
-    started.close()

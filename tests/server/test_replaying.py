@@ -9,7 +9,7 @@ import pytest
 from maseval.core.answer_cache import answer_cache
 from maseval.core.exceptions import ConfigurationError
 from maseval.server import ReplayServer
-from maseval.server.matching import canonical
+from maseval.server.replaying import canonical
 from tests.server.provider import ask, asking, saying
 
 

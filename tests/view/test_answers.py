@@ -19,7 +19,6 @@ WEIGHTS = Answers(
     "weights",
     asked={"/api/weight": lambda library, query: {"heard": query["of"]}, "/api/none": refuse},
     sent={"/api/weights/set": lambda library, body: {"set": body["grams"]}},
-    writes=True,
 )
 
 
@@ -36,7 +35,7 @@ def test_what_a_function_refuses_is_said_in_its_words(tmp_path):
 
 
 def test_a_function_gets_the_object_that_was_sent(tmp_path):
-    client = viewer(tmp_path, features=[WEIGHTS])
+    client = viewer(tmp_path, features=[WEIGHTS], edit=True)
 
     answer = client.post("/api/weights/set", json={"grams": 3}, headers=OURS)
 
@@ -56,7 +55,7 @@ def test_a_long_answer_is_compressed_and_a_short_one_is_not(tmp_path):
 @pytest.mark.parametrize("body", ["", "[1]", "{", "\x00"])
 def test_a_body_that_is_no_json_object_is_refused(tmp_path, body):
     headers = {**OURS, "content-type": "application/json"}
-    client = viewer(tmp_path, features=[WEIGHTS])
+    client = viewer(tmp_path, features=[WEIGHTS], edit=True)
 
     answer = client.post("/api/weights/set", content=body, headers=headers)
 

@@ -8,13 +8,12 @@ pytest.importorskip("starlette")
 
 from maseval.core.outcome import RecordedReport
 from maseval.runs import RunFolder
-from maseval.runs.log import kept_place
 from maseval.runs.verdict_check import RunCheck
 from maseval.view import background as labelling
 from maseval.view import create_app
 from maseval.view.events import Watcher, _NewsOfRun
 from maseval.view.reading import RunReader
-from maseval.view.saved_files import load_labels, save_labels
+from maseval.view.viewed import load_labels, save_labels
 from tests.report.reading import rows_of
 from tests.runs.worlds import config, report
 from tests.view.builders import finish_background_work, viewer
@@ -116,19 +115,6 @@ def test_labels_that_were_found_at_once_leave_nothing_behind(run):
     labels_once_known(viewer(run.parent, reader=Labelling()), 3)
 
     assert load_labels(run / "log.jsonl") == {}
-
-
-@pytest.mark.parametrize("damage", [b"", b"[]", b'[3, [1], [[7, ["a"]]]]'])
-def test_labels_that_do_not_fit_are_found_again(run, damage):
-    log = run / "log.jsonl"
-    save_labels(log, {7: ("a", "b"), 9: ()})
-    assert load_labels(log) == {7: ("a", "b"), 9: ()}
-
-    file = kept_place(log)
-    version, seal, *_ = file.read_bytes().replace(b"\n", b" ").split(b" ")
-    file.write_bytes(version + b"\n" + seal + b" labels " + damage)
-
-    assert load_labels(log) == {}
 
 
 def test_labels_of_another_log_are_not_used_and_those_of_a_shorter_one_are(run):

@@ -7,7 +7,7 @@ pytest.importorskip("starlette")
 from maseval.runs import RunFolder
 from maseval.runs.log import kept_place
 from maseval.view import log_index
-from maseval.view.log_index import LogIndex
+from maseval.view.log_index import IndexedRun
 from tests.runs.worlds import config, finished_run, report
 
 pytestmark = pytest.mark.needs(library="starlette")
@@ -20,8 +20,8 @@ def every_index_is_kept(monkeypatch, tmp_path):
 
 
 def index_of(path):
-    index = LogIndex(path / "log.jsonl", lambda report: None)
-    index.update()
+    index = IndexedRun(path, lambda run, report: None)
+    index.refresh()
     return index
 
 
@@ -50,7 +50,7 @@ def test_a_log_that_grows_is_read_from_where_it_ended(tmp_path, monkeypatch):
         read = without_reading(monkeypatch)
         folder.append(report("b"))
 
-        assert index.update() and not index.update()
+        assert index.refresh() and not index.refresh()
 
     assert names(index) == [("a", "0"), ("b", "0")]
     assert len(read) == 1
@@ -61,13 +61,13 @@ def test_a_log_that_grows_tells_what_came_and_what_that_replaces(tmp_path):
         folder.append(report("a", status="environment_error", eval=None))
         index = index_of(folder.path)
         [failed] = index.entries()
-        assert index.added is None  # all of it is new
+        assert index.growth() is None  # all of it is new
         folder.append(report("b"))
         folder.append(report("a"))
 
-        index.update()
+        index.refresh()
 
-    told = [(index.entry_at(place).key.task, place.earlier) for place in index.added]
+    told = [(entry.key.task, earlier) for earlier, entry in index.growth()]
     assert told == [("b", ()), ("a", (failed.at,))]
 
 
@@ -80,9 +80,9 @@ def test_damage_that_is_found_as_a_log_grows_makes_its_index_anew(tmp_path):
     with log.open("ab") as file:
         file.write(lines[3].replace(b'"kind"', b'"KIND"') + lines[4])
 
-    index.update()
+    index.refresh()
 
-    assert index.contents.damaged and index.added is None
+    assert index.contents.damaged and index.growth() is None
 
 
 def test_after_a_restart_only_the_last_line_is_read_again(tmp_path, monkeypatch):
@@ -125,7 +125,7 @@ def test_a_log_that_was_written_anew_is_read_anew(tmp_path):
     other = finished_run(tmp_path / "other", *"xyzw")
     (path / "log.jsonl").write_bytes((other / "log.jsonl").read_bytes())
 
-    index.update()
+    index.refresh()
 
     assert [task for task, _ in names(index)] == [*"xyzw"]
     assert names(index_of(path)) == names(index)
@@ -138,7 +138,7 @@ def test_an_edit_that_keeps_the_length_is_noticed_by_the_time_of_the_file(tmp_pa
     log.write_bytes(log.read_bytes().replace(b'"task_id": "b"', b'"task_id": "B"', 1))
     os.utime(log, ns=(1, 1))
 
-    index.update()
+    index.refresh()
 
     assert "b" not in [task for task, _ in names(index)]
     assert [str(each) for each in index.contents.damaged] == [
@@ -155,7 +155,7 @@ def test_a_torn_last_line_counts_once_it_is_whole(tmp_path):
     index = index_of(path)
     before = names(index)
     log.write_bytes(whole)
-    index.update()
+    index.refresh()
 
     assert before == [("a", "0"), ("b", "0")]
     assert names(index) == [("a", "0"), ("b", "0"), ("c", "0")]

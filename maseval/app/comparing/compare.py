@@ -14,9 +14,8 @@ from maseval.app.benchmarks import OnProgress
 from maseval.app.comparing.compared_runs import (
     FIXED_SIZE,
     ComparedRun,
-    keep_clean,
+    count_by,
     keep_equal_tasks,
-    keep_sound,
     load_run,
     names_of,
     open_compared,
@@ -31,11 +30,10 @@ from maseval.app.comparing.why import (
     side_by_side,
     tool_use,
 )
-from maseval.app.results.clean import LABELS, Metric
 from maseval.app.results.finding import open_run_or_file
 from maseval.app.results.plots import write_plot
 from maseval.app.results.recording import human_sides
-from maseval.app.results.sound import SOUND_FAIL
+from maseval.app.results.variants import METRICS, Metric
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_percent, in_points, percent
 from maseval.core.outcome import TaskKey, words_on_cache
@@ -58,12 +56,6 @@ from maseval.stats import compare as compare_two
 from maseval.stats.comparison import SURE
 from maseval.stats.intervals import LEVEL
 
-_MEASURES: Mapping[Metric, str] = {
-    "pass": "{}",
-    "clean": "clean {}",
-    "sound": "{} over sound tasks",
-}
-
 
 @dataclass(frozen=True)
 class RunComparison:
@@ -73,10 +65,9 @@ class RunComparison:
     texts, which makes it another experiment. ``cautions`` name what else may explain a difference,
     ``incomplete`` those of them that lack verdicts, ``drawn`` the plots' files. The runs have so
     many ``tasks`` together, comparable or not. ``why`` has the reasons of each run's failures and
-    ``tools`` the calls of its tools, if they were asked for. With the ``metric`` ``clean`` a pass
-    counts only if no rule of the policy was found broken, and with ``sound`` unsound tasks are left
-    out, and sound verdicts count; ``official`` then has the headline of the passes as the benchmark
-    counts them, and ``official_passes`` has these.
+    ``tools`` the calls of its tools, if they were asked for. With another ``metric``
+    than ``pass``, a variant counts; ``official`` then has the headline of the passes as the
+    benchmark counts them, and ``official_passes`` has these.
     """
 
     runs: Mapping[str, ComparedRun]
@@ -107,8 +98,9 @@ class RunComparison:
         return words if self.metric == "pass" else f"By {measure}, {words}"
 
     def label(self, measure: str) -> str:
-        """Return the name of a measure by what its passes are: pass^1, or clean pass^1."""
-        return _MEASURES[self.metric].format(measure)
+        """Return the name of a measure by what it counts: pass^1, or pass^1 over sound tasks."""
+        variant = METRICS.get(self.metric)
+        return measure if variant is None else f"{measure} {variant.name}"
 
     @property
     def reasons(self) -> dict[str, list[ReasonRow]]:
@@ -162,7 +154,7 @@ def compare(
     """Compare two runs or more, each a run folder or a results file of tau2-bench.
 
     Differences are in pass^k of verdicts that are recomputed, unless ``options`` say otherwise.
-    With the ``metric`` ``clean`` a pass counts only if no rule of the policy was found broken, and
+    With the ``metric`` ``no-breaches`` a pass counts only if no breach of the policy was found, and
     with ``sound`` unsound tasks are left out, and the sound verdicts on the others count.
     Runs under different rules are refused; domains with different data, and tasks that differ or
     that some run lacks, are left out and listed. ``plot`` is a file (SVG, PNG or
@@ -206,9 +198,9 @@ def compare_sources(
     whole = {name: load(name, source) for name, source in sources.items()}
     judged, incomplete = whole, _missing_verdicts(whole)
     official, counts = None, list[str]()
-    if metric != "pass":
+    if (variant := METRICS.get(metric)) is not None:
         official = _official_headline(keep_equal_tasks(whole)[0], k)
-        whole, counts = (keep_clean if metric == "clean" else keep_sound)(whole, options)
+        whole, counts = count_by(variant, whole, options)
     loaded, other_tasks = keep_equal_tasks(whole)
     table = compare_all(
         {name: run.outcomes for name, run in loaded.items()},
@@ -291,13 +283,13 @@ def look_into(
     is.
     """
     shared = compared_keys({n: run.outcomes for n, run in found.runs.items()}, found.table)
-    reason = SOUND_FAIL if found.metric == "sound" else LABELS[False]
+    source = METRICS[found.metric].source if found.metric in METRICS else "cause"
 
     def look(run: ComparedRun, on_progress: OnProgress | None) -> Insight:
         recording = open_compared(run, options)
         counted = [each for each in run.outcomes if each.key in shared]
         passes = found.official_passes[run.name]
-        why = failure_reasons(recording, counted, passes, reason, on_progress)
+        why = failure_reasons(recording, counted, passes, source, on_progress)
         if recording is None:
             return why, None
         return why, tool_use(recording, {simulation_of(each) for each in counted})

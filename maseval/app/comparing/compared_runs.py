@@ -6,10 +6,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from maseval.app.benchmarks import OnProgress, read_results, support_for
-from maseval.app.results.clean import clean_outcome, count_clean
-from maseval.app.results.examined import examine_run
+from maseval.app.results.examined import FINDINGS, examine_run
 from maseval.app.results.finding import open_recording, open_run_or_file
-from maseval.app.results.sound import scores_beside, sound_outcomes
+from maseval.app.results.variants import Variant, outcomes_by, variant_scores
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions
@@ -126,48 +125,28 @@ def load_run(
     return ComparedRun(name, path, outcomes, *found[1:])
 
 
-def keep_clean(
-    runs: Mapping[str, ComparedRun], options: ScoringOptions
+def count_by(
+    variant: Variant, runs: Mapping[str, ComparedRun], options: ScoringOptions
 ) -> tuple[dict[str, ComparedRun], list[str]]:
-    """Let a pass count only if no rule of the policy was found broken in it, and say how many."""
-    kept, counts = {}, ["a pass counts if no rule of the policy was found broken: clean pass^k"]
+    """Let the outcomes of runs count as in a variant, and say how many that changes."""
+    kept, counts = {}, [f"{variant.name}: {variant.meaning}"]
     for name, run in runs.items():
         recording = open_compared(run, options)
-        found = None if recording is None else examine_run(recording, ("policy",)).compliance
-        if found is None:
+        if recording is None or variant not in support_for(recording).variants(recording):
             raise ConfigurationError(
-                f"the policy of {run.path} is not known as rules, so that no pass of it is known "
-                "to be clean; leave out --metric clean"
+                f"{run.path} has no number {variant.name}: its benchmark does not say what would "
+                "change it; leave out --metric"
             )
-        checks = (found.found.get(simulation_of(each)) for each in run.outcomes)
-        told = [None if check is None else check.clean for check in checks]
-        both = list(zip(run.outcomes, told, strict=True))
-        kept[name] = replace(run, outcomes=[clean_outcome(each, clean) for each, clean in both])
-        counts.append(f"{name}: {count_clean([clean for each, clean in both if each.passed])}")
-    return kept, counts
-
-
-def keep_sound(
-    runs: Mapping[str, ComparedRun], options: ScoringOptions
-) -> tuple[dict[str, ComparedRun], list[str]]:
-    """Leave out unsound tasks, let the sound verdicts count, and say how many are not official."""
-    kept, counts = {}, ["unsound tasks are left out, and sound verdicts count"]
-    for name, run in runs.items():
-        recording = open_compared(run, options)
-        checks = None if recording is None else examine_run(recording, ("sound",)).sound
-        if checks is None:
-            raise ConfigurationError(
-                f"which tasks of {run.path} are sound is not known; leave out --metric sound"
-            )
-        outcomes = sound_outcomes(run.outcomes, checks)
+        findings = examine_run(recording, FINDINGS).findings
+        outcomes = outcomes_by(variant, run.outcomes, findings)
         if not outcomes:
             raise ConfigurationError(
-                f"no task of {run.path} is sound, so there is nothing to compare; leave out "
-                "--metric sound"
+                f"no task of {run.path} counts {variant.name}, so there is nothing to compare; "
+                "leave out --metric"
             )
         kept[name] = replace(run, outcomes=outcomes)
-        overall = scores_beside(run.outcomes, checks=checks)[-1]
-        counts.append(f"{name}, {overall.counted}: {overall.effect}")
+        overall = variant_scores(run.outcomes, findings, [variant])[-1]
+        counts.append(f"{name}, {variant.name}: {overall.effect}")
     return kept, counts
 
 

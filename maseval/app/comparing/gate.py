@@ -18,7 +18,7 @@ from urllib.parse import quote
 from maseval.app.benchmarks import OnProgress
 from maseval.app.comparing.compare import RunComparison, compare
 from maseval.app.comparing.compared_runs import ComparedRun
-from maseval.app.results.clean import Metric
+from maseval.app.results.variants import Metric
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_points, p_is, p_value, percent
 from maseval.core.outcome import Outcome, TaskKey
@@ -63,7 +63,7 @@ class Gate:
 
     @property
     def measure(self) -> str:
-        """The name of what is compared: pass^1, or clean pass^1."""
+        """The name of what is compared: pass^1, or pass^1 over sound tasks."""
         return self.comparison.label(self.main.name)
 
     @property
@@ -182,7 +182,7 @@ def gate(
 ) -> Gate:
     """Compare ``run`` with ``baseline``, each a run folder or a results file, paired by task.
 
-    With the ``metric`` ``clean`` a pass counts only if no rule of the policy was found broken, and
+    With the ``metric`` ``no-breaches`` a pass counts only if no breach of the policy was found, and
     with ``sound`` unsound tasks are left out, and the sound verdicts on the others count.
     ``margin`` is the loss of pass^k that is tolerated, as a share: 0.02 is two percentage points.
     ``alpha`` is the chance that a run which is as good as its baseline is called worse.

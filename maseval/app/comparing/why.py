@@ -5,8 +5,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from maseval.app.benchmarks import OnProgress
-from maseval.app.results.examined import CALLS, REASONS, ExaminedRun, recompute_verdicts
+from maseval.app.results.examined import CALLS, FINDINGS, ExaminedRun, recompute_verdicts
+from maseval.app.results.explained import cause_in
 from maseval.app.results.recording import line_of
+from maseval.core.finding import Source
 from maseval.core.outcome import Outcome, RecordedReport
 from maseval.report.checks import shown_verdicts
 from maseval.runs import Simulation
@@ -42,12 +44,13 @@ def failure_reasons(
     recording: Recording | None,
     outcomes: Iterable[Outcome],
     passes: Collection[Simulation] = (),
-    reason: str = "",
+    source: Source = "cause",
     on_progress: OnProgress | None = None,
 ) -> FailureReasons:
     """Find out why the ``outcomes`` of a run that did not pass are failures.
 
-    Of these, ``passes`` are passes by the official number, and fail only for this ``reason``.
+    Of these, ``passes`` are passes by the official number, and fail only for findings of this
+    ``source``.
     """
     labels, checks = Counter[str](), Counter[str]()
     judged = [each for each in outcomes if each.passed is not None]
@@ -64,14 +67,15 @@ def failure_reasons(
         if one not in recording.recorded:  # a trial after a task's first failure, which settled it
             continue
         if one in passes:
-            labels[reason] += 1
+            every = run.examine(one, FINDINGS).findings
+            labels.update({e.name for e in every if e.source == source and e.weight == "state"})
             continue
         report = recording.report(one)
         if line_of(report).passed:  # an edited record: its reports are not those of the outcomes
             recording, _ = recompute_verdicts(recording)
             report, run = recording.report(one), ExaminedRun(recording)
-        found = None if unexplained else run.examine(one, REASONS[:1], report).diagnosis
-        labels.update([] if found is None else [found.name])
+        cause = None if unexplained else cause_in(run.examine(one, FINDINGS, report).findings)
+        labels.update([] if cause is None else [cause.name])
         checks.update(_unmet_checks(RecordedReport(report)))
     run.save()
     return FailureReasons(len(failed), len(judged), labels, checks, unexplained)

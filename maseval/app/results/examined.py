@@ -10,25 +10,18 @@ import hashlib
 import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import repeat
 from typing import Any, Literal, NamedTuple
 
-from maseval.app.benchmarks import (
-    BenchmarkSupport,
-    Diagnosis,
-    OnProgress,
-    RunDiagnosis,
-    Section,
-    support_for,
-)
-from maseval.app.results.clean import PolicyCheck, PolicyFinding, RunCompliance, run_compliance
+from maseval.app.benchmarks import OnProgress, support_for
+from maseval.app.results.explained import MISFIT, VerdictExplanation, count_causes
 from maseval.app.results.recomputed import RecomputedRun
-from maseval.app.results.sound import SoundCheck
-from maseval.app.results.user_faults import UserCheck, UserFinding
+from maseval.app.results.variants import VariantScore, variant_scores
 from maseval.core.exceptions import MASEvalError
-from maseval.core.outcome import RecordedReport, SimulationLine
+from maseval.core.finding import Finding, read_findings
+from maseval.core.outcome import OutcomeKind, RecordedReport, SimulationLine
 from maseval.core.report import Report
 from maseval.core.storage.files import part_size
 from maseval.core.words import text_or_none
@@ -44,14 +37,12 @@ from maseval.runs.verdict_check import (
     VerdictChecker,
     doubt_in,
 )
-from maseval.stats.failure_labels import Label, misfit_label, summarise_labels
 
-FindingPart = Literal[
-    "line", "verdict", "diagnosis", "policy", "sound", "user", "calls", "timeline"
-]
+FindingPart = Literal["line", "verdict", "findings", "explanation", "calls", "timeline"]
 LINE: tuple[FindingPart, ...] = ("line",)
 VERDICT: tuple[FindingPart, ...] = (*LINE, "verdict")
-REASONS: tuple[FindingPart, ...] = ("diagnosis", "policy", "sound", "user")
+FINDINGS: tuple[FindingPart, ...] = ("findings",)
+REASONS: tuple[FindingPart, ...] = (*FINDINGS, "explanation")
 CALLS: tuple[FindingPart, ...] = ("calls",)
 # Found together with the rest, because that needs the same worlds; too long to be kept.
 TIMELINE: tuple[FindingPart, ...] = ("timeline",)
@@ -68,18 +59,11 @@ class SimulationFindings(NamedTuple):
 
     line: SimulationLine | None = None
     verdict: Misstatement | None = None
-    diagnosis: Diagnosis | None = None
-    policy: PolicyCheck | None = None
-    sound: SoundCheck | None = None
-    user: UserCheck | None = None
+    findings: Sequence[Finding] = ()
+    explanation: VerdictExplanation | None = None
     calls: Mapping[str, Sequence[int]] | None = None
     timeline: Mapping[str, object] | None = None
     obstacle: str | None = None
-
-    @property
-    def model_user(self) -> UserCheck | None:
-        """The check of the user, unless a script played it."""
-        return None if self.user is None or self.user.is_scripted else self.user
 
 
 class ExaminedRun:
@@ -153,8 +137,11 @@ class ExaminedRun:
             size = log.stat().st_size * len(lacking) // len(self.folder.recorded)
         if part_size(size, 1) >= size:
             return
-        from maseval.core.engine.child import may_fork, usable_cores  # most records are small
-        from maseval.core.engine.processes import ProcessEngine
+        from maseval.core.engine.processes import (  # most records are small
+            ProcessEngine,
+            may_fork,
+            usable_cores,
+        )
 
         if (cores := usable_cores()) < 2 or not may_fork():
             return
@@ -211,25 +198,23 @@ class ExaminedRun:
         parts: Sequence[FindingPart],
         report: Report | None = None,
     ) -> "_New":
-        lacking = [part for part in (*parts, *_needs(parts)) if part not in known.values]
-        return self._find(lacking, known.values, report or self.folder.report(one))
+        lacking = [part for part in parts if part not in known.values]
+        return self._find(lacking, report or self.folder.report(one))
 
-    def _find(
-        self, parts: Sequence[FindingPart], known: Mapping[str, Any], report: Report
-    ) -> "_New":
-        """Return parts that are not ``known`` in plain form, and why there is no verdict."""
+    def _find(self, parts: Sequence[FindingPart], report: Report) -> "_New":
+        """Return parts in plain form, and why there is no verdict."""
         line = {"line": RecordedReport(report).line} if "line" in parts else {}
         likeness = self.support.likeness(report)
         key = None if likeness is None else (likeness, *parts)
         if key is not None and key in self._alike:
             return {**line, **self._alike[key]}, None
-        new, obstacle = self._find_out(parts, known, report)
+        new, obstacle = self._find_out(parts, report)
         if key is not None and obstacle is None and new.get("verdict") is None:
             self._alike[key] = new
         return {**line, **new}, obstacle
 
     def _find_out(
-        self, parts: Sequence[FindingPart], known: Mapping[str, Any], report: Report
+        self, parts: Sequence[FindingPart], report: Report
     ) -> tuple[dict[str, Any], str | None]:
         """Return what can be the same for several simulations, as ``_find`` does."""
         new: dict[str, Any] = {}
@@ -246,19 +231,15 @@ class ExaminedRun:
         if "timeline" in parts:
             new["timeline"] = support.timeline_form(report)
         if (doubt := doubt_in(report)) is not None and doubt.is_misfit:
-            failed = RecordedReport(report).kind != "pass"
-            unknown: dict[str, Any] = dict.fromkeys(part for part in parts if part in REASONS)
-            label = _plain(Diagnosis(misfit_label(doubt.text))) if failed else None
-            return {**new, **unknown, "diagnosis": label}, obstacle
-        if "diagnosis" in parts:
-            new["diagnosis"] = _plain(support.diagnosis(report))
-        if "policy" in parts:
-            new["policy"] = _plain(support.policy_check(report))
-        if "sound" in parts:
-            new["sound"] = _plain(support.sound_check(report))
-        if "user" in parts:
-            reason = _read_diagnosis({**known, **new}["diagnosis"])
-            new["user"] = _plain(support.user_check(report, reason))
+            findings: Sequence[Finding] = [_misfit(doubt.text, RecordedReport(report).kind)]
+            explanation = None
+        else:
+            findings = support.findings(report) if "findings" in parts else []
+            explanation = support.explanation(report) if "explanation" in parts else None
+        if "findings" in parts:
+            new["findings"] = [each.to_dict() for each in findings]
+        if "explanation" in parts:
+            new["explanation"] = None if explanation is None else asdict(explanation)
         return new, obstacle
 
     def save(self) -> None:
@@ -278,9 +259,21 @@ class _Known(NamedTuple):
 _New = tuple[dict[str, Any], str | None]
 
 
-def _needs(parts: Sequence[FindingPart]) -> Sequence[FindingPart]:
-    """Return what else must be known for these parts: a failure may be a fault of the user."""
-    return ("diagnosis",) if "user" in parts and "diagnosis" not in parts else ()
+def _misfit(words: str, kind: OutcomeKind) -> Finding:
+    """Return the finding that a task does not fit, so that nothing else is looked for.
+
+    Nobody failed it, as far as anyone can tell.
+    """
+    passed = kind == "pass"
+    return Finding(
+        "record" if passed else "cause",
+        "unclear",
+        MISFIT,
+        "task of another conversation",
+        words,
+        weight="remark" if passed else "state",
+        evidence=(words,),
+    )
 
 
 def _count_calls(report: Report) -> dict[str, list[int]]:
@@ -293,37 +286,11 @@ def _count_calls(report: Report) -> dict[str, list[int]]:
     return counts
 
 
-def _plain(found: Diagnosis | PolicyCheck | SoundCheck | UserCheck | None) -> dict[str, Any] | None:
-    return None if found is None else asdict(found)
-
-
-def _read_diagnosis(form: Any) -> Diagnosis | None:
-    if form is None:
-        return None
-    label, explained = Label(**form["label"]), [Section(*each) for each in form["explained"]]
-    label = replace(label, evidence=tuple(label.evidence))
-    return Diagnosis(**{**form, "label": label, "explained": explained})
-
-
-def _read_policy(form: Any) -> PolicyCheck | None:
-    if form is None:
-        return None
-    return PolicyCheck(**{**form, "findings": tuple(PolicyFinding(**f) for f in form["findings"])})
-
-
-def _read_user(form: Any) -> UserCheck | None:
-    if form is None:
-        return None
-    return UserCheck(**{**form, "findings": tuple(UserFinding(**f) for f in form["findings"])})
-
-
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "line": lambda form: SimulationLine(*form),
     "verdict": lambda form: None if form is None else Misstatement(*form),
-    "diagnosis": _read_diagnosis,
-    "policy": _read_policy,
-    "sound": lambda form: None if form is None else SoundCheck(**form),
-    "user": _read_user,
+    "findings": read_findings,
+    "explanation": lambda form: None if form is None else VerdictExplanation.read(form),
     "calls": lambda form: form,
     "timeline": lambda form: form,
 }
@@ -334,19 +301,33 @@ class RunFindings:
     """The findings about all simulations of a run, and what they come to.
 
     ``folder`` has the verdicts that hold, and ``check`` compares the recorded ones with these;
-    ``unexplained`` says why there are no reasons, if they were asked for. None are things that the
-    benchmark does not have.
+    ``unexplained`` says why there are no findings, if they were asked for.
     """
 
     folder: Recording
     lines: Sequence[SimulationLine]
     check: VerdictCheck | None = None
     unexplained: str | None = None
-    diagnosis: RunDiagnosis | None = None
-    compliance: RunCompliance | None = None
-    sound: Mapping[Simulation, SoundCheck] | None = None
-    users: Mapping[Simulation, UserCheck] = field(default_factory=dict)
+    findings: Mapping[Simulation, Sequence[Finding]] = field(default_factory=dict)
+    explanations: Mapping[Simulation, VerdictExplanation] = field(default_factory=dict)
     timelines: Mapping[Simulation, Mapping[str, object]] = field(default_factory=dict)
+
+    @property
+    def causes(self) -> dict[str, int]:
+        """The number of failures by who failed and how, the most frequent first."""
+        return count_causes(self.findings.values())
+
+    @property
+    def passes(self) -> set[Simulation]:
+        """The simulations that passed, as the benchmark counts."""
+        return {Simulation(*line[:3]) for line in self.lines if line.passed}
+
+    @cached_property
+    def scores(self) -> list[VariantScore]:
+        """The official number, and those beside it that the findings give."""
+        variants = support_for(self.folder).variants(self.folder) if self.findings else ()
+        outcomes = [line.to_outcome() for line in self.lines]
+        return variant_scores(outcomes, self.findings, variants, self.folder.planned)
 
 
 def examine_run(
@@ -361,7 +342,7 @@ def examine_run(
     ``timelines`` asks for those of all simulations as well.
     """
     run = ExaminedRun(folder)
-    support, checking = run.support, run.begin_check()
+    checking = run.begin_check()
     unexplained = run.obstacle("explanation_obstacle") if reasons else None
     wanted = (*LINE, *(() if unexplained else reasons), *(TIMELINE if timelines else ()))
     found: dict[Simulation, SimulationFindings] = {}
@@ -380,33 +361,12 @@ def examine_run(
         folder = RecomputedRun(folder, check)
         run = ExaminedRun(folder)
         found |= {one: run.examine(one, wanted) for one in check.differing}
-    return _put_together(support, folder, check, unexplained, wanted, found)
-
-
-def _put_together(
-    support: BenchmarkSupport,
-    folder: Recording,
-    check: VerdictCheck | None,
-    unexplained: str | None,
-    wanted: Sequence[FindingPart],
-    found: Mapping[Simulation, SimulationFindings],
-) -> RunFindings:
     lines = [each.line for each in found.values() if each.line is not None]
-    diagnosis = compliance = sound = None
-    if "diagnosis" in wanted and support.answers("diagnosis"):
-        reasons = {one: each.diagnosis for one, each in found.items()}
-        labels = summarise_labels(None if r is None else r.label for r in reasons.values())
-        diagnosis = RunDiagnosis(reasons, labels)
-    policy = {one: each.policy for one, each in found.items() if each.policy is not None}
-    if policy:
-        compliance = run_compliance(lines, folder.planned, policy)
-    if "sound" in wanted and support.answers("sound_check"):
-        sound = {one: each.sound for one, each in found.items() if each.sound is not None}
-    users = {one: user for one, each in found.items() if (user := each.model_user)}
-    timelines = {one: each.timeline for one, each in found.items() if each.timeline}
-    return RunFindings(
-        folder, lines, check, unexplained, diagnosis, compliance, sound, users, timelines
-    )
+    asked = "findings" in wanted
+    findings = {one: each.findings for one, each in found.items()} if asked else {}
+    explanations = {one: each.explanation for one, each in found.items() if each.explanation}
+    shown = {one: each.timeline for one, each in found.items() if each.timeline}
+    return RunFindings(folder, lines, check, unexplained, findings, explanations, shown)
 
 
 def simulations_in_order(folder: Recording) -> list[Simulation]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Unpack
 
 from maseval.app.benchmarks import OnProgress
-from maseval.app.results.examined import REASONS, examine_run
+from maseval.app.results.examined import FINDINGS, examine_run
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import beside, lines_of, notes_on
 from maseval.core.exceptions import ConfigurationError, NotRunError
@@ -19,7 +19,6 @@ from maseval.report.results import well_formed
 from maseval.runs.config import mark_of
 from maseval.runs.recording import Recording
 from maseval.stats import label_bars, pass_curves, trial_map
-from maseval.stats.failure_labels import LabelSummary
 from maseval.stats.first_failures import summarise_run
 from maseval.stats.plots.svg import in_plain_colours
 from maseval.stats.summary import Summary, with_gaps
@@ -49,9 +48,9 @@ def plots(
     says how a results file is scored, as the fields of ``ScoringOptions``.
     """
     opened = open_recording(run, ScoringOptions(**scoring))
-    found = examine_run(opened, REASONS[:1] if explain else (), on_progress)
-    folder, check, reasons = found.folder, found.check, found.diagnosis
-    drawn = drawings(folder, None if reasons is None else reasons.labels, found.lines)
+    found = examine_run(opened, FINDINGS if explain else (), on_progress)
+    folder, check = found.folder, found.check
+    drawn = drawings(folder, found.causes, found.lines)
     target = beside(folder, "plots") if output is None else Path(output)
     files = (write_plot(svg, target / f"{name}.{form}") for name, svg in drawn.items())
     note = None if check is None else check.note_on_recomputed
@@ -60,7 +59,7 @@ def plots(
 
 def drawings(
     folder: Recording,
-    labels: LabelSummary | None = None,
+    causes: Mapping[str, int] | None = None,
     lines: Sequence[SimulationLine] | None = None,
     *,
     marks: bool = True,
@@ -79,8 +78,8 @@ def drawings(
     drawn = {"pass_curves": pass_curves({f"{n}{mark}": s for n, s in _by_group(found).items()})}
     if marks:
         drawn["trial_map"] = trial_map(with_gaps(outcomes, folder.planned))
-    if labels is not None:
-        drawn["failure_labels"] = label_bars(labels["by_what"])
+    if causes:
+        drawn["failure_labels"] = label_bars(causes)
     return drawn
 
 

@@ -5,15 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack, cast
 
-from maseval.app.benchmarks import (
-    OnProgress,
-    complete_report,
-    support_for,
-)
+from maseval.app.benchmarks import OnProgress, support_for
 from maseval.app.comparing.compare import compare
 from maseval.app.comparing.page import document_of
-from maseval.app.results.clean import clean_note, clean_rows
 from maseval.app.results.examined import REASONS, RunFindings, examine_run
+from maseval.app.results.explained import complete_report
 from maseval.app.results.finding import holds_reports, open_recording, warn_of_damage
 from maseval.app.results.plots import drawings
 from maseval.app.results.recording import (
@@ -22,11 +18,10 @@ from maseval.app.results.recording import (
     facts_of,
     name_of,
     notes_on,
-    simulation_in,
 )
 from maseval.app.results.results import run_summary
-from maseval.app.results.sound import notes_beside, rows_beside, scores_beside
-from maseval.app.results.user_faults import played_users, user_scores, users_note
+from maseval.app.results.users import users_note
+from maseval.app.results.variants import variant_notes, variant_rows
 from maseval.core.callbacks import read_reports
 from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.exceptions import NotRunError
@@ -71,7 +66,7 @@ def report(
     options = ScoringOptions(**scoring)
     recordings = [open_recording(each, options) for each in names]
     # What is read of a run stays in memory until its page is written: there is no garbage to find.
-    with rare_garbage_collection(sum(len(each.recorded) for each in recordings)):
+    with rare_garbage_collection():
         for each in recordings:
             warn_of_damage(each)
         opened = [ReadOnce(each) for each in recordings]
@@ -89,7 +84,9 @@ def report(
             title=title or _title(opened),
             summary=summary,
             plots=plots,
-            findings={k: v for each in opened for k, v in support_for(each).findings(each).items()},
+            findings={
+                k: v for each in opened for k, v in support_for(each).task_findings(each).items()
+            },
             facts=_facts(sources),
             compared=compared,
             timeline=_timelines(sources),
@@ -156,30 +153,14 @@ def _summarise(source: _Source) -> tuple[dict[str, Any], list[str]]:
     summary["notes"] = [each for each in notes if not doubt or each not in doubt["reasons"]]
     summary["notes"] += [f"Note: {found.unexplained}"] if found.unexplained else []
     summary["doubt"] = doubt
-    beside = scores_beside(
-        [line.to_outcome() for line in lines],
-        folder.planned,
-        user_faults=None if found.diagnosis is None else found.diagnosis.user_faults,
-        checks=found.sound,
-    )
-    summary["rows"] += rows_beside(beside)
-    summary["notes"] += notes_beside(beside)
-    if found.compliance is not None:
-        scores = found.compliance.scores
-        summary["rows"] += clean_rows(
-            scores, len({one[:2] for one in folder.planned}), len(folder.planned)
-        )
-        summary["notes"].append(clean_note(scores))
-    if found.users:
-        passes = [simulation_in(line) for line in lines if line.passed]
-        note = users_note(user_scores(played_users(found.users, passes)))
-        summary["notes"] += filter(None, [note])
-    labels = None if found.diagnosis is None else found.diagnosis.labels
-    return summary, list(drawings(folder, labels, lines).values())
+    note = users_note(lines, found.findings, support_for(folder).user_model(folder.config.values))
+    summary["rows"] += variant_rows(found.scores)
+    summary["notes"] += [*variant_notes(found.scores), *filter(None, [note])]
+    return summary, list(drawings(folder, found.causes, lines).values())
 
 
 def _page_reports(source: _Source) -> Iterator[Mapping[str, object]]:
-    """Yield the reports, each with its task's title and the diagnosis that the page shows."""
+    """Yield the reports, each with its task's title and the findings about it."""
     found = source.found
     support = support_for(found.folder)
     titles: dict[TaskKey, str | None] = {}
@@ -189,10 +170,8 @@ def _page_reports(source: _Source) -> Iterator[Mapping[str, object]]:
         if key not in titles:
             titles[key] = support.task_title(each)
         one = Simulation.of(each)
-        diagnosis = found.diagnosis.found.get(one) if found.diagnosis else None
-        policy = found.compliance.found.get(one) if found.compliance else None
-        sound = found.sound.get(one) if found.sound else None
-        shown = complete_report(each, titles[key], diagnosis, policy, sound, found.users.get(one))
+        findings, explanation = found.findings.get(one, ()), found.explanations.get(one)
+        shown = complete_report(each, titles[key], findings, explanation)
         if one in remarks:
             shown["remarks"] = [remark.to_dict() for remark in remarks[one]]
         if source.name is not None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from maseval.app.results.counting import (
+from maseval.app.results.variants import (
     ConventionScore,
     conventions_in_json,
     conventions_in_words,

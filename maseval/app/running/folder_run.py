@@ -23,7 +23,6 @@ from maseval.app.running.run_watch import Budget, RunWatch
 from maseval.app.viewing.view import view_beside
 from maseval.core.benchmark import Benchmark
 from maseval.core.engine.engines import ForkingEngine
-from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
 from maseval.core.task.queues import AgentData
@@ -136,8 +135,7 @@ class FolderRun(ABC):
                 return not watch.is_stopping
 
             until = Until.of(folder.config)
-            # Between two parts all that is remembered would be searched for garbage.
-            with self._page(folder.path), watch.running(options.display), rare_garbage_collection():
+            with self._page(folder.path), watch.running(options.display):
                 if until is None:
                     run_parts(None, options.retry_failed)
                 else:

@@ -7,7 +7,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
-from maseval.app.running.options import EXECUTION, OUTPUT, TASKS, ExtraArguments, Flag
+from maseval.app.running.options import (
+    EXECUTION,
+    OUTPUT,
+    RAY_ADDRESS,
+    TASKS,
+    WORKER_PROCESSES,
+    ExtraArguments,
+    Flag,
+    check_engine_options,
+    chosen_engine,
+)
 from maseval.app.running.progress import Display
 from maseval.app.running.questions import QuestionOptions
 from maseval.core.answer_cache import AnswerCache, answer_cache
@@ -19,7 +29,6 @@ from maseval.core.engine.engines import (
     AnyEngine,
     Engine,
     ThreadEngine,
-    engine_of,
 )
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.reasoning import ReasoningPolicy
@@ -31,29 +40,6 @@ OnView = Callable[[str], object]
 
 # With a limit in seconds, the number of attempts is none.
 _UNLIMITED = 1_000_000
-RAY = "ray"
-RAY_ADDRESS = "For --engine ray: local (the default), auto or ray://HOST:PORT"
-WORKER_PROCESSES = "Worker processes, for --engine processes and ray (default: one for each core)"
-
-
-def chosen_engine(engine: AnyEngine, ray_address: str | None, processes: int | None) -> Engine:
-    """Return the engine; raise if there is none of that name, or it cannot be had."""
-    check_engine_options(engine, ray_address, processes)
-    given = {"address": ray_address, "processes": processes}
-    return engine_of(engine, **{name: value for name, value in given.items() if value is not None})
-
-
-def check_engine_options(engine: AnyEngine, ray_address: str | None, processes: int | None) -> None:
-    """Raise if an option is given that is for another engine."""
-    for name, value, engines in (
-        ("ray_address", ray_address, (RAY,)),
-        ("processes", processes, (PROCESSES, RAY)),
-    ):
-        if value is not None and engine not in engines:
-            raise ConfigurationError(
-                f"{name} is {value!r}, but engine is {engine!r}; it is for engine "
-                f"{' or '.join(map(repr, engines))}"
-            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,9 +14,13 @@ from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage.redaction import redact_text
-from maseval.interface.telemetry.langfuse import LangfuseReceiver, langfuse_host
-from maseval.interface.telemetry.otlp import OTLPReceiver, traces_url
-from maseval.interface.trackers.sending import TRACKERS, check_installed
+from maseval.interface.telemetry.otlp import (
+    LangfuseReceiver,
+    OTLPReceiver,
+    langfuse_host,
+    traces_url,
+)
+from maseval.interface.trackers.tracked_run import TRACKERS, check_installed
 
 OTEL, LANGFUSE = "otel", "langfuse"
 NAMES = (OTEL, LANGFUSE, *TRACKERS)

@@ -20,13 +20,13 @@ from maseval.interface.telemetry.conversation import bounds
 from maseval.interface.telemetry.sender import BATCH, DeliveryError
 from maseval.interface.telemetry.simulation import trace_of
 from maseval.interface.telemetry.span import SECOND
-from maseval.interface.trackers.sending import send_to
 from maseval.interface.trackers.tracked_run import (
     OVERALL,
     TrackedRun,
     key_of,
     metrics_of,
     parameters_of,
+    send_to,
     tasks_of,
 )
 from maseval.runs import RunFolder

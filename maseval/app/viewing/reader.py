@@ -5,33 +5,27 @@ from pathlib import Path
 from typing import cast
 from weakref import WeakKeyDictionary
 
-from maseval.app.benchmarks import (
-    BenchmarkSupport,
-    TimelineForms,
-    all_support,
-    complete_report,
-    support_for,
+from maseval.app.benchmarks import BenchmarkSupport, TimelineForms, all_support, support_for
+from maseval.app.results.examined import (
+    CALLS,
+    FINDINGS,
+    REASONS,
+    VERDICT,
+    ExaminedRun,
+    examine_run,
 )
-from maseval.app.results.clean import clean_note, clean_rows, scores_by_label
-from maseval.app.results.examined import CALLS, REASONS, VERDICT, ExaminedRun, examine_run
+from maseval.app.results.explained import complete_report
 from maseval.app.results.plots import drawings
 from maseval.app.results.recording import facts_of, notes_on
 from maseval.app.results.results import run_summary
-from maseval.app.results.sound import (
-    OF_USER,
-    ScoreBeside,
-    check_by_labels,
-    notes_beside,
-    rows_beside,
-    scores_beside,
-)
-from maseval.app.results.user_faults import checks_by_labels, played_users, user_scores, users_note
+from maseval.app.results.users import users_note
+from maseval.app.results.variants import variant_notes, variant_rows, variant_scores
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.finding import Finding
 from maseval.core.outcome import SimulationLine
 from maseval.core.recorded import Shape
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.words import text_or_none
 from maseval.report.index import Entry
 from maseval.runs import Simulation
 from maseval.runs.config_file import LOG
@@ -48,6 +42,9 @@ class BenchmarkReader(RunReader):
         self._examined: WeakKeyDictionary[Recording, ExaminedRun] = WeakKeyDictionary()
         self._supports: WeakKeyDictionary[Recording, BenchmarkSupport] = WeakKeyDictionary()
         self._timelines = TimelineForms()
+        # What cannot be kept on the disk would otherwise be found anew for each overview.
+        self._found: WeakKeyDictionary[Recording, dict[str, Sequence[Finding]]]
+        self._found = WeakKeyDictionary()
 
     def is_results(self, path: Path) -> bool:
         return any(each.holds_results(path) for each in all_support())
@@ -70,17 +67,20 @@ class BenchmarkReader(RunReader):
             *summary["notes"],
             *([f"Note: {unexplained}"] if unexplained else []),
         ]
-        beside = _scores_beside(run, known) if labelled and not unexplained else ()
-        summary["rows"] += rows_beside(beside)
-        summary["notes"] += notes_beside(beside)
-        labels = (each.labels for each in known)
-        if clean := scores_by_label([*zip(lines, labels, strict=True)], run.planned):
-            tasks = len({one[:2] for one in run.planned})
-            summary["rows"] += clean_rows(clean, tasks, len(run.planned))
-            summary["notes"].append(clean_note(clean))
-        if labelled and (note := _users_note(run, known)):
-            summary["notes"].append(note)
-        return Overview(summary, support.findings(run), facts_of(run.config.values))
+        if labelled and not unexplained:
+            findings = {one: self._findings(run, one) for one in map(_simulation, known)}
+            outcomes = [line.to_outcome() for line in lines]
+            scores = variant_scores(outcomes, findings, support.variants(run), run.planned)
+            note = users_note(lines, findings, support.user_model(run.config.values))
+            summary["rows"] += variant_rows(scores)
+            summary["notes"] += [*variant_notes(scores), *filter(None, [note])]
+        return Overview(summary, support.task_findings(run), facts_of(run.config.values))
+
+    def _findings(self, run: Recording, one: Simulation) -> Sequence[Finding]:
+        known, key = self._found.setdefault(run, {}), run.content_key(one)
+        if key not in known:
+            known[key] = self._examine(run).examine(one, FINDINGS, key=key).findings
+        return known[key]
 
     def plots(
         self, run: Recording, known: Sequence[Entry], found: Summary, *, marks: bool
@@ -119,11 +119,11 @@ class BenchmarkReader(RunReader):
         examined = self._examine(run)
         support = examined.support
         parts = () if support.explanation_obstacle(run) else REASONS
-        found = examined.examine(Simulation.of(report), parts, report, key or report_key(report))
+        key = key or report_key(report)
+        found = examined.examine(Simulation.of(report), parts, report, key)
+        self._found.setdefault(run, {})[key] = found.findings
         title = support.task_title(report)
-        return complete_report(
-            report, title, found.diagnosis, found.policy, found.sound, found.model_user
-        )
+        return complete_report(report, title, found.findings, found.explanation)
 
     def _examine(self, run: Recording) -> ExaminedRun:
         found = self._examined.get(run)
@@ -143,28 +143,8 @@ class BenchmarkReader(RunReader):
             self._examined[run].save()
 
 
-def _scores_beside(run: Recording, known: Sequence[Entry]) -> Sequence[ScoreBeside]:
-    """Count without user faults and over sound tasks, by the labels of the simulations."""
-    support = support_for(run)
-    labels = {Simulation(*each.key, int(each.trial)): each.labels for each in known}
-    faults = {one for one, own in labels.items() if any(each.startswith(OF_USER) for each in own)}
-    checks = {one: check_by_labels(own) for one, own in labels.items()}
-    return scores_beside(
-        [_line(each).to_outcome() for each in known],
-        run.planned,
-        user_faults=faults if support.answers("diagnosis") else None,
-        checks=checks if support.answers("sound_check") else None,
-    )
-
-
-def _users_note(run: Recording, known: Sequence[Entry]) -> str | None:
-    """Say how the simulated user did, by the labels of the simulations."""
-    entries = {Simulation(*each.key, int(each.trial)): each for each in known}
-    user = run.config.values.get("user")
-    model = text_or_none(user.get("model") if isinstance(user, Mapping) else user)
-    checks = checks_by_labels([(one, each.labels) for one, each in entries.items()], model)
-    passes = [one for one, each in entries.items() if _line(each).passed]
-    return users_note(user_scores(played_users(checks, passes)))
+def _simulation(entry: Entry) -> Simulation:
+    return Simulation(*entry.key, int(entry.trial))
 
 
 def _line(entry: Entry) -> SimulationLine:

@@ -30,7 +30,7 @@ from maseval.benchmark.macs.trajectories import (
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter
-from maseval.core.recorded_trace import RecordedTrace
+from maseval.core.recorded import RecordedTrace
 from maseval.core.task import Task
 from maseval.core.tracing import ConfigurableMixin, JsonObject
 

@@ -11,8 +11,17 @@ After ``src/`` of multiagent-collab-scenario-benchmark (Amazon.com, Inc. or its 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypedDict, cast
 
-from maseval.core.recorded import Part, Recorded, Shape, anything, dict_of, list_of, mapping
-from maseval.core.recorded_trace import RecordedMessage, RecordedTrace
+from maseval.core.recorded import (
+    Part,
+    Recorded,
+    RecordedMessage,
+    RecordedTrace,
+    Shape,
+    anything,
+    dict_of,
+    list_of,
+    mapping,
+)
 from maseval.core.words import text
 
 ACTION, OBSERVATION = "Action", "Observation"

@@ -7,9 +7,13 @@ field and never the version.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.formats.file_form import FORM_0_2_0, FORM_1_0_1, FileForm
 from maseval.benchmark.tau2.formats.message import Tau2Message, message_text, message_text_of_1_0_1
-from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.formats.simulation import (
+    FORM_0_2_0,
+    FORM_1_0_1,
+    FileForm,
+    TerminationReason,
+)
 from maseval.core.exceptions import ConfigurationError
 
 FIRST_ENDINGS = frozenset(

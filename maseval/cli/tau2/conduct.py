@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from maseval import commands
-from maseval.app.results.clean import MEANINGS
+from maseval.app.results.explained import lines_of
 from maseval.app.results.task_names import TaskName
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED
@@ -25,20 +25,19 @@ from maseval.cli.console import (
 )
 from maseval.cli.groups import examples
 from maseval.cli.options import RUNS_OR_FILES, AsJson, load_domain, with_scoring_options
-from maseval.cli.results import estimate, print_clean_scores
+from maseval.cli.results import estimate, print_variants
 from maseval.cli.show import print_check
 from maseval.core.scoring_options import ScoringKeywords
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.app.results.clean import RunCompliance
-    from maseval.app.results.user_faults import UserScore
+    from maseval.app.results.users import UserScore
     from maseval.benchmark.tau2.app.results.comply import CompliedRun, RuleBook
     from maseval.benchmark.tau2.app.results.sources import FilesRead
     from maseval.benchmark.tau2.app.results.users import UsersOfRun, UsersOfRuns
     from maseval.runs import Simulation
 
 COMPLY_EXAMPLES = examples(
-    ("maseval tau2 comply last", "clean pass^k beside pass^k, and which rules were broken"),
+    ("maseval tau2 comply last", "pass^k without breaches found, and which rules were broken"),
     ("maseval tau2 comply theirs.json", "a results file of tau2-bench, or several"),
     ("maseval tau2 comply last --all", "every conversation in which something was found"),
     ("maseval tau2 comply --rules airline", "the rules of a domain, and what they do not cover"),
@@ -67,9 +66,10 @@ def comply(
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
-    """Check conversations against the rules of the policy, and count the clean passes.
+    """Check conversations against the rules of the policy.
 
-    A pass says that the database ended right. A clean pass also kept the policy on the way.
+    A pass says that the database ended right. The number without breaches found counts only passes
+    in which no rule was found broken on the way: an upper bound, as rules do not find everything.
     """
     if rules is not None:
         book = commands.tau2.rule_book(rules)
@@ -112,32 +112,21 @@ def _print_compliance(run: "CompliedRun", console: Console, *, every: bool) -> N
             f"[yellow]Note:[/yellow] the domain {inert(name)} has no rules: its passes cannot be "
             "checked"
         )
-    if not run.compliance.found:
+    if not run.found:
         return
-    print_clean_scores(run.compliance, console)
-    _print_counts(run.compliance, console)
-    _print_breaches(run.compliance, console, every=every)
-
-
-def _print_counts(found: "RunCompliance", console: Console) -> None:
-    if not found.rules:
+    print_variants(run.scores, console)
+    if not run.rules:
         console.print("No rule found anything.")
         return
     table = Table(Column("rule", overflow="fold"), "found", *number_columns("in passes", "in all"))
-    for each in found.rules:
-        counts = (str(each.passes), str(each.simulations))
-        table.add_row(inert(each.rule), MEANINGS[each.what], *counts)
+    for each in run.rules:
+        table.add_row(inert(each.rule), each.kind, str(each.passes), str(each.simulations))
     console.print(table)
-
-
-def _print_breaches(found: "RunCompliance", console: Console, *, every: bool) -> None:
-    """Print the conversations in which the policy was broken, passes first, or all of them."""
     shown = []
-    for one, check in sorted(found.found.items(), key=lambda each: each[0] not in found.passes):
-        broken = [str(each) for each in check.findings if each.what == "broken"]
-        if check.clean is False or (every and (check.findings or check.obstacle)):
-            outcome = f"{_OUTCOMES[one in found.passes]}; {check.name}"
-            shown.append((one, outcome, check.lines() if every else broken))
+    for one, findings in sorted(run.found.items(), key=lambda each: each[0] not in run.passes):
+        told = findings if every else [each for each in findings if each.counts]
+        if told:
+            shown.append((one, _OUTCOMES[one in run.passes], lines_of(told)))
     _print_simulations(shown, console, every=every)
 
 
@@ -203,14 +192,17 @@ def _print_users(run: "UsersOfRun", console: Console, *, every: bool) -> None:
     for note in run.notes:
         console.print(f"[yellow]Note:[/yellow] {inert(note)}", soft_wrap=True)
     shown = [
-        (each.simulation, _OUTCOMES[bool(each.passed)], each.check.lines())
+        (each.simulation, _OUTCOMES[each.passed], lines_of(each.findings))
         for each in run.played
-        if each.check.findings or (every and each.check.obstacle)
+        if each.kinds or (every and each.findings)
     ]
     _print_simulations(shown, console, every=every)
 
 
 def _print_scores(scores: "list[UserScore]", console: Console) -> None:
+    if not scores:
+        console.print("No model played the user.")
+        return
     counted = number_columns("in passes", "in all", "share of conversations")
     table = Table(Column("user model", overflow="fold"), "fault", *counted)
     for score in scores:

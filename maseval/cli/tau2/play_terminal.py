@@ -7,7 +7,8 @@ what is typed: texts for the other side, and commands that begin with a slash.
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -15,15 +16,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from maseval.benchmark.tau2.app.running.tool_forms import (
-    Field,
-    FormError,
-    fields_of,
-    read_arguments,
-)
 from maseval.cli.console import indent, inert
-from maseval.core.exceptions import MASEvalError
-from maseval.core.words import visible
+from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.storage import strict_json
+from maseval.core.words import excerpt, visible
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.running.play import Play
@@ -154,21 +150,159 @@ def _indent_json(text: str) -> str:
 
 
 Tool = dict[str, Any]
-_KINDS = {"text": "text", "json": "JSON", "list": "list, separated by commas"}
+Schema = Mapping[str, Any]
+
+_PYTHON_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    **{"string": str, "integer": int, "number": (int, float), "boolean": bool},
+    **{"array": list, "object": dict},
+}
+_KINDS = {"string": "text", "integer": "whole number", "boolean": "yes or no", "object": "JSON"}
+_BOOLEANS = {"yes": True, "y": True, "true": True, "no": False, "n": False, "false": False}
+_DEPTH = 6  # a schema may refer to itself
 
 
 class CancelledFormError(MASEvalError):
     """The person has left a form without filling it in."""
 
 
-def tool_table(tools: Sequence[Tool]) -> Table:
-    """Return a table with a line for every tool, and its number."""
-    table = Table.grid(padding=(0, 2))
-    for number, tool in enumerate(tools, start=1):
-        function = tool["function"]
-        words = (function.get("description") or "").strip().partition("\n")[0]
-        table.add_row(str(number), f"[bold]{inert(function['name'])}[/bold]", inert(words))
-    return table
+@dataclass(frozen=True)
+class Field:
+    """A parameter of a tool as a person fills it in; ``schema`` is without references.
+
+    Only the outermost type is checked; what else is wrong, the tool answers, as it does to a model.
+    """
+
+    name: str
+    schema: Schema
+    required: bool
+    words: str = ""
+    default: object = None
+    example: object = None
+
+    @property
+    def _is_list_of_texts(self) -> bool:
+        return self.schema.get("type") == "array" and self.example == ["..."]
+
+    def read(self, text: str) -> object:
+        """Return the value that a text stands for."""
+        given = text.strip()
+        if not given:
+            raise ConfigurationError(f"{self.name} is empty; fill it in")
+        choices = self.schema.get("enum") or ()
+        if given.isdecimal() and given not in choices and 1 <= int(given) <= len(choices):
+            return choices[int(given) - 1]
+        return self.check(self._value(given))
+
+    def _value(self, given: str) -> object:
+        kind = self.schema.get("type")
+        if kind == "string" or self.schema.get("enum"):
+            return given
+        if kind == "boolean" and given.lower() in _BOOLEANS:
+            return _BOOLEANS[given.lower()]
+        if self._is_list_of_texts and not given.startswith("["):
+            return [part.strip() for part in given.split(",") if part.strip()]
+        try:
+            return strict_json.loads(given)
+        except ValueError as error:
+            raise ConfigurationError(
+                f"{self.name} is not JSON ({excerpt(error)}); write it like "
+                f"{json.dumps(self.example)}"
+            ) from None
+
+    def check(self, value: object) -> object:
+        """Return the value if it is of the right type; else raise."""
+        expected = _PYTHON_TYPES.get(str(self.schema.get("type")))
+        is_bool = isinstance(value, bool) and expected is not bool
+        wrong = expected is not None and (is_bool or not isinstance(value, expected))
+        choices = self.schema.get("enum")
+        if value is not None and (wrong or (choices and value not in choices)):
+            quoted = excerpt(json.dumps(value, ensure_ascii=False), 60)  # 1 is not "1"
+            raise ConfigurationError(f"{self.name} is {quoted}; give {self.kind}")
+        return value
+
+    @property
+    def kind(self) -> str:
+        """What to type, in words."""
+        if choices := self.schema.get("enum"):
+            return "|".join(map(str, choices))
+        if self._is_list_of_texts:
+            return "a list, separated by commas"
+        kind = str(self.schema.get("type"))
+        like = f" like {json.dumps(self.example)}" if kind in ("array", "object") else ""
+        return _KINDS.get(kind, "JSON" if like else kind) + like
+
+    def describe(self) -> str:
+        """Return a line about the parameter."""
+        optional = "" if self.required else ", optional"
+        default = "" if self.default is None else f", else {json.dumps(self.default)}"
+        facts = f"[dim]({inert(self.kind + optional + default)})[/dim]"
+        return f"[cyan]{inert(self.name)}[/cyan] {facts} {inert(self.words)}"
+
+
+def fields_of(tool: Tool) -> list[Field]:
+    """Return the parameters of a tool, in their order."""
+    root = tool["function"].get("parameters") or {}
+    required = root.get("required") or ()
+    return [
+        Field(
+            name,
+            _plain_schema(schema, root),
+            name in required,
+            " ".join(str(schema.get("description") or "").split()),
+            schema.get("default"),
+            _example(schema, root),
+        )
+        for name, schema in (root.get("properties") or {}).items()
+    ]
+
+
+def _plain_schema(schema: Schema, root: Schema) -> Schema:
+    """Follow references in a schema, and take the first of several forms that is not null."""
+    forms = [each for key in ("anyOf", "oneOf", "allOf") for each in schema.get(key) or ()]
+    for form in forms:
+        if form.get("type") != "null":
+            return _plain_schema(form, root)
+    if "$ref" in schema:
+        return _plain_schema(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
+    return schema
+
+
+def _example(schema: Schema, root: Schema, depth: int = _DEPTH) -> object:
+    plain = _plain_schema(schema, root)
+    match plain.get("type") if depth else None:
+        case "array":
+            return [_example(plain.get("items") or {}, root, depth - 1)]
+        case "object":
+            named = (plain.get("properties") or {}).items()
+            return {name: _example(each, root, depth - 1) for name, each in named}
+        case "integer" | "number":
+            return 0
+        case "boolean":
+            return True
+    return (plain.get("enum") or ["..."])[0]
+
+
+def read_arguments(tool: Tool, text: str) -> dict[str, Any]:
+    """Read the arguments of a tool from a JSON object."""
+    try:
+        given = strict_json.loads(text)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"the parameters are not a JSON object ({excerpt(error)}); write them like "
+            '{"name": "value"}'
+        ) from None
+    if not isinstance(given, dict):
+        raise ConfigurationError("the parameters are not a JSON object; write them like {...}")
+    fields = {each.name: each for each in fields_of(tool)}
+    for name, value in given.items():
+        if name not in fields:
+            known = ", ".join(fields) or "none"
+            raise ConfigurationError(f"there is no parameter {name!r}; there is {known}")
+        fields[name].check(value)
+    lacking = [each.name for each in fields.values() if each.required and each.name not in given]
+    if lacking:
+        raise ConfigurationError(f"{' and '.join(lacking)} missing; fill it in")
+    return given
 
 
 def find_tool(name: str, tools: Sequence[Tool]) -> Tool:
@@ -183,16 +317,6 @@ def find_tool(name: str, tools: Sequence[Tool]) -> Tool:
     return tools[names.index(found[0])]
 
 
-def print_tool(tool: Tool, console: Console) -> None:
-    """Print a tool and its parameters."""
-    function = tool["function"]
-    console.print(f"[bold]{inert(function['name'])}[/bold]")
-    words = (function.get("description") or "").strip()
-    console.print(indent(inert(words), 2))
-    for field in fields_of(tool):
-        console.print(indent(_describe_field(field), 2))
-
-
 def ask_arguments(read: Callable[[str], str], tool: Tool, console: Console) -> dict[str, Any]:
     """Ask for the arguments one by one; ``read`` gets a prompt and returns what was typed."""
     fields = fields_of(tool)
@@ -200,33 +324,18 @@ def ask_arguments(read: Callable[[str], str], tool: Tool, console: Console) -> d
         console.print("[dim]/cancel leaves the form[/dim]")
     arguments = {}
     for field in fields:
-        console.print(indent(_describe_field(field), 2))
-        value = _answer(read, field, console)
-        if value is not None:
-            arguments[field.name] = value
+        console.print(indent(field.describe(), 2))
+        while field.name not in arguments:
+            text = read(f"  {field.name}: ")
+            if text.strip() == "/cancel":
+                raise CancelledFormError("cancelled")
+            if not text.strip() and not field.required:
+                break
+            try:
+                arguments[field.name] = field.read(text)
+            except ConfigurationError as error:
+                console.print(f"  [red]{inert(str(error))}[/red]")
     return arguments
-
-
-def _answer(read: Callable[[str], str], field: Field, console: Console) -> object:
-    while True:
-        text = read(f"  {field.name}: ")
-        if text.strip() == "/cancel":
-            raise CancelledFormError("cancelled")
-        if not text.strip() and not field.required:
-            return None
-        try:
-            return field.read(text)
-        except FormError as error:
-            console.print(f"  [red]{inert(str(error))}[/red]")
-
-
-def _describe_field(field: Field) -> str:
-    how = "|".join(field.choices) if field.choices else _KINDS.get(field.kind, field.kind)
-    optional = "" if field.required else ", optional"
-    default = "" if field.default is None else f", else {json.dumps(field.default)}"
-    example = f" like {field.example}" if field.kind == "json" else ""
-    facts = f"[dim]({inert(how + optional + default + example)})[/dim]"
-    return f"[cyan]{inert(field.name)}[/cyan] {facts} {inert(field.help)}"
 
 
 _TICK = 0.2
@@ -347,9 +456,19 @@ class PlayTerminal:
     def _show_tools(self, rest: str) -> None:
         tools = self._briefing.tools
         if rest:
-            print_tool(find_tool(rest, tools), self._console)
+            tool = find_tool(rest, tools)
+            function = tool["function"]
+            words = (function.get("description") or "").strip()
+            self._console.print(f"[bold]{inert(function['name'])}[/bold]")
+            for line in (inert(words), *(field.describe() for field in fields_of(tool))):
+                self._console.print(indent(line, 2))
         elif tools:
-            self._console.print(tool_table(tools))
+            table = Table.grid(padding=(0, 2))
+            for number, each in enumerate(tools, start=1):
+                function = each["function"]
+                words = (function.get("description") or "").strip().partition("\n")[0]
+                table.add_row(str(number), f"[bold]{inert(function['name'])}[/bold]", inert(words))
+            self._console.print(table)
         else:
             self._console.print("You have no tools; you can only talk.")
 

@@ -6,8 +6,8 @@ import typer
 from rich.console import Console
 
 from maseval import commands
-from maseval.app.results.counting import conventions_in_words
-from maseval.app.running.run_options import RAY_ADDRESS, WORKER_PROCESSES
+from maseval.app.results.variants import conventions_in_words
+from maseval.app.running.options import RAY_ADDRESS, WORKER_PROCESSES
 from maseval.cli.command_line import FAILED
 from maseval.cli.console import (
     counting,
@@ -26,7 +26,7 @@ from maseval.cli.options import (
     runs_argument,
     with_scoring_options,
 )
-from maseval.cli.results import estimate, print_scores_beside
+from maseval.cli.results import estimate, print_variants
 from maseval.core.engine.engines import PROCESSES
 from maseval.core.figures import in_percent, percent
 from maseval.core.scoring_options import ScoringKeywords
@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # help must not load what makes these
         ScoresUnder,
     )
     from maseval.benchmark.tau2.rescoring import ReleaseTotals
-    from maseval.benchmark.tau2.rescoring.judges import JudgePanel
+    from maseval.benchmark.tau2.rescoring.rescore import JudgePanel
     from maseval.stats.agreement import Agreement
 
 EXAMPLES = examples(
@@ -48,7 +48,7 @@ EXAMPLES = examples(
     ("maseval tau2 score theirs.json --domain airline", "a fork that calls its domain otherwise"),
     ("maseval tau2 score retail.json --judge-model gpt-4.1", "what 1.0.1 leaves to a judge"),
     ("maseval tau2 score theirs.json --under 0.2.0,1.0.1", "what another release would say"),
-    ("maseval tau2 score theirs.json --sound", "also over sound tasks, and without user faults"),
+    ("maseval tau2 score theirs.json --sound", "also over sound tasks"),
     ("maseval tau2 score runs/* --json", "for scripts"),
     ("maseval tau2 score runs/* --engine ray --ray-address auto", "on a cluster"),
 )
@@ -70,9 +70,7 @@ def score(
     ] = False,
     sound: Annotated[
         bool,
-        typer.Option(
-            "--sound", help="Also count without user faults and over sound tasks, beside the rest."
-        ),
+        typer.Option("--sound", help="Also count over sound tasks, beside the official number."),
     ] = False,
     judge_model: JudgeModels = None,
     base_url: JudgeAddress = None,
@@ -242,7 +240,7 @@ def _print_passes(score: "FileScore", console: Console) -> None:
     for line in conventions_in_words(score.conventions):
         _print(inert(line), console)
     if score.beside:
-        print_scores_beside(score.beside, console)
+        print_variants(score.beside, console)
 
 
 def _passes(score: "FileScore", word: str) -> str:

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
-from maseval.core.engine.parcel import pack, pack_for_worker
+from maseval.core.engine.parcel import WorkOrder, pack, pack_for_worker
 from maseval.core.engine.repetition import Repetition
-from maseval.core.engine.shipping import WorkOrder
 from maseval.core.engine.worker import Place
 from maseval.core.exceptions import MASEvalError
 from maseval.core.task.task import RepetitionKey

@@ -22,11 +22,7 @@ from typing import (
     runtime_checkable,
 )
 
-from maseval.core.engine.process import (
-    rare_garbage_collection,
-    spread_waiting_threads,
-    switch_interval,
-)
+from maseval.core.engine.process import spread_waiting_threads, switch_interval
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.lazy import find_entry_points
@@ -156,7 +152,7 @@ class Threads:
         if self.size >= _MANY:
             spread_waiting_threads()
         interval = min(self.size * _INTERVAL_PER_THREAD, _LONGEST_INTERVAL)
-        with switch_interval(interval), rare_garbage_collection(self.size):
+        with switch_interval(interval):
             try:
                 yield
             finally:

@@ -1,7 +1,6 @@
 """Process-wide settings that a run changes: thread switching, garbage collection, signals.
 
-Runs may overlap, in one thread or in several. Each setting tracks all open requests and returns to
-its original value when the last one ends. Ctrl-C is held back while a finished result is delivered.
+Ctrl-C is held back while a finished result is delivered.
 """
 
 import gc
@@ -12,75 +11,39 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from functools import reduce
 from types import FrameType
-from typing import Generic, TypeVar
 
-ValueT = TypeVar("ValueT")
-Thresholds = tuple[int, int, int]
 SignalHandler = Callable[[int, FrameType | None], object] | int
 
-
-class _SharedSetting(Generic[ValueT]):
-    """One setting; its value combines the original with every request that is still open."""
-
-    def __init__(
-        self,
-        read: Callable[[], ValueT],
-        write: Callable[[ValueT], None],
-        combine: Callable[[ValueT, ValueT], ValueT],
-    ) -> None:
-        self._read = read
-        self._write = write
-        self._combine = combine
-        self._lock = threading.Lock()
-        self._requests: list[ValueT] = []
-        self._original: ValueT
-
-    @contextmanager
-    def request(self, value: ValueT) -> Iterator[None]:
-        with self._lock:
-            if not self._requests:
-                self._original = self._read()
-            self._requests.append(value)
-            self._apply()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._requests.remove(value)
-                self._apply()
-
-    def _apply(self) -> None:
-        self._write(reduce(self._combine, self._requests, self._original))
+_lock = threading.Lock()
+_intervals: list[float] = []
+"""Those asked for by open contexts, after that of the process itself."""
 
 
-def _rarer(current: Thresholds, requested: Thresholds) -> Thresholds:
-    if current[0] == 0:  # the process never collects
-        return current
-    first, second, third = map(max, zip(current, requested, strict=True))
-    return first, second, third
+@contextmanager
+def switch_interval(seconds: float) -> Iterator[None]:
+    """Let a thread keep the interpreter for at least ``seconds`` before another may take over.
+
+    Runs may overlap: the longest interval holds, and the original returns with the last end.
+    """
+    with _lock:
+        if not _intervals:
+            _intervals.append(sys.getswitchinterval())
+        _intervals.append(seconds)
+        _set_switch_interval(max(_intervals))
+    try:
+        yield
+    finally:
+        with _lock:
+            _intervals.remove(seconds)
+            _set_switch_interval(max(_intervals))
+            if len(_intervals) == 1:
+                _intervals.clear()
 
 
 def _set_switch_interval(seconds: float) -> None:
     # Python cuts off parts of a microsecond, and would lose one each time a value is put back.
     sys.setswitchinterval(seconds + 5e-7)
-
-
-_switching = _SharedSetting(sys.getswitchinterval, _set_switch_interval, max)
-_collecting = _SharedSetting(gc.get_threshold, lambda values: gc.set_threshold(*values), _rarer)
-
-# By default Python looks for garbage after every 700 new objects, and now and then visits every
-# live object. With a thousand simulations in flight that took a third of all the work and found
-# nothing: what a repetition leaves behind is freed by reference counting.
-_RARE: Thresholds = (200_000, 20, 50)
-# About what a simulation itself holds. With fewer, each look finds what has just begun to be used.
-_OBJECTS_IN_FLIGHT = 1_000
-
-
-def switch_interval(seconds: float) -> AbstractContextManager[None]:
-    """Let a thread keep the interpreter for at least ``seconds`` before another may take over."""
-    return _switching.request(seconds)
 
 
 # Of prctl, since Linux 6.16.
@@ -104,12 +67,22 @@ def spread_waiting_threads() -> None:
             ctypes.CDLL(None).prctl(_FUTEX_HASH, _SET_SLOTS, ctypes.c_ulong(_SLOTS), unused, unused)
 
 
-def rare_garbage_collection(in_flight: int = 1) -> AbstractContextManager[None]:
-    """Collect garbage less often, by the number of simulations that run at once.
+@contextmanager
+def rare_garbage_collection() -> Iterator[None]:
+    """Look for garbage rarely, while much is read that all stays in memory, such as a large file.
 
-    A process that collects never, or even less, keeps to that.
+    By default Python looks after every 700 new objects, and now and then visits every object.
     """
-    return _collecting.request((max(_RARE[0], in_flight * _OBJECTS_IN_FLIGHT), *_RARE[1:]))
+    first, *others = before = gc.get_threshold()
+    if first:  # else the process never collects
+        gc.set_threshold(max(first, _RARE), *others)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+_RARE = 200_000
 
 
 @contextmanager

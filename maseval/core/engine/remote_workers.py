@@ -28,15 +28,17 @@ from maseval.core.engine.dispatch import (
 )
 from maseval.core.engine.engines import Finished, Job, WorkerEvent
 from maseval.core.engine.parcel import (
+    ProcessSettings,
     WorkerExceptionError,
+    WorkResult,
     can_be_sent,
     pack,
     pack_for_worker,
     unpack,
     unpack_reply,
+    worker_setting,
 )
 from maseval.core.engine.repetition import Repetition, RepetitionResult
-from maseval.core.engine.shipping import ProcessSettings, WorkResult, worker_setting
 from maseval.core.engine.worker import Equipment
 from maseval.core.engine.worker_setup import (
     CodeFacts,

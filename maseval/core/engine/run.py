@@ -16,7 +16,7 @@ from typing import Protocol
 
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
 from maseval.core.engine.engines import Engine, Finished, Job, WorkerEvent, Workers
-from maseval.core.engine.process import HeldInterrupts, rare_garbage_collection
+from maseval.core.engine.process import HeldInterrupts
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import (
     ConfigurationError,
@@ -86,7 +86,7 @@ class RunInProgress:
 
     def execute(self) -> None:
         """Run everything; ``on_run_end`` follows even if the run ends early."""
-        with HeldInterrupts() as interrupts, rare_garbage_collection():
+        with HeldInterrupts() as interrupts:
             try:
                 self._announce("on_run_start")
                 self._workers = self._engine.workers(self._job())

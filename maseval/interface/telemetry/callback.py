@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.report import Report
-from maseval.interface.telemetry.langfuse import LangfuseReceiver
-from maseval.interface.telemetry.otlp import OTLPReceiver
+from maseval.interface.telemetry.otlp import LangfuseReceiver, OTLPReceiver
 from maseval.interface.telemetry.sender import END_SECONDS, Delivery, Sender
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from maseval.core.outcome import RecordedReport
-from maseval.core.recorded_trace import RecordedMessage, RecordedTrace
+from maseval.core.recorded import RecordedMessage, RecordedTrace
 from maseval.interface.telemetry.span import began_and_ended, lasting, moment, spread
 
 USER = "user"

@@ -1,12 +1,16 @@
 """Traces over OTLP/HTTP, by OpenTelemetry's own exporter (the ``opentelemetry-sdk`` package).
 
+Langfuse takes them at an endpoint of its own, with the keys of a project.
+
 Spans are made with the times that reports have, not with those of sending. The exporter honours
 the variables ``OTEL_EXPORTER_OTLP_*``, and the resource ``OTEL_SERVICE_NAME`` and
 ``OTEL_RESOURCE_ATTRIBUTES``.
 """
 
+import base64
 import json
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
@@ -15,13 +19,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets, redact_text
 from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.telemetry.sender import DeliveryError
 from maseval.interface.telemetry.simulation import SCHEMA_URL, simulation_span, trace_of
-from maseval.interface.telemetry.span import NumberedSpan, Value, number_spans
+from maseval.interface.telemetry.span import NumberedSpan, Value, drop_unknown, number_spans
 
 EXTRA = "otel"
 PATH = "/v1/traces"
@@ -225,3 +230,56 @@ class _LastWords(logging.Handler):
 
     def __exit__(self, *error: object) -> None:
         logging.getLogger(_LOGGER).removeHandler(self)
+
+
+PUBLIC_KEY, SECRET_KEY = "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"
+_HOSTS = ("LANGFUSE_HOST", "LANGFUSE_BASE_URL")
+_CLOUD = "https://cloud.langfuse.com"
+_ENDPOINT = "/api/public/otel"
+
+
+def langfuse_host(host: str | None = None) -> str:
+    """Return Langfuse's URL: the one given, that of a variable, or its cloud."""
+    return (host or next(filter(None, map(os.environ.get, _HOSTS)), _CLOUD)).rstrip("/")
+
+
+class LangfuseReceiver(OTLPReceiver):
+    """Langfuse's endpoint; ``session`` groups traces, by default the id of the run does."""
+
+    def __init__(
+        self, host: str | None = None, *, session: str | None = None, content: bool = False
+    ) -> None:
+        keys = base64.b64encode(":".join(_keys()).encode()).decode()
+        super().__init__(
+            langfuse_host(host) + _ENDPOINT,
+            {"Authorization": f"Basic {keys}"},
+            content=content,
+            attributes=lambda report: _trace_attributes(report, session),
+        )
+
+
+def _keys() -> tuple[str, str]:
+    public, secret = (os.environ.get(name) for name in (PUBLIC_KEY, SECRET_KEY))
+    if not public or not secret:
+        raise ConfigurationError(
+            f"Langfuse needs {PUBLIC_KEY} and {SECRET_KEY} in the environment; the settings of a "
+            "Langfuse project have both"
+        )
+    return public, secret
+
+
+def _trace_attributes(given: Report, session: str | None) -> Mapping[str, Value]:
+    report = RecordedReport(given)
+    domain, task, trial = report.key
+    return drop_unknown(
+        {
+            "langfuse.trace.name": " ".join(filter(None, (domain, task))),
+            "langfuse.session.id": session or report.run_id or "",
+            "langfuse.trace.tags": (report.kind,),
+            "langfuse.trace.metadata.domain": domain or None,
+            "langfuse.trace.metadata.task_id": task,
+            "langfuse.trace.metadata.trial": trial,
+            "langfuse.trace.metadata.outcome": report.kind,
+            "langfuse.trace.metadata.reward": report.reward,
+        }
+    )

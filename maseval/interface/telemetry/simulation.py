@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from maseval.core.outcome import RecordedReport
-from maseval.core.recorded import Shape
-from maseval.core.recorded_trace import LoggedCall, RecordedCall, RecordedMessage
+from maseval.core.recorded import LoggedCall, RecordedCall, RecordedMessage, Shape
 from maseval.core.words import text, text_or_none
 from maseval.interface.telemetry.conversation import (
     USER,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from maseval.core.recorded_trace import LoggedCall
+from maseval.core.recorded import LoggedCall
 
 Value = str | bool | int | float | tuple[str, ...]
 

@@ -11,13 +11,15 @@ from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.interface.telemetry.conversation import bounds
 from maseval.interface.telemetry.span import SECOND
-from maseval.interface.trackers.sending import TRACKER_SECONDS, check_installed, send_to
 from maseval.interface.trackers.tracked_run import (
     OVERALL,
+    TRACKER_SECONDS,
     TrackedRun,
+    check_installed,
     key_of,
     metrics_of,
     parameters_of,
+    send_to,
     tasks_of,
 )
 from maseval.stats.estimation import Estimate

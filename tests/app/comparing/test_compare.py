@@ -136,9 +136,9 @@ def test_the_reasons_of_failures_stand_side_by_side(runs):
     written, shown = found.to_dict(), found.reasons
 
     for name in ("careful", "hurried"):
-        labels = show(runs[name]).labels
+        causes = show(runs[name]).found.causes
         why = written["why"][name]
-        assert (why["labels"], why["failed"]) == (labels["by_what"], labels["failed"])
+        assert (why["labels"], why["failed"]) == (causes, sum(causes.values()))
         assert why["verdicts"] == 24
         unmet = [
             row

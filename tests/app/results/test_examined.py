@@ -9,16 +9,16 @@ from maseval.app.results import examined
 from maseval.app.results.examined import FILE, ExaminedRun
 from maseval.benchmark.tau2.app.results.support import Tau2Support
 from maseval.commands import compare, report, show, tau2
-from maseval.core.engine import child
-from maseval.core.engine.child import may_fork
+from maseval.core.engine import processes
+from maseval.core.engine.processes import may_fork
 from maseval.core.storage import files as storage_files
 from maseval.data.kept import place_for
-from maseval.frames import user_faults
+from maseval.frames import findings
 from maseval.runs import RunFolder
 from tests.damage import FORGERIES
 from tests.noisy_runs import noisy_run
 
-REASONS = ("diagnosis", "policy_check", "sound_check", "user_check")
+REASONS = ("findings", "explanation")
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def divide(monkeypatch):
     def patch():
         monkeypatch.setattr(storage_files, "_WORTH_DIVIDING", 1)
         monkeypatch.setattr(storage_files, "_SMALLEST_PART", 1)
-        monkeypatch.setattr(child, "usable_cores", lambda: 2)
+        monkeypatch.setattr(processes, "usable_cores", lambda: 2)
 
     return patch
 
@@ -88,8 +88,7 @@ def test_other_processes_find_the_same_in_a_large_run(run, asked, divide):
 
     assert asked == [*REASONS]  # here, about the first
     assert (found.lines, found.check) == (alone.lines, alone.check)
-    assert (found.diagnosis, found.compliance) == (alone.diagnosis, alone.compliance)
-    assert (found.sound, found.users) == (alone.sound, alone.users)
+    assert (found.findings, found.explanations) == (alone.findings, alone.explanations)
     assert found.timelines == alone.timelines
     assert seen == [(each, len(found.lines)) for each in range(1, len(found.lines) + 1)]
     assert sorted(kept_file(run).read_bytes().split(b"\n")) == kept
@@ -97,7 +96,7 @@ def test_other_processes_find_the_same_in_a_large_run(run, asked, divide):
 
 def test_what_other_processes_cannot_find_is_found_here(run, asked, divide, monkeypatch):
     here = os.getpid()
-    original = Tau2Support.sound_check
+    original = Tau2Support.findings
 
     def check(self, report):
         if os.getpid() != here and report["task_id"] == last:
@@ -105,13 +104,13 @@ def test_what_other_processes_cannot_find_is_found_here(run, asked, divide, monk
         return original(self, report)
 
     *_, (_, last, _) = RunFolder.read(run).planned
-    alone = examined.examine_run(RunFolder.read(run)).sound
+    alone = examined.examine_run(RunFolder.read(run)).findings
     kept_file(run).unlink()
     asked.clear()
-    monkeypatch.setattr(Tau2Support, "sound_check", check)
+    monkeypatch.setattr(Tau2Support, "findings", check)
     divide()
 
-    assert examined.examine_run(RunFolder.read(run)).sound == alone
+    assert examined.examine_run(RunFolder.read(run)).findings == alone
     assert len(REASONS) < len(asked) < len(alone) * len(REASONS)
 
 
@@ -121,14 +120,14 @@ def test_a_script_that_repeats_itself_is_looked_at_once(run, asked, tmp_path, mo
         found, page = examined.examine_run(RunFolder.read(run)), tmp_path / name
         report(run, page, title="one")
         kept_file(run).unlink()
-        return found, page.read_bytes(), asked.count("policy_check")
+        return found, page.read_bytes(), asked.count("findings")
 
     once, page, questions = look("once.html")
     monkeypatch.setattr(Tau2Support, "likeness", lambda self, report: None)
     each, same_page, every = look("each.html")
 
-    assert (once.lines, once.check, once.diagnosis) == (each.lines, each.check, each.diagnosis)
-    assert (once.compliance, once.sound, once.users) == (each.compliance, each.sound, each.users)
+    assert (once.lines, once.check, once.findings) == (each.lines, each.check, each.findings)
+    assert once.explanations == each.explanations
     assert page == same_page
     assert questions < every == len(once.lines)
 
@@ -183,7 +182,7 @@ def test_timelines_are_found_with_the_rest_and_not_kept(run, tmp_path):
 
 def test_a_second_look_asks_nothing_and_says_the_same(run, asked):
     first = show(run).to_dict()
-    assert set(asked) == set(REASONS)
+    assert set(asked) == {"findings"}
     asked.clear()
 
     assert show(run).to_dict() == first
@@ -198,11 +197,11 @@ def test_every_command_uses_what_another_found(run, asked, tmp_path):
     report(run, tmp_path / "page.html")
     tau2.comply([run])
     tau2.users([run])
-    list(user_faults(run))
+    list(findings(run))
     one = show(run, failed.task_id, failed.trial)
 
-    assert asked == []
-    assert one.diagnosis.name == view.label_of[one.line[:3]]
+    assert asked == ["explanation"] * asked.count("explanation")  # the run's page alone needs it
+    assert one.findings == view.findings_on(one.line)
 
 
 def test_findings_of_other_rules_are_found_again(run, asked, monkeypatch):
@@ -212,7 +211,7 @@ def test_findings_of_other_rules_are_found_again(run, asked, monkeypatch):
 
     show(run)
 
-    assert set(asked) == set(REASONS)
+    assert set(asked) == {"findings"}
 
 
 def test_a_domain_of_ones_own_is_not_kept(run, monkeypatch):
@@ -232,7 +231,7 @@ def test_only_a_report_that_is_new_is_examined(run, asked):
 
     after = show(run)
 
-    assert asked.count("diagnosis") == 1
+    assert asked.count("findings") == 1
     assert after.lines[0].seconds == 1234.5
     assert after.lines[1:] == before.lines[1:]
 
@@ -243,7 +242,7 @@ def test_findings_that_came_with_a_run_are_not_believed(run, asked, tmp_path, mo
     asked.clear()
 
     assert show(run).to_dict() == first
-    assert set(asked) == set(REASONS)
+    assert set(asked) == {"findings"}
 
 
 def test_whatever_the_file_holds_the_answer_is_the_same(run):
@@ -263,7 +262,7 @@ def test_a_form_of_other_fields_is_found_again(run):
     one = next(iter(folder.recorded))
     right = ExaminedRun(folder).examine(one, examined.REASONS)
     kept = ExaminedRun(folder)
-    kept._kept.put(folder.content_key(one), {"diagnosis": {"surprise": 1}, "policy": 7})
+    kept._kept.put(folder.content_key(one), {"findings": [{"surprise": 1}], "explanation": 7})
     kept.save()
 
     assert ExaminedRun(folder).examine(one, examined.REASONS) == right
@@ -278,4 +277,4 @@ def test_compared_runs_are_explained_once(run, made, asked, tmp_path):
     asked.clear()
 
     assert compare([run, other]).to_dict() == first
-    assert "diagnosis" not in asked
+    assert "findings" not in asked

@@ -90,7 +90,7 @@ def test_a_conversation_that_was_cut_off_is_shown_up_to_there(todo):
 
     assert found.moments[0].problem is None
     last = found.moments[-1]
-    assert "Tool message expected" in last.problem.error
+    assert "Tool message expected" in str(last.problem)
     assert [call.made for call in last.calls] == [False]
     assert places(last.from_start) == ["tasks[task_2]", "users[user_1].tasks[1]"]
 

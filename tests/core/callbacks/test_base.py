@@ -16,16 +16,6 @@ class Patient(AdaptiveTaskQueue):
         return state
 
 
-def test_the_hooks_of_the_base_do_and_print_nothing(rehearsal, capsys):
-    observer = BenchmarkCallback()
-
-    rehearsal("a", repeats=2).run(observer)
-    observer.on_event("anything", value=1)
-
-    assert capsys.readouterr() == ("", "")
-    assert observer.gather_traces()["type"] == "BenchmarkCallback"
-
-
 def test_an_adaptive_queue_counts_as_a_callback_and_other_queues_do_not():
     assert isinstance(Patient([Task(query="q")]), BenchmarkCallback)
     assert not isinstance(SequentialTaskQueue([Task(query="q")]), BenchmarkCallback)

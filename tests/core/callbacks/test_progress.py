@@ -57,10 +57,6 @@ def test_the_argument_chooses_the_bar(choice, kind):
     assert type(progress_callback(choice)) is kind
 
 
-def test_false_means_no_bar():
-    assert progress_callback(False) is None
-
-
 @pytest.mark.parametrize("choice", ["bar", "", None, 1, "True"])
 def test_any_other_choice_is_refused_with_the_way_out(choice):
     with pytest.raises(ConfigurationError, match=r"Invalid progress_bar value: .*'tqdm' or 'rich'"):
@@ -246,16 +242,3 @@ def test_without_a_terminal_the_bar_moves_though_nothing_is_finished(
 
     assert "1/2" in "".join(screen.written)
     assert set(threading.enumerate()) <= before, "nothing is drawn after the run"
-
-
-def test_a_bar_of_ones_own_need_not_know_of_the_beat(rehearsal, monkeypatch):
-    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LOG_LINES", 0.001)
-    bar = Plain()
-    rehearsal("a").run(bar)
-
-    assert bar.seen[-1] == "closed"
-
-
-def test_lines_and_beats_come_every_few_seconds():
-    assert progress._SECONDS_BETWEEN_LOG_LINES <= 5
-    assert progress._SECONDS_BETWEEN_BEATS <= 5

@@ -157,12 +157,6 @@ def test_metadata_tells_what_was_meant_to_be_in_the_file(tmp_path, rehearsal):
     }
 
 
-def test_metadata_can_be_left_out(tmp_path, rehearsal):
-    rehearsal("a").run(file_logger(tmp_path, write_metadata=False))
-
-    assert not (tmp_path / "r.meta.json").exists()
-
-
 def test_runs_within_one_second_have_files_of_their_own(tmp_path, rehearsal, caplog):
     results = FileResultLogger(tmp_path)
     files = []
@@ -203,13 +197,6 @@ def test_if_the_run_goes_on_without_a_file_its_reports_are_kept_beside(tmp_path,
     assert read_reports(tmp_path / "r.rescued.jsonl") == [run.report("b")]
     assert "r.rescued.jsonl" in warned(caplog)[0]
     assert caplog.records[0].levelno == logging.ERROR
-
-
-def test_overwriting_replaces_the_run_that_was_there(tmp_path, rehearsal):
-    rehearsal("a", "b").run(file_logger(tmp_path))
-    rehearsal("c").run(file_logger(tmp_path, overwrite=True))
-
-    assert [report["task_id"] for report in read_reports(tmp_path / "r.jsonl")] == ["c"]
 
 
 def test_a_report_that_json_cannot_express_is_written_all_the_same(tmp_path, rehearsal):
@@ -265,14 +252,6 @@ def test_validation_says_what_is_wrong(tmp_path, rehearsal, caplog, damage, prob
 
     assert not results.validate()
     assert any(problem in message for message in warned(caplog))
-
-
-def test_a_removed_file_is_not_valid(tmp_path, rehearsal):
-    results = file_logger(tmp_path)
-    rehearsal("a").run(results)
-    (tmp_path / "r.jsonl").unlink()
-
-    assert not results.validate()
 
 
 def test_a_torn_last_report_is_left_out_with_a_warning(tmp_path, rehearsal):

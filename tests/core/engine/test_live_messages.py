@@ -6,17 +6,17 @@ from types import SimpleNamespace
 import pytest
 
 from maseval.core.context import Heard, Said
-from maseval.core.engine import live_messages
-from maseval.core.engine.live_messages import LiveMessages
+from maseval.core.engine import worker
 from maseval.core.engine.parcel import WorkerReply, pack_reply, unpack_reply
+from maseval.core.engine.worker import LiveMessages
 from maseval.core.storage.redaction import Secrets
 
 
 @pytest.fixture(autouse=True)
 def always(monkeypatch):
     """Let a worker pass on messages whenever it is asked for any."""
-    monkeypatch.setattr(live_messages, "_EVERY", 0.0)
-    monkeypatch.setattr(live_messages, "_REST", 0.0)
+    monkeypatch.setattr(worker, "_EVERY", 0.0)
+    monkeypatch.setattr(worker, "_REST", 0.0)
 
 
 class Running:
@@ -75,7 +75,7 @@ def test_all_messages_are_passed_on_once_and_in_order_if_somebody_follows():
 
 
 def test_what_does_not_fit_comes_later_and_nobody_is_left_behind(monkeypatch):
-    monkeypatch.setattr(live_messages, "_MOST_AT_ONCE", 100)
+    monkeypatch.setattr(worker, "_MOST_AT_ONCE", 100)
     talks = {
         name: [{"content": f"{name}{number}" + "x" * 50} for number in range(3)] for name in "ab"
     }
@@ -119,7 +119,7 @@ def test_whatever_is_in_a_message_it_arrives_and_harms_no_other():
 
 
 def test_nobody_is_asked_more_often_than_once_in_a_while(monkeypatch):
-    monkeypatch.setattr(live_messages, "_EVERY", 3600.0)
+    monkeypatch.setattr(worker, "_EVERY", 3600.0)
 
     def ask(task, trial):
         asked.append(task)

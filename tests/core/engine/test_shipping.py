@@ -16,8 +16,8 @@ from maseval import (
 from maseval.core import call_policy, model
 from maseval.core.call_policy import CallPolicy, default_policy, set_default_policy
 from maseval.core.engine.engines import CallingThread
+from maseval.core.engine.parcel import ProcessSettings, WorkOrder, WorkResult, worker_setting
 from maseval.core.engine.repetition import RepetitionResult
-from maseval.core.engine.shipping import ProcessSettings, WorkOrder, WorkResult, worker_setting
 from tests.core.worlds import Shop, failing, numbered, only
 from tests.runs.worlds import desk
 

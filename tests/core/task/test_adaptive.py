@@ -88,13 +88,6 @@ def test_every_repetition_is_learnt_from_and_the_first_report_is_kept():
     assert ids(queue.remaining) == ["1"]
 
 
-def test_a_report_on_a_stranger_is_ignored():
-    queue = InOrder(tasks(1))
-    list(queue)
-    finish(queue, task("stranger"))
-    assert (queue.state, queue.completed) == ({"reports": 0}, [])
-
-
 def test_a_report_before_any_iteration_counts_too():
     queue = InOrder(tasks(2))
     finish(queue, queue[1])
@@ -146,12 +139,6 @@ def test_looking_at_the_tasks_does_not_disturb_an_iteration():
     assert list(queue[1:]) == queue.to_list()[1:]
     assert ids(queue.in_flight) == ["0"]
     assert ids(source) == ["1", "2"]
-
-
-def test_before_the_first_iteration_everything_remains():
-    queue = InOrder(tasks(2))
-    assert queue.remaining == queue.to_list()
-    assert (queue.in_flight, queue.completed, queue.state) == ([], [], {"reports": 0})
 
 
 def test_the_views_cannot_be_used_to_interfere():
@@ -207,21 +194,6 @@ def test_a_part_of_a_queue_with_settings_of_its_own_keeps_them():
 
     part = Budgeted(tasks(5), budget=2)[2:]
     assert (part.budget, ids(part)) == (2, ["2", "3"])
-
-
-def test_the_other_hooks_of_a_callback_change_nothing():
-    queue = InOrder(tasks(2))
-    source = iter(queue)
-    first = next(source)
-    queue.on_run_start(None)
-    queue.on_task_start(None, first)
-    queue.on_task_repeat_start(None, first, 0)
-    queue.on_task_end(None, first, {"task_id": "0"})
-    queue.on_run_end(None, [])
-    queue.on_event("anything", detail=1)
-
-    assert queue.gather_traces()["type"] == "InOrder"
-    assert (ids(queue.in_flight), ids(queue.remaining)) == (["0"], ["1"])
 
 
 def test_a_queue_learns_that_a_task_is_complete_once_after_its_last_repetition():

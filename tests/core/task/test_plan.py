@@ -1,25 +1,11 @@
 """What a run is asked to do: tasks in any form, agent data for all or for each."""
 
-from types import MappingProxyType
-
 import pytest
 
-from maseval import PriorityTaskQueue, SequentialTaskQueue, Task
-from maseval.core.exceptions import ConfigurationError, DuplicateTaskError, TaskFormatError
-from maseval.core.task.queues import agent_data_for, lasting, task_queue
+from maseval import SequentialTaskQueue, Task
+from maseval.core.exceptions import ConfigurationError, DuplicateTaskError
+from maseval.core.task.queues import agent_data_for, task_queue
 from tests.core.worlds import tasks
-
-
-def test_a_single_task_is_a_queue_of_one():
-    task = Task("go")
-
-    assert task_queue(task).to_list() == [task]
-
-
-def test_a_queue_is_used_as_it_is():
-    queue = PriorityTaskQueue(tasks("a"))
-
-    assert task_queue(queue) is queue
 
 
 def test_tasks_and_dicts_may_be_mixed_and_come_from_an_iterator():
@@ -40,23 +26,12 @@ def test_what_is_no_collection_of_tasks_is_refused_with_its_value(nonsense):
         task_queue(nonsense)
 
 
-def test_an_entry_that_is_no_task_is_refused():
-    with pytest.raises(TaskFormatError, match="entry 1 is str: 'go'"):
-        task_queue([Task("go"), "go"])
-
-
 def test_one_dict_is_for_every_task_also_those_that_come_later():
     data = {"model": "m"}
     data_of = agent_data_for(task_queue(tasks("a")), data)
 
     assert data_of(Task("a")) is data
     assert data_of(Task("new")) is data
-
-
-def test_any_mapping_is_a_dict():
-    data_of = agent_data_for(task_queue(tasks("a")), MappingProxyType({"model": "m"}))
-
-    assert data_of(Task("a")) == {"model": "m"}
 
 
 def test_one_dict_for_each_task_goes_by_position():
@@ -86,9 +61,3 @@ def test_a_task_that_was_not_there_has_no_data_of_its_own():
 def test_agent_data_that_does_not_match_the_tasks_is_refused(agent_data, message):
     with pytest.raises(ConfigurationError, match=message):
         agent_data_for(task_queue(tasks("a", "b")), agent_data)
-
-
-def test_what_an_iterator_yields_lasts_for_more_than_one_run():
-    assert lasting(iter([{"n": 1}])) == [{"n": 1}]
-    data = {"n": 1}
-    assert lasting(data) is data

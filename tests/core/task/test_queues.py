@@ -9,12 +9,10 @@ from maseval.core.exceptions import (
     TaskFormatError,
 )
 from maseval.core.task import (
-    BaseTaskQueue,
     PriorityTaskQueue,
     SequentialTaskQueue,
     Task,
     TaskProtocol,
-    TaskQueue,
     TimeoutAction,
 )
 from tests.core.task.building import InOrder, ids, task, tasks
@@ -125,15 +123,6 @@ bounds = st.none() | st.integers(-15, 15)
 slices = st.builds(slice, bounds, bounds, st.none() | st.integers(1, 4))
 
 
-def test_the_short_name_is_the_sequential_queue():
-    assert TaskQueue is SequentialTaskQueue
-
-
-def test_a_queue_must_say_in_which_order_tasks_come():
-    with pytest.raises(TypeError, match="abstract"):
-        BaseTaskQueue([])
-
-
 @pytest.mark.parametrize("queue_class", ALL_QUEUES)
 @given(priorities, slices)
 def test_a_queue_reads_like_the_list_of_its_tasks(queue_class, ranks, part):
@@ -176,13 +165,6 @@ def test_a_part_of_a_priority_queue_keeps_its_direction():
 
 
 @pytest.mark.parametrize("queue_class", ALL_QUEUES)
-def test_a_part_is_a_queue_of_its_own(queue_class):
-    queue = queue_class(tasks(3))
-    queue[:2].append(task("new"))
-    assert ids(queue) == ["0", "1", "2"]
-
-
-@pytest.mark.parametrize("queue_class", ALL_QUEUES)
 def test_the_list_given_in_and_the_list_given_out_are_copies(queue_class):
     source = tasks(2)
     queue = queue_class(source)
@@ -210,9 +192,3 @@ def test_a_queue_holds_nothing_but_tasks(queue_class):
     with pytest.raises(TaskFormatError, match="not 3"):
         queue.append(3)
     assert ids(queue) == ["0"]
-
-
-@pytest.mark.parametrize("queue_class", ALL_QUEUES)
-def test_many_tasks_are_handed_out_once_each(queue_class):
-    queue = queue_class(tasks(20_000 if queue_class is not InOrder else 2_000))
-    assert len({task.id for task in queue}) == len(queue)

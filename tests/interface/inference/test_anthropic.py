@@ -124,14 +124,6 @@ def test_tools_and_choice_take_anthropics_form(model, server, choice, sent):
     ]
 
 
-def test_a_choice_without_tools_is_not_sent(model, server):
-    server.will(AnthropicProtocol.text("ok"))
-
-    model.chat(HI, tool_choice="auto")
-
-    assert "tool_choice" not in server.requests[0].body
-
-
 def test_what_came_from_the_cache_is_input_and_priced_as_such(server):
     body = AnthropicProtocol.text("ok")
     body["usage"] |= {
@@ -188,11 +180,6 @@ def test_a_parameter_that_the_model_refuses_is_a_malformed_request(model, server
         model.chat(HI, temperature=0)
 
 
-def test_an_enormous_limit_asks_for_a_time_out(model):
-    with pytest.raises(MalformedRequestError, match="timeout=SECONDS"):
-        model.chat(HI, max_tokens=10_000_000)
-
-
 def test_a_seed_is_an_error_of_the_class():
     with pytest.raises(SeedingError, match=r"Anthropic models do not support seeding\."):
         AnthropicModelAdapter(SimpleNamespace(), "claude", seed=1)
@@ -210,16 +197,6 @@ def test_a_seeded_run_may_use_the_model_all_the_same(server, caplog):
     assert [record.getMessage() for record in caplog.records] == [
         "anthropic takes no seed for model claude: it runs unseeded"
     ]
-
-
-def test_the_configuration_tells_the_limit_and_the_client(model):
-    config = model.gather_config()
-
-    assert (config["max_tokens"], config["client_type"], config["seed"]) == (
-        4096,
-        "Anthropic",
-        None,
-    )
 
 
 def test_a_wish_for_json_is_not_sent_since_there_is_no_switch_for_it(model, server):

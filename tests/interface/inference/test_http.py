@@ -1,6 +1,3 @@
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
-
 import pytest
 
 from maseval.core import provider_errors as errors
@@ -46,12 +43,6 @@ def test_status_and_words_name_the_fault(status, text, kind):
 )
 def test_the_time_to_wait_is_a_number_or_a_date(headers, seconds):
     assert retry_after(headers) == seconds
-
-
-def test_a_date_without_a_zone_is_universal_time():
-    moment = (datetime.now(UTC) + timedelta(seconds=30)).replace(tzinfo=None)
-
-    assert 25 < retry_after({"Retry-After": format_datetime(moment)}) <= 30
 
 
 def test_secrets_are_cut_out_whatever_they_look_like():

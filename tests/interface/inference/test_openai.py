@@ -166,16 +166,6 @@ def test_the_retries_of_a_given_client_are_switched_off():
     assert config["default_generation_params"] == {"top_p": 1}
 
 
-def test_a_time_out_in_parts_is_told_in_parts():
-    parts = SimpleNamespace(connect=1, read=2, write=3, pool=4)
-    client = SimpleNamespace(create=print, timeout=parts, max_retries=2)
-
-    assert OpenAIModelAdapter(client, "m").gather_config()["client_config"] == {
-        "timeout": {"connect": 1, "read": 2, "write": 3, "pool": 4},
-        "max_retries": 2,
-    }
-
-
 def answer(**request):
     return {"choices": [{"message": {"content": f"{request.get('model')}"}}]}
 
@@ -204,14 +194,6 @@ def test_a_client_that_cannot_be_asked_is_a_type_error():
         OpenAIModelAdapter(SimpleNamespace(create=lambda prompt: None), "m").generate("hi")
 
     assert isinstance(caught.value, TypeError)
-
-
-def test_an_error_inside_the_client_stays_what_it_is():
-    def create(**request):
-        raise TypeError("of its own")
-
-    with pytest.raises(TypeError, match="of its own"):
-        OpenAIModelAdapter(SimpleNamespace(create=create), "m").generate("hi")
 
 
 def test_an_error_in_a_good_answer_is_malformed():

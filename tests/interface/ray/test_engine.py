@@ -19,12 +19,6 @@ def test_an_address_that_nobody_understands_is_refused(address):
         RayEngine(address)
 
 
-@pytest.mark.parametrize("settings", [{"processes": 0}, {"most_deaths": 0}])
-def test_numbers_begin_at_one(settings):
-    with pytest.raises(ConfigurationError, match="is 0; give at least 1"):
-        RayEngine(**settings)
-
-
 def test_without_the_library_the_command_that_installs_it_is_named(monkeypatch):
     monkeypatch.setattr(extras, "is_installed", lambda module: False)
 

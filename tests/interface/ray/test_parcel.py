@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from maseval import AgentError
-from maseval.core.engine.shipping import WorkResult
+from maseval.core.engine.parcel import WorkResult
 from maseval.core.exceptions import TaskTimeoutError
 from maseval.core.provider_errors import RateLimitError
 from maseval.core.report import TaskExecutionStatus

@@ -107,10 +107,3 @@ def test_what_ends_its_process_every_time_is_named(engine):
 
     with pytest.raises(WorkerDiedError, match="worked on poison died 3 times"):
         list(engine.mapped(work, [["a", "b"], ["c", "poison", "d"], ["e"]]))
-
-
-def test_what_raises_comes_back_without_a_result(engine):
-    def work(values):
-        return 1 / values[0]
-
-    assert [each.result for each in engine.mapped(work, [[0], [2]])] == [None, 0.5]

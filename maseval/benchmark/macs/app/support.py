@@ -1,19 +1,22 @@
 """MACS in the commands that take any run: failures are explained by the assertions."""
 
-from maseval.app.benchmarks import BenchmarkSupport, Diagnosis, OnProgress, RecordedOutcomes
+from collections.abc import Sequence
+
+from maseval.app.benchmarks import BenchmarkSupport, OnProgress, RecordedOutcomes
 from maseval.benchmark.macs.metrics import RecordedGoals, judge_problems
+from maseval.core.finding import Finding, Who
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
 from maseval.runs import RunFolder
-from maseval.stats.failure_labels import Label
 
 _TITLE_LENGTH = 200
+_RULE = "answer of the judge"
 
 
-def diagnose(report: Report) -> Diagnosis | None:
-    """Return the diagnosis of one simulation, or None if it passed."""
+def cause_of_failure(report: Report) -> Finding | None:
+    """Return who failed a simulation, and how; None if it passed."""
     parsed = RecordedReport(report)
     if parsed.kind == "pass":
         return None
@@ -21,16 +24,18 @@ def diagnose(report: Report) -> Diagnosis | None:
         return _of_verdict(goals)
     evidence = (f"{parsed.status}: {parsed.error.message}",)
     if parsed.status == TaskExecutionStatus.AGENT_ERROR.value:
-        return Diagnosis(Label("agent", "raised an error", "status of the run", evidence))
-    return Diagnosis(Label("infrastructure", "did not finish", "status of the run", evidence))
+        return _cause("agent", "raised an error", "status of the run", evidence)
+    return _cause("infrastructure", "did not finish", "status of the run", evidence)
 
 
-def _of_verdict(goals: RecordedGoals) -> Diagnosis:
+def _cause(who: Who, kind: str, rule: str, evidence: tuple[str, ...]) -> Finding:
+    return Finding("cause", who, kind, rule, f"{who}: {kind}", "proven", evidence=evidence)
+
+
+def _of_verdict(goals: RecordedGoals) -> Finding:
     if goals.errors:
         evidence = tuple(f"{side} side: {error}" for side, error in goals.errors.items())
-        return Diagnosis(
-            Label("infrastructure", "judge's answer unreadable", "answer of the judge", evidence)
-        )
+        return _cause("infrastructure", "judge's answer unreadable", _RULE, evidence)
     unmet = [row for row in goals.rows if str(row.get("answer")).lower() == "false"]
     evidence = tuple(
         f"{row.get('assertion_type')}: {row.get('assertion')} ({row.get('evidence')})"
@@ -38,14 +43,14 @@ def _of_verdict(goals: RecordedGoals) -> Diagnosis:
     )
     visible = any(row.get("assertion_type") == "user" for row in unmet)
     what = "goal not met" if visible else "goal met, but not as asserted"
-    return Diagnosis(Label("agent", what, "answer of the judge", evidence))
+    return _cause("agent", what, _RULE, evidence)
 
 
 class MACSSupport(BenchmarkSupport):
     """Explains failures by the assertions that do not hold."""
 
-    def diagnosis(self, report: Report) -> Diagnosis | None:
-        return diagnose(report)
+    def findings(self, report: Report) -> Sequence[Finding]:
+        return [*filter(None, [cause_of_failure(report)])]
 
     def task_title(self, report: Report) -> str | None:
         scenario = " ".join(str(report["task"]["metadata"].get("scenario") or "").split())

@@ -2,12 +2,12 @@
 
 ``record`` opens a results file, simulations or the reports of a run; ``rescore`` scores every
 simulation again (``verdict``, and in other processes ``remote``) and counts them among those that
-were planned; ``causes`` says what is wrong with a record. ``releases`` scores one record under
-several releases of tau2-bench, and ``reasons`` says why verdicts change.
+were planned; ``findings`` says what is wrong with a record. ``releases`` scores one record under
+several releases of tau2-bench, and says why verdicts change.
 """
 
-from maseval.benchmark.tau2.rescoring.reasons import Reason
 from maseval.benchmark.tau2.rescoring.releases import (
+    Reason,
     ReleaseTotals,
     ScoredUnder,
     VerdictChange,

@@ -29,7 +29,7 @@ from maseval.benchmark.tau2.results import (
     read_results,
     simulation_of,
 )
-from maseval.benchmark.tau2.results.checking import MOST_SIMULATIONS, is_trial
+from maseval.benchmark.tau2.results.layout import MOST_SIMULATIONS, is_trial
 from maseval.benchmark.tau2.results.parts import split_results
 from maseval.benchmark.tau2.results.reading import recorded_domain
 from maseval.benchmark.tau2.results.reports import Tau2Report

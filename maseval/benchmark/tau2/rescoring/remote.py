@@ -120,23 +120,16 @@ class PartAssessor:
         return _last[self.name]
 
 
-def note_nothing(item: RecordItem, judged: RescoredSimulation) -> None:
-    """Note nothing of an item but its verdict."""
-
-
 def score_with_engine(
-    engine: MappingEngine,
-    check: Callable[[str, Checksums, Checksums], None],
-    examine: Examine = note_nothing,
+    engine: MappingEngine, check: Callable[[str, Checksums, Checksums], None]
 ) -> ScoreElsewhere:
     """Have the simulations of a record assessed by an engine.
 
-    ``check`` raises unless the data of a machine is that of this one. ``examine`` is a function of
-    a module, as it is applied there.
+    ``check`` raises unless the data of a machine is that of this one.
     """
     readers = getattr(engine, "processes", None) or _MANY
 
-    def assess(found: RescoredRecord) -> Iterator[Assessed]:
+    def assess(found: RescoredRecord, examine: Examine) -> Iterator[Assessed]:
         record, done = found.record, 0
         if record.parts is not None and not found.panel.judges:
             parts = ([part] for part in record.parts(readers))

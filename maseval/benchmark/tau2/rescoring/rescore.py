@@ -8,16 +8,15 @@ the others, and comes with the range that these leave open.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import repeat
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import release_named
-from maseval.benchmark.tau2.rescoring.judges import JudgePanel
-from maseval.benchmark.tau2.rescoring.oddities import identity_of
+from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.rescoring.record import (
     PlannedTrial,
     RecordItem,
@@ -31,17 +30,88 @@ from maseval.benchmark.tau2.rescoring.verdict import (
     NewVerdict,
     RescoredSimulation,
     compare_verdicts,
+    identity_of,
     rescore_simulation,
 )
+from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import Outcome, Score, is_successful
 from maseval.core.recorded import whole_number
 from maseval.core.scoring_options import ScoringOptions
 from maseval.data.store import AnyPath
+from maseval.stats.agreement import Agreement, agreement
 from maseval.stats.estimation import Estimate
 from maseval.stats.first_failures import first_trials_only
 from maseval.stats.summary import MISSING, GroupSummary, summarise
+
+
+@dataclass(frozen=True)
+class JudgesAgreement:
+    """The agreement of two judges, on single assertions and on whole simulations."""
+
+    first: str
+    second: str
+    assertions: Agreement
+    verdicts: Agreement
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "first": self.first,
+            "second": self.second,
+            "assertions": self.assertions.to_dict(),
+            "verdicts": self.verdicts.to_dict(),
+        }
+
+
+@dataclass
+class JudgePanel:
+    """One judge or more, and the verdicts that each of them led to."""
+
+    judges: Sequence[RememberingJudge]
+    _verdicts: list[Sequence[RewardInfo | None]] = field(default_factory=list)
+
+    def add(self, verdicts: Sequence[RewardInfo | None]) -> None:
+        """Note the verdicts on one simulation, one of each judge; None if one could not be read."""
+        self._verdicts.append(verdicts)
+
+    @property
+    def names(self) -> list[str]:
+        return [each.model_id for each in self.judges]
+
+    @property
+    def agreements(self) -> list[JudgesAgreement]:
+        """The first judge beside each of the others."""
+        return [self._agreement(number) for number in range(1, len(self.judges))]
+
+    def _agreement(self, number: int) -> JudgesAgreement:
+        rows = ((row[0], row[number]) for row in self._verdicts)
+        both = [(one, other) for one, other in rows if one is not None and other is not None]
+        answers = (zip(_answers(one), _answers(other), strict=False) for one, other in both)
+        outcomes = ((is_successful(a["reward"]), is_successful(b["reward"])) for a, b in both)
+        return JudgesAgreement(
+            self.names[0],
+            self.names[number],
+            agreement(chain.from_iterable(answers)),
+            agreement(outcomes),
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON form; empty without a judge."""
+        if not self.judges:
+            return {}
+        return {
+            "judges": [
+                {"model": each.model_id, "asked": each.asked, "remembered": each.remembered}
+                for each in self.judges
+            ],
+            "judges_agree": [each.to_dict() for each in self.agreements],
+        }
+
+
+def _answers(verdict: RewardInfo) -> list[bool]:
+    return [each["met"] for each in verdict["nl_assertions"] or ()]
+
 
 NO_RECORDED_VERDICT = "no recorded verdict"
 
@@ -308,36 +378,47 @@ class RescoredRecord:
 
 Assessed = tuple[RecordItem, RescoredSimulation | None, Any]
 """An item, and if it was assessed elsewhere, what was found there and what else was noted of it."""
-ScoreElsewhere = Callable[[RescoredRecord], Iterator[Assessed]]
-"""Goes through the items of a record, and assesses some or all of them."""
 Examine = Callable[[RecordItem, RescoredSimulation], Any]
-"""Notes what else is to be known of an item that is assessed elsewhere."""
+"""Notes what else is to be known of an item."""
+ScoreElsewhere = Callable[[RescoredRecord, Examine], Iterator[Assessed]]
+"""Goes through the items of a record, and assesses and examines some or all of them."""
+
+
+def note_nothing(item: RecordItem, judged: RescoredSimulation) -> None:
+    """Note nothing of an item but its verdict."""
 
 
 def rescore_record(
     record: SimulationRecord,
     options: ScoringOptions | None = None,
     *,
+    whole_split: bool = False,
     data_dir: AnyPath | None = None,
     panel: JudgePanel | None = None,
     on_progress: Callable[[int], object] | None = None,
     assessed: ScoreElsewhere | None = None,
+    examine: Examine = note_nothing,
+    on_note: Callable[[Any], object] = bool,
 ) -> RescoredRecord:
     """Judge every simulation of a record; ``on_progress`` gets how many are done.
 
     ``panel`` are the judges of natural-language assertions, the first of whom decides. ``assessed``
-    yields all items in order; those that it has assessed elsewhere are not judged here.
+    yields all items in order; those that it has assessed elsewhere are not judged here. ``examine``
+    is a function of a module, as it may be applied elsewhere; ``on_note`` gets what it returns.
     """
-    found = RescoredRecord(record, options, data_dir=data_dir, panel=panel)
-    through = assessed(found) if assessed else zip(record.items, repeat(None), repeat(None))
+    found = RescoredRecord(record, options, whole_split=whole_split, data_dir=data_dir, panel=panel)
+    here = zip(record.items, repeat(None), repeat(None))
     # A file that was read is many objects which all stay: a search for garbage among them takes
     # longer than a hundred verdicts.
     with rare_garbage_collection():
-        for number, (item, judged, _) in enumerate(through, 1):
+        for number, (item, judged, note) in enumerate(
+            assessed(found, examine) if assessed else here, 1
+        ):
             if judged is None:
-                found.add(item)
+                note = examine(item, found.add(item))
             else:
                 found.place(item, judged)
+            on_note(note)
             if on_progress is not None:
                 on_progress(number)
     return found

@@ -1,8 +1,7 @@
 """Results files of tau2-bench v0.2.0: read of any size, written from our reports."""
 
 from maseval.benchmark.tau2.formats.simulation import RunInfo, SimulationForm
-from maseval.benchmark.tau2.results.checking import ResultsFormatError
-from maseval.benchmark.tau2.results.layout import has_simulations, layout_of
+from maseval.benchmark.tau2.results.layout import ResultsFormatError, has_simulations, layout_of
 from maseval.benchmark.tau2.results.reading import RecordedSimulation, ResultsFile, read_results
 from maseval.benchmark.tau2.results.reports import Omitted, simulation_of
 from maseval.benchmark.tau2.results.writing import ExportSummary, export_results

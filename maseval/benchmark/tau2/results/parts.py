@@ -11,8 +11,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-from maseval.benchmark.tau2.results.checking import ResultsFormatError
-from maseval.benchmark.tau2.results.layout import open_json, simulation_files
+from maseval.benchmark.tau2.results.layout import ResultsFormatError, open_json, simulation_files
 from maseval.benchmark.tau2.results.reading import RecordedSimulation, ResultsFile
 from maseval.benchmark.tau2.results.stream import LONGEST_VALUE, JsonFile
 from maseval.core.report import Report

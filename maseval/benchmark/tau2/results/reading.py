@@ -21,22 +21,20 @@ from maseval.benchmark.tau2.conversation.recording import is_full_duplex
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.catalogue import VARIANT_MARK
 from maseval.benchmark.tau2.formats.simulation import RawTask, RewardInfo, RunInfo, SimulationForm
-from maseval.benchmark.tau2.results.checking import (
+from maseval.benchmark.tau2.results.layout import (
     MOST_SIMULATIONS,
+    NOT_SUPPORTED,
+    RESULTS_NAME,
     REWARD_INFO,
     RUN_INFO,
     SIMULATION,
+    SIMULATIONS_NAME,
     TASK,
+    Layout,
     ResultsFormatError,
     abbreviate,
     check_form,
     is_trial,
-)
-from maseval.benchmark.tau2.results.layout import (
-    NOT_SUPPORTED,
-    RESULTS_NAME,
-    SIMULATIONS_NAME,
-    Layout,
     is_voice,
     layout_of,
     listed_simulations,

@@ -12,10 +12,15 @@ from typing import IO, Any, NamedTuple
 from maseval.benchmark.tau2.data_loader import load_domain_config, load_guidelines, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import DEFAULT_RELEASE, Release, release_of
-from maseval.benchmark.tau2.formats.file_form import with_keys
-from maseval.benchmark.tau2.formats.simulation import RunInfo, SideInfo, UserInfo
-from maseval.benchmark.tau2.results.checking import RUN_INFO, SIMULATION, TASK, check_form
-from maseval.benchmark.tau2.results.layout import RESULTS_NAME, SIMULATIONS_NAME
+from maseval.benchmark.tau2.formats.simulation import RunInfo, SideInfo, UserInfo, with_keys
+from maseval.benchmark.tau2.results.layout import (
+    RESULTS_NAME,
+    RUN_INFO,
+    SIMULATION,
+    SIMULATIONS_NAME,
+    TASK,
+    check_form,
+)
 from maseval.benchmark.tau2.results.reports import (
     Omitted,
     environment_of,

@@ -1,31 +1,22 @@
-"""``maseval tau2 comply``: clean passes beside the official number, from runs and results files."""
+"""``maseval tau2 comply``: the number without breaches found, from runs and results files."""
 
 import json
 from copy import deepcopy
 
 import pytest
-from rich.console import Console
 
 from maseval import frames
-from maseval.app.results.clean import (
-    CLEAN,
-    LABELS,
-    PolicyCheck,
-    PolicyFinding,
-    run_compliance,
-    scores_by_label,
-)
+from maseval.app.results.explained import lines_of
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
-from maseval.cli.results import print_clean_scores
 from maseval.commands import compare, report, show, tau2
 from maseval.commands import run as run_any
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import SimulationLine
+from maseval.core.finding import Finding
 from maseval.core.scoring_options import ScoringOptions
-from maseval.runs import Simulation
 from tests.benchmark.tau2.compliance.gold_talk import Do, play, steps_of
 from tests.cli.commandline import maseval
 
+BROKE = "broke the policy"
 TASK = "renew_own_not_husbands"
 
 
@@ -43,20 +34,21 @@ def file(tmp_path_factory):
     return path
 
 
-def test_a_pass_without_a_yes_passes_and_is_not_clean(file):
+def test_a_pass_without_a_yes_does_not_count_without_breaches(file):
     (found,) = tau2.comply([file], domain="library")
-    (score,) = found.compliance.scores
-    assert (score.passed, score.clean_passes, score.broken_passes) == (2, 1, 1)
-    assert score.pass_hat[1].value == 1.0 and score.clean[1].value == 0.5
-    assert score.clean[2].value == 0.0
-    (rule,) = [each for each in found.compliance.rules if each.what == "broken"]
+
+    official, without, _ = found.scores
+    assert official.pass_hat[1].value == 1.0
+    assert (without.pass_hat[1].value, without.pass_hat[2].value) == (0.5, 0.0)
+    assert without.differing == 1
+    (rule,) = [each for each in found.rules if each.kind == BROKE]
     assert (rule.rule, rule.passes) == ("library.confirm.yes", 1)
 
 
 def test_the_command_names_the_message_and_the_rule(file):
     found = maseval("tau2", "comply", str(file), "--domain", "library")
     assert found.exit_code == 0
-    assert "passed 2: clean 1, broken 1" in found.stdout
+    assert "library, without breaches found: 1 verdict differs" in found.stdout
     assert "the official number" in found.stdout
     assert "[library.confirm.yes]" in found.stdout and "message " in found.stdout
 
@@ -64,42 +56,32 @@ def test_the_command_names_the_message_and_the_rule(file):
 def test_the_json_has_every_finding(file):
     found = maseval("tau2", "comply", str(file), "--domain", "library", "--json")
     (run,) = json.loads(found.stdout)["files"]
-    assert [each["clean"] for each in run["simulations"]] == [True, False]
-    (score,) = run["scores"]
-    assert score["pass^1"]["value"] == 1.0 and score["clean pass^1"]["value"] == 0.5
-    (breach,) = [f for f in run["simulations"][1]["findings"] if f["what"] == "broken"]
-    assert breach["rule"] == "library.confirm.yes" and breach["call"].startswith("renew_loan(")
+    assert [each["pass^1"]["value"] for each in run["scores"]][:2] == [1.0, 0.5]
+    assert "clean" not in found.stdout
+    asked, hasty = ([f for f in e["findings"] if f["kind"] == BROKE] for e in run["simulations"])
+    assert asked == [] and hasty[0]["rule"] == "library.confirm.yes"
+    assert hasty[0]["call"].startswith("renew_loan(")
 
 
-def test_explain_tells_of_the_policy_of_a_pass(file):
-    found = tau2.explain(file, TASK, 1, domain="library")
-    assert found.policy.clean is False
-    assert found.sections()[-1].title == "Policy: broken"
-
-
-def test_show_and_report_have_the_row_of_clean_passes(file, tmp_path):
+def test_explain_show_report_and_frames_tell_of_the_breach_of_a_pass(file, tmp_path):
+    explained = tau2.explain(file, TASK, 1, domain="library")
+    assert BROKE in {each.kind for each in explained.policy}
+    assert explained.sections()[-1].title.startswith(f"The policy: {BROKE}")
     view = show(file, domain="library")
-    assert view.compliance.scores[-1].clean_passes == 1
+    assert [each.differing for each in view.found.scores][1] == 1
     page = report(file, tmp_path / "page.html", domain="library").read_text()
-    assert CLEAN in page and LABELS[False] in page
-
-
-def test_frames_have_the_policy_as_a_table(file):
-    rows = list(frames.policy(file, domain="library"))
-    assert [(row["passed"], row["clean"], row["broken"]) for row in rows] == [
-        (True, True, 0),
-        (True, False, 1),
-    ]
-    assert rows[1]["rules"] == "library.confirm.yes"
+    assert "without breaches found" in page and f"agent: {BROKE}" in page
+    (row,) = [row for row in frames.findings(file, domain="library") if row["kind"] == BROKE]
+    assert (row["trial"], row["passed"], row["counts"]) == (1, True, True)
 
 
 def test_a_scripted_player_is_asked_about_the_state_alone(tmp_path):
     tau2.run(domain="library", agent="gold", output=tmp_path / "run")
     (found,) = tau2.comply([tmp_path / "run"])
-    assert {each.kind for each in found.compliance.rules} <= {"state"}
+    assert not found.rules
     shown = " ".join(maseval("tau2", "comply", tmp_path / "run").stdout.split())
-    assert "a script, which does not talk, played the agent in 12 simulations" in shown
-    assert found.compliance.scores[-1].broken_passes == 0
+    assert "a script, which does not talk, played the agent" in shown
+    assert all(each.same for each in found.scores)
 
 
 def test_a_file_that_cannot_be_read_does_not_stop_the_others(file, tmp_path):
@@ -107,7 +89,7 @@ def test_a_file_that_cannot_be_read_does_not_stop_the_others(file, tmp_path):
     broken.write_text('{"simulations": ')
     found = maseval("tau2", "comply", str(broken), str(file), "--domain", "library")
     assert found.exit_code == 1
-    assert "broken.json" in found.stderr and "clean 1" in found.stdout
+    assert "broken.json" in found.stderr and "1 verdict differs" in found.stdout
 
 
 def test_a_file_that_is_not_there_is_named_once(file, tmp_path):
@@ -144,20 +126,7 @@ def test_numbers_are_named_in_a_terminal_of_any_width(file, columns, monkeypatch
     monkeypatch.setenv("COLUMNS", str(columns))
     found = maseval("tau2", "comply", str(file), "--domain", "library")
     official = found.stdout.index(", the official number")
-    assert official < found.stdout.index("100.0%") < found.stdout.index("clean pass^")
-    assert "library" in found.stdout.partition("passed 2")[0].partition("jsonl\n")[2]
-
-
-def test_a_k_without_any_number_has_no_column():
-    """Where a task lacks a trial, pass^2 is not known."""
-    outcomes = [line("a", 0, True), line("a", 1, True), line("b", 0, True)]
-    planned = [Simulation("d", task, trial) for task in "ab" for trial in range(2)]
-    found = run_compliance(outcomes, planned, {})
-    assert found.scores[-1].pass_hat[2].value is None
-    console = Console(width=160, record=True)
-    print_clean_scores(found, console)
-    shown = console.export_text()
-    assert "k = 1" in shown and "k = 2" not in shown
+    assert official < found.stdout.index("100.0%") < found.stdout.index("without breaches found")
 
 
 def test_what_is_wrong_with_a_file_is_said(file, tmp_path):
@@ -176,7 +145,7 @@ def test_breaches_in_passes_come_first(file, tmp_path):
     path = tmp_path / "both.jsonl"
     path.write_text(json.dumps(failed) + "\n" + json.dumps(hasty) + "\n")
     found = maseval("tau2", "comply", str(path), "--domain", "library").stdout
-    assert 0 < found.index("trial 1, passed; policy: broken") < found.index("trial 0, did not pass")
+    assert 0 < found.index("trial 1, passed") < found.index("trial 0, did not pass")
     checked = tau2.comply([path], domain="library")[0].to_dict()["simulations"]
     assert {each["trial"]: each["passed"] for each in checked} == {0: False, 1: True}
 
@@ -192,31 +161,35 @@ def both(file, tmp_path_factory):
     return paths
 
 
-def test_runs_are_compared_by_their_clean_passes(both):
+def test_runs_are_compared_by_their_passes_without_breaches(both):
     official = compare(both, options=ScoringOptions(domain="library"))
-    clean = compare(both, metric="clean", options=ScoringOptions(domain="library"))
-    assert official.two.main.difference == 0.0 and clean.two.main.difference == -1.0
-    assert clean.to_dict()["metric"] == "clean"
-    assert "clean pass^k" in clean.cautions[0] and official.official is None
-    assert clean.why["hasty"].labels == {LABELS[False]: 2}
+    without = compare(both, metric="no-breaches", options=ScoringOptions(domain="library"))
+    assert official.two.main.difference == 0.0 and without.two.main.difference == -1.0
+    assert without.to_dict()["metric"] == "no-breaches"
+    assert "an upper bound" in without.cautions[0] and official.official is None
+    assert without.why["hasty"].labels == {f"agent: {BROKE}": 2}
 
 
-def test_clean_passes_are_named_and_stand_behind_the_official_number(both, tmp_path):
-    options = ("--domain", "library", "--metric", "clean")
+def test_the_number_without_breaches_stands_behind_the_official_one(both, tmp_path):
+    options = ("--domain", "library", "--metric", "no-breaches")
     shown = maseval("compare", *both, *options).stdout
     official = "By pass^1, the official number, hasty and asked are equally good: pass^1 100.0%"
-    assert shown.index(official) < shown.index("By clean pass^1, hasty is 100 points worse")
-    assert "library clean pass^1" in shown and "library pass^1" not in shown
+    assert shown.index(official) < shown.index(
+        "By pass^1 without breaches found, hasty is 100 points"
+    )
     (third,) = _third(both, tmp_path)
-    equal = "By clean pass^1, third and asked are equally good: clean pass^1 100.0%"
-    assert equal in maseval("compare", both[0], third, *options).stdout
+    equal = "third and asked are equally good: pass^1 without breaches found 100.0%"
+    assert equal in " ".join(maseval("compare", both[0], third, *options).stdout.split())
     written = ("--markdown", tmp_path / "gate.md", "--allow-undecidable")
     gated = maseval("gate", both[1], "--baseline", both[0], *options, *written)
-    assert gated.stdout.index(official) < gated.stdout.index("\nclean pass^1: 100.0% before")
+    assert gated.stdout.index(official) < gated.stdout.index(
+        "\npass^1 without breaches found: 100.0% before"
+    )
     page = (tmp_path / "gate.md").read_text()
-    assert 0 < page.index("the official number") < page.index("clean pass^1 100.0% →")
-    three = maseval("compare", *both, third, *options).stdout
-    assert "clean pass^1" in three and "clean passes" in three
+    assert (
+        0 < page.index("the official number") < page.index("pass^1 without breaches found 100.0% →")
+    )
+    assert "without breaches found" in maseval("compare", *both, third, *options).stdout
 
 
 def _third(both, folder):
@@ -230,63 +203,37 @@ def test_a_gate_that_lacks_verdicts_does_not_blame_the_metric(both, tmp_path):
     simulations = [json.loads(each) for each in both[1].read_text().splitlines()]
     info = {"num_trials": 3, "environment_info": {"domain_name": "library"}}
     part.write_text(json.dumps({"info": info, "simulations": simulations}))
-    options = ("--domain", "library", "--metric", "clean")
+    options = ("--domain", "library", "--metric", "no-breaches")
     found = maseval("gate", part, "--baseline", both[0], *options)
     assert found.exit_code == 2 and "simulations have a verdict" in found.stderr
-    assert "a pass counts if" not in found.stderr
+    assert "a pass counts only if" not in found.stderr
 
 
-def test_a_gate_can_go_by_clean_passes(both):
-    options = ("--domain", "library", "--metric", "clean", "--allow-undecidable", "--json")
+def test_a_gate_can_go_by_passes_without_breaches(both):
+    options = ("--domain", "library", "--metric", "no-breaches", "--allow-undecidable", "--json")
     found = maseval("gate", both[1], "--baseline", both[0], *options)
-    assert json.loads(found.stdout)["metric"] == "clean"
-    assert "a pass counts if no rule of the policy was found broken" in found.stderr
+    assert json.loads(found.stdout)["metric"] == "no-breaches"
+    assert "a pass counts only if no breach of the policy was found" in found.stderr
 
 
-def test_runs_without_rules_have_no_clean_passes(tmp_path):
+def test_runs_without_rules_have_no_number_without_breaches(tmp_path):
     for name in ("a", "b"):
         run_any(benchmark="examples.booking:BookingBenchmark", output=tmp_path / name)
-    with pytest.raises(ConfigurationError, match="not known as rules"):
-        compare([tmp_path / "a", tmp_path / "b"], metric="clean")
+    with pytest.raises(ConfigurationError, match="has no number without breaches found"):
+        compare([tmp_path / "a", tmp_path / "b"], metric="no-breaches")
 
 
-def line(task, trial, passed):
-    outcome = "pass" if passed else "fail"
-    return SimulationLine("d", task, trial, "success", outcome, float(passed), None, 0, 0, 0, None)
-
-
-def test_what_cannot_be_told_is_a_range():
-    lines = [line("a", 0, True), line("b", 0, True), line("c", 0, False), line("d", 0, True)]
-    told = {"a": True, "b": None, "c": False, "d": False}
-    found = {Simulation("d", task, 0): PolicyCheck(clean) for task, clean in told.items()}
-    (score,) = run_compliance(lines, list(found), found).scores
-    assert (score.clean[1].value, score.surely_clean[1].value) == (0.5, 0.25)
-    assert (score.clean_passes, score.broken_passes, score.untold_passes) == (1, 1, 1)
-
-
-def test_rules_that_say_the_same_share_a_line():
+def test_rules_that_say_the_same_share_a_line_after_what_counts():
     english = "the conversation is not in English"
-    doubts = [PolicyFinding(rule, "protocol", "cannot tell", english) for rule in ("d.a", "d.b")]
-    broken = PolicyFinding("d.c", "state", "broken", "too late", 3, "renew()", {"days": [2]})
-    assert PolicyCheck(False, (*doubts, broken)).lines() == [
-        "message 3: too late; renew() [d.c]",
-        f"{english} (cannot be told) [d.a, d.b]",
+    doubts = [
+        Finding("policy", "agent", "policy undecided", rule, english, "undecided")
+        for rule in ("d.a", "d.b")
     ]
-
-
-def test_a_pass_that_was_not_checked_cannot_be_told():
-    one = Simulation("d", "a", 0)
-    (score,) = run_compliance([line("a", 0, True)], [one], {}).scores
-    assert score.untold_passes == 1 and score.surely_clean[1].value == 0.0
-
-
-def test_scores_by_label_wait_until_every_pass_is_labelled():
-    lines = [(line("a", 0, True), [LABELS[True]]), (line("b", 0, True), [])]
-    planned = [Simulation("d", name, 0) for name in "ab"]
-    assert scores_by_label(lines, planned) == ()
-    known = [(each, labels or [LABELS[False]]) for each, labels in deepcopy(lines)]
-    (score,) = scores_by_label(known, planned)
-    assert (score.clean_passes, score.broken_passes) == (1, 1)
+    broken = Finding("policy", "agent", BROKE, "d.c", "too late", message=3, call="renew()")
+    assert lines_of((*doubts, broken)) == [
+        "message 3: too late; renew() [d.c]",
+        f"{english} (undecided) [d.a, d.b]",
+    ]
 
 
 @pytest.mark.data
@@ -300,5 +247,5 @@ def test_a_run_of_the_bank_is_judged_again_and_checked(
     (found,) = tau2.comply([tmp_path / "run"])
     (score,) = tau2.score([tmp_path / "run"])
 
-    assert found.check.note is None and found.compliance.scores[-1].clean_passes == 2
+    assert found.check.note is None and len(found.passes) == 2 and found.scores[-1].same
     assert (score.compared, score.agreeing) == (2, 2)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from maseval.app.results.counting import conventions_in_words
+from maseval.app.results.variants import conventions_in_words
 from maseval.benchmark.tau2.app.results.conventions import conventions_of_lines
 from maseval.core.outcome import SimulationLine
 from tests.cli.commandline import maseval

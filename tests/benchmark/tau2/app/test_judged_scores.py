@@ -110,8 +110,7 @@ def test_what_waits_for_a_judge_is_shown_as_neither_passed_nor_failed(theirs, pa
     view = show(theirs, embedded_tasks=True)
 
     assert sum(line.outcome == "unjudged" for line in view.lines) == passed[1]
-    assert view.label_of  # what fails all the same is explained
-    assert "needs a judge" in " ".join(view.label_of.values())
+    assert "needs a judge" in " ".join(view.found.causes)  # what fails all the same is explained
 
 
 def test_what_waits_for_a_judge_is_not_compared_and_the_notes_say_so(theirs, tmp_path, passed):
@@ -260,7 +259,7 @@ def test_a_run_keeps_what_its_judge_said_and_is_scored_again_for_nothing(
     assert certificate.content["rules"]["judges"] == [model]
     assert [each["kind"] for each in certificate.content["findings"]] == ["part of a split"]
     view = show(run.folder)
-    assert [*view.label_of.values()] == ([] if met else ["unclear: assertion not met"])
+    assert [*view.found.causes] == ([] if met else ["unclear: assertion not met"])
 
 
 def test_a_verdict_that_a_judge_decides_cannot_be_explained_and_says_so(theirs):

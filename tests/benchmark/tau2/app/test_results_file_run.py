@@ -46,7 +46,7 @@ def test_a_file_has_the_numbers_of_the_run_it_was_made_from(run, theirs):
 
 
 def test_what_failed_in_a_file_is_labelled_as_in_the_run(run, theirs):
-    assert show(theirs).labels == show(run.folder).labels
+    assert show(theirs).found.causes == show(run.folder).found.causes
 
 
 def test_faked_rewards_do_not_count(run, theirs):
@@ -122,16 +122,16 @@ def test_nobody_is_blamed_where_the_task_is_not_that_of_the_conversation(run, th
     wrong = [line for line in view.lines if not line.passed]
 
     assert len(wrong) > 12
-    assert view.labels["by_what"] == {"unclear: task does not fit": len(wrong)}
-    assert not view.sound and not view.users
+    assert view.found.causes == {"unclear: task does not fit": len(wrong)}
+    assert not view.users
     one = show(path, wrong[0].task_id, wrong[0].trial)
     assert one.doubt.startswith("the task does not fit the conversation: the file calls it task")
-    assert one.policy is one.sound is one.user is None
+    assert [each.source for each in one.findings] == ["cause"]
     printed = maseval("show", path, wrong[0].task_id, str(wrong[0].trial)).stdout
     assert "Doubtful: the task does not fit" in printed
     explained = tau2.explain(path, wrong[0].task_id, wrong[0].trial)
-    assert explained.label == one.diagnosis.label and explained.policy is None
-    assert show(path, remap_tasks=True).labels == show(run.folder).labels
+    assert explained.label.rule == one.findings[0].rule and not explained.policy
+    assert show(path, remap_tasks=True).found.causes == show(run.folder).found.causes
 
 
 def test_a_file_is_judged_by_its_own_tasks_if_that_is_asked_for_and_marked(theirs):
@@ -146,7 +146,7 @@ def test_a_file_is_judged_by_its_own_tasks_if_that_is_asked_for_and_marked(their
 
     assert view.summary.overall.passed == scored.passes == 24
     assert view.folder.notes[0] == scored.marks[0]
-    assert view.labels["failed"] == 0
+    assert not view.found.causes
 
 
 def test_a_file_can_be_drawn(theirs):

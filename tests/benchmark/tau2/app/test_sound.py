@@ -1,4 +1,4 @@
-"""The numbers over sound tasks and without user faults, wherever a number of a run is shown."""
+"""The number over sound tasks, wherever a number of a run is shown."""
 
 import json
 import shutil
@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from maseval import frames
+from maseval.app.results.variants import SOUND
 from maseval.app.sharing.sync import _tracked_run
 from maseval.app.viewing.reader import BenchmarkReader
 from maseval.benchmark.tau2 import register_domain
@@ -74,27 +75,30 @@ def file(desk, tmp_path_factory):
     return path
 
 
+def numbers(view):
+    """The official number and the one over sound tasks."""
+    return [each for each in view.found.scores if each.counted in ("official", SOUND.name)]
+
+
 def test_the_official_number_stays_and_the_others_stand_beside_it(run):
     view = show(run)
 
-    official, faults, sound = view.beside
+    official, sound = numbers(view)
     assert view.summary.overall.pass_hat[1].value == official.pass_hat[1].value == 1.0
-    assert faults.same and faults.pass_hat[1].value == 1.0
     assert sound.effect == "1 task left out, 1 verdict differs"
     assert sound.pass_hat[1].value == pytest.approx(10 / 11)
     assert sound.pass_hat[1].interval is not None
 
 
-def test_a_file_with_a_fault_of_the_user_and_another_right_end_state(file):
+def test_a_file_with_another_right_end_state(file):
     view = show(file, domain="desk")
 
-    official, faults, sound = view.beside
+    official, sound = numbers(view)
     assert official.pass_hat[1].value == pytest.approx(1 / 3)
-    assert faults.effect == "1 simulation left out"
-    assert faults.pass_hat[1].value == pytest.approx(1 / 2)
-    assert sound.effect == "0 tasks left out, 1 verdict differs"
+    assert sound.effect == "1 verdict differs"
     assert sound.pass_hat[1].value == pytest.approx(2 / 3)
-    (reason,) = [each.reason for each in view.sound.values() if each.differs]
+    every = [each for some in view.found.findings.values() for each in some]
+    (reason,) = [each.text for each in every if each.kind == "sound: passed"]
     assert reason.startswith("another right end state: ")
 
 
@@ -107,11 +111,11 @@ def test_a_task_that_a_file_brings_has_the_errata_of_the_release_only_if_it_is_t
     changed["user_scenario"]["instructions"] = {"task_instructions": "Renew your own book."}
     (tmp_path / "changed.json").write_text(json.dumps(content))
 
-    same = show(exported.path, embedded_tasks=True).beside[-1]
-    other = show(tmp_path / "changed.json", embedded_tasks=True).beside[-1]
+    same = show(exported.path, embedded_tasks=True).found.scores[-1]
+    other = show(tmp_path / "changed.json", embedded_tasks=True).found.scores[-1]
 
     assert same.effect == "1 task left out, 1 verdict differs"
-    assert other.effect == "0 tasks left out, 1 verdict differs"
+    assert other.effect == "1 verdict differs"
 
 
 @pytest.mark.parametrize("verdict", [{"reward": 0.0}, {"reward": "high"}, {}, None])
@@ -121,7 +125,7 @@ def test_a_recorded_verdict_may_lack_any_part(file, tmp_path, verdict):
     odd.write_text("".join(json.dumps(each | {"reward_info": verdict}) + "\n" for each in lines))
 
     for as_recorded in (True, False):
-        found = show(odd, domain="desk", as_recorded=as_recorded).beside
+        found = show(odd, domain="desk", as_recorded=as_recorded).found.scores
         assert found[-1].counted == "over sound tasks"
 
 
@@ -130,15 +134,14 @@ def test_show_sound_names_each_task_and_verdict(run):
 
     assert found.exit_code == 0
     shown = " ".join(found.stdout.split())
-    names = ["the official number", "pass^k, without user faults", "pass^k, over sound tasks"]
-    assert sorted(names, key=shown.index) == names
+    assert shown.index("the official number") < shown.index("pass^k, over sound tasks")
     assert f"left out task desk/{OUT}: information missing: Nobody says whose book." in shown
     assert f"- desk/{WRONG} trial 0: gold against the policy: It waives." in shown
     without = " ".join(maseval("show", run).stdout.split())
     assert "1 task left out, 1 verdict differs" in without
-    assert "without user faults" not in without and "Nobody says" not in without
+    assert "Nobody says" not in without
     assert maseval("show", run, "--sound", "--no-explain").exit_code == 2
-    assert "sound: left out" in maseval("show", run, OUT).stdout
+    assert "The task: left out" in maseval("show", run, OUT).stdout
 
 
 def test_a_sound_verdict_is_told_once(file, tmp_path):
@@ -151,21 +154,21 @@ def test_a_sound_verdict_is_told_once(file, tmp_path):
         for packet in packets_of(page)
         for detail in packet
     ]
-    sound = [[title for title in each if title.startswith("Sound")] for each in titles]
-    assert sound == [[], [], ["Sound: passed"]]
+    sound = [[title for title in each if title.startswith("The task")] for each in titles]
+    assert sound == [[], [], ["The task: sound: passed"]]
 
 
 def test_json_has_each_number_under_its_own_name(run):
     form = show(run).to_dict()
 
     assert form["overall"]["pass^1"]["value"] == 1.0
-    (sound,) = form["sound"]
-    assert sound["sound_pass^1"]["value"] == pytest.approx(10 / 11)
+    (sound,) = [each for each in form["scores"] if each["counted"] == "over sound tasks"]
+    assert sound["pass^1"]["value"] == pytest.approx(10 / 11)
     assert (sound["left_out_tasks"], sound["differing_verdicts"]) == (1, 1)
-    assert form["without_user_faults"][0]["without_user_faults_pass^1"]["value"] == 1.0
     rows = {each["task_id"]: each for each in form["simulations"]}
-    assert rows[OUT]["passed"] is True and rows[OUT]["sound"]["left_out"] is True
-    assert rows[WRONG]["passed"] is True and rows[WRONG]["sound"]["sound_passed"] is False
+    assert rows[OUT]["passed"] is rows[WRONG]["passed"] is True
+    kinds = {task: [each["kind"] for each in rows[task]["findings"]] for task in (OUT, WRONG)}
+    assert "left out" in kinds[OUT] and "sound: failed" in kinds[WRONG]
 
 
 def test_score_gives_them_only_if_asked(run, file):
@@ -173,12 +176,10 @@ def test_score_gives_them_only_if_asked(run, file):
     (asked,) = tau2.score([run], sound=True)
     (other,) = tau2.score([file], sound=True, domain="desk")
 
-    assert not plain.beside and "sound" not in plain.to_dict()
+    assert not plain.beside and not plain.to_dict()["scores"]
     assert asked.to_dict()["pass^1"] == plain.to_dict()["pass^1"]
     assert asked.beside[-1].effect == "1 task left out, 1 verdict differs"
-    assert [each.effect for each in other.beside] == [
-        *("", "1 simulation left out", "0 tasks left out, 1 verdict differs")
-    ]
+    assert [each.effect for each in other.beside][1:] == ["1 verdict differs"]
     shown = " ".join(maseval("tau2", "score", run, "--sound").stdout.split())
     assert shown.index("passed: 12 of 12") < shown.index("desk, over sound tasks: 1 task left out")
     assert maseval("tau2", "score", run, "--sound", "--under", "0.2.0").exit_code == 2
@@ -192,13 +193,13 @@ def test_report_and_viewer_have_the_same_rows_notes_and_labels(run, tmp_path):
     index, shown = viewed.index(), index_of(page)
 
     names = [row["name"] for row in shown["results"]["rows"]]
-    assert names[:2] == ["desk", "over sound tasks"]
+    assert names[0] == "desk" and names[-1] == "over sound tasks"
     assert index["results"] == shown["results"]
     assert "over sound tasks" not in [row["name"] for row in before["rows"]]
     notes = " ".join(shown["results"]["notes"])
     assert "over sound tasks: 1 task left out, 1 verdict differs. These numbers stand" in notes
     labels = [each for row in rows_of(shown) for each in row["labels"]]
-    assert labels.count("sound: left out") == labels.count("sound: failed") == 1
+    assert labels.count("task: left out") == labels.count("task: sound: failed") == 1
     assert [list(each["labels"]) for each in rows_of(index)] == [
         each["labels"] for each in rows_of(shown)
     ]
@@ -208,23 +209,8 @@ def test_report_and_viewer_have_the_same_rows_notes_and_labels(run, tmp_path):
         for detail in packet
         for section in (detail.get("explanation") or {}).get("sections", ())
     ]
-    assert {"title": "Sound: failed", "lines": ["gold against the policy: It waives."]} in sections
-
-
-def test_the_viewer_leaves_out_user_faults_as_the_report_does(file, tmp_path):
-    simulations = [json.loads(line) for line in file.read_text().splitlines()]
-    info = {"environment_info": {"domain_name": "desk"}, "num_trials": 3}
-    theirs = tmp_path / "theirs.json"
-    theirs.write_text(json.dumps({"info": info, "tasks": [], "simulations": simulations}))
-    viewed = Library(tmp_path, BenchmarkReader()).run("theirs.json")
-    viewed.refresh()
-    _label(viewed)
-
-    rows = viewed.index()["results"]["rows"]
-    assert rows == index_of(report(theirs, tmp_path / "page.html"))["results"]["rows"]
-    assert [row["name"] for row in rows[:3]] == [
-        *("desk", "without user faults", "over sound tasks")
-    ]
+    (lines,) = [each["lines"] for each in sections if each["title"] == "The task: sound: failed"]
+    assert lines == ["gold against the policy: It waives. [known fault of the task]"]
 
 
 def test_a_task_with_an_erratum_is_marked_where_findings_are(run, tmp_path):
@@ -248,11 +234,11 @@ def test_compare_and_gate_can_be_over_sound_tasks(run, desk, tmp_path):
     assert found.official.startswith("By pass^1, the official number, gold is ")
     assert found.headline.startswith("By pass^1 over sound tasks, gold is ")
     assert "gold, over sound tasks: 1 task left out, 1 verdict differs" in found.cautions
-    assert found.why["gold"].labels == {"sound: failed": 1}
+    assert found.why["gold"].labels == {"task: sound: failed": 1}
     assert gate(run, idle, metric="sound").measure == "pass^1 over sound tasks"
     shown = " ".join(maseval("compare", idle, run, "--sound").stdout.split())
     assert shown.index("the official number, gold") < shown.index("By pass^1 over sound tasks")
-    assert maseval("compare", idle, run, "--sound", "--metric", "clean").exit_code == 2
+    assert maseval("compare", idle, run, "--sound", "--metric", "no-breaches").exit_code == 2
 
 
 def test_the_official_numbers_of_several_runs_come_first(run, desk, tmp_path):
@@ -265,20 +251,25 @@ def test_the_official_numbers_of_several_runs_come_first(run, desk, tmp_path):
 def test_a_benchmark_without_sound_verdicts_says_so(tmp_path):
     for name in "ab":
         run_any(benchmark="examples.booking:BookingBenchmark", output=tmp_path / name)
-    with pytest.raises(ConfigurationError, match="leave out --metric sound"):
+    with pytest.raises(ConfigurationError, match="leave out --metric"):
         compare([tmp_path / "a", tmp_path / "b"], metric="sound")
 
 
 def test_frames_have_every_number_by_what_it_counts(run, file):
-    scores = [row for row in frames.scores(run, domain="desk") if row["k"] == 1]
-    assert [row["counted"] for row in scores] == ["official", "over sound tasks"]
+    wanted = ("official", "over sound tasks")
+    every = [row for row in frames.scores(run, domain="desk") if row["k"] == 1]
+    scores = [row for row in every if row["counted"] in wanted]
     assert [row["value"] for row in scores] == [1.0, pytest.approx(10 / 11)]
     assert scores[1]["low"] < scores[1]["value"] <= scores[1]["high"]
     assert (scores[1]["left_out_tasks"], scores[1]["differing_verdicts"]) == (1, 1)
-    rows = {row["task_id"]: row for row in frames.sound(run)}
-    assert rows[OUT]["left_out"] and rows[OUT]["sound_passed"] is None and rows[OUT]["passed"]
-    assert rows[WRONG]["sound_passed"] is False and rows[WRONG]["failed_by"] is None
-    assert [row["failed_by"] for row in frames.sound(file, domain="desk")][:2] == [None, "user"]
+    errata = [row for row in frames.findings(run) if row["source"] == "erratum"]
+    assert {row["task_id"]: row["kind"] for row in errata} == {
+        OUT: "left out",
+        WRONG: "sound: failed",
+    }
+    assert all(row["passed"] and row["counts"] for row in errata)
+    causes = [row for row in frames.findings(file, domain="desk") if row["source"] == "cause"]
+    assert causes[0]["who"] == "user"
 
 
 def test_what_is_handed_on_has_the_official_number_only(run, tmp_path):
@@ -298,4 +289,4 @@ def test_what_is_handed_on_has_the_official_number_only(run, tmp_path):
         json.dumps([metrics, tasks]),
         json.dumps(row, default=str),
     ):
-        assert "sound" not in text and "without_user_faults" not in text and "erratum" not in text
+        assert "sound" not in text and "erratum" not in text

@@ -3,6 +3,7 @@
 import pytest
 
 from maseval.app.results.examined import examine_run
+from maseval.app.results.explained import cause_in, complete_report
 from maseval.benchmark.tau2.app.results.explain import diagnose
 from maseval.commands import show, tau2
 from maseval.runs import RunFolder
@@ -16,39 +17,42 @@ def noisy(tmp_path_factory):
     ).folder
 
 
-def test_every_failed_simulation_and_no_other_has_a_diagnosis(noisy):
+def test_every_failed_simulation_and_no_other_has_a_cause(noisy):
     told = []
 
     found = examine_run(
         RunFolder.read(noisy), on_progress=lambda done, total: told.append((done, total))
-    ).diagnosis.found
+    ).findings
 
     lines = {(line.domain, line.task_id, line.trial): line for line in show(noisy).lines}
     assert found.keys() == lines.keys()
-    for key, diagnosis in found.items():
-        assert (diagnosis is None) == (lines[key].outcome == "pass")
+    for key, findings in found.items():
+        assert (cause_in(findings) is None) == (lines[key].outcome == "pass")
     assert told[-1] == (24, 24)
 
 
-def test_a_diagnosis_names_the_message_that_decided_and_what_its_label_means(noisy):
-    found = map(diagnose, RunFolder.read(noisy).reports())
-    failed = [each for each in found if each is not None]
+def test_a_page_names_the_message_that_decided_and_what_the_cause_means(noisy):
+    failed = []
+    for report in RunFolder.read(noisy).reports():
+        if found := diagnose(report):
+            page = complete_report(report, None, [found.cause], found.explanation)["explanation"]
+            failed.append((found, page))
 
-    for each in failed:
-        message = each.for_page()["message"]
-        named = [f"message {message}" in line for line in each.label.evidence]
-        assert any(named) or message in [None, *(field["message"] for field in each.fields)]
-    assert any(each.message is not None for each in failed)
-    meanings = {each.label.rule: each.for_page()["label"]["meaning"] for each in failed}
+    for found, page in failed:
+        named = [f"message {page['message']}" in line for line in found.cause.evidence]
+        wrong = [each["message"] for each in found.explanation.fields]
+        assert any(named) or page["message"] in [None, *wrong]
+    assert any(page["message"] is not None for _, page in failed)
+    meanings = {found.cause.rule: page["label"]["meaning"] for found, page in failed}
     assert meanings["missing write"].startswith("Something was not done")
 
 
 def test_the_official_number_is_that_of_the_run(noisy):
     view = show(noisy)
 
-    overall, official = view.summary.overall, view.beside[0]
+    overall, official = view.summary.overall, view.found.scores[0]
     assert (official.counted, official.pass_hat) == ("official", overall.pass_hat)
-    assert sum(view.labels["by_what"].values()) == overall.planned - overall.passed
+    assert sum(view.found.causes.values()) == overall.planned - overall.passed
 
 
 def test_a_simulation_that_broke_is_nobodys_verdict(tmp_path):
@@ -64,7 +68,6 @@ def test_a_simulation_that_broke_is_nobodys_verdict(tmp_path):
     (report,) = RunFolder.read(run.folder).reports()
     found = diagnose(report)
 
-    assert found.summary is None and found.explained == ()
-    assert found.label.rule == "status of the run"
-    assert report["status"] in found.label.evidence[0]
-    assert found.sections()[0].title.startswith(found.name)
+    assert found.explanation is None
+    assert found.cause.rule == "status of the run"
+    assert report["status"] in found.cause.evidence[0]

@@ -5,25 +5,16 @@ import json
 import pytest
 
 from maseval import ScriptedModelAdapter, frames, register_model, tool_call
-from maseval.app.benchmarks import Diagnosis
-from maseval.app.results.user_faults import (
-    NO_FAULT,
-    NOT_READ,
-    PlayedUser,
-    UserCheck,
-    UserFinding,
-    checks_by_labels,
-    user_scores,
-)
+from maseval.app.results.users import NOT_READ, PlayedUser, user_scores
 from maseval.app.viewing.reader import BenchmarkReader
 from maseval.benchmark.tau2.app.results.users import check_user_of_report
 from maseval.commands import compare, report, show, tau2
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.finding import Finding
 from maseval.core.outcome import RecordedReport
 from maseval.report.index import entry_of
 from maseval.runs import RunFolder, Simulation
 from maseval.stats import summarise
-from maseval.stats.failure_labels import Label
 from tests.cli.commandline import maseval
 
 TASK = "renew_own_not_husbands"
@@ -68,10 +59,10 @@ def folder(tmp_path_factory):
 def test_each_user_model_has_its_own_numbers(folder):
     hasty, patient = tau2.users([folder / "hasty", folder / "patient"]).scores
 
-    assert (hasty.model, hasty.faulty, hasty.read, hasty.share.value) == ("hasty", 1, 1, 1.0)
+    assert (hasty.model, hasty.faulty, hasty.read, hasty.share.value) == ("play/hasty", 1, 1, 1.0)
     assert [(each.kind, each.conversations) for each in hasty.kinds] == [(LEFT, 1)]
-    assert (patient.model, patient.faulty, patient.passes) == ("patient", 0, 1)
-    assert "a fault in 1 of 1 conversations" in hasty.in_words
+    assert (patient.model, patient.faulty, patient.passes) == ("play/patient", 0, 1)
+    assert "a fault in 1 of 1 conversations" in str(hasty)
 
 
 def test_the_command_names_kind_message_and_words(folder):
@@ -86,9 +77,9 @@ def test_json_has_numbers_and_findings(folder):
     found = maseval("tau2", "users", str(folder / "hasty"), "--json")
     (score,), (file,) = (json.loads(found.stdout)[key] for key in ("users", "files"))
 
-    assert (score["model"], score["faulty"], score["share"]["value"]) == ("hasty", 1, 1.0)
+    assert (score["model"], score["faulty"], score["share"]["value"]) == ("play/hasty", 1, 1.0)
     (finding,) = file["simulations"][0]["findings"]
-    assert (finding["kind"], finding["message_index"]) == (LEFT, 7)
+    assert (finding["kind"], finding["message"]) == (LEFT, 7)
 
 
 def test_a_file_that_cannot_be_read_does_not_stop_the_others(folder, tmp_path):
@@ -119,22 +110,24 @@ def test_a_branch_with_another_user_shows_what_the_fault_cost(folder):
 
 
 def test_show_report_viewer_and_frames_have_it(folder, tmp_path):
-    (score,) = show(folder / "hasty").users
+    note = show(folder / "hasty").users
     view = show(folder / "hasty", TASK)
     page = report(folder / "hasty", output=tmp_path / "page.html").read_text()
     shown = BenchmarkReader().complete_report(
         RunFolder.read(folder / "hasty"), next(iter(RunFolder.read(folder / "hasty").reports()))
     )
-    (row,) = frames.user_faults(folder / "hasty")
+    (row,) = [row for row in frames.findings(folder / "hasty") if row["source"] == "user"]
 
-    assert score.faulty == 1 and [each.kind for each in view.user.findings] == [LEFT]
-    assert "The simulated user, checked by rules: hasty: a fault in 1 of 1" in page
-    assert "The simulated user" in [each["title"] for each in shown["explanation"]["sections"]]
-    assert f"simulated user: {LEFT}" in shown["labels"]
+    assert [each.kind for each in view.findings if each.source == "user"] == [LEFT]
+    assert "The simulated user, checked by rules: play/hasty: a fault in 1 of 1" in note
+    assert note in page
+    titles = [each["title"] for each in shown["explanation"]["sections"]]
+    assert f"The simulated user: {LEFT}" in titles
+    assert f"user: {LEFT}" in shown["labels"]
     assert (row["user_model"], row["kind"], row["message"]) == ("hasty", LEFT, 7)
 
 
-def test_the_viewer_counts_by_labels(folder):
+def test_the_viewer_counts_what_was_found(folder):
     run = RunFolder.read(folder / "hasty")
     (told,) = run.reports()
     labels = BenchmarkReader().complete_report(run, told)["labels"]
@@ -147,56 +140,45 @@ def test_the_viewer_counts_by_labels(folder):
 
 def test_a_script_is_no_simulated_user(tmp_path):
     tau2.run(domain="library", task_id=[TASK], agent="gold", output=tmp_path / "gold")
-    (score,) = tau2.users([tmp_path / "gold"]).scores
 
-    assert (score.conversations, score.read) == (1, 0)
-    assert score.share.value is None
+    assert tau2.users([tmp_path / "gold"]).scores == []
 
 
-def test_a_failure_that_its_label_puts_on_the_user_is_a_fault(folder):
+def cause(who, kind, *evidence):
+    return Finding("cause", who, kind, kind, "", evidence=evidence)
+
+
+def test_a_failure_whose_cause_is_the_user_is_a_fault(folder):
     (told,) = RunFolder.read(folder / "patient").reports()
     evidence = ("message 3, the user: that one", "missing: renew_loan")
-    blamed = Diagnosis(Label("user", "chosen by the user", "chosen by the user", evidence))
-    agents = Diagnosis(Label("agent", "missing write", "missing write", evidence))
 
-    (finding,) = check_user_of_report(told, blamed).findings
-    assert (finding.kind, finding.message_index) == ("choice against the task", 3)
-    assert "that one" in finding.quote
-    assert check_user_of_report(told, agents).findings == ()
+    (found,) = check_user_of_report(told, cause("user", "chosen by the user", *evidence))
+    assert (found.kind, found.message) == ("choice against the task", 3)
+    assert "that one" in found.evidence[0]
+    assert check_user_of_report(told, cause("agent", "missing write", *evidence)) == []
 
 
-def test_a_label_adds_nothing_to_what_was_found_already(folder):
+def test_a_cause_adds_nothing_to_what_was_found_already(folder):
     (told,) = RunFolder.read(folder / "hasty").reports()
-    what = "stopped before the confirmed action"
-    blamed = Diagnosis(Label("user", what, "stopped before the action", ("message 7",)))
+    blamed = cause("user", "stopped before the confirmed action", "message 7")
 
-    assert len(check_user_of_report(told, blamed).findings) == 1
-
-
-def check(*found, obstacle=None):
-    findings = tuple(UserFinding(kind, "text", 1) for kind in found)
-    return UserCheck(findings, obstacle, "m")
+    assert len(check_user_of_report(told, blamed)) == 1
 
 
-def test_labels_tell_what_a_check_found():
-    one, two, three = (Simulation("library", str(number), 0) for number in range(3))
-    checks = {one: check("a", "b"), two: check(), three: check(obstacle="language not read")}
-    again = checks_by_labels([(key, each.labels) for key, each in checks.items()], "m")
-
-    assert checks[two].labels == [NO_FAULT] and checks[three].labels == [NOT_READ]
-    assert {key: each.kinds for key, each in again.items()} == {one: ["a", "b"], two: [], three: []}
-    assert [each.is_read for each in again.values()] == [True, True, False]
-    assert checks_by_labels([(one, ["agent: missing write"])], "m") == {}
+def played(task, trial, passed, *kinds):
+    findings = [Finding("user", "user", kind, kind, "") for kind in kinds]
+    return PlayedUser("m", Simulation("d", task, trial), passed, findings)
 
 
 def test_shares_count_each_task_once_and_leave_out_what_was_not_read():
-    played = [
-        PlayedUser(Simulation("d", "1", 0), True, check("a")),
-        PlayedUser(Simulation("d", "1", 1), True, check()),
-        PlayedUser(Simulation("d", "2", 0), False, check()),
-        PlayedUser(Simulation("d", "3", 0), False, check(obstacle="language not read")),
-    ]
-    (score,) = user_scores(played)
+    (score,) = user_scores(
+        [
+            played("1", 0, True, "a"),
+            played("1", 1, True),
+            played("2", 0, False),
+            played("3", 0, False, NOT_READ),
+        ]
+    )
 
     assert (score.conversations, score.read, score.faulty) == (4, 3, 1)
     assert (score.passes, score.faulty_passes) == (2, 1)

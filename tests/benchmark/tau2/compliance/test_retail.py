@@ -145,10 +145,9 @@ def test_a_breach_names_what_was_told_and_what_is_booked(tasks: dict[str, dict[s
         for step in conversation(task)
     ]
     found = compliance_of("retail", task, steps)
-    assert names(found) == {"retail.amount.told", "retail.told.amount"}
+    assert names(found) == {"retail.amount.told"}
     (breach,) = (each for each in found.breaches if each.rule == "retail.amount.told")
     assert breach.text == "25.00 was told, and 22.55 is booked"
-    assert breach.values == {"told": 25.0, "booked": 22.55}
 
 
 def told(task: dict[str, Any], question: str, reply: str, tool: str) -> Compliance:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from maseval.benchmark.tau2.rescoring import score_under
-from maseval.benchmark.tau2.rescoring.reasons import difference
+from maseval.benchmark.tau2.rescoring.releases import difference
 from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.scoring_options import ScoringOptions

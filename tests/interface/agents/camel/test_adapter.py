@@ -1,11 +1,8 @@
 import json
-import logging
-import threading
 from importlib import import_module
 
 import pytest
 
-from maseval.benchmark.tau2 import Tau2Environment
 from maseval.core.exceptions import AgentError, ConfigurationError, UserError
 from maseval.core.messages import tool_call
 from maseval.core.provider_errors import (
@@ -20,14 +17,9 @@ from maseval.interface.agents.camel import (
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.testing.provider_server import OpenAIProtocol, Reply
 from tests.interface.agents.frameworks import Camel
-from tests.interface.agents.served import KEY, NAME, answers, recorded_calls, served
+from tests.interface.agents.served import KEY, NAME, answers, served
 
 pytestmark = Camel.marks()
-
-
-@pytest.fixture(scope="module")
-def kind():
-    return Camel
 
 
 @pytest.fixture
@@ -46,58 +38,6 @@ def said(messages):
         (m["role"], [c["id"] for c in m["tool_calls"]] if m.get("tool_calls") else m["content"])
         for m in messages
     ]
-
-
-def test_the_tools_of_a_cloned_agent_are_the_same(chat_agent):
-    environment = Tau2Environment({"domain": "airline"})
-    name, arguments = "book_reservation", {"flights": [{"flight_number": 1}], "passengers": [{}]}
-    with served({"name": name, "arguments": arguments}, "Sorry.") as (_, url):
-        agent = chat_agent(url, environment.tools).clone()
-        CamelAgentAdapter(agent, "clerk").run("Book")
-
-    assert recorded_calls(environment) == [(name, arguments)]
-
-
-def test_camel_sends_calls_of_earlier_turns_out_of_order_unless_it_is_told_not_to(clerk):
-    replies = [*[tool_call("look", {"text": n}, id=n) for n in "abc"], "Done.", "Bye."]
-
-    def last_request(prepare):
-        with served(*replies) as (model, url):
-            agent = clerk(url, [look])
-            prepare(agent.agent.model_backend.models[0])
-            agent.run("Look <think>hard</think> ")
-            agent.run("Thanks")
-        return said(model.requests[-1]["messages"])[1:], said(agent.get_messages())[1:-1]
-
-    sent, remembered = last_request(lambda model: None)
-    assert sent == remembered
-    assert [text for _, text in sent] == [
-        *("Look <think>hard</think> ", ["a"], "a", ["b"], "b", ["c"], "c", "Done.", "Thanks")
-    ]
-    sent, remembered = last_request(lambda model: vars(model).pop("preprocess_messages"))
-    assert [text for _, text in sent] == [
-        *("Look", ["a"], "a", "Done.", ["b"], "b", "Thanks", ["c"], "c")
-    ]
-    assert remembered[-1] == ("user", "Thanks")
-
-
-# CAMEL warns of calling its own method.
-@pytest.mark.filterwarnings("ignore:summarize\\(\\) is synchronous:DeprecationWarning")
-@pytest.mark.parametrize(("threshold", "kept"), [(None, True), (50, False)])
-def test_camel_replaces_a_long_conversation_by_a_summary_unless_it_is_told_not_to(
-    threshold, kept, monkeypatch, tmp_path, clerk
-):
-    monkeypatch.setenv("CAMEL_WORKDIR", str(tmp_path))
-    counted = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}
-    with served("Yes.", "In short.", "Well.", usage=counted) as (model, url):
-        agent = clerk(url, summarize_threshold=threshold, token_limit=200)
-        agent.run("Hello")
-        agent.run("Again")
-
-    assert any(m["content"] == "Hello" for m in model.requests[-1]["messages"]) is kept
-    assert len(model.requests) == (2 if kept else 3)
-    assert agent.gather_usage().total_tokens == 120 * len(model.requests)
-    assert (tmp_path / "context_files").exists() is not kept
 
 
 def test_each_turn_is_told_in_the_traces(clerk):
@@ -154,12 +94,6 @@ def test_camel_tries_again_after_a_429_as_often_as_it_is_told(server, clerk):
     assert caught.value.retry_after == 7.0
 
 
-def test_an_earlier_429_is_not_held_against_a_request_that_succeeded(server, clerk):
-    server.will(Reply({"error": {"message": "slow"}}, 429), OpenAIProtocol.text("Hello."))
-
-    assert clerk(f"{server.url}/v1", retry_attempts=2, retry_delay=0.01).run("Hi") == "Hello."
-
-
 def test_an_agent_has_its_own_models_again_after_a_turn(clerk):
     with served("Hello.") as (_, url):
         adapter = clerk(url)
@@ -181,26 +115,6 @@ def test_arguments_that_are_no_json_object_are_the_agents_failure(text, clerk):
         clerk(url, [look]).run("Look")
 
 
-def test_a_turn_that_fails_is_logged_like_the_others(clerk):
-    with served({"name": "look"}, "Done.", {"name": "look"}) as (_, url):
-        agent = clerk(url, [look], limit=2)
-        agent.run("Look")
-        with pytest.raises(Exception, match="its 3 replies"):
-            agent.run("Again")
-
-    entry = agent.logs[-1]
-    assert (entry["status"], entry["step_number"], entry["query"]) == ("error", 2, "Again")
-
-
-def test_at_the_limit_the_turn_is_logged_by_camel_and_as_a_failure(clerk):
-    with served({"name": "look"}, loop=True) as (_, url):
-        agent = clerk(url, [look], limit=1)
-        with pytest.raises(AgentGaveUpError):
-            agent.run("Look")
-
-    assert [(entry["status"], entry["step_number"]) for entry in agent.logs] == [("error", 1)] * 2
-
-
 def test_the_conversation_is_the_agents_and_not_the_adapters(clerk):
     with served("Hello.", "Hello.") as (model, url):
         first = clerk(url)
@@ -212,14 +126,6 @@ def test_the_conversation_is_the_agents_and_not_the_adapters(clerk):
     ]
 
 
-def test_every_request_is_told_to_the_one_who_asked_for_it(clerk):
-    seen = []
-    with served({"name": "look"}, "Done.") as (_, url):
-        clerk(url, [look], on_request_usage=seen.append).run("Look")
-
-    assert len(seen) == 2
-
-
 def test_an_external_tool_is_never_answered_and_the_agent_gives_up(clerk):
     with served({"name": "look"}) as (_, url):
         agent = clerk(url, external_tools=as_tools([look]))
@@ -227,16 +133,6 @@ def test_an_external_tool_is_never_answered_and_the_agent_gives_up(clerk):
             agent.run("Look")
 
     assert agent.logs[0]["external_tool_call_requests"][0]["name"] == "look"
-
-
-def test_a_stopped_agent_gave_up(clerk):
-    stopped = threading.Event()
-    stopped.set()
-    with (
-        served("Hello.") as (_, url),
-        pytest.raises(AgentGaveUpError, match="termination_triggered"),
-    ):
-        clerk(url, stop_event=stopped).run("Hi")
 
 
 def test_a_terminator_ends_the_conversation_with_an_answer(clerk):
@@ -256,16 +152,6 @@ def test_the_time_out_of_a_step_is_the_agents_failure(clerk):
         pytest.raises(AgentGaveUpError, match="timed out after"),
     ):
         clerk(url, step_timeout=0.1).run("Hi")
-
-
-def test_silence_is_an_empty_answer(server, clerk):
-    server.will(OpenAIProtocol.text(None), OpenAIProtocol.text("Yes?"))
-    agent = clerk(f"{server.url}/v1")
-
-    assert [agent.run("Hi"), agent.run("Hello?")] == ["", "Yes?"]
-    assert said(agent.get_messages())[1:] == [
-        *(("user", "Hi"), ("user", "Hello?"), ("assistant", "Yes?"))
-    ]
 
 
 def test_of_several_answers_the_first_is_given_and_remembered(server, clerk):
@@ -359,10 +245,3 @@ def test_a_user_that_gives_up_is_the_users_failure(chat_agent):
         user = CamelAgentUser(chat_agent(url, [look], max_iteration=1), "Hi")
         with pytest.raises(UserError, match="max_iteration=1"):
             user.respond("Hello.")
-
-
-def test_a_turn_that_goes_well_logs_no_warning(caplog, clerk):
-    with served({"name": "look", "arguments": {"text": "é"}}, "Done.") as (_, url):
-        clerk(url, [look]).run("Look")
-
-    assert [record.message for record in caplog.records if record.levelno > logging.INFO] == []

@@ -25,11 +25,6 @@ from tests.interface.agents.solving import solve
 pytestmark = LangGraph.marks()
 
 
-@pytest.fixture(scope="module")
-def kind():
-    return LangGraph
-
-
 def test_a_checkpointer_keeps_a_conversation_of_several_turns(framework):
     def make(environment, url, name):
         graph = agent_graph(
@@ -153,12 +148,6 @@ def test_a_state_without_a_reducer_loses_nothing(returned):
     assert [agent.run("a"), agent.run("b")] == ["Two", "Two"]
     assert [m.content for m in seen[-1]] == ["a", "Two", "b"]
     assert [m["content"] for m in agent.get_messages()] == ["a", "Two", "b", "Two"]
-
-
-def test_a_graph_that_says_nothing_gives_no_answer():
-    agent = LangGraphAgentAdapter(one_node(lambda state: {"messages": []}), "a")
-
-    assert agent.run("Hi") is None
 
 
 def test_a_graph_without_messages_is_refused_by_name():

@@ -16,11 +16,6 @@ from tests.interface.agents.served import served
 pytestmark = LangGraph.marks()
 
 
-@pytest.fixture(scope="module")
-def kind():
-    return LangGraph
-
-
 def message(text, **more):
     return import_module("langchain_core.messages").AIMessage(text, **more)
 
@@ -36,16 +31,6 @@ def graph_of(*nodes):
     graph.add_sequence(list(nodes))
     graph.add_edge(library.START, nodes[0][0])
     return graph.compile()
-
-
-def test_tokens_of_messages_that_a_node_makes_itself_count():
-    made = [message("one", usage_metadata=tokens(3, 4)), message("two")]
-    agent = LangGraphAgentAdapter(graph_of(("say", lambda state: {"messages": made})), "maker")
-
-    agent.run("Hi")
-    assert agent.gather_usage().total_tokens == 7
-    agent.run("Again")
-    assert agent.gather_usage().total_tokens == 7, "the same messages"
 
 
 class Replacing(TypedDict):
@@ -188,18 +173,6 @@ def test_a_graph_that_a_tool_runs_counts_for_its_own_adapter(framework, pair):
     assert [m["content"] for m in other.get_messages()] == ["What now?", "One."]
 
 
-def test_hand_made_messages_of_an_inner_graph_are_its_own():
-    made = [message("inner", usage_metadata=tokens(1, 1))]
-    expert = graph_of(("say", lambda state: {"messages": made}))
-    other = LangGraphAgentAdapter(expert, "expert")
-    agent = LangGraphAgentAdapter(graph_of(("expert", expert)), "lead")
-
-    agent.run("Hi")
-
-    assert other.gather_usage().total_tokens == 2
-    assert agent.gather_usage() == Usage()
-
-
 def test_an_adapter_of_another_repetition_hears_nothing(framework, pair):
     inner, expert = pair
     with Clock().active():
@@ -210,14 +183,3 @@ def test_an_adapter_of_another_repetition_hears_nothing(framework, pair):
 
     assert elsewhere.gather_usage() == Usage()
     assert agent.gather_usage().total_tokens == inner.gather_usage().total_tokens
-
-
-def test_a_failed_turn_is_logged_with_its_query():
-    def fail(state):
-        raise ZeroDivisionError
-
-    agent = LangGraphAgentAdapter(graph_of(("fail", fail)), "failing")
-    with pytest.raises(ZeroDivisionError):
-        agent.run("Divide")
-
-    assert (agent.logs[-1]["status"], agent.logs[-1]["query"]) == ("error", "Divide")

@@ -1,6 +1,5 @@
 import asyncio
 import json
-import logging
 import threading
 from importlib import import_module
 
@@ -13,24 +12,18 @@ from maseval.core.exceptions import ConfigurationError, TaskTimeoutError
 from maseval.core.messages import MessageHistory, tool_call
 from maseval.core.provider_errors import OverloadedError, ProviderTimeoutError
 from maseval.core.tool import tool_definition
-from maseval.core.usage import TokenUsage, Usage
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.llamaindex import (
     LlamaIndexAgentAdapter,
     as_tools,
 )
-from maseval.interface.agents.llamaindex_run import NOT_JSON, tokens_of
+from maseval.interface.agents.llamaindex_run import NOT_JSON
 from maseval.server import ModelServer
 from tests.interface.agents.frameworks import LlamaIndex
 from tests.interface.agents.served import COUNTED, KEY, NAME, answers, look, served
 from tests.interface.agents.solving import solve
 
 pytestmark = LlamaIndex.marks()
-
-
-@pytest.fixture(scope="module")
-def kind():
-    return LlamaIndex
 
 
 @pytest.fixture
@@ -159,28 +152,6 @@ def test_a_tool_may_ask_another_agent_that_has_the_same_tools(clerk):
     assert agent.gather_usage().total_tokens < model.gather_usage().total_tokens
 
 
-def test_what_is_told_is_what_the_model_was_sent(clerk):
-    calls = [tool_call("look", {"text": "é", "numbers": []}, id=f"c{n}") for n in (1, 2)]
-    with served({"content": "One moment.", "tool_calls": calls}, "Done.", "Bye.") as (model, url):
-        agent = clerk(url, [look])
-        agent.run("Look")
-        agent.run("Thanks")
-
-    told = agent.get_messages().to_openai_format()[:-1]
-    sent = model.requests[-1]["messages"]
-    assert all(one.items() <= other.items() for one, other in zip(sent, told, strict=True))
-
-
-def test_a_stream_that_does_not_count_is_told_of(caplog, clerk):
-    with served("Hello.", usage=COUNTED) as (_, url):
-        agent = clerk(url, model={"additional_kwargs": {}})
-        with caplog.at_level(logging.WARNING):
-            agent.run("Hi")
-
-    assert type(agent.gather_usage()) is Usage
-    assert "include_usage" in caplog.text
-
-
 def test_the_configuration_tells_of_agent_and_model(clerk):
     agent = clerk("http://localhost:1/v1", [look], limit=7, timeout=30.0)
 
@@ -193,17 +164,6 @@ def test_the_configuration_tells_of_agent_and_model(clerk):
     assert config["workflow_config"]["max_iterations"] == 7
     assert config["workflow_config"]["timeout"] == 30.0
     assert config["workflow_config"]["early_stopping_method"] == "force"
-
-
-def test_the_configuration_of_a_team_names_all_of_them(team_of):
-    team = LlamaIndexAgentAdapter(team_of("http://localhost:1/v1"), "team")
-
-    config = json.loads(json.dumps(team.gather_config()))["llamaindex_config"]["workflow_config"]
-
-    assert KEY not in json.dumps(config)
-    assert config["root_agent"] == "receptionist"
-    assert [agent["agent_name"] for agent in config["agents"]] == ["receptionist", "expert"]
-    assert [agent["system_prompt"] for agent in config["agents"]] == ["Receive.", "Know."]
 
 
 def test_after_a_failure_the_conversation_can_go_on(clerk):
@@ -365,19 +325,6 @@ def test_a_query_engine_answers_each_question_for_itself(streaming, framework):
     assert agent.gather_usage().total_tokens == 240
 
 
-def test_what_can_be_run_without_a_loop_is():
-    class Old:
-        def run_sync(self, input):
-            return f"You said {input}"
-
-    agent = LlamaIndexAgentAdapter(Old(), "old")
-
-    assert agent.run("Hi") == "You said Hi"
-    assert [m["role"] for m in agent.get_messages()] == ["user", "assistant"]
-    assert agent.gather_config()["llamaindex_config"]["llm"] is None
-    assert type(agent.gather_usage()) is Usage
-
-
 def test_a_workflow_of_ones_own_can_be_run():
     workflow = import_module("llama_index.core.workflow")
 
@@ -430,25 +377,3 @@ def test_an_engine_cannot_be_given_a_conversation():
     assert not agent.loads_messages
     with pytest.raises(ConfigurationError, match="agent 'engine'"):
         agent.load_messages(MessageHistory())
-
-
-def test_tools_can_be_used_without_the_adapter(own_loop):
-    async def look_up(text: str) -> str:
-        """Look it up."""
-        await asyncio.sleep(0)
-        return text
-
-    (tool,) = as_tools([look_up])
-
-    assert tool.call(text="é").content == "é"
-    assert asyncio.run(tool.acall(text="é")).content == "é"
-    with pytest.raises(TypeError):
-        tool.call("é")
-
-
-def test_answers_counted_as_anthropic_does():
-    raw = {"usage": {"input_tokens": 7, "output_tokens": 2, "cache_read_input_tokens": 3}}
-
-    assert tokens_of(raw) == TokenUsage(
-        kind="llm", input_tokens=7, output_tokens=2, total_tokens=9, cached_input_tokens=3
-    )

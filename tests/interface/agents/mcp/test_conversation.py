@@ -68,12 +68,6 @@ def test_what_the_agent_replies_is_its_answer():
     assert call["tool_calls"][0]["id"] == result["tool_call_id"]
 
 
-def test_reading_repeats_what_waits_for_an_answer():
-    conversation, _, _ = begun()
-
-    assert [conversation.read().result(1) for _ in range(2)] == ["Hello?", "Hello?"]
-
-
 def test_the_benchmark_begins_when_the_agent_first_reads():
     begins = []
     conversation = Conversation(lambda: begins.append(1))

@@ -4,18 +4,14 @@ from importlib import import_module
 import pytest
 from pydantic import BaseModel
 
-from maseval.benchmark.tau2 import Tau2Environment
 from maseval.core import provider_errors
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
-from maseval.core.tool import tool_definition
 from maseval.core.usage import StaticPricingCalculator
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.pydantic_ai import PydanticAIAgentAdapter
 from tests.interface.agents.frameworks import PydanticAI
-from tests.interface.agents.schemas import changed
 from tests.interface.agents.served import (
-    DOMAINS,
     FAILURES,
     KEY,
     LOOKING,
@@ -50,16 +46,6 @@ def as_for_openai(schema):
         case list():
             return [as_for_openai(item) for item in schema]
     return schema
-
-
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_by_default_the_framework_takes_titles_out_of_the_schemas(domain, clerk):
-    tools = Tau2Environment({"domain": domain}).tools
-    with served("Hello!") as (model, url):
-        clerk(url, tools, model={"profile": {}}).run("Hi")
-
-    definitions = [tool_definition(function, name=name) for name, function in tools.items()]
-    assert model.requests[0]["tools"] == changed(definitions, as_for_openai)
 
 
 @pytest.mark.parametrize("text", ['{"text": ', "not json", '["a"]'])
@@ -145,30 +131,6 @@ def test_a_failing_tool_fails_the_turn_as_in_the_framework(clerk):
 
     with served({"name": "fail"}) as (_, url), pytest.raises(ValueError, match="out of order"):
         clerk(url, [fail]).run("Fail")
-
-
-def test_system_prompts_are_kept_too(library, framework):
-    with served("Hello.", "Bye.") as (model, url):
-        kind = library.Agent(framework.model_at(url), system_prompt="Be kind.")
-        adapter = PydanticAIAgentAdapter(kind, "kind")
-        adapter.run("Hi")
-        adapter.run("Bye")
-
-    sent = [message["content"] for message in model.requests[-1]["messages"]]
-    assert sent == ["Be kind.", "Hi", "Hello.", "Bye"]
-    assert [message["content"] for message in adapter.get_messages()] == [*sent, "Bye."]
-
-
-def test_dependencies_reach_the_tools_of_the_framework(library, clerk):
-    def whose(context) -> str:
-        return context.deps
-
-    with served({"name": "whose"}, "Done.") as (model, url):
-        agent = clerk(url, adapter={"deps": "mine"})
-        agent.agent.tool(whose)
-        agent.run("Whose?")
-
-    assert answers(model) == ["mine"]
 
 
 class Verdict(BaseModel):

@@ -67,23 +67,6 @@ def test_arguments_that_are_no_object_are_the_first_argument(clerk):
     assert recorded_calls(environment) == [("get_order_details", {"order_id": "#W2378156, please"})]
 
 
-def test_the_ends_of_a_result_are_stripped_by_smolagents(framework, clerk):
-    call = {"name": "echo", "arguments": {"text": " \n a  b \n"}}
-    with served(call, say(" ok ")) as (model, url):
-        assert clerk(url, [echo]).run("Go") == " ok "
-
-    assert framework.results(model) == ["a  b"]
-
-
-def test_threads_that_were_asked_for_are_kept(clerk):
-    with served(say("Hello."), say("Hello.")) as (_, url):
-        asked, default = clerk(url, max_tool_threads=3), clerk(url)
-        asked.run("Hi")
-        default.run("Hi")
-
-    assert (asked.agent.max_tool_threads, default.agent.max_tool_threads) == (3, 1)
-
-
 def test_what_went_wrong_in_a_step_is_part_of_the_messages(clerk, read):
     with served("Just a text.", {"name": "fly", "id": "c1"}, say("I cannot.")) as (model, url):
         agent = clerk(url, [look])
@@ -102,17 +85,6 @@ def test_what_went_wrong_in_a_step_is_part_of_the_messages(clerk, read):
         "AgentToolExecutionError",
         None,
     ]
-
-
-def test_an_answer_beside_other_calls_is_no_answer(clerk):
-    calls = [tool_call("echo", {"text": "a"}, id="c1"), tool_call("final_answer", {"answer": "b"})]
-    with served(calls, say("Done.")) as (_, url):
-        agent = clerk(url, [echo])
-        assert agent.run("Look") == "Done."
-
-    kinds = [(m["role"], len(m.get("tool_calls", ()))) for m in agent.openai_messages()[2:]]
-    assert kinds == [("assistant", 2), ("tool", 0), ("tool", 0), ("user", 0), ("assistant", 0)]
-    assert "do not perform any other tool calls" in agent.openai_messages()[5]["content"]
 
 
 def test_a_plan_is_part_of_the_messages(clerk):
@@ -177,12 +149,6 @@ def test_the_configuration_tells_of_agent_model_and_team(sdk, framework, clerk, 
     assert config["model"]["data"]["client_kwargs"]["base_url"] == "http://localhost:1/v1"
     assert [member["name"] for member in config["managed_agents"]] == ["worker"]
     assert capfd.readouterr() == ("", "")
-
-
-def test_smolagents_itself_can_describe_the_tools(clerk):
-    agent = clerk("http://localhost:1/v1", [look]).agent
-
-    assert [tool["name"] for tool in agent.to_dict()["tools"]] == ["look", "final_answer"]
 
 
 def test_the_client_of_hugging_face_fails_under_the_same_names(sdk, server):
@@ -397,14 +363,6 @@ def test_a_provider_that_fails_at_the_limit_of_a_managed_agent_is_no_report(team
 
     with served(TASK, say("I give up.")) as (_, url), pytest.raises(OverloadedError):
         team(url, f"{server.url}/v1", [echo], max_steps=1).run("Look")
-
-
-@pytest.mark.parametrize(("answer", "text"), [({"é": [1]}, '{"é":[1]}'), (7, "7"), ("", "")])
-def test_an_answer_is_always_a_text(answer, text, clerk):
-    with served(say(answer)) as (_, url):
-        said = clerk(url).run("Hi")
-
-    assert type(said) is str and said == text
 
 
 def test_a_user_who_has_said_enough_ends_the_turn(clerk):

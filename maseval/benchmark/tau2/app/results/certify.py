@@ -9,8 +9,7 @@ from maseval.benchmark.tau2.certify import Certificate, CertificateError
 from maseval.benchmark.tau2.certify import certify as certify_source
 from maseval.benchmark.tau2.certify import verify as verify_source
 from maseval.benchmark.tau2.rescoring.record import SimulationRecord
-from maseval.core.engine.child import may_fork
-from maseval.core.engine.processes import ProcessEngine
+from maseval.core.engine.processes import ProcessEngine, may_fork
 from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.storage.files import atomic_file
 from maseval.interface.signing import is_signed, signature

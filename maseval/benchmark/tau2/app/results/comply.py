@@ -1,38 +1,56 @@
 """``maseval tau2 comply``: which rules of the policy recorded conversations broke."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
-from maseval.app.results.clean import PolicyCheck, PolicyFinding, RunCompliance, run_compliance
-from maseval.app.results.examined import examine_run
+from maseval.app.results.examined import FINDINGS, examine_run
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import notes_on
+from maseval.app.results.variants import SOUND, VariantScore
+from maseval.benchmark.tau2.app.results.findings import (
+    policy_findings,
+    policy_unchecked,
+)
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.rescoring.record import RecordItem
 from maseval.benchmark.tau2.results import Omitted
-from maseval.benchmark.tau2.review.explain.explanation import render_call
-from maseval.benchmark.tau2.review.policy import Breach, Compliance, check_case
-from maseval.benchmark.tau2.review.policy.rules import Kind, Rule
+from maseval.benchmark.tau2.results.reports import Tau2Report
+from maseval.benchmark.tau2.review.policy import check_case
+from maseval.benchmark.tau2.review.policy.rules import Rule
 from maseval.benchmark.tau2.scoring.case import Case, open_case
+from maseval.core.finding import Finding
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
+from maseval.runs import Simulation
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictCheck
 
 STATEMENTS = "statements.json"
+SCRIPTED = "a script, which does not talk, played the agent: only rules about the state were asked"
+
+
+class RuleCount(NamedTuple):
+    """The number of passes, and of all simulations, in which a rule came to one kind of finding."""
+
+    rule: str
+    kind: str
+    passes: int
+    simulations: int
 
 
 @dataclass(frozen=True)
 class CompliedRun:
-    """A run or results file, and which of its simulations kept the policy.
+    """A run or results file, and what the rules of the policy found in its simulations.
 
     ``without_rules`` names the domains that have no rules, whose passes cannot be told apart.
     ``check`` compares the recorded verdicts with recomputed ones. ``estimate`` says that the tasks
@@ -40,11 +58,24 @@ class CompliedRun:
     """
 
     path: Path
-    compliance: RunCompliance
+    found: Mapping[Simulation, Sequence[Finding]]
+    passes: AbstractSet[Simulation]
+    scores: Sequence[VariantScore]
     without_rules: Sequence[str] = ()
     check: VerdictCheck | None = None
     estimate: str | None = None
     notes: Sequence[str] = ()
+
+    @property
+    def rules(self) -> list[RuleCount]:
+        """The number of simulations by rule and kind; each counts once, however often it is so."""
+        every, passing = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+        for one, findings in self.found.items():
+            keys = {(each.rule, each.kind) for each in findings}
+            every.update(keys)
+            passing.update(keys if one in self.passes else ())
+        ranked = sorted(every, key=lambda key: (key[1], -every[key], key[0]))
+        return [RuleCount(*key, passing[key], every[key]) for key in ranked]
 
     def to_dict(self) -> dict[str, object]:
         """Return all findings as JSON values."""
@@ -54,7 +85,16 @@ class CompliedRun:
             "verdicts": None if self.check is None else self.check.note_on_recomputed,
             "estimate": self.estimate,
             "notes": list(self.notes),
-            **self.compliance.to_dict(),
+            "scores": [each.to_dict() for each in self.scores],
+            "rules": [each._asdict() for each in self.rules],
+            "simulations": [
+                {
+                    **one._asdict(),
+                    "passed": one in self.passes,
+                    "findings": [each.to_dict() for each in findings],
+                }
+                for one, findings in self.found.items()
+            ],
         }
 
 
@@ -75,29 +115,38 @@ def comply(
 
 
 def _comply(folder: Recording, on_progress: Callable[[int, int], object] | None) -> CompliedRun:
-    found = examine_run(folder, ("policy",), on_progress)
+    found = examine_run(folder, FINDINGS, on_progress)
     domains = dict.fromkeys(one.domain for one in folder.planned)
+    without_rules = [name for name in domains if not domain_named(name).rules]
+    first = next(iter(folder.reports()), None)
+    scripted = first is not None and Tau2Report(first).is_scripted
     return CompliedRun(
         folder.path,
-        found.compliance or run_compliance(found.lines, folder.planned, {}),
-        [name for name in domains if not domain_named(name).rules],
+        {
+            one: [each for each in findings if each.source == "policy"]
+            for one, findings in found.findings.items()
+            if one.domain not in without_rules
+        },
+        found.passes,
+        [each for each in found.scores if each.counted != SOUND.name],
+        without_rules,
         found.check,
         folder.config.subset and folder.config.subset.note,
-        notes_on(folder),
+        [*notes_on(folder), *([SCRIPTED] if scripted else [])],
     )
 
 
-def check_report(report: Report) -> PolicyCheck | None:
-    """Check one simulation; None if its domain has no rules, or nothing of it was recorded."""
+def check_report(report: Report) -> Sequence[Finding]:
+    """Return what the rules of its domain find in a simulation."""
     found = read_report(report)
     if isinstance(found, Omitted):
-        return None
+        return ()
     scripted = found.parsed.is_scripted
     return _check(found.parsed.world, lambda: found.case, scripted=scripted)
 
 
-def check_item(item: RecordItem, task: Mapping[str, object] | None) -> PolicyCheck | None:
-    """Check a simulation of a file by the rules of its domain; None if it has none."""
+def check_item(item: RecordItem, task: Mapping[str, object] | None) -> Sequence[Finding]:
+    """Return what the rules of its domain find in a simulation of a file."""
     given = item.simulation, item.domain, task
     return _check(
         item.domain, lambda: open_case(*given, solo=item.solo, version=item.version, graded=True)
@@ -106,53 +155,14 @@ def check_item(item: RecordItem, task: Mapping[str, object] | None) -> PolicyChe
 
 def _check(
     domain: Domain, find_case: Callable[[], Case], *, scripted: bool = False
-) -> PolicyCheck | None:
+) -> Sequence[Finding]:
     if not domain.rules:
-        return None
+        return [policy_unchecked(f"the domain {domain.name} has no rules")]
     try:
         case = find_case()
     except UnknownTaskError as error:
-        return PolicyCheck(None, obstacle=str(error))
-    return replace(policy_check(check_case(case, scripted=scripted)), state_only=scripted)
-
-
-def policy_check(found: Compliance) -> PolicyCheck:
-    """Return what the rules found, in the form for commands and pages."""
-    findings = [_of_breach(each) for each in found.breaches]
-    findings += [
-        PolicyFinding(
-            *(each.rule, each.kind.value, "cannot tell", each.reason, each.message_index),
-            None if each.call is None else render_call(each.call),
-        )
-        for each in found.doubts
-    ]
-    findings += [
-        PolicyFinding(
-            *(each.rule, each.kind.value, "rule failed", each.error, each.message_index),
-            None if each.call is None else render_call(each.call),
-        )
-        for each in found.faults
-    ]
-    return PolicyCheck(found.clean, tuple(findings), found.unreadable)
-
-
-def _of_breach(breach: Breach) -> PolicyFinding:
-    call = None if breach.call is None else render_call(breach.call)
-    return PolicyFinding(
-        breach.rule,
-        breach.kind.value,
-        "form"
-        if breach.kind is Kind.FORM
-        else "tried"
-        if not breach.done
-        else "demanded"
-        if breach.demanded
-        else "broken",
-        breach.text,
-        breach.message_index,
-        call,
-        breach.values,
-    )
+        return [policy_unchecked(str(error))]
+    return policy_findings(check_case(case, scripted=scripted))
 
 
 class PolicyStatement(NamedTuple):

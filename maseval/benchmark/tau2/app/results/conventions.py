@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from maseval.app.results.counting import ConventionScore
+from maseval.app.results.variants import ConventionScore
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.domains.releases import RELEASES, release_named
 from maseval.benchmark.tau2.formats.simulation import TerminationReason

@@ -5,16 +5,16 @@ explain. Reports, the viewer and ``maseval show`` get it by way of ``Tau2Support
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from maseval.app.benchmarks import Diagnosis, Section
-from maseval.app.results.clean import PolicyCheck
+from maseval.app.results.explained import Section, VerdictExplanation, sections_of
 from maseval.app.results.finding import trial_numbered, trials_named
 from maseval.app.results.recording import line_of
 from maseval.benchmark.tau2.app.results.comply import check_item, check_report
+from maseval.benchmark.tau2.app.results.findings import cause_of
 from maseval.benchmark.tau2.app.results.sound import errata_of_report
 from maseval.benchmark.tau2.app.results.sources import (
     SimulationSource,
@@ -39,7 +39,7 @@ from maseval.benchmark.tau2.review.explain.explanation import (
 )
 from maseval.benchmark.tau2.review.explain.scored_case import score_opened
 from maseval.benchmark.tau2.review.labels import Label, explain_and_label
-from maseval.benchmark.tau2.review.labels.label import explain_and_label_scored, meaning_of
+from maseval.benchmark.tau2.review.labels.label import explain_and_label_scored
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
@@ -67,15 +67,15 @@ class Explained:
     label: Label | None
     causes: tuple[Finding, ...] = ()
     marks: tuple[str, ...] = ()
-    policy: PolicyCheck | None = None
+    policy: Sequence[Finding] = ()
 
     def sections(self) -> list[Section]:
         """Return the explanation in words, the faults of the record first."""
         faults = [Section("What is wrong with the record", list(map(in_words, self.causes)))]
         marks = [Section(mark) for mark in self.marks]
-        words = sections_of(self.label, self.explanation)
-        if self.policy is not None:
-            words.append(Section(self.policy.name.capitalize(), self.policy.lines()))
+        causes = [] if self.label is None else [cause_of(self.label)]
+        explained = VerdictExplanation(self.explanation.summary, _sections(self.explanation))
+        words = sections_of([*causes, *self.policy], explained)
         return [*(faults if self.causes else ()), *marks, *words]
 
     def to_dict(self) -> dict[str, object]:
@@ -87,7 +87,7 @@ class Explained:
             "marks": list(self.marks),
             "label": None if self.label is None else self.label.to_dict(),
             "explanation": self.explanation.to_dict(),
-            "policy": None if self.policy is None else self.policy.to_dict(),
+            "policy": [each.to_dict() for each in self.policy],
         }
 
 
@@ -193,7 +193,7 @@ def _explain_in_file(
     explanation, label = _explain(simulation, one.item, one.item.domain, one.task)
     policy = check_item(one.item, one.task)
     if one.misfit is not None:
-        label, policy = label and misfit_label(one.misfit), None
+        label, policy = label and misfit_label(one.misfit), ()
     marks = tuple(options.marks)
     return Explained(source.path, simulation, explanation, label, one.causes, marks, policy)
 
@@ -224,14 +224,7 @@ def _judge_alone(item: RecordItem, whole: SimulationRecord, options: ScoringOpti
     return _FileTrial(item, again.simulation, again.task, reasons, found.misfit(again.simulation))
 
 
-def sections_of(label: Label | None, explanation: Explanation) -> list[Section]:
-    """Return an explained verdict in words, the label first."""
-    if label is None:
-        return [Section(explanation.summary), *_explained(explanation)]
-    return Diagnosis(label, explanation.summary, _explained(explanation)).sections()
-
-
-def _explained(explanation: Explanation) -> list[Section]:
+def _sections(explanation: Explanation) -> list[Section]:
     return [
         Section(each.title, each.lines, each.title not in _SHOWN_ELSEWHERE)
         for each in explanation.sections()
@@ -250,29 +243,49 @@ def _field(field: WrongField) -> dict[str, object]:
     }
 
 
+class Diagnosis(NamedTuple):
+    """The finding on who failed, and the explanation where there is a verdict to explain."""
+
+    cause: Finding
+    explanation: VerdictExplanation | None = None
+
+
+_last: tuple[Report, Diagnosis | None] | None = None
+
+
 def diagnose(report: Report) -> Diagnosis | None:
-    """Return the diagnosis of one simulation; None if it passed."""
+    """Return who failed a simulation and why; None if it passed.
+
+    The finding and the explanation are asked for in turn, so that the last one is kept.
+    """
+    global _last
+    last = _last
+    if last is None or last[0] is not report:
+        _last = last = report, _diagnose(report)
+    return last[1]
+
+
+def _diagnose(report: Report) -> Diagnosis | None:
     if RecordedReport(report).kind == "pass":
         return None
     found = read_report(report)
     if isinstance(found, Omitted):
-        return Diagnosis(_label_unfinished(found))
+        return Diagnosis(cause_of(_label_unfinished(found)))
     try:
         errata = errata_of_report(found)
         explanation, label = explain_and_label_scored(score_opened(found.case, errata))
     except UnknownTaskError as error:
-        return Diagnosis(Label("unclear", "unknown task", "no such task", (str(error),)))
+        return Diagnosis(cause_of(Label("unclear", "unknown task", "no such task", (str(error),))))
     except NoJudgeError as error:
-        return Diagnosis(_label_by_judge(found.recorded, error))
+        return Diagnosis(cause_of(_label_by_judge(found.recorded, error)))
     if label is None:
         seen = ("recorded as failed, but it passes when it is judged again",)
         label = Label("infrastructure", "verdict not reproduced", "judged again", seen)
     # Passes have sound verdicts as well, so that commands and pages tell them apart from this.
     explanation = replace(explanation, sound=None)
     fields = [_field(each) for each in explanation.wrong_fields]
-    return Diagnosis(
-        label, explanation.summary, _explained(explanation), fields, meaning_of(label.rule)
-    )
+    explained = VerdictExplanation(explanation.summary, _sections(explanation), fields)
+    return Diagnosis(cause_of(label), explained)
 
 
 def _label_by_judge(recorded: RecordedSimulation, error: NoJudgeError) -> Label:

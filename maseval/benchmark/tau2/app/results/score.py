@@ -14,9 +14,14 @@ from operator import add
 from pathlib import Path
 from typing import Unpack
 
-from maseval.app.results.counting import ConventionScore, conventions_in_json
-from maseval.app.results.sound import ScoreBeside, scores_beside, scores_in_json
-from maseval.app.running.run_options import chosen_engine
+from maseval.app.results.variants import (
+    SOUND,
+    ConventionScore,
+    VariantScore,
+    conventions_in_json,
+    variant_scores,
+)
+from maseval.app.running.options import chosen_engine
 from maseval.benchmark.tau2.app.results.conventions import conventions_of_recount
 from maseval.benchmark.tau2.app.results.sources import (
     Files,
@@ -67,7 +72,7 @@ class FileScore:
     """
 
     def __init__(
-        self, path: Path, found: RescoredRecord, beside: Sequence[ScoreBeside] = ()
+        self, path: Path, found: RescoredRecord, beside: Sequence[VariantScore] = ()
     ) -> None:
         self.path, self.found, self.beside = path, found, beside
         self.planned = len(found.slots)
@@ -144,7 +149,7 @@ class FileScore:
             "disagreements": [asdict(one) for one in self.disagreements],
             **{f"pass^{k}": estimate.in_brief() for k, estimate in self.pass_hat.items()},
             "conventions": conventions_in_json(self.conventions),
-            **scores_in_json(self.beside),
+            "scores": [each.to_dict() for each in self.beside],
         }
 
 
@@ -228,7 +233,7 @@ def score(
     Args:
         strict: A conversation that cannot be replayed raises what the original raises, and is
             shown as a disagreement; without it the reward is 0.
-        sound: Also count without user faults and over sound tasks, beside the official number.
+        sound: Also count over sound tasks, beside the official number.
         judge_model: Models that judge natural-language assertions, where the reward depends on
             them. The first decides; with several, their agreement is reported. Replies are kept
             with the run or beside the file, and nothing is asked twice.
@@ -263,20 +268,15 @@ def score(
 
 def _count_beside(
     found: RescoredRecord, source: SimulationSource, options: ScoringOptions, sound: bool
-) -> list[ScoreBeside]:
-    """Read a record once more, for who failed and for the sound verdicts, if ``sound``."""
+) -> list[VariantScore]:
+    """Read a record once more for the sound verdicts, if ``sound``."""
     if not sound:
         return []
-    from maseval.app.results.examined import examine_run  # most are not read once more
+    from maseval.app.results.examined import FINDINGS, examine_run  # most are not read once more
     from maseval.app.results.finding import open_recording
 
-    examined = examine_run(open_recording(source.path, options), ("diagnosis", "sound"))
-    reasons = examined.diagnosis
-    return scores_beside(
-        found.outcomes,
-        user_faults=None if reasons is None else reasons.user_faults,
-        checks=examined.sound,
-    )
+    examined = examine_run(open_recording(source.path, options), FINDINGS)
+    return variant_scores(found.outcomes, examined.findings, [SOUND])
 
 
 @contextmanager

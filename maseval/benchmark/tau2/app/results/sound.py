@@ -1,6 +1,6 @@
 """Sound verdicts on the simulations of runs and results files."""
 
-from maseval.app.results.sound import SoundCheck
+from maseval.app.results.variants import LEFT_OUT, SOUND_FAIL, SOUND_PASS
 from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
@@ -13,13 +13,14 @@ from maseval.benchmark.tau2.review.errata.sound import (
     with_corrections,
 )
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.core.finding import Finding
 from maseval.core.outcome import verdict_for
 from maseval.core.recorded import mapping, number
 from maseval.core.report import Report
 
 
-def check_soundness(report: Report) -> SoundCheck | None:
-    """Return the sound verdict on a simulation; None if nothing of it, or its task, is known."""
+def check_soundness(report: Report) -> Finding | None:
+    """Return how a known fault of the task changes what counts; None if it changes nothing."""
     found = read_report(report)
     if isinstance(found, Omitted):
         return None
@@ -30,17 +31,21 @@ def check_soundness(report: Report) -> SoundCheck | None:
         return None
     sound = soundness_of(case, errata)
     if not sound.sound:
-        return SoundCheck(left_out=True, reason=sound.reasons[0])
+        return _finding(LEFT_OUT, sound.reasons[0])
     if passed and with_corrections(case, errata) is case:
-        return SoundCheck(passed=True)
+        return None
     try:
         new = sound_verdict_by(case, errata, _whole(found.recorded.verdict))
     except NoJudgeError:  # only a judge can decide, and none was asked
-        return SoundCheck(passed=passed)
+        return None
     if new.official is not passed or not new.differs:
         # A copy, or a forged verdict: what decides the official one is not in the conversation.
-        return SoundCheck(passed=passed)
-    return SoundCheck(passed=new.outcome == "passed", differs=True, reason=new.reason)
+        return None
+    return _finding(SOUND_PASS if new.outcome == "passed" else SOUND_FAIL, new.reason or "")
+
+
+def _finding(kind: str, why: str) -> Finding:
+    return Finding("erratum", "task", kind, "known fault of the task", why, "proven")
 
 
 def errata_of_report(found: ReadReport) -> tuple[Erratum, ...]:

@@ -18,7 +18,6 @@ from maseval.app.results.finding import (
     warn_of_damage,
 )
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2, RecordedSetup, memory_path
-from maseval.benchmark.tau2.rescoring.judges import JudgePanel
 from maseval.benchmark.tau2.rescoring.record import (
     PlannedTrial,
     RecordItem,
@@ -26,6 +25,7 @@ from maseval.benchmark.tau2.rescoring.record import (
     SimulationRecord,
     open_record,
 )
+from maseval.benchmark.tau2.rescoring.rescore import JudgePanel
 from maseval.benchmark.tau2.results import (
     Omitted,
     RecordedSimulation,

@@ -9,21 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 from maseval.app.benchmarks import (
     BenchmarkSupport,
-    Diagnosis,
     OnProgress,
     RecordedOutcomes,
     WorldTimeline,
 )
-from maseval.app.results.clean import PolicyCheck
-from maseval.app.results.counting import ConventionScore
-from maseval.app.results.sound import SoundCheck
-from maseval.app.results.user_faults import UserCheck
+from maseval.app.results.explained import VerdictExplanation
+from maseval.app.results.variants import (
+    IF_UNDECIDED,
+    SOUND,
+    WITHOUT_BREACHES,
+    ConventionScore,
+    Variant,
+)
 from maseval.benchmark.tau2.app.results.conventions import conventions_of_lines
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup, memory_path
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.core.exceptions import MASEvalError
+from maseval.core.finding import Finding
 from maseval.core.outcome import SimulationLine
 from maseval.core.recorded import entries, mapping
 from maseval.core.report import Report
@@ -43,10 +47,26 @@ class Tau2Support(BenchmarkSupport):
     Each method loads what it needs: a run whose findings are kept needs next to nothing of it.
     """
 
-    def diagnosis(self, report: Report) -> Diagnosis | None:
+    def findings(self, report: Report) -> Sequence[Finding]:
+        from maseval.benchmark.tau2.app.results.comply import check_report
+        from maseval.benchmark.tau2.app.results.explain import diagnose
+        from maseval.benchmark.tau2.app.results.sound import check_soundness
+        from maseval.benchmark.tau2.app.results.users import check_user_of_report
+
+        found = diagnose(report)
+        cause, sound = None if found is None else found.cause, check_soundness(report)
+        return [
+            *([] if cause is None else [cause]),
+            *check_report(report),
+            *check_user_of_report(report, cause),
+            *([] if sound is None else [sound]),
+        ]
+
+    def explanation(self, report: Report) -> VerdictExplanation | None:
         from maseval.benchmark.tau2.app.results.explain import diagnose
 
-        return diagnose(report)
+        found = diagnose(report)
+        return None if found is None else found.explanation
 
     def findings_version(self, folder: Recording) -> object:
         fingerprint = package_fingerprint()
@@ -75,21 +95,6 @@ class Tau2Support(BenchmarkSupport):
                     f"name its file: --domain {own.get(name) or 'FILE.py:NAME'}"
                 )
         return None
-
-    def policy_check(self, report: Report) -> PolicyCheck | None:
-        from maseval.benchmark.tau2.app.results.comply import check_report
-
-        return check_report(report)
-
-    def sound_check(self, report: Report) -> SoundCheck | None:
-        from maseval.benchmark.tau2.app.results.sound import check_soundness
-
-        return check_soundness(report)
-
-    def user_check(self, report: Report, diagnosis: Diagnosis | None) -> UserCheck | None:
-        from maseval.benchmark.tau2.app.results.users import check_user_of_report
-
-        return check_user_of_report(report, diagnosis)
 
     def timeline(self, report: Report) -> WorldTimeline | None:
         from maseval.benchmark.tau2.results.reports import Tau2Report
@@ -143,6 +148,19 @@ class Tau2Support(BenchmarkSupport):
             f"`{fetching_command(release_named(setup.release).rules.version)}` gets the original's."
         ]
 
+    def variants(self, folder: Recording) -> Sequence[Variant]:
+        for name in {one.domain for one in folder.planned}:
+            with suppress(UnknownDomainError):
+                # Ours all have rules, and take a while to load.
+                if name in DOMAINS or domain_named(name).rules:
+                    return [WITHOUT_BREACHES, IF_UNDECIDED, SOUND]
+        return [SOUND]
+
+    def user_model(self, config: Mapping[str, object]) -> str | None:
+        user = RecordedSetup.of(config).user
+        # A results file names the model alone, or the implementation if it records no model.
+        return user.model or (None if "rules" in config else user.player)
+
     def conventions(
         self, folder: Recording, lines: Sequence[SimulationLine]
     ) -> list[ConventionScore]:
@@ -169,7 +187,7 @@ class Tau2Support(BenchmarkSupport):
         except MASEvalError:  # the data is elsewhere, or the domain somebody else's
             return None
 
-    def findings(self, folder: Recording) -> "TaskFindings":
+    def task_findings(self, folder: Recording) -> "TaskFindings":
         from maseval.benchmark.tau2.results.reports import release_of_report
         from maseval.benchmark.tau2.review.errata import errata_for
 

@@ -1,46 +1,26 @@
 """``maseval tau2 users``: how well the simulated users of recorded conversations did."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
-from maseval.app.benchmarks import Diagnosis
-from maseval.app.results.examined import ExaminedRun, simulations_in_order
+from maseval.app.benchmarks import support_for
+from maseval.app.results.examined import FINDINGS, examine_run
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import notes_on
-from maseval.app.results.user_faults import (
-    SCRIPTED,
-    PlayedUser,
-    UserCheck,
-    UserFinding,
-    UserScore,
-    user_scores,
-)
+from maseval.app.results.users import PlayedUser, UserScore, played_users, user_scores
+from maseval.benchmark.tau2.app.results.findings import user_findings, user_unread
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.results import Omitted
-from maseval.benchmark.tau2.review.users import FaultKind, check_user_of_case
+from maseval.benchmark.tau2.review.users import check_user_of_case
 from maseval.benchmark.tau2.scoring.case import open_case
+from maseval.core.finding import Finding
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.runs.recording import Recording
-from maseval.stats.failure_labels import Label
-
-_PLACE = re.compile(r"\bmessage (\d+)")
-# By what a label says, or by its rule; all others are choices against the task.
-_KINDS = {
-    "stopped before the confirmed action": FaultKind.LEFT,
-    "left too early": FaultKind.LEFT,
-    "invented facts": FaultKind.INVENTED,
-    "led astray by the user": FaultKind.INVENTED,
-    "information not asked for": FaultKind.UNSAID,
-    "never asked": FaultKind.UNSAID,
-    "reported without looking": FaultKind.BLIND,
-    "empty turns": FaultKind.SILENT,
-}
 
 
 @dataclass(frozen=True)
@@ -57,7 +37,12 @@ class UsersOfRun:
             "path": str(self.path),
             "notes": list(self.notes),
             "simulations": [
-                {**each.simulation._asdict(), "passed": each.passed, **each.check.to_dict()}
+                {
+                    **each.simulation._asdict(),
+                    "model": each.model,
+                    "passed": each.passed,
+                    "findings": [finding.to_dict() for finding in each.findings],
+                }
                 for each in self.played
             ],
         }
@@ -89,50 +74,29 @@ def users(
 
 
 def _users(folder: Recording, on_progress: Callable[[int, int], object] | None) -> UsersOfRun:
-    run, played = ExaminedRun(folder), []
-    for number, one in enumerate(simulations_in_order(folder), 1):
-        found = run.examine(one, ("line", "user"))
-        if found.line is not None and found.user is not None:
-            played.append(PlayedUser(one, bool(found.line.passed), found.user))
-        if on_progress is not None:
-            on_progress(number, len(folder.recorded))
-    run.save()
+    found = examine_run(folder, FINDINGS, on_progress)
+    model = support_for(folder).user_model(folder.config.values)
+    played = played_users(found.lines, found.findings, model)
     return UsersOfRun(folder.path, played, notes_on(folder))
 
 
-def check_user_of_report(report: Report, diagnosis: Diagnosis | None) -> UserCheck | None:
-    """Check the user of one simulation; None if nothing of it was recorded, or it had no user.
+def check_user_of_report(report: Report, cause: Finding | None) -> Sequence[Finding]:
+    """Return the faults of the user of one simulation, if a model played it.
 
-    A failure that its label puts on the user is a fault as well, unless it was found already.
+    A failure whose ``cause`` is the user is a fault as well, unless it was found already.
     """
     found = read_report(report)
-    if isinstance(found, Omitted) or found.recorded.solo:
-        return None
+    if isinstance(found, Omitted):
+        return ()
     recorded, parsed = found.recorded, found.parsed
-    model = parsed.models_of("user")
     if parsed.has_scripted_user:
-        return UserCheck(obstacle=SCRIPTED, model=SCRIPTED)
-    version = recorded.version
+        return ()
+    if recorded.solo:
+        return [user_unread("no user took part")]
     try:
-        case = open_case(recorded.simulation, parsed.world, parsed.judged_by, version=version)
+        case = open_case(
+            recorded.simulation, parsed.world, parsed.judged_by, version=recorded.version
+        )
     except UnknownTaskError as error:
-        return UserCheck(obstacle=str(error), model=model)
-    faults = check_user_of_case(case)
-    findings = [
-        UserFinding(each.kind.value, each.text, each.message_index, each.quote)
-        for each in faults.faults
-    ]
-    if diagnosis is not None and diagnosis.label.who == "user" and faults.unreadable is None:
-        blamed = _finding_of(diagnosis.label, len(case.recording.messages) - 1)
-        if blamed.kind not in {each.kind for each in findings}:
-            findings.append(blamed)
-    return UserCheck(tuple(findings), faults.unreadable, model)
-
-
-def _finding_of(label: Label, last: int) -> UserFinding:
-    """Return the finding that a label of the user's failure is."""
-    lines = sorted(label.evidence, key=lambda line: "the user" not in line)
-    places = [int(each) for line in lines for each in _PLACE.findall(line)]
-    kind = _KINDS.get(label.rule, _KINDS.get(label.what, FaultKind.CHOICE))
-    text = f"the failure is the user's, {label.what}"
-    return UserFinding(kind.value, text, places[0] if places else last, "; ".join(label.evidence))
+        return [user_unread(str(error))]
+    return user_findings(check_user_of_case(case), cause, len(case.recording.messages) - 1)

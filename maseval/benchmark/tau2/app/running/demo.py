@@ -12,7 +12,6 @@ from maseval.app.running.progress import Display
 from maseval.benchmark.tau2.app.running.run import run
 from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS
 from maseval.benchmark.tau2.data_loader import Tau2DataError, ensure_data_exists
-from maseval.core.engine.process import rare_garbage_collection
 
 BUILT_IN = ("library",)
 TRIALS = 4
@@ -55,28 +54,26 @@ def demo(
     ``on_result`` with the run when it is over, and ``on_progress`` with how many of its simulations
     have been explained. ``command`` is noted as how the run was started.
     """
-    # What is loaded for the run serves the report too: there is no garbage to find in between.
-    with rare_garbage_collection():
-        on_stage(DATA)
-        problem = _problem_with_data()
-        if problem and on_missing_data:
-            on_missing_data(problem)
-        on_stage(RUN)
-        result = run(
-            domain=BUILT_IN if problem else BASE_DOMAINS,
-            agent="noisy",
-            trials=TRIALS,
-            output=output,
-            concurrency=concurrency,
-            display=display,
-            command=command,
-        )
-        on_result(result)
-        if not result.complete:
-            return DemoResult(result, None, problem)
-        on_stage(REPORT)
-        page = report(result.folder, title="maseval demo", on_progress=on_progress)
-        return DemoResult(result, page, problem)
+    on_stage(DATA)
+    problem = _problem_with_data()
+    if problem and on_missing_data:
+        on_missing_data(problem)
+    on_stage(RUN)
+    result = run(
+        domain=BUILT_IN if problem else BASE_DOMAINS,
+        agent="noisy",
+        trials=TRIALS,
+        output=output,
+        concurrency=concurrency,
+        display=display,
+        command=command,
+    )
+    on_result(result)
+    if not result.complete:
+        return DemoResult(result, None, problem)
+    on_stage(REPORT)
+    page = report(result.folder, title="maseval demo", on_progress=on_progress)
+    return DemoResult(result, page, problem)
 
 
 def _problem_with_data() -> str | None:

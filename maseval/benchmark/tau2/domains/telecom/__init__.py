@@ -45,7 +45,7 @@ def _policy(support: str, solo_support: str) -> Policy:
     return compose
 
 
-def _telecom(name: str, policy: Policy, rules: str) -> Domain:
+def _telecom(name: str, policy: Policy) -> Domain:
     return Domain(
         name=name,
         folder_name="telecom",
@@ -63,16 +63,15 @@ def _telecom(name: str, policy: Policy, rules: str) -> Domain:
             "small": "tasks_small.json",
             "full": "tasks_full.json",
         },
-        rules=LateRules("telecom.rules", rules),
+        rules=LateRules("telecom.rules"),
         permanence=PERMANENCE,
     )
 
 
-TELECOM = _telecom("telecom", _policy("tech_support_manual.md", "tech_support_manual.md"), "RULES")
+TELECOM = _telecom("telecom", _policy("tech_support_manual.md", "tech_support_manual.md"))
 TELECOM_WORKFLOW = _telecom(
     "telecom-workflow",
     _policy("tech_support_workflow.md", "tech_support_workflow_solo.md"),
-    "WORKFLOW_RULES",
 )
 
 __all__ = [

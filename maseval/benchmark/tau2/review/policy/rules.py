@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, wraps
 from itertools import accumulate, takewhile
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from maseval.benchmark.tau2.formats.message import (
     Tau2Message,
@@ -360,6 +360,70 @@ def talk_rule(
         return Rule(name, kind, text, place, frozenset(), None, check, releases, reads_words)
 
     return make_rule
+
+
+Subject = TypeVar("Subject")
+
+
+class Policy(Generic[Subject]):
+    """Makes the rules of one domain, so that each is a line above the function that checks it.
+
+    ``find`` turns a call into what the functions look at; for None a rule is not asked.
+    """
+
+    def __init__(
+        self, domain: str, find: Callable[[CallMoment, frozenset[str]], Subject | None]
+    ) -> None:
+        self._domain, self._find = domain, find
+
+    def state(self, name: str, place: str, *tools: str, words: bool = False) -> "Maker[Subject]":
+        return self._make(Kind.STATE, name, place, tools, words)
+
+    def flow(self, name: str, place: str, *tools: str, words: bool = False) -> "Maker[Subject]":
+        return self._make(Kind.DATA_FLOW, name, place, tools, words)
+
+    def protocol(self, name: str, place: str, *tools: str, words: bool = True) -> "Maker[Subject]":
+        return self._make(Kind.PROTOCOL, name, place, tools, words)
+
+    def form(self, name: str, place: str, *tools: str, words: bool = False) -> "Maker[Subject]":
+        return self._make(Kind.FORM, name, place, tools, words)
+
+    def talk(
+        self, name: str, place: str, *, kind: Kind = Kind.PROTOCOL, words: bool = True
+    ) -> Callable[[TalkCheck], Rule]:
+        """Make a rule of a function that looks at the whole conversation once."""
+        return talk_rule(f"{self._domain}.{name}", kind, place=place, reads_words=words)
+
+    def _make(
+        self, kind: Kind, name: str, place: str, tools: tuple[str, ...], words: bool
+    ) -> "Maker[Subject]":
+        wanted = frozenset(tools)
+
+        def make_rule(check: Callable[[Subject], Iterable[Answer]]) -> Rule:
+            def look(moment: CallMoment) -> Iterable[Answer]:
+                subject = self._find(moment, wanted)
+                return () if subject is None else check(subject)
+
+            look.__doc__ = check.__doc__
+            make = rule(
+                f"{self._domain}.{name}", kind, place=place, tools=wanted, reads_words=words
+            )
+            return make(look)
+
+        return make_rule
+
+
+Maker = Callable[[Callable[[Subject], Iterable[Answer]]], Rule]
+
+
+def policy_of(domain: str) -> Policy[CallMoment]:
+    """Return the maker of a domain's rules, whose functions look at the call itself."""
+    return Policy(domain, lambda moment, tools: moment)
+
+
+def rules_in(*namespaces: Mapping[str, object]) -> tuple[Rule, ...]:
+    """Return the rules that modules define, in their order."""
+    return tuple(each for names in namespaces for each in names.values() if isinstance(each, Rule))
 
 
 def _first_sentence(function: Callable[..., object]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from maseval.benchmark.tau2.domains.airline.models import Reservation, User
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
+    airline,
     find_reservation,
     find_user,
     number_of,
@@ -16,10 +17,7 @@ from maseval.benchmark.tau2.review.policy.rules import (
     Broken,
     CallMoment,
     CannotTell,
-    Kind,
     Talk,
-    rule,
-    talk_rule,
 )
 from maseval.benchmark.tau2.review.words import sentences
 
@@ -120,12 +118,7 @@ def _claim(moment: CallMoment) -> _CertificateClaim | None:
     return _CertificateClaim(moment, user) if user else None
 
 
-@rule(
-    "airline.compensation.eligible",
-    Kind.STATE,
-    place=f"{HEADING}, 2nd and 4th paragraph",
-    tools=TOOLS,
-)
+@airline.state("compensation.eligible", f"{HEADING}, 2nd and 4th paragraph", *TOOLS)
 def compensated_user(moment: CallMoment) -> Iterator[Answer]:
     """Only silver and gold members, insured and business travellers are compensated."""
     claim = _claim(moment)
@@ -135,11 +128,10 @@ def compensated_user(moment: CallMoment) -> Iterator[Answer]:
     for each in grounds or claim.reservations:
         if each.insurance == "yes" or each.cabin == "business":
             return
-    text = f"{claim.user.user_id} is a regular member without insurance or a business flight"
-    yield Broken(text, {"membership": claim.user.membership, "sent": claim.amount})
+    yield Broken(f"{claim.user.user_id} is a regular member without insurance or a business flight")
 
 
-@rule("airline.compensation.amount", Kind.STATE, place=f"{HEADING}, both bullets", tools=TOOLS)
+@airline.state("compensation.amount", f"{HEADING}, both bullets", *TOOLS)
 def compensation_amount(moment: CallMoment) -> Iterator[Answer]:
     """A certificate is worth 100 dollars a passenger after a cancellation, 50 after a delay."""
     claim = _claim(moment)
@@ -154,35 +146,22 @@ def compensation_amount(moment: CallMoment) -> Iterator[Answer]:
         text = (
             f"{moment.arguments.get('amount')} is 50 or 100 dollars a passenger of no reservation"
         )
-        yield Broken(text, {"sent": moment.arguments.get("amount"), "possible": sorted(due)})
+        yield Broken(text)
 
 
-@rule(
-    "airline.compensation.grounds",
-    Kind.STATE,
-    place=f"{HEADING}, both bullets and last paragraph",
-    tools=TOOLS,
-)
+@airline.state("compensation.grounds", f"{HEADING}, both bullets and last paragraph", *TOOLS)
 def compensation_grounds(moment: CallMoment) -> Iterator[Answer]:
     """A certificate is sent for a cancelled flight, or for a delay once the journey is changed."""
     claim = _claim(moment)
     if claim is None or any(claim.has_grounds(each) for each in claim.reservations):
         return
-    looked = [each.reservation_id for each in claim.reservations]
     yield Broken(
         f"{moment.arguments.get('amount')} dollars are sent although no reservation with as many "
-        "passengers has a cancelled flight, or was changed or cancelled because of a delay",
-        {"sent": moment.arguments.get("amount"), "reservations": looked},
+        "passengers has a cancelled flight, or was changed or cancelled because of a delay"
     )
 
 
-@rule(
-    "airline.compensation.facts",
-    Kind.PROTOCOL,
-    place=f"{HEADING}, 3rd paragraph",
-    tools=TOOLS,
-    reads_words=False,
-)
+@airline.protocol("compensation.facts", f"{HEADING}, 3rd paragraph", *TOOLS, words=False)
 def facts_confirmed(moment: CallMoment) -> Iterator[Answer]:
     """The agent looks the reservation and its flights up before it compensates."""
     claim = _claim(moment)
@@ -196,13 +175,10 @@ def facts_confirmed(moment: CallMoment) -> Iterator[Answer]:
     if not own:
         yield Broken("a certificate is sent before a reservation of the user was looked up")
     elif not searched and not flights.intersection(map(str, asked)):
-        yield Broken(
-            "a certificate is sent before the status of a flight was looked up",
-            {"flights": sorted(flights)},
-        )
+        yield Broken("a certificate is sent before the status of a flight was looked up")
 
 
-@talk_rule("airline.compensation.unasked", Kind.PROTOCOL, place=f"{HEADING}, 1st paragraph")
+@airline.talk("compensation.unasked", f"{HEADING}, 1st paragraph")
 def compensation_asked_for(talk: Talk) -> Iterator[Answer]:
     """Compensation is offered only to a user who asks for it."""
     if not any(word in talk.agent_words for word in _ITS_NAMES):
@@ -230,12 +206,3 @@ def compensation_asked_for(talk: Talk) -> Iterator[Answer]:
 
 def _offers(sentence: str) -> bool:
     return _OFFERS.search(sentence) is not None and not _REFUSES_IT.search(sentence)
-
-
-COMPENSATION_RULES = (
-    compensated_user,
-    compensation_amount,
-    compensation_grounds,
-    facts_confirmed,
-    compensation_asked_for,
-)

@@ -4,33 +4,21 @@ import re
 from collections.abc import Iterator, Mapping
 
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
-from maseval.benchmark.tau2.review.policy.airline.details import DETAILS
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
     BOOK,
     CANCEL,
-    CHANGES,
     TOP,
     WRITES,
+    airline,
     free_to_cancel,
     reservation_of,
-)
-from maseval.benchmark.tau2.review.policy.confirming import (
-    details_listed,
-    explicit_yes,
-    no_text_beside_a_call,
-    nothing_after_a_transfer,
-    one_call_at_a_time,
-    transfer_is_announced,
 )
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
     Broken,
     CallMoment,
     CannotTell,
-    Kind,
     Talk,
-    rule,
-    talk_rule,
 )
 from maseval.benchmark.tau2.review.words import reports_it_done, sentences
 
@@ -47,13 +35,7 @@ _MAYBE_COVERED = re.compile(
 _NEGATED = re.compile(r"\b(?:no|not|n't|isn't|without|never)\b[^.!?,;]{0,30}$", re.IGNORECASE)
 
 
-@rule(
-    "airline.cancel.reason",
-    Kind.STATE,
-    place="Cancel flight, 4th condition",
-    tools={CANCEL},
-    reads_words=True,
-)
+@airline.state("cancel.reason", "Cancel flight, 4th condition", CANCEL, words=True)
 def covered_reason(moment: CallMoment) -> Iterator[Answer]:
     """A journey that only insurance lets cancel is cancelled for health or weather."""
     reservation = reservation_of(moment)
@@ -70,8 +52,7 @@ def covered_reason(moment: CallMoment) -> Iterator[Answer]:
         return
     yield Broken(
         f"reservation {reservation.reservation_id} may be cancelled only for reasons of health or "
-        "weather, and the user gave none",
-        {"reservation": reservation.reservation_id, "cabin": reservation.cabin},
+        "weather, and the user gave none"
     )
 
 
@@ -92,12 +73,7 @@ _CANCEL = re.compile(r"\bcancel|\brefund", re.IGNORECASE)
 _ASKS_REASON = re.compile(r"\b(?:reasons?|why)\b", re.IGNORECASE)
 
 
-@rule(
-    "airline.cancel.reason_obtained",
-    Kind.PROTOCOL,
-    place="Cancel flight, 2nd paragraph",
-    tools={CANCEL},
-)
+@airline.protocol("cancel.reason_obtained", "Cancel flight, 2nd paragraph", CANCEL)
 def reason_obtained(moment: CallMoment) -> Iterator[Answer]:
     """The agent learns why the user cancels before it cancels."""
     for said in moment.user_texts:
@@ -112,38 +88,12 @@ def reason_obtained(moment: CallMoment) -> Iterator[Answer]:
     yield Broken("the user was not asked for a reason to cancel, and gave none")
 
 
-@rule(
-    "airline.book.insurance_asked",
-    Kind.PROTOCOL,
-    place="Book flight, Travel insurance, 1st bullet",
-    tools={BOOK},
-)
+@airline.protocol("book.insurance_asked", "Book flight, Travel insurance, 1st bullet", BOOK)
 def insurance_asked(moment: CallMoment) -> Iterator[Answer]:
     """The agent asks whether the user wants insurance before it books."""
     said = (*moment.agent_texts, *moment.user_texts)
     if not any("insur" in each.text.lower() for each in said):
         yield Broken("nobody spoke of travel insurance before the booking")
-
-
-_DAYS = re.compile(
-    r"\b(\d+)\s*(?:-|\u2013|to)\s*(\d+)\s+(?:business |working )?days", re.IGNORECASE
-)
-
-
-@talk_rule("airline.refund.period", Kind.PROTOCOL, place="Cancel flight, Refund")
-def refund_period(talk: Talk) -> Iterator[Answer]:
-    """A refund is announced for five to seven business days later."""
-    if "days" not in talk.agent_words or "refund" not in talk.agent_words:
-        return
-    for said in talk.agent:
-        for sentence in sentences(said.text) if "days" in said.text else ():
-            found = _DAYS.search(sentence)
-            if found and "refund" in sentence.lower() and found.groups() != ("5", "7"):
-                yield Broken(
-                    "a refund is promised for another time than in 5 to 7 business days",
-                    {"said": found[0]},
-                    said.message_index,
-                )
 
 
 _TOOLS_TOLD: Mapping[str, Tau2ToolCall] = {tool: {"name": tool, "arguments": {}} for tool in WRITES}
@@ -161,7 +111,7 @@ _NOT_SO = re.compile(
 _MOST_OF_A_SENTENCE = 300
 
 
-@talk_rule("airline.claim.done", Kind.PROTOCOL, place=f"{TOP}, 4th paragraph")
+@airline.talk("claim.done", f"{TOP}, 4th paragraph")
 def only_done_is_claimed(talk: Talk) -> Iterator[Answer]:
     """The agent reports a change as made only after it has made it."""
     for said in talk.agent:
@@ -180,25 +130,6 @@ def only_done_is_claimed(talk: Talk) -> Iterator[Answer]:
             if told and not made.intersection(told):
                 yield Broken(
                     "a change is reported that was not made",
-                    {"said": sentence, "tool": told[0]},
+                    {"said": sentence},
                     said.message_index,
                 )
-
-
-CONFIRM = f"{TOP}, 3rd paragraph"
-ONE_CALL = f"{TOP}, 5th paragraph"
-TRANSFER = f"{TOP}, 7th paragraph"
-
-CONDUCT_RULES = (
-    explicit_yes("airline", CONFIRM, CHANGES),
-    details_listed("airline", CONFIRM, DETAILS),
-    covered_reason,
-    reason_obtained,
-    insurance_asked,
-    refund_period,
-    only_done_is_claimed,
-    one_call_at_a_time("airline", ONE_CALL),
-    no_text_beside_a_call("airline", ONE_CALL),
-    transfer_is_announced("airline", TRANSFER),
-    nothing_after_a_transfer("airline", TRANSFER, WRITES),
-)

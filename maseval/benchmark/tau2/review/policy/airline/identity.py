@@ -11,6 +11,7 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
     PASSENGERS,
     TOP,
     WRITES,
+    airline,
     entries,
     flights_wanted,
     owner_of,
@@ -23,9 +24,7 @@ from maseval.benchmark.tau2.review.policy.rules import (
     Broken,
     CallMoment,
     CannotTell,
-    Kind,
     once_per_call,
-    rule,
 )
 
 ON_A_RESERVATION = tuple(tool for tool in CHANGES if tool != BOOK)
@@ -33,12 +32,11 @@ _USER_ID = re.compile(r"\b[a-z]+_[a-z]+_\d{4}\b")
 _NOT_ALNUM = re.compile(r"[^a-z0-9]")
 
 
-@rule(
-    "airline.identity.user_id",
-    Kind.PROTOCOL,
-    place="Book flight, 1st paragraph; Modify flight and Cancel flight, 1st paragraph",
-    tools=CHANGES,
-    reads_words=False,
+@airline.protocol(
+    "identity.user_id",
+    "Book flight, 1st paragraph; Modify flight and Cancel flight, 1st paragraph",
+    *CHANGES,
+    words=False,
 )
 def user_gives_id(moment: CallMoment) -> Iterator[Answer]:
     """The user says who they are, by their user id, before anything is changed."""
@@ -49,16 +47,10 @@ def user_gives_id(moment: CallMoment) -> Iterator[Answer]:
     if any(owner.user_id in each.text for each in offered):
         yield CannotTell("the agent named the user id, and the user did not")
     else:
-        yield Broken("the user has not given a user id", {"owner": owner.user_id})
+        yield Broken("the user has not given a user id")
 
 
-@rule(
-    "airline.identity.own_record",
-    Kind.DATA_FLOW,
-    place="Modify flight and Cancel flight, 1st paragraph",
-    tools=WRITES,
-    reads_words=False,
-)
+@airline.flow("identity.own_record", "Modify flight and Cancel flight, 1st paragraph", *WRITES)
 def own_record(moment: CallMoment) -> Iterator[Answer]:
     """The change is to a record of the user who gave their id."""
     owner, told = owner_of(moment), moment.user_said.lower()
@@ -68,7 +60,7 @@ def own_record(moment: CallMoment) -> Iterator[Answer]:
     if others:
         yield Broken(
             f"the change is made for {owner.user_id}, and the user is {', '.join(others)}",
-            {"owner": owner.user_id, "user": others},
+            {"user": others},
         )
 
 
@@ -91,46 +83,30 @@ def known_to(moment: CallMoment) -> str:
     return known
 
 
-@rule(
-    "airline.record.known",
-    Kind.DATA_FLOW,
-    place="Modify flight and Cancel flight, 1st paragraph",
-    tools=ON_A_RESERVATION,
-    reads_words=False,
-)
+@airline.flow("record.known", "Modify flight and Cancel flight, 1st paragraph", *ON_A_RESERVATION)
 def reservation_known(moment: CallMoment) -> Iterator[Answer]:
     """The id of the reservation was said by the user, agreed to, or found with a tool."""
     reservation_id = text_of(moment.arguments.get("reservation_id"))
     if reservation_id and reservation_id.lower() not in known_to(moment):
-        yield Broken(
-            f"nobody has named reservation {reservation_id}, and no tool has shown it",
-            {"reservation": reservation_id},
-        )
+        yield Broken(f"nobody has named reservation {reservation_id}, and no tool has shown it")
 
 
-@rule(
-    "airline.flights.known",
-    Kind.DATA_FLOW,
-    place=f"{TOP}, 4th paragraph",
-    tools={BOOK, FLIGHTS},
-    reads_words=False,
-)
+@airline.flow("flights.known", f"{TOP}, 4th paragraph", BOOK, FLIGHTS)
 def flights_known(moment: CallMoment) -> Iterator[Answer]:
     """The flights were found with a tool, named by the user, or agreed to."""
     known = known_to(moment)
     flights = [flight for flight, _ in flights_wanted(moment.arguments)]
     unknown = [flight for flight in flights if flight.lower() not in known]
     if unknown:
-        text = f"no tool has shown {', '.join(unknown)}, and the user did not name it"
-        yield Broken(text, {"flights": unknown})
+        yield Broken(f"no tool has shown {', '.join(unknown)}, and the user did not name it")
 
 
-@rule(
-    "airline.passengers.known",
-    Kind.DATA_FLOW,
-    place="Book flight, Passengers, 2nd bullet; Modify flight, Change passengers",
-    tools={BOOK, PASSENGERS},
-    reads_words=True,
+@airline.flow(
+    "passengers.known",
+    "Book flight, Passengers, 2nd bullet; Modify flight, Change passengers",
+    BOOK,
+    PASSENGERS,
+    words=True,
 )
 def passengers_known(moment: CallMoment) -> Iterator[Answer]:
     """The names and birthdays of passengers were said, agreed to, or found with a tool."""
@@ -139,12 +115,11 @@ def passengers_known(moment: CallMoment) -> Iterator[Answer]:
         name = [text_of(passenger.get(key)) for key in ("first_name", "last_name")]
         for value in name:
             if value and value.lower() not in known:
-                yield Broken(f"nobody has named a passenger {' '.join(name)}", {"passenger": name})
+                yield Broken(f"nobody has named a passenger {' '.join(name)}")
                 break
         born = text_of(passenger.get("dob"))
         if born and born not in known and not _tells_date(known, born):
-            text = f"nobody has said that {' '.join(name)} was born on {born}"
-            yield Broken(text, {"passenger": name, "born": born})
+            yield Broken(f"nobody has said that {' '.join(name)} was born on {born}")
 
 
 def _tells_date(known: str, date: str) -> bool:
@@ -152,6 +127,3 @@ def _tells_date(known: str, date: str) -> bool:
     year, _, rest = date.partition("-")
     day = rest.partition("-")[2].lstrip("0")
     return year in known and any(names(known, each) for each in (*spell_date(date), day))
-
-
-IDENTITY_RULES = (user_gives_id, own_record, reservation_known, flights_known, passengers_known)

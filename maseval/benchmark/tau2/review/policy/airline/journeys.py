@@ -16,9 +16,10 @@ from maseval.benchmark.tau2.domains.airline.models import (
     User,
 )
 from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE, NOW, AirlineTools
-from maseval.benchmark.tau2.review.policy.rules import CallMoment
+from maseval.benchmark.tau2.review.policy.rules import CallMoment, policy_of
 from maseval.benchmark.tau2.world.state.records import RecordT, Table
 
+airline = policy_of("airline")
 TOP = "Airline Agent Policy"
 BOOK, CANCEL = "book_reservation", "cancel_reservation"
 FLIGHTS, BAGGAGES = "update_reservation_flights", "update_reservation_baggages"

@@ -8,16 +8,19 @@ from itertools import pairwise
 from typing import Any
 
 from maseval.benchmark.tau2.domains.airline.models import Certificate, CreditCard, GiftCard, User
-from maseval.benchmark.tau2.review.policy.airline.compensation import COMPENSATION_RULES
-from maseval.benchmark.tau2.review.policy.airline.conduct import CONDUCT_RULES
-from maseval.benchmark.tau2.review.policy.airline.identity import IDENTITY_RULES
+from maseval.benchmark.tau2.review.policy.airline import compensation, conduct, identity, terms
+from maseval.benchmark.tau2.review.policy.airline.details import DETAILS
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
     BAGGAGES,
     BOOK,
     CANCEL,
+    CHANGES,
     FLIGHTS,
     PASSENGERS,
+    TOP,
+    WRITES,
     Route,
+    airline,
     entries,
     find_flight,
     find_flown,
@@ -30,8 +33,15 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
     status_of,
     text_of,
 )
-from maseval.benchmark.tau2.review.policy.airline.terms import TERM_RULES
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CallMoment, Kind, rule
+from maseval.benchmark.tau2.review.policy.confirming import (
+    details_listed,
+    explicit_yes,
+    no_text_beside_a_call,
+    nothing_after_a_transfer,
+    one_call_at_a_time,
+    transfer_is_announced,
+)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CallMoment, rules_in
 
 MOST_PASSENGERS = 5
 _FREE_BAGS = {"basic_economy": 0, "economy": 1, "business": 2}
@@ -43,20 +53,15 @@ _MOST_OF_A_KIND = {
 }
 
 
-@rule(
-    "airline.book.passengers", Kind.STATE, place="Book flight, Passengers, 1st bullet", tools={BOOK}
-)
+@airline.state("book.passengers", "Book flight, Passengers, 1st bullet", BOOK)
 def few_passengers(moment: CallMoment) -> Iterator[Answer]:
     """A reservation has at most five passengers."""
     passengers = len(entries(moment.arguments, "passengers"))
     if passengers > MOST_PASSENGERS:
-        text = f"{passengers} passengers are booked, where {MOST_PASSENGERS} are allowed"
-        yield Broken(text, {"passengers": passengers, "allowed": MOST_PASSENGERS})
+        yield Broken(f"{passengers} passengers are booked, where {MOST_PASSENGERS} are allowed")
 
 
-@rule(
-    "airline.book.payment_kinds", Kind.STATE, place="Book flight, Payment, 1st bullet", tools={BOOK}
-)
+@airline.state("book.payment_kinds", "Book flight, Payment, 1st bullet", BOOK)
 def few_payments(moment: CallMoment) -> Iterator[Answer]:
     """A booking is paid with at most one certificate, one credit card and three gift cards."""
     user = owner_of(moment)
@@ -66,15 +71,15 @@ def few_payments(moment: CallMoment) -> Iterator[Answer]:
     for name, (kind, most) in _MOST_OF_A_KIND.items():
         used = sum(isinstance(method, kind) for method in methods)
         if used > most:
-            text = f"{used} {name} pay for one booking, where {most} may be used"
-            yield Broken(text, {"used": used, "allowed": most})
+            yield Broken(f"{used} {name} pay for one booking, where {most} may be used")
 
 
-@rule(
-    "airline.payment.in_profile",
-    Kind.STATE,
-    place="Book flight, Payment, 3rd bullet; Modify flight, Payment",
-    tools={BOOK, FLIGHTS, BAGGAGES},
+@airline.state(
+    "payment.in_profile",
+    "Book flight, Payment, 3rd bullet; Modify flight, Payment",
+    BOOK,
+    FLIGHTS,
+    BAGGAGES,
 )
 def payment_in_profile(moment: CallMoment) -> Iterator[Answer]:
     """Every payment method is one of the user's profile."""
@@ -83,28 +88,19 @@ def payment_in_profile(moment: CallMoment) -> Iterator[Answer]:
         return
     for payment_id in payments_of(moment.arguments):
         if payment_id not in user.payment_methods:
-            yield Broken(
-                f"{payment_id} is no payment method of {user.user_id}",
-                {"used": payment_id, "profile": sorted(user.payment_methods)},
-            )
+            yield Broken(f"{payment_id} is no payment method of {user.user_id}")
 
 
-@rule(
-    "airline.flights.payment_kind",
-    Kind.STATE,
-    place="Modify flight, Payment",
-    tools={FLIGHTS, BAGGAGES},
-)
+@airline.state("flights.payment_kind", "Modify flight, Payment", FLIGHTS, BAGGAGES)
 def change_paid_by_card(moment: CallMoment) -> Iterator[Answer]:
     """A change is paid for, or refunded to, a gift card or a credit card."""
     user = owner_of(moment)
     for payment_id in payments_of(moment.arguments):
         if user and isinstance(user.payment_methods.get(payment_id), Certificate):
-            text = f"the change is settled with the certificate {payment_id}"
-            yield Broken(text, {"used": payment_id})
+            yield Broken(f"the change is settled with the certificate {payment_id}")
 
 
-@rule("airline.book.bags", Kind.STATE, place="Book flight, Checked bag allowance", tools={BOOK})
+@airline.state("book.bags", "Book flight, Checked bag allowance", BOOK)
 def booked_bags_paid(moment: CallMoment) -> Iterator[Answer]:
     """Bags beyond the allowance of cabin and membership are paid for, and no others."""
     user, arguments = owner_of(moment), moment.arguments
@@ -113,11 +109,8 @@ def booked_bags_paid(moment: CallMoment) -> Iterator[Answer]:
         yield from _bags(user, arguments.get("cabin"), passengers, arguments)
 
 
-@rule(
-    "airline.bags.paid",
-    Kind.STATE,
-    place="Book flight, Checked bag allowance; Modify flight, Change baggage",
-    tools={BAGGAGES},
+@airline.state(
+    "bags.paid", "Book flight, Checked bag allowance; Modify flight, Change baggage", BAGGAGES
 )
 def added_bags_paid(moment: CallMoment) -> Iterator[Answer]:
     """Bags beyond the allowance of cabin and membership are paid for, and no others."""
@@ -145,26 +138,20 @@ def _bags(
             f"{charged:g} of {total:g} bags are charged, where a {user.membership} member in "
             f"{cabin} with {passengers} passengers pays for {due:g}"
         )
-        yield Broken(text, {"charged": charged, "due": due, "bags": total, "free": allowance})
+        yield Broken(text)
 
 
-@rule(
-    "airline.bags.removed",
-    Kind.STATE,
-    place="Modify flight, Change baggage and insurance, 1st bullet",
-    tools={BAGGAGES},
-)
+@airline.state("bags.removed", "Modify flight, Change baggage and insurance, 1st bullet", BAGGAGES)
 def no_bag_removed(moment: CallMoment) -> Iterator[Answer]:
     """Bags may be added to a reservation, and not removed."""
     reservation = reservation_of(moment)
     before = number_of(reservation.total_baggages) if reservation else None
     after = number_of(moment.arguments.get("total_baggages"))
     if before is not None and after is not None and after < before:
-        text = f"the bags go from {before:g} to {after:g}, and none may be removed"
-        yield Broken(text, {"before": before, "after": after})
+        yield Broken(f"the bags go from {before:g} to {after:g}, and none may be removed")
 
 
-@rule("airline.flights.bookable", Kind.STATE, place="Domain Basic, Flight", tools={BOOK, FLIGHTS})
+@airline.state("flights.bookable", "Domain Basic, Flight", BOOK, FLIGHTS)
 def flights_can_be_booked(moment: CallMoment) -> Iterator[Answer]:
     """A flight is taken on a date on which it is available."""
     reservation = reservation_of(moment)
@@ -173,10 +160,10 @@ def flights_can_be_booked(moment: CallMoment) -> Iterator[Answer]:
         status = status_of(moment.tools, *wanted)
         if wanted not in kept and status != "available":
             text = f"flight {wanted[0]} on {wanted[1]} is taken, which is {status or 'unknown'}"
-            yield Broken(text, {"flight": wanted[0], "date": wanted[1], "status": status})
+            yield Broken(text)
 
 
-@rule("airline.book.journey", Kind.STATE, place="Book flight, 2nd paragraph", tools={BOOK})
+@airline.state("book.journey", "Book flight, 2nd paragraph", BOOK)
 def booked_journey(moment: CallMoment) -> Iterator[Answer]:
     """The flights of a booking lead from origin to destination, and back on a round trip."""
     arguments = moment.arguments
@@ -188,12 +175,7 @@ def booked_journey(moment: CallMoment) -> Iterator[Answer]:
     yield from _other_journey(moment, wanted)
 
 
-@rule(
-    "airline.flights.journey",
-    Kind.STATE,
-    place="Modify flight, Change flights, 2nd bullet",
-    tools={FLIGHTS},
-)
+@airline.state("flights.journey", "Modify flight, Change flights, 2nd bullet", FLIGHTS)
 def same_journey(moment: CallMoment) -> Iterator[Answer]:
     """A changed reservation keeps its origin, its destination and its type of trip."""
     reservation = reservation_of(moment)
@@ -209,7 +191,7 @@ def _other_journey(moment: CallMoment, wanted: Route) -> Iterator[Answer]:
         return  # the tool refuses it
     why = _why_other(legs, wanted)
     if why:
-        yield Broken(why, {"flights": numbers, "journey": wanted.text})
+        yield Broken(why)
 
 
 def _why_other(legs: Sequence[tuple[str, str]], wanted: Route) -> str:
@@ -227,12 +209,7 @@ def _why_other(legs: Sequence[tuple[str, str]], wanted: Route) -> str:
     return ""
 
 
-@rule(
-    "airline.flights.basic_economy",
-    Kind.STATE,
-    place="Modify flight, Change flights, 1st bullet",
-    tools={FLIGHTS},
-)
+@airline.state("flights.basic_economy", "Modify flight, Change flights, 1st bullet", FLIGHTS)
 def basic_economy_stays(moment: CallMoment) -> Iterator[Answer]:
     """The flights of a basic economy reservation are not changed."""
     reservation = reservation_of(moment)
@@ -242,15 +219,10 @@ def basic_economy_stays(moment: CallMoment) -> Iterator[Answer]:
     after = flights_wanted(moment.arguments)
     if sorted(before) != sorted(after):
         text = f"the flights of the basic economy reservation {reservation.reservation_id} change"
-        yield Broken(text, {"before": before, "after": after})
+        yield Broken(text)
 
 
-@rule(
-    "airline.cabin.flown",
-    Kind.STATE,
-    place="Modify flight, Change cabin, 1st bullet",
-    tools={FLIGHTS},
-)
+@airline.state("cabin.flown", "Modify flight, Change cabin, 1st bullet", FLIGHTS)
 def cabin_before_departure(moment: CallMoment) -> Iterator[Answer]:
     """The cabin changes only while no flight of the reservation has been flown."""
     reservation, cabin = reservation_of(moment), moment.arguments.get("cabin")
@@ -258,39 +230,29 @@ def cabin_before_departure(moment: CallMoment) -> Iterator[Answer]:
         return
     flight = find_flown(moment, reservation)
     if flight:
-        text = f"the cabin becomes {cabin} although flight {flight} has already been flown"
-        yield Broken(text, {"before": reservation.cabin, "after": cabin, "flown": flight})
+        yield Broken(f"the cabin becomes {cabin} although flight {flight} has already been flown")
 
 
-@rule(
-    "airline.passengers.number",
-    Kind.STATE,
-    place="Modify flight, Change passengers, 1st bullet",
-    tools={PASSENGERS},
-)
+@airline.state("passengers.number", "Modify flight, Change passengers, 1st bullet", PASSENGERS)
 def as_many_passengers(moment: CallMoment) -> Iterator[Answer]:
     """A change of passengers keeps their number."""
     reservation = reservation_of(moment)
     after = len(entries(moment.arguments, "passengers"))
     if reservation is not None and after != len(reservation.passengers):
         before = len(reservation.passengers)
-        yield Broken(
-            f"the passengers go from {before} to {after}", {"before": before, "after": after}
-        )
+        yield Broken(f"the passengers go from {before} to {after}")
 
 
-@rule("airline.cancel.flown", Kind.STATE, place="Cancel flight, 3rd paragraph", tools={CANCEL})
+@airline.state("cancel.flown", "Cancel flight, 3rd paragraph", CANCEL)
 def cancelled_before_departure(moment: CallMoment) -> Iterator[Answer]:
     """A reservation is not cancelled once a part of it has been flown."""
     reservation = reservation_of(moment)
     flight = find_flown(moment, reservation) if reservation else ""
     if flight:
-        yield Broken(f"flight {flight} has already been flown", {"flown": flight})
+        yield Broken(f"flight {flight} has already been flown")
 
 
-@rule(
-    "airline.cancel.eligible", Kind.STATE, place="Cancel flight, list of conditions", tools={CANCEL}
-)
+@airline.state("cancel.eligible", "Cancel flight, list of conditions", CANCEL)
 def may_be_cancelled(moment: CallMoment) -> Iterator[Answer]:
     """Only what is a day old, business, insured or grounded by the airline is cancelled."""
     reservation = reservation_of(moment)
@@ -299,29 +261,17 @@ def may_be_cancelled(moment: CallMoment) -> Iterator[Answer]:
     if not free_to_cancel(moment, reservation):
         yield Broken(
             f"reservation {reservation.reservation_id} was made at {reservation.created_at}, is "
-            f"{reservation.cabin}, has no insurance and no flight that the airline cancelled",
-            {"created": reservation.created_at, "cabin": reservation.cabin, "insurance": "no"},
+            f"{reservation.cabin}, has no insurance and no flight that the airline cancelled"
         )
 
 
+_CONFIRM, _ONE_CALL, _TRANSFER = (f"{TOP}, {each} paragraph" for each in ("3rd", "5th", "7th"))
 RULES = (
-    few_passengers,
-    few_payments,
-    payment_in_profile,
-    change_paid_by_card,
-    booked_bags_paid,
-    added_bags_paid,
-    no_bag_removed,
-    flights_can_be_booked,
-    booked_journey,
-    same_journey,
-    basic_economy_stays,
-    cabin_before_departure,
-    as_many_passengers,
-    cancelled_before_departure,
-    may_be_cancelled,
-    *COMPENSATION_RULES,
-    *IDENTITY_RULES,
-    *TERM_RULES,
-    *CONDUCT_RULES,
+    *rules_in(globals(), vars(compensation), vars(identity), vars(terms), vars(conduct)),
+    explicit_yes("airline", _CONFIRM, CHANGES),
+    details_listed("airline", _CONFIRM, DETAILS),
+    one_call_at_a_time("airline", _ONE_CALL),
+    no_text_beside_a_call("airline", _ONE_CALL),
+    transfer_is_announced("airline", _TRANSFER),
+    nothing_after_a_transfer("airline", _TRANSFER, WRITES),
 )

@@ -18,6 +18,7 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
     CHANGES,
     FLIGHTS,
     TOP,
+    airline,
     amount_moved,
     entries,
     flights_wanted,
@@ -35,8 +36,6 @@ from maseval.benchmark.tau2.review.policy.rules import (
     Broken,
     CallMoment,
     CannotTell,
-    Kind,
-    rule,
 )
 from maseval.benchmark.tau2.review.words import read_amount, sentences
 
@@ -44,7 +43,7 @@ PAID = (BOOK, FLIGHTS, BAGGAGES)
 MOST_EXTRA_BAGS = 6
 
 
-@rule("airline.payment.agreed", Kind.DATA_FLOW, place=TOP, tools=PAID, reads_words=True)
+@airline.flow("payment.agreed", TOP, *PAID, words=True)
 def agreed_payment(moment: CallMoment) -> Iterator[Answer]:
     """The payment method is one that the user chose or agreed to."""
     user, consent = owner_of(moment), find_consent(moment)
@@ -59,10 +58,7 @@ def agreed_payment(moment: CallMoment) -> Iterator[Answer]:
             named |= chosen
     for used in payments_of(moment.arguments):
         if named and used in user.payment_methods and used not in named:
-            yield Broken(
-                f"{used} is used, and the user agreed to {', '.join(sorted(named))}",
-                {"agreed": sorted(named), "used": used},
-            )
+            yield Broken(f"{used} is used, and the user agreed to {', '.join(sorted(named))}")
 
 
 def _methods_in(text: str, methods: Mapping[str, PaymentMethod]) -> set[str]:
@@ -120,7 +116,7 @@ def _claim_patterns(tool: str) -> tuple[re.Pattern[str], ...]:
     )
 
 
-@rule("airline.price.agreed", Kind.DATA_FLOW, place=TOP, tools=CHANGES, reads_words=True)
+@airline.flow("price.agreed", TOP, *CHANGES, words=True)
 def agreed_price(moment: CallMoment) -> Iterator[Answer]:
     """The sum that is charged or refunded is the sum that the user was told."""
     moved, consent = amount_moved(moment), find_consent(moment)
@@ -146,10 +142,7 @@ def agreed_price(moment: CallMoment) -> Iterator[Answer]:
         return
     verb = "refunded" if moved < 0 else "charged"
     wrong = ", ".join(f"${each:,.2f}" for each in sorted(claims))
-    yield Broken(
-        f"${abs(moved):,.2f} is {verb}, and the user was told {wrong}",
-        {"told": sorted(told), "moved": moved},
-    )
+    yield Broken(f"${abs(moved):,.2f} is {verb}, and the user was told {wrong}")
 
 
 def _claims(tool: str, text: str) -> set[float]:
@@ -233,12 +226,8 @@ BAG = re.compile(r"\b(?:bag|luggage|suitcase)", re.IGNORECASE)
 _LISTED_INSURANCE = re.compile(r"insurance[*_\s]*:[*_\s]*(yes|no)\b", re.IGNORECASE)
 
 
-@rule(
-    "airline.book.insurance_wanted",
-    Kind.DATA_FLOW,
-    place="Book flight, Travel insurance, 1st bullet",
-    tools={BOOK},
-    reads_words=True,
+@airline.flow(
+    "book.insurance_wanted", "Book flight, Travel insurance, 1st bullet", BOOK, words=True
 )
 def insurance_wanted(moment: CallMoment) -> Iterator[Answer]:
     """Insurance is sold to users who want it, and not to others."""
@@ -247,19 +236,15 @@ def insurance_wanted(moment: CallMoment) -> Iterator[Answer]:
     if consent and listed and sold in ("yes", "no") and listed[1].lower() != sold:
         if not _INSURANCE.search(consent.reply.text):
             text = f"the user agreed to insurance: {listed[1].lower()}, and it is booked as {sold}"
-            yield Broken(text, {"agreed": listed[1], "booked": sold})
+            yield Broken(text)
         return
     declined = _refusal_of(moment, _INSURANCE, _NO_INSURANCE)
     if sold == "yes" and declined:
         yield Broken("insurance is sold to a user who declined it", {"user": declined})
 
 
-@rule(
-    "airline.bags.wanted",
-    Kind.DATA_FLOW,
-    place="Book flight, Checked bag allowance, last paragraph",
-    tools={BOOK, BAGGAGES},
-    reads_words=True,
+@airline.flow(
+    "bags.wanted", "Book flight, Checked bag allowance, last paragraph", BOOK, BAGGAGES, words=True
 )
 def bags_wanted(moment: CallMoment) -> Iterator[Answer]:
     """No bags are added that the user does not need."""
@@ -270,12 +255,12 @@ def bags_wanted(moment: CallMoment) -> Iterator[Answer]:
         return
     spoken = (*moment.agent_texts, *moment.user_texts)
     if not any(BAG.search(each.text) for each in spoken):
-        yield Broken(f"{bags:g} bags are booked, and nobody spoke of bags", {"bags": bags})
+        yield Broken(f"{bags:g} bags are booked, and nobody spoke of bags")
         return
     declined = _refusal_of(moment, BAG, _NO_BAGS)
     if declined:
         text = f"{bags:g} bags are booked for a user who declined them"
-        yield Broken(text, {"bags": bags, "user": declined})
+        yield Broken(text, {"user": declined})
 
 
 def _refusal_of(moment: CallMoment, subject: re.Pattern[str], no: re.Pattern[str]) -> str:
@@ -308,7 +293,7 @@ CABINS = {
 }
 
 
-@rule("airline.flights.agreed", Kind.DATA_FLOW, place=TOP, tools={BOOK, FLIGHTS}, reads_words=True)
+@airline.flow("flights.agreed", TOP, BOOK, FLIGHTS, words=True)
 def agreed_flights(moment: CallMoment) -> Iterator[Answer]:
     """The flights, their dates and the cabin are those that the user agreed to."""
     consent, reservation = find_consent(moment), reservation_of(moment)
@@ -332,22 +317,12 @@ def agreed_flights(moment: CallMoment) -> Iterator[Answer]:
                 yield CannotTell("the proposal does not name all flights")
                 return
             yield Broken(
-                f"flight {flight} is taken, and the user agreed to {', '.join(sorted(flights))}",
-                {"agreed": sorted(flights), "taken": flight},
+                f"flight {flight} is taken, and the user agreed to {', '.join(sorted(flights))}"
             )
         elif has_date and not any(names(lower, form) for form in spell_date(date)):
-            yield Broken(
-                f"flight {flight} is taken on {date}, which the user did not agree to",
-                {"taken": date, "flight": flight},
-            )
+            yield Broken(f"flight {flight} is taken on {date}, which the user did not agree to")
     cabin = text_of(moment.arguments.get("cabin"))
     named = {name for name, pattern in CABINS.items() if pattern.search(lower)}
     stays = reservation is not None and reservation.cabin == cabin
     if cabin in CABINS and named and cabin not in named and not stays:
-        yield Broken(
-            f"the cabin is {cabin}, and the user agreed to {', '.join(sorted(named))}",
-            {"agreed": sorted(named), "taken": cabin},
-        )
-
-
-TERM_RULES = (agreed_payment, agreed_price, insurance_wanted, bags_wanted, agreed_flights)
+        yield Broken(f"the cabin is {cabin}, and the user agreed to {', '.join(sorted(named))}")

@@ -9,7 +9,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW, TODAY
 from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     BankCall,
     balance_of,
-    bank_rule,
+    bank,
     days_since,
     figure,
     is_open,
@@ -19,7 +19,7 @@ from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     read_date,
     rows_with,
 )
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Kind
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 
 OPEN, CLOSE = "open_bank_account_4821", "close_bank_account_7392"
 MOVE = "transfer_funds_between_bank_accounts_7291"
@@ -112,29 +112,28 @@ def age_of(call: BankCall) -> float | None:
     return None if born is None else (NOW - born).days / 365.2425
 
 
-@bank_rule("open.age", Kind.STATE, place=f"{_OPENING}: personal checking", tools={OPEN})
+@bank.state("open.age", f"{_OPENING}: personal checking", OPEN)
 def check_age(call: BankCall) -> Iterator[Answer]:
     """A personal checking account is opened for an adult."""
     age = age_of(call)
     if call.text("account_type") == "checking" and age is not None and age < 18:
-        yield Broken(f"the customer is {age:.0f} years old", {"age": int(age)})
+        yield Broken(f"the customer is {age:.0f} years old")
 
 
-@bank_rule("open.most", Kind.STATE, place=f"{_OPENING}: how many", tools={OPEN})
+@bank.state("open.most", f"{_OPENING}: how many", OPEN)
 def check_count(call: BankCall) -> Iterator[Answer]:
     """A customer has no more accounts of a type than the bank allows."""
     kind = call.text("account_type")
     most, count = _MOST.get(kind), len(_of_kind(_held_by(call), kind))
     if most is None or count < most:
         return
-    values = {"type": kind, "held": count, "most": most}
     if count > most or kind in _COUNTS_THE_NEW_ONE:
-        yield Broken(f"the customer has {count} {kind} accounts already", values)
+        yield Broken(f"the customer has {count} {kind} accounts already")
     else:
         yield CannotTell(f"{count} {kind} accounts are held, and {most} may not be exceeded")
 
 
-@bank_rule("open.base", Kind.STATE, place=f"{_OPENING}: account held before", tools={OPEN})
+@bank.state("open.base", f"{_OPENING}: account held before", OPEN)
 def check_base_account(call: BankCall) -> Iterator[Answer]:
     """A further account is opened for who has had the account it rests on long enough."""
     kind, accounts = call.text("account_type"), _held_by(call)
@@ -147,14 +146,13 @@ def check_base_account(call: BankCall) -> Iterator[Answer]:
         return
     base = _of_kind(accounts, needed)
     if not base:
-        yield Broken(f"the customer has no open {needed} account", {"needed": needed})
+        yield Broken(f"the customer has no open {needed} account")
     elif all((days_since(each.get("date_opened")) or 0) < days for each in base):
         oldest = max(days_since(each.get("date_opened")) or 0 for each in base)
-        text = f"the {needed} account is {oldest} days old, and {days} are needed"
-        yield Broken(text, {"days": oldest, "needed": days})
+        yield Broken(f"the {needed} account is {oldest} days old, and {days} are needed")
 
 
-@bank_rule("open.balance", Kind.STATE, place=f"{_OPENING}: balance held", tools={OPEN})
+@bank.state("open.balance", f"{_OPENING}: balance held", OPEN)
 def check_base_balance(call: BankCall) -> Iterator[Answer]:
     """A business account is opened for who holds enough on the account it rests on."""
     needed, least = {
@@ -164,25 +162,22 @@ def check_base_balance(call: BankCall) -> Iterator[Answer]:
     base = _of_kind(_held_by(call), needed)
     if needed and base and all(balance_of(each) < least for each in base):
         most = max(map(balance_of, base))
-        text = f"the {needed} account holds ${most:.2f}, and ${least} are needed"
-        yield Broken(text, {"held": most, "needed": least})
+        yield Broken(f"the {needed} account holds ${most:.2f}, and ${least} are needed")
 
 
-@bank_rule("open.standing", Kind.STATE, place=f"{_OPENING}: standing", tools={OPEN})
+@bank.state("open.standing", f"{_OPENING}: standing", OPEN)
 def check_standing(call: BankCall) -> Iterator[Answer]:
     """No overdrawn or closed account stands against a new one."""
     kind = call.text("account_type")
     for account in _held_by(call):
         named = account.get("account_id")
         if kind in ("savings", "business_savings") and balance_of(account) < 0:
-            yield Broken(
-                f"account {named} is overdrawn", {"account": named, "held": balance_of(account)}
-            )
+            yield Broken(f"account {named} is overdrawn")
         if kind == "business_checking" and account.get("status") == "CLOSED":
-            yield Broken(f"account {named} was closed", {"account": named})
+            yield Broken(f"account {named} was closed")
 
 
-@bank_rule("open.product", Kind.STATE, place=f"{_OPENING}: account_class", tools={OPEN})
+@bank.state("open.product", f"{_OPENING}: account_class", OPEN)
 def check_product(call: BankCall) -> Iterator[Answer]:
     """The account is opened under the full name of a product of its type."""
     kind, name = call.text("account_type"), call.text("account_class")
@@ -193,9 +188,9 @@ def check_product(call: BankCall) -> Iterator[Answer]:
     if kind == "savings":  # the document about business savings gives their type as this, too
         known |= _PRODUCTS["business_savings"]
     if bare.removesuffix("Account").strip() not in known:
-        yield Broken(f"there is no {kind} product {name!r}", {"account_class": name})
+        yield Broken(f"there is no {kind} product {name!r}")
     elif kind in _FULL_NAMES and not bare.endswith("Account"):
-        yield Broken(f"{name!r} is not the full name of the product", {"account_class": name})
+        yield Broken(f"{name!r} is not the full name of the product")
 
 
 def early_fee(account: Row) -> int:
@@ -205,56 +200,55 @@ def early_fee(account: Row) -> int:
     return fee if age is not None and age < days else 0
 
 
-@bank_rule("close.fee", Kind.STATE, place=f"{_CLOSING}: balance and fee", tools={CLOSE})
+@bank.state("close.fee", f"{_CLOSING}: balance and fee", CLOSE)
 def check_closing_balance(call: BankCall) -> Iterator[Answer]:
     """An account is closed when it is empty, or covers the fee for closing it early."""
     account = call.row("accounts", "account_id")
     if account is None:
         return
     fee, balance = early_fee(account), balance_of(account)
-    values = {"held": balance, "fee": fee}
     if fee and balance < fee:
-        yield Broken(f"a fee of ${fee} is due, and the account holds ${balance:.2f}", values)
+        yield Broken(f"a fee of ${fee} is due, and the account holds ${balance:.2f}")
     elif not fee and balance:
-        yield Broken(f"the account still holds ${balance:.2f}", values)
+        yield Broken(f"the account still holds ${balance:.2f}")
 
 
-@bank_rule("close.waiver", Kind.STATE, place=f"{_CLOSING}: fees by tier", tools={CLOSE})
+@bank.state("close.waiver", f"{_CLOSING}: fees by tier", CLOSE)
 def check_waiver(call: BankCall) -> Iterator[Answer]:
     """The fee for closing an account early is not waived."""
     account = call.row("accounts", "account_id")
     if account is not None and call.arguments.get("waive_early_closure_fee") is True:
         fee = early_fee(account)
         if fee:
-            yield Broken(f"the fee of ${fee} is waived without a rule for it", {"fee": fee})
+            yield Broken(f"the fee of ${fee} is waived without a rule for it")
 
 
-@bank_rule("close.open", Kind.STATE, place=f"{_CLOSING}: status", tools={CLOSE})
+@bank.state("close.open", f"{_CLOSING}: status", CLOSE)
 def check_closing_status(call: BankCall) -> Iterator[Answer]:
     """Only an open account is closed."""
     account = call.row("accounts", "account_id")
     if account is not None and account.get("status") != "OPEN":
         status = account.get("status")
-        yield Broken(f"the account is {status}, not OPEN", {"status": status})
+        yield Broken(f"the account is {status}, not OPEN")
 
 
-@bank_rule("close.pending", Kind.STATE, place=f"{_CLOSING}: pending transactions", tools={CLOSE})
+@bank.state("close.pending", f"{_CLOSING}: pending transactions", CLOSE)
 def check_closing_bookings(call: BankCall) -> Iterator[Answer]:
     """No account is closed while a transaction on it is pending."""
     return pending_bookings(call.db, call.arguments.get("account_id"))
 
 
-@bank_rule("close.cards", Kind.STATE, place="Closing a debit card: notes", tools={CLOSE})
+@bank.state("close.cards", "Closing a debit card: notes", CLOSE)
 def check_closing_cards(call: BankCall) -> Iterator[Answer]:
     """The debit cards of an account are closed before the account."""
     account_id = call.arguments.get("account_id")
     for card in rows_with(call.db, "debit_cards", "account_id", account_id):
         if card.get("status") in _IN_USE:
             named = card.get("card_id")
-            yield Broken(f"debit card {named} is still {card.get('status')}", {"card": named})
+            yield Broken(f"debit card {named} is still {card.get('status')}")
 
 
-@bank_rule("close.linked", Kind.STATE, place=f"{_CLOSING}: business accounts", tools={CLOSE})
+@bank.state("close.linked", f"{_CLOSING}: business accounts", CLOSE)
 def check_closing_linked(call: BankCall) -> Iterator[Answer]:
     """Business savings are closed before the business checking account they rest on."""
     account = call.row("accounts", "account_id")
@@ -271,9 +265,7 @@ def check_closing_linked(call: BankCall) -> Iterator[Answer]:
         yield Broken("the customer has no open business checking account")
 
 
-@bank_rule(
-    "close.approval", Kind.STATE, place=f"{_CLOSING}: approval", tools={CLOSE}, reads_words=False
-)
+@bank.state("close.approval", f"{_CLOSING}: approval", CLOSE)
 def check_closing_approval(call: BankCall) -> Iterator[Answer]:
     """An account of a high tier is closed with the approval of a superior."""
     account = call.row("accounts", "account_id")
@@ -281,7 +273,7 @@ def check_closing_approval(call: BankCall) -> Iterator[Answer]:
         yield CannotTell(f"whether a superior approved closing the {level_of(account)} is not seen")
 
 
-@bank_rule("move.accounts", Kind.STATE, place="Transferring funds: preconditions", tools={MOVE})
+@bank.state("move.accounts", "Transferring funds: preconditions", MOVE)
 def check_move(call: BankCall) -> Iterator[Answer]:
     """Money moves between two open accounts, and no more than the first one holds."""
     source = call.row("accounts", "source_account_id")
@@ -289,35 +281,27 @@ def check_move(call: BankCall) -> Iterator[Answer]:
     for account in (source, target):
         if account is not None and not is_open(account):
             named = account.get("account_id")
-            yield Broken(f"account {named} is {account.get('status')}", {"account": named})
+            yield Broken(f"account {named} is {account.get('status')}")
     amount = call.figure("amount")
     if source is not None and amount is not None and amount > balance_of(source):
-        values = {"amount": amount, "held": balance_of(source)}
-        yield Broken(f"${amount:.2f} are moved, and ${balance_of(source):.2f} are held", values)
+        yield Broken(f"${amount:.2f} are moved, and ${balance_of(source):.2f} are held")
     if amount is not None and amount <= 0:
-        yield Broken(f"the amount {amount:g} is not positive", {"amount": amount})
+        yield Broken(f"the amount {amount:g} is not positive")
     if source is not None and source is target:
-        yield Broken("the accounts are the same", {"account": source.get("account_id")})
+        yield Broken("the accounts are the same")
 
 
-@bank_rule(
-    "credit.kind",
-    Kind.STATE,
-    place=f"{_CREDITS}: account types",
-    tools={CHECKING_CREDIT, SAVINGS_CREDIT},
-)
+@bank.state("credit.kind", f"{_CREDITS}: account types", CHECKING_CREDIT, SAVINGS_CREDIT)
 def check_credited_kind(call: BankCall) -> Iterator[Answer]:
     """A credit is booked with the tool that is made for the type of the account."""
     account = call.row("accounts", "account_id")
     wanted = "checking" if call.name == CHECKING_CREDIT else "savings"
     if account is not None and kind_of(account) != wanted:
         kind = kind_of(account)
-        yield Broken(f"this is a {kind} account, not a {wanted} one", {"type": kind})
+        yield Broken(f"this is a {kind} account, not a {wanted} one")
 
 
-@bank_rule(
-    "credit.once", Kind.STATE, place=f"{_CREDITS}: once per account", tools={CHECKING_CREDIT}
-)
+@bank.state("credit.once", f"{_CREDITS}: once per account", CHECKING_CREDIT)
 def check_single_credit(call: BankCall) -> Iterator[Answer]:
     """A checking account is credited once in two weeks."""
     since = NOW - timedelta(days=_COOLDOWN)
@@ -326,29 +310,25 @@ def check_single_credit(call: BankCall) -> Iterator[Answer]:
         date = read_date(booking.get("date"))
         by_hand = str(booking.get("description", "")).endswith("CUSTOMER SERVICE")
         if by_hand and date is not None and date >= since:
-            values = {"date": booking.get("date"), "amount": booking.get("amount")}
-            yield Broken(f"the account was credited on {booking.get('date')} already", values)
+            yield Broken(f"the account was credited on {booking.get('date')} already")
 
 
-@bank_rule("credit.goodwill", Kind.STATE, place=f"{_CREDITS}: goodwill", tools={SAVINGS_CREDIT})
+@bank.state("credit.goodwill", f"{_CREDITS}: goodwill", SAVINGS_CREDIT)
 def check_goodwill(call: BankCall) -> Iterator[Answer]:
     """A goodwill credit of more than 25 dollars needs a supervisor, whom the agent has not."""
     amount = call.figure("amount")
     if call.text("credit_type") == "goodwill_credit" and amount and amount > _GOODWILL:
-        yield Broken(f"${amount:.2f} are credited as goodwill", {"amount": amount})
+        yield Broken(f"${amount:.2f} are credited as goodwill")
 
 
-@bank_rule(
-    "credit.read",
-    Kind.DATA_FLOW,
-    place=f"{_CREDITS}: transaction history",
-    tools={CHECKING_CREDIT, SAVINGS_CREDIT, REPORT},
+@bank.flow(
+    "credit.read", f"{_CREDITS}: transaction history", CHECKING_CREDIT, SAVINGS_CREDIT, REPORT
 )
 def check_history_read(call: BankCall) -> Iterator[Answer]:
     """The bookings of an account are read before a credit or a report about it."""
     account_id = call.arguments.get("account_id")
     if not call.has_read(HISTORY, account_id=account_id):
-        yield Broken(f"the bookings of {account_id} were not read before", {"account": account_id})
+        yield Broken(f"the bookings of {account_id} were not read before")
 
 
 def _corrections(call: BankCall) -> list[Row]:
@@ -360,38 +340,28 @@ def _corrections(call: BankCall) -> list[Row]:
     ]
 
 
-@bank_rule("interest.first", Kind.STATE, place="Interest reports: order", tools={REPORT})
+@bank.state("interest.first", "Interest reports: order", REPORT)
 def check_credit_first(call: BankCall) -> Iterator[Answer]:
     """Wrong interest is corrected on the account before it is reported."""
     if not _corrections(call):
         yield Broken("the interest was not corrected before the report")
 
 
-@bank_rule("interest.amount", Kind.STATE, place="Interest reports: parameters", tools={REPORT})
+@bank.state("interest.amount", "Interest reports: parameters", REPORT)
 def check_reported_amount(call: BankCall) -> Iterator[Answer]:
     """The report names the difference that was credited."""
     amount = call.figure("amount_difference")
     credited = [figure(row.get("amount")) for row in _corrections(call)]
     if credited and amount is not None and amount not in credited:
-        values = {"reported": amount, "credited": credited[0]}
-        yield Broken(f"${amount:.2f} are reported, and ${credited[0]:.2f} were credited", values)
+        yield Broken(f"${amount:.2f} are reported, and ${credited[0]:.2f} were credited")
 
 
-@bank_rule("interest.rates", Kind.STATE, place="Interest reports: parameters", tools={REPORT})
+@bank.state("interest.rates", "Interest reports: parameters", REPORT)
 def check_reported_rates(call: BankCall) -> Iterator[Answer]:
     """A report is about a savings account whose rate should have been another."""
     expected, actual = call.figure("expected_apy"), call.figure("actual_apy")
     account = call.row("accounts", "account_id")
     if expected is not None and expected == actual:
-        yield Broken(f"expected and actual rate are both {expected:g} %", {"apy": expected})
+        yield Broken(f"expected and actual rate are both {expected:g} %")
     if account is not None and kind_of(account) != "savings":
-        yield Broken(f"this is a {kind_of(account)} account", {"type": kind_of(account)})
-
-
-ACCOUNT_RULES = (
-    *(check_age, check_count, check_base_account, check_base_balance, check_standing),
-    *(check_product, check_closing_balance, check_waiver, check_closing_status),
-    *(check_closing_bookings, check_closing_cards, check_closing_linked, check_closing_approval),
-    *(check_move, check_credited_kind, check_single_credit, check_goodwill, check_history_read),
-    *(check_credit_first, check_reported_amount, check_reported_rates),
-)
+        yield Broken(f"this is a {kind_of(account)} account")

@@ -9,14 +9,14 @@ from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW, TODAY, 
 from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     BankCall,
     balance_of,
-    bank_rule,
+    bank,
     days_since,
     figure,
     kind_of,
     read_date,
     rows_with,
 )
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Kind
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 
 CLOSE_CREDIT, LOG_REASON = "close_credit_card_account_7834", "log_credit_card_closure_reason_4521"
 STATEMENT_CREDIT, FLAG = "apply_statement_credit_8472", "apply_credit_card_account_flag_6147"
@@ -132,18 +132,18 @@ def _objections(call: BankCall, card: Row) -> Iterator[Broken]:
     """Yield what keeps a card from being closed."""
     for dispute in _open_disputes(call, card):
         named = dispute.get("dispute_id")
-        yield Broken(f"dispute {named} is not decided yet", {"dispute": named})
+        yield Broken(f"dispute {named} is not decided yet")
     for order in _open_orders(call):
         named = order.get("order_id")
-        yield Broken(f"replacement order {named} is {order.get('status')}", {"order": named})
+        yield Broken(f"replacement order {named} is {order.get('status')}")
     age = _age(card)
     if age is not None and age < 60:
-        yield Broken(f"the account is {age} days old", {"days": age})
+        yield Broken(f"the account is {age} days old")
     if _debt_of(card):
-        yield Broken(f"the balance is ${_debt_of(card):.2f}", {"balance": _debt_of(card)})
+        yield Broken(f"the balance is ${_debt_of(card):.2f}")
 
 
-@bank_rule("cc_close.eligible", Kind.STATE, place=f"{_CLOSING}: eligibility", tools={CLOSE_CREDIT})
+@bank.state("cc_close.eligible", f"{_CLOSING}: eligibility", CLOSE_CREDIT)
 def check_closing_card(call: BankCall) -> Iterator[Answer]:
     """A credit card is closed after 60 days, paid off, without dispute or replacement under way."""
     card = _card(call)
@@ -151,7 +151,7 @@ def check_closing_card(call: BankCall) -> Iterator[Answer]:
         yield from _objections(call, card)
 
 
-@bank_rule("cc_close.retention", Kind.STATE, place=f"{_RETENTION}: step 3", tools={CLOSE_CREDIT})
+@bank.state("cc_close.retention", f"{_RETENTION}: step 3", CLOSE_CREDIT)
 def check_reason_logged(call: BankCall) -> Iterator[Answer]:
     """The reason for closing a card is on record before the card is closed."""
     if not _reasons(call):
@@ -167,7 +167,7 @@ def _reasons(call: BankCall, *, before_today: bool = False) -> list[Row]:
     return [each for each in recent if not (before_today and each.get("logged_at") == TODAY)]
 
 
-@bank_rule("retention.eligible", Kind.STATE, place=f"{_RETENTION}: step 1", tools={LOG_REASON})
+@bank.state("retention.eligible", f"{_RETENTION}: step 1", LOG_REASON)
 def check_retention_order(call: BankCall) -> Iterator[Answer]:
     """A customer is held back only from a closing that could be made."""
     card = _card(call)
@@ -179,39 +179,31 @@ def _is_offer(call: BankCall) -> bool:
     return call.name == LOG_REASON or call.text("reason") in ("retention_offer", "loyalty_benefit")
 
 
-@bank_rule(
-    "retention.repeated",
-    Kind.STATE,
-    place=f"{_RETENTION}: step 2",
-    tools={LOG_REASON, STATEMENT_CREDIT, FLAG},
-)
+@bank.state("retention.repeated", f"{_RETENTION}: step 2", LOG_REASON, STATEMENT_CREDIT, FLAG)
 def check_retention_once(call: BankCall) -> Iterator[Answer]:
     """A customer who wanted to close the card within the last year is not held back again."""
     earlier = _reasons(call, before_today=True) if _is_offer(call) else []
     for each in earlier[:1]:
         date = each.get("logged_at")
-        yield Broken(f"a reason for closing was logged on {date}", {"logged_at": date})
+        yield Broken(f"a reason for closing was logged on {date}")
 
 
-@bank_rule("retention.amount", Kind.STATE, place=f"{_RETENTION}: step 5", tools={STATEMENT_CREDIT})
+@bank.state("retention.amount", f"{_RETENTION}: step 5", STATEMENT_CREDIT)
 def check_offer(call: BankCall) -> Iterator[Answer]:
     """The credit that keeps a customer is the one for the card's tier."""
     due, amount = _OFFERS.get(broad_tier(_card(call)) or ""), call.figure("amount")
     if call.text("reason") == "retention_offer" and None not in (due, amount) and amount != due:
-        text = f"the offer for this card is ${due}, and ${amount:g} are credited"
-        yield Broken(text, {"due": due, "credited": amount})
+        yield Broken(f"the offer for this card is ${due}, and ${amount:g} are credited")
 
 
-@bank_rule(
-    "retention.logged", Kind.STATE, place=f"{_RETENTION}: step 3", tools={STATEMENT_CREDIT, FLAG}
-)
+@bank.state("retention.logged", f"{_RETENTION}: step 3", STATEMENT_CREDIT, FLAG)
 def check_offer_after_reason(call: BankCall) -> Iterator[Answer]:
     """The customer's reason is logged before an offer is made."""
     if _is_offer(call) and not _reasons(call):
         yield Broken("no reason for closing was logged before the offer")
 
 
-@bank_rule("waiver.terms", Kind.STATE, place=f"{_RETENTION}: step 4", tools={FLAG})
+@bank.state("waiver.terms", f"{_RETENTION}: step 4", FLAG)
 def check_waiver(call: BankCall) -> Iterator[Answer]:
     """An annual fee is waived for one year, to who has been a customer for two."""
     card = _card(call)
@@ -220,11 +212,9 @@ def check_waiver(call: BankCall) -> Iterator[Answer]:
     ends = read_date(call.arguments.get("expiration_date"))
     if ends is None or ends.date() != NOW.date().replace(year=NOW.year + 1):
         given = call.arguments.get("expiration_date")
-        yield Broken(f"the waiver ends on {given}, not after a year", {"expiration_date": given})
+        yield Broken(f"the waiver ends on {given}, not after a year")
     if call.text("reason") != "loyalty_benefit":
-        yield Broken(
-            "the waiver is not marked as a loyalty benefit", {"reason": call.text("reason")}
-        )
+        yield Broken("the waiver is not marked as a loyalty benefit")
     user = card.get("user_id")
     opened = [
         *(_age(each) for each in rows_with(call.db, "credit_card_accounts", "user_id", user)),
@@ -235,10 +225,10 @@ def check_waiver(call: BankCall) -> Iterator[Answer]:
     ]
     oldest = max((age for age in opened if age is not None), default=None)
     if oldest is not None and oldest < 2 * _YEAR:
-        yield Broken(f"the customer has been one for {oldest} days", {"days": oldest})
+        yield Broken(f"the customer has been one for {oldest} days")
 
 
-@bank_rule("cc_pay.amount", Kind.STATE, place="Paying a card from checking", tools={PAY})
+@bank.state("cc_pay.amount", "Paying a card from checking", PAY)
 def check_payment(call: BankCall) -> Iterator[Answer]:
     """A payment exceeds neither what the checking account holds nor what the card owes."""
     account, card = call.row("accounts", "checking_account_id"), _card(call)
@@ -246,15 +236,13 @@ def check_payment(call: BankCall) -> Iterator[Answer]:
     if amount is None:
         return
     if account is not None and kind_of(account) != "checking":
-        yield Broken(f"this is a {kind_of(account)} account", {"type": kind_of(account)})
+        yield Broken(f"this is a {kind_of(account)} account")
     if account is not None and amount > balance_of(account):
-        values = {"amount": amount, "held": balance_of(account)}
-        yield Broken(f"${amount:.2f} are paid, and ${balance_of(account):.2f} are held", values)
+        yield Broken(f"${amount:.2f} are paid, and ${balance_of(account):.2f} are held")
     if card is not None and amount > _debt_of(card):
-        values = {"amount": amount, "owed": _debt_of(card)}
-        yield Broken(f"${amount:.2f} are paid, and ${_debt_of(card):.2f} are owed", values)
+        yield Broken(f"${amount:.2f} are paid, and ${_debt_of(card):.2f} are owed")
     if amount <= 0:
-        yield Broken(f"the amount {amount:g} is not positive", {"amount": amount})
+        yield Broken(f"the amount {amount:g} is not positive")
 
 
 def _obstacles(call: BankCall, card: Row, terms: _LimitTerms) -> dict[str, str]:
@@ -298,7 +286,7 @@ def _payments_on_time(call: BankCall, months: int) -> int | None:
     return next(late, len(latest))
 
 
-@bank_rule("cli.most", Kind.STATE, place=f"{_LIMIT}: step 0", tools={ASK_LIMIT, APPROVE})
+@bank.state("cli.most", f"{_LIMIT}: step 0", ASK_LIMIT, APPROVE)
 def check_increase(call: BankCall) -> Iterator[Answer]:
     """A credit limit is raised by no more than the card's tier allows."""
     card, terms = _card(call), _TERMS.get(broad_tier(_card(call)) or "")
@@ -309,20 +297,19 @@ def check_increase(call: BankCall) -> Iterator[Answer]:
     new = call.figure("new_credit_limit")
     more = asked if asked is not None else None if new is None else new - limit
     if more is not None and more > terms.most * limit:
-        values = {"increase": more, "most": terms.most * limit}
-        yield Broken(f"${more:g} are more than {100 * terms.most:g} % of ${limit:g}", values)
+        yield Broken(f"${more:g} are more than {100 * terms.most:g} % of ${limit:g}")
 
 
-@bank_rule("cli.eligible", Kind.STATE, place=f"{_LIMIT}: steps 2 and 3", tools={APPROVE})
+@bank.state("cli.eligible", f"{_LIMIT}: steps 2 and 3", APPROVE)
 def check_approval(call: BankCall) -> Iterator[Answer]:
     """An increase is approved when age, use, payments and standing of the card allow it."""
     card, terms = _card(call), _TERMS.get(broad_tier(_card(call)) or "")
     if card is not None and terms is not None:
-        for reason, text in _obstacles(call, card, terms).items():
-            yield Broken(text, {"reason": reason})
+        for text in _obstacles(call, card, terms).values():
+            yield Broken(text)
 
 
-@bank_rule("cli.denial", Kind.STATE, place=f"{_LIMIT}: step 4", tools={DENY})
+@bank.state("cli.denial", f"{_LIMIT}: step 4", DENY)
 def check_denial(call: BankCall) -> Iterator[Answer]:
     """An increase is denied for a reason that the records bear out."""
     card, terms = _card(call), _TERMS.get(broad_tier(_card(call)) or "")
@@ -334,10 +321,10 @@ def check_denial(call: BankCall) -> Iterator[Answer]:
         if not found:
             yield CannotTell(f"the records do not show why it was denied as {reason}")
     elif reason not in found:
-        yield Broken(f"the records do not show {reason}", {"reason": reason, "found": [*found]})
+        yield Broken(f"the records do not show {reason}")
 
 
-@bank_rule("cli.submitted", Kind.STATE, place=f"{_LIMIT}: step 1", tools={APPROVE, DENY})
+@bank.state("cli.submitted", f"{_LIMIT}: step 1", APPROVE, DENY)
 def check_submitted(call: BankCall) -> Iterator[Answer]:
     """A request for a higher limit is submitted before it is decided."""
     card = call.arguments.get("credit_card_account_id")
@@ -346,7 +333,7 @@ def check_submitted(call: BankCall) -> Iterator[Answer]:
         yield Broken("no request was submitted before the decision")
 
 
-@bank_rule("cli.amount", Kind.STATE, place=f"{_LIMIT}: step 4", tools={APPROVE})
+@bank.state("cli.amount", f"{_LIMIT}: step 4", APPROVE)
 def check_approved_amount(call: BankCall) -> Iterator[Answer]:
     """The limit is raised by what was requested."""
     card, new = _card(call), call.figure("new_credit_limit")
@@ -361,11 +348,10 @@ def check_approved_amount(call: BankCall) -> Iterator[Answer]:
         if each.get("submitted_at") == TODAY
     ]
     if asked and limit is not None and new is not None and new - limit not in asked:
-        values = {"requested": asked[-1], "approved": new - limit}
-        yield Broken(f"${asked[-1]:g} were requested, and ${new - limit:g} are approved", values)
+        yield Broken(f"${asked[-1]:g} were requested, and ${new - limit:g} are approved")
 
 
-@bank_rule("cli.checked", Kind.DATA_FLOW, place=f"{_LIMIT}: step 2", tools={APPROVE, DENY})
+@bank.flow("cli.checked", f"{_LIMIT}: step 2", APPROVE, DENY)
 def check_criteria_read(call: BankCall) -> Iterator[Answer]:
     """Disputes, orders, earlier requests and payments are looked up before a decision."""
     card = call.arguments.get("credit_card_account_id")
@@ -377,14 +363,10 @@ def check_criteria_read(call: BankCall) -> Iterator[Answer]:
     if not call.has_read(DISPUTES, user_id=call.arguments.get("user_id")):
         missing.append(DISPUTES)
     if missing:
-        yield Broken(
-            f"not looked up before the decision: {', '.join(missing)}", {"unread": missing}
-        )
+        yield Broken(f"not looked up before the decision: {', '.join(missing)}")
 
 
-@bank_rule(
-    "cc_close.checked", Kind.DATA_FLOW, place=f"{_CLOSING}; {_RETENTION}", tools={CLOSE_CREDIT}
-)
+@bank.flow("cc_close.checked", f"{_CLOSING}; {_RETENTION}", CLOSE_CREDIT)
 def check_closing_read(call: BankCall) -> Iterator[Answer]:
     """Disputes, orders and earlier reasons are looked up before a card is closed."""
     card = call.arguments.get("credit_card_account_id")
@@ -394,18 +376,18 @@ def check_closing_read(call: BankCall) -> Iterator[Answer]:
     if not call.has_read(DISPUTES, user_id=call.arguments.get("user_id")):
         missing.append(DISPUTES)
     if missing:
-        yield Broken(f"not looked up before the closing: {', '.join(missing)}", {"unread": missing})
+        yield Broken(f"not looked up before the closing: {', '.join(missing)}")
 
 
-@bank_rule("cc_replace.pending", Kind.STATE, place="Replacement rejected: 1st", tools={REPLACE})
+@bank.state("cc_replace.pending", "Replacement rejected: 1st", REPLACE)
 def check_replacement_pending(call: BankCall) -> Iterator[Answer]:
     """A credit card is not replaced while a replacement is under way."""
     for order in _open_orders(call):
         named = order.get("order_id")
-        yield Broken(f"order {named} is {order.get('status')}", {"order": named})
+        yield Broken(f"order {named} is {order.get('status')}")
 
 
-@bank_rule("cc_replace.most", Kind.STATE, place="Replacement rejected: 2nd", tools={REPLACE})
+@bank.state("cc_replace.most", "Replacement rejected: 2nd", REPLACE)
 def check_replacement_count(call: BankCall) -> Iterator[Answer]:
     """A credit card is not replaced more often in 60 days than its tier allows."""
     card = call.arguments.get("credit_card_account_id")
@@ -414,10 +396,10 @@ def check_replacement_count(call: BankCall) -> Iterator[Answer]:
     made = sum(age is not None and age <= 60 for age in ages)
     most = _REPLACEMENTS.get(broad_tier(_card(call)) or "")
     if most is not None and made >= most:
-        yield Broken(f"the card was replaced {made} times in 60 days", {"made": made, "most": most})
+        yield Broken(f"the card was replaced {made} times in 60 days")
 
 
-@bank_rule("rewards.resolved", Kind.STATE, place="Resolved cash back disputes", tools={REWARDS})
+@bank.state("rewards.resolved", "Resolved cash back disputes", REWARDS)
 def check_rewards_dispute(call: BankCall) -> Iterator[Answer]:
     """Rewards are corrected after a dispute about them was resolved."""
     booking = call.row("credit_card_transaction_history", "transaction_id")
@@ -427,22 +409,12 @@ def check_rewards_dispute(call: BankCall) -> Iterator[Answer]:
     disputes = call.db.cash_back_disputes
     status = disputes.view(key).get("status") if key in disputes else None
     if status != "RESOLVED":
-        text = f"the dispute is {status}" if status else "there is no dispute about it"
-        yield Broken(text, {"transaction": call.text("transaction_id"), "status": status})
+        yield Broken(f"the dispute is {status}" if status else "there is no dispute about it")
 
 
-@bank_rule("rewards.form", Kind.STATE, place="Resolved cash back disputes: step 4", tools={REWARDS})
+@bank.state("rewards.form", "Resolved cash back disputes: step 4", REWARDS)
 def check_rewards_form(call: BankCall) -> Iterator[Answer]:
     """Rewards are written as a whole number of points."""
     given = call.text("new_rewards_earned")
     if not _POINTS.fullmatch(given):
-        yield Broken(f"{given!r} is no whole number of points", {"rewards": given})
-
-
-CREDIT_CARD_RULES = (
-    *(check_closing_card, check_reason_logged, check_retention_order, check_retention_once),
-    *(check_offer, check_offer_after_reason, check_waiver, check_payment, check_increase),
-    *(check_approval, check_denial, check_submitted, check_approved_amount, check_criteria_read),
-    *(check_closing_read, check_replacement_pending, check_replacement_count),
-    *(check_rewards_dispute, check_rewards_form),
-)
+        yield Broken(f"{given!r} is no whole number of points")

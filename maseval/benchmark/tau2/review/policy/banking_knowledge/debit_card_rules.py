@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.review.policy.banking_knowledge.account_rules import
 from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     BankCall,
     balance_of,
-    bank_rule,
+    bank,
     days_since,
     find_row,
     kind_of,
@@ -21,7 +21,7 @@ from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     read_date,
     rows_with,
 )
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, Kind
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken
 
 ORDER, CLOSE_CARD = "order_debit_card_5739", "close_debit_card_4721"
 FREEZE, UNFREEZE = "freeze_debit_card_3892", "unfreeze_debit_card_3893"
@@ -93,7 +93,7 @@ def _business_days_since(value: object) -> int | None:
     return sum(day.weekday() < 5 for day in days)
 
 
-@bank_rule("card_order.account", Kind.STATE, place=f"{_ORDERING}: eligibility", tools={ORDER})
+@bank.state("card_order.account", f"{_ORDERING}: eligibility", ORDER)
 def check_order_account(call: BankCall) -> Iterator[Answer]:
     """A debit card is ordered for an open checking account that is three business days old."""
     account = call.row("accounts", "account_id")
@@ -101,52 +101,49 @@ def check_order_account(call: BankCall) -> Iterator[Answer]:
         return
     if kind_of(account) not in ("checking", "business_checking"):
         kind = kind_of(account)
-        yield Broken(f"this is a {kind} account, which has no debit cards", {"type": kind})
+        yield Broken(f"this is a {kind} account, which has no debit cards")
     yield from other_status("account", account, "OPEN")
     days = _business_days_since(account.get("date_opened"))
     if days is not None and days < 3:
-        yield Broken(f"the account is {days} business days old", {"days": days})
+        yield Broken(f"the account is {days} business days old")
 
 
-@bank_rule("card_order.balance", Kind.STATE, place=f"{_ORDERING}: eligibility", tools={ORDER})
+@bank.state("card_order.balance", f"{_ORDERING}: eligibility", ORDER)
 def check_order_balance(call: BankCall) -> Iterator[Answer]:
     """A debit card is ordered for an account that holds 25 dollars."""
     account = call.row("accounts", "account_id")
     if account is not None and balance_of(account) < _LEAST_BALANCE:
-        yield Broken(f"the account holds ${balance_of(account):.2f}", {"held": balance_of(account)})
+        yield Broken(f"the account holds ${balance_of(account):.2f}")
 
 
-@bank_rule("card_order.single", Kind.STATE, place=f"{_ORDERING}: eligibility", tools={ORDER})
+@bank.state("card_order.single", f"{_ORDERING}: eligibility", ORDER)
 def check_single_card(call: BankCall) -> Iterator[Answer]:
     """An account has one debit card, in use or on its way."""
     for card in _cards_of(call):
         if card.get("status") in ("ACTIVE", "PENDING"):
             named, status = card.get("card_id"), card.get("status")
-            yield Broken(f"card {named} is {status}", {"card": named, "status": status})
+            yield Broken(f"card {named} is {status}")
 
 
-@bank_rule("card_order.age", Kind.STATE, place=f"{_ORDERING}: eligibility", tools={ORDER})
+@bank.state("card_order.age", f"{_ORDERING}: eligibility", ORDER)
 def check_order_age(call: BankCall) -> Iterator[Answer]:
     """A debit card is ordered for an adult."""
     age = age_of(call)
     if age is not None and age < 18:
-        yield Broken(f"the customer is {age:.0f} years old", {"age": int(age)})
+        yield Broken(f"the customer is {age:.0f} years old")
 
 
-@bank_rule("card_order.address", Kind.STATE, place=f"{_ORDERING}: eligibility", tools={ORDER})
+@bank.state("card_order.address", f"{_ORDERING}: eligibility", ORDER)
 def check_order_address(call: BankCall) -> Iterator[Answer]:
     """A debit card is ordered for who has an address in the United States on file."""
     user = call.row("users", "user_id")
     address = str(user.get("address", "")) if user else ""
     if address and not _US.search(address):
-        yield Broken(f"the address on file is {address}", {"address": address})
+        yield Broken(f"the address on file is {address}")
 
 
-@bank_rule(
-    "card_order.fees",
-    Kind.STATE,
-    place=f"{_REPLACING}: shipping and design fees; {_ORDERING}: options",
-    tools={ORDER},
+@bank.state(
+    "card_order.fees", f"{_REPLACING}: shipping and design fees; {_ORDERING}: options", ORDER
 )
 def check_order_fees(call: BankCall) -> Iterator[Answer]:
     """Delivery and design of a debit card cost what the account's tier pays for them."""
@@ -157,7 +154,7 @@ def check_order_fees(call: BankCall) -> Iterator[Answer]:
     first = not _cards_of(call)
     rates, designs = _DELIVERY[tier], _DESIGN[tier]
     if option in _FIRST_DELIVERY and option not in rates and not first:
-        yield Broken(f"{option} delivery is not offered in the {tier} tier", {"delivery": option})
+        yield Broken(f"{option} delivery is not offered in the {tier} tier")
     # A first card costs what the general list or that of the tier says.
     general = (_FIRST_DELIVERY.get(option), _DESIGN["entry"].get(design)) if first else (None, None)
     for name, due, other in (
@@ -167,7 +164,7 @@ def check_order_fees(call: BankCall) -> Iterator[Answer]:
         charged, right = call.figure(name), due if due is not None else other
         if right is not None and charged is not None and charged not in (due, other):
             text = f"the {name.replace('_', ' ')} is ${right:g}, and ${charged:g} are charged"
-            yield Broken(text, {"due": right, "charged": charged})
+            yield Broken(text)
 
 
 def _replacements(call: BankCall) -> int:
@@ -176,7 +173,7 @@ def _replacements(call: BankCall) -> int:
     return sum(age is not None and age < 365 for age in ages)
 
 
-@bank_rule("card_order.replaced", Kind.STATE, place=f"{_REPLACING}: limits", tools={ORDER})
+@bank.state("card_order.replaced", f"{_REPLACING}: limits", ORDER)
 def check_replacements(call: BankCall) -> Iterator[Answer]:
     """A card is replaced no more often in a year than the tier allows, or for the fee beyond."""
     tier = tier_of(call.row("accounts", "account_id"))
@@ -184,18 +181,16 @@ def check_replacements(call: BankCall) -> Iterator[Answer]:
     made, paid = _replacements(call), call.figure("excess_replacement_fee") or 0.0
     if most is None:
         return
-    values = {"replaced": made, "most": most, "paid": paid}
     if made < most:
         if paid:
-            yield Broken(f"${paid:g} are charged beyond the limit, which is not reached", values)
+            yield Broken(f"${paid:g} are charged beyond the limit, which is not reached")
     elif fee is None:
-        yield Broken(f"{made} cards were issued in their place within a year", values)
+        yield Broken(f"{made} cards were issued in their place within a year")
     elif paid != fee:
-        text = f"{made} cards were replaced within a year, and ${fee:g} are due for one more"
-        yield Broken(text, {**values, "due": fee})
+        yield Broken(f"{made} cards were replaced within a year, and ${fee:g} are due for one more")
 
 
-@bank_rule("card_order.waiting", Kind.STATE, place=f"{_REPLACING}: waiting", tools={ORDER})
+@bank.state("card_order.waiting", f"{_REPLACING}: waiting", ORDER)
 def check_waiting(call: BankCall) -> Iterator[Answer]:
     """A card of the entry tier is replaced 48 hours after it was closed."""
     if tier_of(call.row("accounts", "account_id")) != "entry":
@@ -204,21 +199,19 @@ def check_waiting(call: BankCall) -> Iterator[Answer]:
         days = days_since(card.get("closed_date"))
         if card.get("status") == "CLOSED" and days is not None and days < 2:
             named, closed = card.get("card_id"), card.get("closed_date")
-            yield Broken(f"card {named} was closed on {closed}", {"card": named, "closed": closed})
+            yield Broken(f"card {named} was closed on {closed}")
 
 
-@bank_rule("activate.tool", Kind.STATE, place="Activating a debit card: tools", tools=ACTIVATED_BY)
+@bank.state("activate.tool", "Activating a debit card: tools", *ACTIVATED_BY)
 def check_activation_tool(call: BankCall) -> Iterator[Answer]:
     """A card is activated with the tool for the reason why it was issued."""
     card = call.row("debit_cards", "card_id")
     reason = str(card.get("issue_reason", "new_account")) if card else ""
     if card is not None and reason not in ACTIVATED_BY[call.name]:
-        yield Broken(f"the card was issued as {reason}", {"issue_reason": reason})
+        yield Broken(f"the card was issued as {reason}")
 
 
-@bank_rule(
-    "activate.card", Kind.STATE, place="Activating a debit card: requirements", tools=ACTIVATED_BY
-)
+@bank.state("activate.card", "Activating a debit card: requirements", *ACTIVATED_BY)
 def check_activation(call: BankCall) -> Iterator[Answer]:
     """A card is activated that is pending, not expired, and of an open account."""
     card = call.row("debit_cards", "card_id")
@@ -228,12 +221,10 @@ def check_activation(call: BankCall) -> Iterator[Answer]:
     yield from other_status("account", _linked_account(call, card), "OPEN")
     expires = read_date(card.get("expiration_date"))
     if expires is not None and expires < NOW:
-        yield Broken("the card has expired", {"expiration_date": card.get("expiration_date")})
+        yield Broken("the card has expired")
 
 
-@bank_rule(
-    "activate.details", Kind.STATE, place="Activating a debit card: steps", tools=ACTIVATED_BY
-)
+@bank.state("activate.details", "Activating a debit card: steps", *ACTIVATED_BY)
 def check_activation_details(call: BankCall) -> Iterator[Answer]:
     """The digits, code and date that the customer reads from the card are those on record."""
     card = call.row("debit_cards", "card_id")
@@ -242,15 +233,13 @@ def check_activation_details(call: BankCall) -> Iterator[Answer]:
     for field in ("last_4_digits", "cvv"):
         given, known = call.text(field), card.get(field)
         if given and known and given != known:
-            yield Broken(
-                f"the {field.replace('_', ' ')} {given} are not the card's", {field: given}
-            )
+            yield Broken(f"the {field.replace('_', ' ')} {given} are not the card's")
     expires, given = read_date(card.get("expiration_date")), call.text("expiration_date")
     if expires is None or not given:
         return
     forms = {expires.strftime(form) for form in ("%m/%y", "%m/%Y", "%m/%d/%Y", "%Y-%m", "%m-%y")}
     if given not in forms and given.lstrip("0") not in {form.lstrip("0") for form in forms}:
-        yield Broken(f"the card does not expire {given}", {"expiration_date": given})
+        yield Broken(f"the card does not expire {given}")
 
 
 _SETS_A_PIN = {**dict.fromkeys(ACTIVATED_BY, "pin"), RESET_PIN: "new_pin", CHANGE_PIN: "new_pin"}
@@ -263,7 +252,7 @@ def is_weak(pin: str) -> bool:
     return any(pin in sequence for sequence in _SEQUENCES)
 
 
-@bank_rule("pin.weak", Kind.STATE, place=f"{_PINS}: requirements", tools=_SETS_A_PIN)
+@bank.state("pin.weak", f"{_PINS}: requirements", *_SETS_A_PIN)
 def check_pin(call: BankCall) -> Iterator[Answer]:
     """A PIN has four digits that are neither a sequence nor all the same."""
     pin = call.text(_SETS_A_PIN[call.name])
@@ -271,7 +260,7 @@ def check_pin(call: BankCall) -> Iterator[Answer]:
         yield Broken("the new PIN is too easily guessed, or has not four digits")
 
 
-@bank_rule("pin.birth", Kind.STATE, place=f"{_PINS}: requirements", tools=(RESET_PIN, CHANGE_PIN))
+@bank.state("pin.birth", f"{_PINS}: requirements", RESET_PIN, CHANGE_PIN)
 def check_pin_and_birth(call: BankCall) -> Iterator[Answer]:
     """A new PIN is neither the year nor the day of the customer's birth."""
     card = call.row("debit_cards", "card_id")
@@ -281,7 +270,7 @@ def check_pin_and_birth(call: BankCall) -> Iterator[Answer]:
         yield Broken("the new PIN is taken from the customer's date of birth")
 
 
-@bank_rule("pin.card", Kind.STATE, place=f"{_PINS}: requirements", tools=(RESET_PIN, CHANGE_PIN))
+@bank.state("pin.card", f"{_PINS}: requirements", RESET_PIN, CHANGE_PIN)
 def check_pin_card(call: BankCall) -> Iterator[Answer]:
     """The PIN of an active card is set, after its last four digits were confirmed."""
     card = call.row("debit_cards", "card_id")
@@ -290,20 +279,18 @@ def check_pin_card(call: BankCall) -> Iterator[Answer]:
     yield from other_status("card", card, "ACTIVE")
     digits = call.text("last_4_digits")
     if call.name == RESET_PIN and digits and digits != card.get("last_4_digits"):
-        yield Broken(f"the card does not end in {digits}", {"last_4_digits": digits})
+        yield Broken(f"the card does not end in {digits}")
 
 
-@bank_rule(
-    "pin.hold", Kind.STATE, place="PIN lock investigation: step 1", tools=(RESET_PIN, CHANGE_PIN)
-)
+@bank.state("pin.hold", "PIN lock investigation: step 1", RESET_PIN, CHANGE_PIN)
 def check_security_hold(call: BankCall) -> Iterator[Answer]:
     """A card under a security hold is left to the security team."""
     card = call.row("debit_cards", "card_id")
     if card is not None and card.get("pin_lock_reason") == "security_hold":
-        yield Broken("the card is under a security hold", {"card": card.get("card_id")})
+        yield Broken("the card is under a security hold")
 
 
-@bank_rule("freeze.status", Kind.STATE, place="Freezing a debit card", tools=(FREEZE, UNFREEZE))
+@bank.state("freeze.status", "Freezing a debit card", FREEZE, UNFREEZE)
 def check_freezing(call: BankCall) -> Iterator[Answer]:
     """An active card is frozen, and a frozen one of an open account is unfrozen."""
     card = call.row("debit_cards", "card_id")
@@ -312,12 +299,12 @@ def check_freezing(call: BankCall) -> Iterator[Answer]:
     wanted = "ACTIVE" if call.name == FREEZE else "FROZEN"
     if card.get("status") != wanted:
         status = card.get("status")
-        yield Broken(f"the card is {status}, not {wanted}", {"status": status})
+        yield Broken(f"the card is {status}, not {wanted}")
     if call.name == UNFREEZE:
         yield from other_status("account", _linked_account(call, card), "OPEN")
 
 
-@bank_rule("alert.clear", Kind.STATE, place="Debit card alerts and blocks", tools={CLEAR_ALERT})
+@bank.state("alert.clear", "Debit card alerts and blocks", CLEAR_ALERT)
 def check_alert(call: BankCall) -> Iterator[Answer]:
     """The agent lifts a block, or an alert that the customer set, and not one of the bank."""
     card = call.row("debit_cards", "card_id")
@@ -325,15 +312,15 @@ def check_alert(call: BankCall) -> Iterator[Answer]:
         return
     reason, source = call.text("reason"), card.get("alert_source")
     if reason == "velocity_clear" and not card.get("velocity_blocked"):
-        yield Broken("the card has no velocity block", {"reason": reason})
+        yield Broken("the card has no velocity block")
     if reason == "customer_verified" and card.get("fraud_alert_active"):
         if source != "customer_initiated":
-            yield Broken(f"the alert was raised by {source}", {"alert_source": source})
+            yield Broken(f"the alert was raised by {source}")
     elif reason == "customer_verified":
-        yield Broken("the card has no fraud alert", {"reason": reason})
+        yield Broken("the card has no fraud alert")
 
 
-@bank_rule("limit_raise.account", Kind.STATE, place="Temporary limit increase", tools={RAISE_LIMIT})
+@bank.state("limit_raise.account", "Temporary limit increase", RAISE_LIMIT)
 def check_limit_account(call: BankCall) -> Iterator[Answer]:
     """A limit is raised for an active card of an open account that is 60 days old."""
     card = call.row("debit_cards", "card_id")
@@ -344,12 +331,10 @@ def check_limit_account(call: BankCall) -> Iterator[Answer]:
     yield from other_status("account", account, "OPEN")
     days = days_since(account.get("date_opened"))
     if days is not None and days < 60:
-        yield Broken(f"the account is {days} days old", {"days": days})
+        yield Broken(f"the account is {days} days old")
 
 
-@bank_rule(
-    "limit_raise.overdraft", Kind.STATE, place="Temporary limit increase", tools={RAISE_LIMIT}
-)
+@bank.state("limit_raise.overdraft", "Temporary limit increase", RAISE_LIMIT)
 def check_overdrafts(call: BankCall) -> Iterator[Answer]:
     """No limit is raised within 30 days of an overdraft fee."""
     card = call.row("debit_cards", "card_id")
@@ -358,10 +343,10 @@ def check_overdrafts(call: BankCall) -> Iterator[Answer]:
         days = days_since(booking.get("date"))
         if booking.get("type") == "overdraft_fee" and days is not None and days <= 30:
             date = booking.get("date")
-            yield Broken(f"an overdraft fee was charged on {date}", {"date": date})
+            yield Broken(f"an overdraft fee was charged on {date}")
 
 
-@bank_rule("limit_raise.most", Kind.STATE, place="Temporary limit increase", tools={RAISE_LIMIT})
+@bank.state("limit_raise.most", "Temporary limit increase", RAISE_LIMIT)
 def check_limit(call: BankCall) -> Iterator[Answer]:
     """A limit is raised by a half at most, and once a day."""
     card, kind = call.row("debit_cards", "card_id"), call.text("limit_type")
@@ -369,19 +354,19 @@ def check_limit(call: BankCall) -> Iterator[Answer]:
         return
     new, old = call.figure("new_limit"), card.get(f"daily_{kind}_limit")
     if new is not None and isinstance(old, int | float) and new > 1.5 * old:
-        yield Broken(f"${new:g} are more than 150 % of ${old:g}", {"new": new, "current": old})
+        yield Broken(f"${new:g} are more than 150 % of ${old:g}")
     if any(card.get(f"temporary_{each}_limit_expires") == TODAY for each in ("atm", "purchase")):
         yield Broken("a limit of the card was raised today already")
 
 
-@bank_rule("card_close.status", Kind.STATE, place="Closing a debit card", tools={CLOSE_CARD, BLOCK})
+@bank.state("card_close.status", "Closing a debit card", CLOSE_CARD, BLOCK)
 def check_card_status(call: BankCall) -> Iterator[Answer]:
     """A card that is closed is active or pending, and one whose payments are blocked is active."""
     allowed = ("ACTIVE", "PENDING") if call.name == CLOSE_CARD else ("ACTIVE",)
     return other_status("card", call.row("debit_cards", "card_id"), *allowed)
 
 
-@bank_rule("card_close.age", Kind.STATE, place="Closing a debit card", tools={CLOSE_CARD})
+@bank.state("card_close.age", "Closing a debit card", CLOSE_CARD)
 def check_card_age(call: BankCall) -> Iterator[Answer]:
     """A card is closed after 14 days, or because it is not safe."""
     card = call.row("debit_cards", "card_id")
@@ -389,22 +374,12 @@ def check_card_age(call: BankCall) -> Iterator[Answer]:
         return
     days = days_since(card.get("issue_date") or card.get("date_issued"))
     if days is not None and days < 14:
-        yield Broken(f"the card was issued {max(days, 0)} days ago", {"days": days})
+        yield Broken(f"the card was issued {max(days, 0)} days ago")
 
 
-@bank_rule("card_close.pending", Kind.STATE, place="Closing a debit card", tools={CLOSE_CARD})
+@bank.state("card_close.pending", "Closing a debit card", CLOSE_CARD)
 def check_card_bookings(call: BankCall) -> Iterator[Answer]:
     """A card is not closed while transactions are pending, unless it is not safe."""
     card = call.row("debit_cards", "card_id")
     if card is not None and call.text("reason").lower() not in _UNSAFE:
         yield from pending_bookings(call.db, card.get("account_id"))
-
-
-DEBIT_CARD_RULES = (
-    *(check_order_account, check_order_balance, check_single_card, check_order_age),
-    *(check_order_address, check_order_fees, check_replacements, check_waiting),
-    *(check_activation_tool, check_activation, check_activation_details, check_pin),
-    *(check_pin_and_birth, check_pin_card, check_security_hold, check_freezing, check_alert),
-    *(check_limit_account, check_overdrafts, check_limit, check_card_status, check_card_age),
-    check_card_bookings,
-)

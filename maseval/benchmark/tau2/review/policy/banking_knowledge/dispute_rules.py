@@ -8,7 +8,7 @@ from maseval.benchmark.tau2.review.policy.banking_knowledge.credit_card_rules im
 from maseval.benchmark.tau2.review.policy.banking_knowledge.debit_card_rules import tier_of
 from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     BankCall,
-    bank_rule,
+    bank,
     days_since,
     figure,
     is_same,
@@ -16,7 +16,7 @@ from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     read_date,
     rows_with,
 )
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Kind
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 
 CREDIT_DISPUTE = "file_credit_card_transaction_dispute_4829"
 DEBIT_DISPUTE = "file_debit_card_transaction_dispute_6281"
@@ -74,32 +74,30 @@ def _card_of(call: BankCall, paid: Row) -> Row | None:
     return alike[0] if len(alike) == 1 else None
 
 
-@bank_rule("dispute.transaction", Kind.STATE, place=f"{_CREDIT}: 1", tools={CREDIT_DISPUTE})
+@bank.state("dispute.transaction", f"{_CREDIT}: 1", CREDIT_DISPUTE)
 def check_disputed(call: BankCall) -> Iterator[Answer]:
     """A dispute is about a transaction that there is, on its date."""
     paid = _card_transaction(call)
     if paid is None:
         named = call.arguments.get("transaction_id")
-        yield Broken(f"there is no transaction {named!r}", {"transaction": named})
+        yield Broken(f"there is no transaction {named!r}")
         return
     date, given = read_date(paid.get("transaction_date")), call.text("purchase_date")
     if date is not None and read_date(given) != date:
-        text = f"the purchase was on {paid.get('transaction_date')}, not {given}"
-        yield Broken(text, {"on_record": paid.get("transaction_date"), "given": given})
+        yield Broken(f"the purchase was on {paid.get('transaction_date')}, not {given}")
 
 
-@bank_rule("dispute.customer", Kind.STATE, place=f"{_CREDIT}: 4 to 8", tools={CREDIT_DISPUTE})
+@bank.state("dispute.customer", f"{_CREDIT}: 4 to 8", CREDIT_DISPUTE)
 def check_contact(call: BankCall) -> Iterator[Answer]:
     """A dispute gives the customer's name, phone, email and address as registered."""
     user = call.row("users", "user_id")
     for field, known in _ON_RECORD.items() if user else ():
         given, registered = call.arguments.get(field), (user or {}).get(known)
         if registered and not is_same(given, registered):
-            text = f"the registered {known.replace('_', ' ')} is {registered}, not {given}"
-            yield Broken(text, {"registered": registered, "given": given})
+            yield Broken(f"the registered {known.replace('_', ' ')} is {registered}, not {given}")
 
 
-@bank_rule("dispute.digits", Kind.STATE, place=f"{_CREDIT}: 3", tools={CREDIT_DISPUTE})
+@bank.state("dispute.digits", f"{_CREDIT}: 3", CREDIT_DISPUTE)
 def check_digits(call: BankCall) -> Iterator[Answer]:
     """A dispute names the last digits of the card with which was paid."""
     paid = _card_transaction(call)
@@ -109,10 +107,10 @@ def check_digits(call: BankCall) -> Iterator[Answer]:
         return
     known = (card.get("card_last_4_digits"), last_4_digits(str(card.get("account_id"))))
     if given not in known:
-        yield Broken(f"the card does not end in {given}", {"given": given})
+        yield Broken(f"the card does not end in {given}")
 
 
-@bank_rule("dispute.provisional", Kind.STATE, place=_PROVISIONAL, tools={CREDIT_DISPUTE})
+@bank.state("dispute.provisional", _PROVISIONAL, CREDIT_DISPUTE)
 def check_provisional_credit(call: BankCall) -> Iterator[Answer]:
     """Provisional credit is given if card, amount, reason and history allow it, and only then."""
     paid = _card_transaction(call)
@@ -125,7 +123,7 @@ def check_provisional_credit(call: BankCall) -> Iterator[Answer]:
         return
     obstacles = list(_obstacles(call, paid, card))
     if given and obstacles:
-        yield Broken(f"no provisional credit is due: {'; '.join(obstacles)}", {"why": obstacles})
+        yield Broken(f"no provisional credit is due: {'; '.join(obstacles)}")
     elif not given and not obstacles:
         yield Broken("provisional credit is due, and was not given")
 
@@ -152,7 +150,7 @@ def _obstacles(call: BankCall, paid: Row, card: Row) -> Iterator[str]:
         yield "the merchant was not contacted"
 
 
-@bank_rule("dispute.refund", Kind.STATE, place=f"{_CREDIT}: 13 and 14", tools={CREDIT_DISPUTE})
+@bank.state("dispute.refund", f"{_CREDIT}: 13 and 14", CREDIT_DISPUTE)
 def check_refund(call: BankCall) -> Iterator[Answer]:
     """A partial refund is a part of what was paid, and a full one names no part."""
     paid, part = _card_transaction(call), call.figure("partial_refund_amount")
@@ -160,18 +158,12 @@ def check_refund(call: BankCall) -> Iterator[Answer]:
     wanted = call.text("resolution_requested")
     if wanted == "partial_refund" and amount is not None and part is not None:
         if not 0 < part < amount:
-            values = {"paid": amount, "refund": part}
-            yield Broken(f"${part:g} are no part of the ${amount:g} that were paid", values)
+            yield Broken(f"${part:g} are no part of the ${amount:g} that were paid")
     elif wanted == "full_refund" and part:
-        yield Broken(f"a full refund is asked for, and ${part:g} are named", {"refund": part})
+        yield Broken(f"a full refund is asked for, and ${part:g} are named")
 
 
-@bank_rule(
-    "dispute.noticed",
-    Kind.STATE,
-    place=f"{_CREDIT}: 11; {_DEBIT}: 7",
-    tools={CREDIT_DISPUTE, DEBIT_DISPUTE},
-)
+@bank.state("dispute.noticed", f"{_CREDIT}: 11; {_DEBIT}: 7", CREDIT_DISPUTE, DEBIT_DISPUTE)
 def check_noticed(call: BankCall) -> Iterator[Answer]:
     """An issue is noticed after the transaction, and not in the future."""
     credit = call.name == CREDIT_DISPUTE
@@ -180,54 +172,47 @@ def check_noticed(call: BankCall) -> Iterator[Answer]:
     if noticed is None or bought is None:
         return
     if noticed.date() < bought.date() or noticed > NOW:
-        values = {"transaction": str(bought.date()), "noticed": str(noticed.date())}
-        yield Broken(f"noticed on {noticed:%m/%d/%Y}, paid on {bought:%m/%d/%Y}", values)
+        yield Broken(f"noticed on {noticed:%m/%d/%Y}, paid on {bought:%m/%d/%Y}")
 
 
 def _account_transaction(call: BankCall) -> Row | None:
     return call.row("bank_account_transaction_history", "transaction_id")
 
 
-@bank_rule(
-    "debit_dispute.transaction", Kind.STATE, place=f"{_DEBIT}: 1 to 8", tools={DEBIT_DISPUTE}
-)
+@bank.state("debit_dispute.transaction", f"{_DEBIT}: 1 to 8", DEBIT_DISPUTE)
 def check_debit_transaction(call: BankCall) -> Iterator[Answer]:
     """A dispute is about a booking of the account, on its date, and no more than its amount."""
     booking = _account_transaction(call)
     if booking is None:
         named = call.arguments.get("transaction_id")
-        yield Broken(f"there is no transaction {named!r}", {"transaction": named})
+        yield Broken(f"there is no transaction {named!r}")
         return
     if booking.get("account_id") != call.arguments.get("account_id"):
         named = booking.get("account_id")
-        yield Broken(f"the transaction was booked on account {named}", {"account": named})
+        yield Broken(f"the transaction was booked on account {named}")
     date, given = read_date(booking.get("date")), read_date(call.arguments.get("transaction_date"))
     if date is not None and (given is None or given.date() != date.date()):
-        text = f"the transaction was on {date:%m/%d/%Y}"
-        yield Broken(text, {"given": call.arguments.get("transaction_date")})
+        yield Broken(f"the transaction was on {date:%m/%d/%Y}")
     booked, amount = figure(booking.get("amount")), call.figure("disputed_amount")
     deposit = call.text("dispute_category") == "atm_deposit_not_credited"
     if booked is not None and amount is not None and amount > abs(booked) and not deposit:
-        values = {"booked": abs(booked), "disputed": amount}
-        yield Broken(f"${amount:g} are disputed, and ${abs(booked):g} were booked", values)
+        yield Broken(f"${amount:g} are disputed, and ${abs(booked):g} were booked")
 
 
-@bank_rule(
-    "debit_dispute.eligible", Kind.STATE, place=f"{_DEBIT}: pre-filing", tools={DEBIT_DISPUTE}
-)
+@bank.state("debit_dispute.eligible", f"{_DEBIT}: pre-filing", DEBIT_DISPUTE)
 def check_debit_eligible(call: BankCall) -> Iterator[Answer]:
     """A transaction of at least a dollar is disputed within 60 days, on an open account."""
     booking, account = _account_transaction(call), call.row("accounts", "account_id")
     amount = abs(figure(booking.get("amount")) or 0.0) if booking else None
     if amount is not None and amount < 1:
-        yield Broken(f"the transaction was about ${amount:.2f}", {"amount": amount})
+        yield Broken(f"the transaction was about ${amount:.2f}")
     days = days_since(booking.get("date")) if booking else None
     if days is not None and days > 60:
-        yield Broken(f"the transaction is {days} days old", {"days": days})
+        yield Broken(f"the transaction is {days} days old")
     yield from other_status("account", account, "OPEN")
 
 
-@bank_rule("debit_dispute.most", Kind.STATE, place=f"{_DEBIT}: pre-filing 4", tools={DEBIT_DISPUTE})
+@bank.state("debit_dispute.most", f"{_DEBIT}: pre-filing 4", DEBIT_DISPUTE)
 def check_debit_count(call: BankCall) -> Iterator[Answer]:
     """An account has no more open disputes than its tier allows."""
     most = _MOST_OPEN.get(tier_of(call.row("accounts", "account_id")) or "")
@@ -235,40 +220,37 @@ def check_debit_count(call: BankCall) -> Iterator[Answer]:
     found = rows_with(call.db, "debit_card_disputes", "account_id", account_id)
     count = sum(each.get("status") in _OPEN for each in found)
     if most is not None and count >= most:
-        yield Broken(f"{count} disputes of the account are open", {"open": count, "most": most})
+        yield Broken(f"{count} disputes of the account are open")
 
 
-@bank_rule("debit_dispute.card", Kind.STATE, place=f"{_DEBIT}: 3", tools={DEBIT_DISPUTE})
+@bank.state("debit_dispute.card", f"{_DEBIT}: 3", DEBIT_DISPUTE)
 def check_debit_card(call: BankCall) -> Iterator[Answer]:
     """The card of a dispute belongs to the account."""
     card = call.row("debit_cards", "card_id")
     if card is not None and card.get("account_id") != call.arguments.get("account_id"):
         named = card.get("account_id")
-        yield Broken(f"the card belongs to account {named}", {"account": named})
+        yield Broken(f"the card belongs to account {named}")
 
 
-@bank_rule(
-    "debit_dispute.action", Kind.STATE, place=f"{_DEBIT}: card action", tools={DEBIT_DISPUTE}
-)
+@bank.state("debit_dispute.action", f"{_DEBIT}: card action", DEBIT_DISPUTE)
 def check_card_action(call: BankCall) -> Iterator[Answer]:
     """The category of the dispute decides what happens to the card."""
     category, given = call.text("dispute_category"), call.text("card_action")
     due = _ACTION.get(category)
     if due is not None and given != due:
-        yield Broken(f"{category} calls for {due}, not {given}", {"due": due, "given": given})
+        yield Broken(f"{category} calls for {due}, not {given}")
 
 
-@bank_rule("debit_dispute.type", Kind.STATE, place=f"{_DEBIT}: 5 and 9", tools={DEBIT_DISPUTE})
+@bank.state("debit_dispute.type", f"{_DEBIT}: 5 and 9", DEBIT_DISPUTE)
 def check_debit_type(call: BankCall) -> Iterator[Answer]:
     """The type of a transaction fits the category of the dispute."""
     category, given = call.text("dispute_category"), call.text("transaction_type")
     fitting = _TYPES.get(category)
     if fitting is not None and given not in fitting:
-        text = f"{category} does not fit a transaction of type {given}"
-        yield Broken(text, {"category": category, "type": given})
+        yield Broken(f"{category} does not fit a transaction of type {given}")
 
 
-@bank_rule("debit_dispute.earliest", Kind.STATE, place=_DEBIT, tools={DEBIT_DISPUTE})
+@bank.state("debit_dispute.earliest", _DEBIT, DEBIT_DISPUTE)
 def check_earliest(call: BankCall) -> Iterator[Answer]:
     """The first of charges that were made twice is disputed."""
     booking = _account_transaction(call)
@@ -285,12 +267,10 @@ def check_earliest(call: BankCall) -> Iterator[Answer]:
             near = (date - earlier).days <= 7
             named = other.get("transaction_id")
             if near:
-                yield Broken(f"transaction {named} is the first of them", {"first": named})
+                yield Broken(f"transaction {named} is the first of them")
 
 
-@bank_rule(
-    "debit_dispute.provisional", Kind.STATE, place=f"Debit {_PROVISIONAL}", tools={DEBIT_DISPUTE}
-)
+@bank.state("debit_dispute.provisional", f"Debit {_PROVISIONAL}", DEBIT_DISPUTE)
 def check_debit_provisional(call: BankCall) -> Iterator[Answer]:
     """Provisional credit is given where it is required, and not without a written statement."""
     given, category = (
@@ -309,21 +289,12 @@ def check_debit_provisional(call: BankCall) -> Iterator[Answer]:
     age = days_since((_account_transaction(call) or {}).get("date"))
     stands = age is not None and age <= 60 and (account or {}).get("status") == "OPEN"
     if given is False and due and stands:
-        yield Broken(f"provisional credit is required for {category}", {"category": category})
+        yield Broken(f"provisional credit is required for {category}")
 
 
-@bank_rule("debit_dispute.liability", Kind.STATE, place=_DEBIT, tools={DEBIT_DISPUTE})
+@bank.state("debit_dispute.liability", _DEBIT, DEBIT_DISPUTE)
 def check_liability(call: BankCall) -> Iterator[Answer]:
     """The customer's liability is 50 or 500 dollars at most, or the amount itself."""
     most, amount = call.figure("customer_max_liability_amount"), call.figure("disputed_amount")
     if most is not None and amount is not None and most not in (50, 500, amount):
-        yield Broken(f"a liability of ${most:g} is not one of the steps", {"liability": most})
-
-
-DISPUTE_RULES = (
-    *(check_disputed, check_contact, check_digits, check_provisional_credit, check_refund),
-    check_noticed,
-    *(check_debit_transaction, check_debit_eligible, check_debit_count, check_debit_card),
-    *(check_card_action, check_debit_type, check_earliest, check_debit_provisional),
-    check_liability,
-)
+        yield Broken(f"a liability of ${most:g} is not one of the steps")

@@ -6,7 +6,7 @@ A rule here names the tool that does the work, and sees that tool's arguments, h
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -21,9 +21,7 @@ from maseval.benchmark.tau2.review.policy.rules import (
     Broken,
     CallMade,
     CallMoment,
-    Kind,
-    Rule,
-    rule,
+    Policy,
 )
 
 AGENT_CALL, USER_CALL = "call_discoverable_agent_tool", "call_discoverable_user_tool"
@@ -87,29 +85,15 @@ class BankCall:
         )
 
 
-BankCheck = Callable[[BankCall], Iterable[Answer]]
+def _bank_call(moment: CallMoment, tools: frozenset[str]) -> BankCall | None:
+    """Return the call of one of these tools; unlocking a tool names it, and does not call it."""
+    call: BankCall | None = moment.notes.get(BankCall)
+    if call is None:
+        call = moment.notes[BankCall] = BankCall(*inner_call(moment.call), moment)
+    return call if call.name in tools else None
 
 
-def bank_rule(
-    name: str, kind: Kind, *, place: str, tools: Collection[str], reads_words: bool | None = None
-) -> Callable[[BankCheck], Rule]:
-    """Make a rule of a function that looks at a call of one of these tools."""
-    wanted = frozenset(tools)
-
-    def make_rule(check: BankCheck) -> Rule:
-        def look(moment: CallMoment) -> Iterator[Answer]:
-            call = moment.notes.get(BankCall)
-            if call is None:
-                call = moment.notes[BankCall] = BankCall(*inner_call(moment.call), moment)
-            if call.name in wanted:
-                yield from check(call)
-
-        look.__doc__ = check.__doc__
-        return rule(f"banking.{name}", kind, place=place, tools=wanted, reads_words=reads_words)(
-            look
-        )
-
-    return make_rule
+bank = Policy("banking", _bank_call)
 
 
 def find_row(db: BankingDB, table: str, key: object) -> Row | None:
@@ -129,7 +113,7 @@ def rows_with(db: BankingDB, table: str, field: str, value: object) -> list[Row]
 def other_status(what: str, row: Row | None, *allowed: str) -> Iterator[Answer]:
     """Yield a breach if a record has none of the allowed statuses."""
     if row is not None and row.get("status") not in allowed:
-        yield Broken(f"the {what} is {row.get('status')}", {"status": row.get("status")})
+        yield Broken(f"the {what} is {row.get('status')}")
 
 
 def pending_bookings(db: BankingDB, account_id: object) -> Iterator[Answer]:
@@ -137,7 +121,7 @@ def pending_bookings(db: BankingDB, account_id: object) -> Iterator[Answer]:
     for booking in rows_with(db, "bank_account_transaction_history", "account_id", account_id):
         if booking.get("status") == "pending":
             named = booking.get("transaction_id")
-            yield Broken(f"transaction {named} is pending", {"transaction": named})
+            yield Broken(f"transaction {named} is pending")
 
 
 def figure(value: object) -> float | None:

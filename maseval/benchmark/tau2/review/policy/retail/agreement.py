@@ -25,17 +25,15 @@ from maseval.benchmark.tau2.review.policy.retail.eligibility import (
     owner_of,
     paid_with,
     replacements,
+    retail,
 )
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
     Broken,
     CallMoment,
     CannotTell,
-    Kind,
-    Rule,
     Utterance,
     once_per_call,
-    rule,
 )
 from maseval.benchmark.tau2.review.words import asks, mentions, read_amount, sentences
 
@@ -160,12 +158,13 @@ def _parts(moment: CallMoment) -> set[float]:
     return {item.price for item in items_of(moment)}
 
 
-@rule(
-    "retail.amount.told",
-    Kind.DATA_FLOW,
-    place="Introduction: 5th paragraph; Modify items, Return, Exchange: on payment",
-    tools=(*OF_ITEMS, CANCEL, MODIFY_PAYMENT),
-    reads_words=True,
+@retail.flow(
+    "amount.told",
+    "Introduction: 5th paragraph; Modify items, Return, Exchange: on payment",
+    *OF_ITEMS,
+    CANCEL,
+    MODIFY_PAYMENT,
+    words=True,
 )
 def figure_is_the_one_told(moment: CallMoment) -> Iterator[Answer]:
     """The amount that the customer agreed to is the amount that is booked."""
@@ -185,24 +184,18 @@ def figure_is_the_one_told(moment: CallMoment) -> Iterator[Answer]:
         else:
             yield Broken(
                 f"{_money(told)} was told, and {abs(booked):.2f} is booked",
-                {"told": told[0] if len(told) == 1 else told, "booked": booked},
-                question.message_index,
+                message_index=question.message_index,
             )
     elif right and all(_wrong_way(text, moment, booked) for text, _ in right):
         way = "charged" if booked > 0 else "given back"
         yield Broken(
             f"{abs(booked):.2f} is {way}, and the customer was told the opposite",
-            {"told": right[0][0], "booked": booked},
-            question.message_index,
+            message_index=question.message_index,
         )
 
 
-@rule(
-    "retail.amount.reported",
-    Kind.DATA_FLOW,
-    place="Introduction: 6th paragraph",
-    tools=(*OF_ITEMS, CANCEL, MODIFY_PAYMENT),
-    reads_words=True,
+@retail.flow(
+    "amount.reported", "Introduction: 6th paragraph", *OF_ITEMS, CANCEL, MODIFY_PAYMENT, words=True
 )
 def figure_reported_is_right(moment: CallMoment) -> Iterator[Answer]:
     """The amount that the agent reports after a change is the amount that was booked."""
@@ -221,8 +214,7 @@ def figure_reported_is_right(moment: CallMoment) -> Iterator[Answer]:
         return
     yield Broken(
         f"{_money(told)} was reported, and {abs(booked):.2f} was booked",
-        {"told": told[0] if len(told) == 1 else told, "booked": booked},
-        report.message_index,
+        message_index=report.message_index,
     )
 
 
@@ -313,12 +305,11 @@ def _cards_named(text: str, user: User) -> set[str]:
     return set()
 
 
-@rule(
-    "retail.payment.confirmed",
-    Kind.DATA_FLOW,
-    place="Introduction: 5th paragraph; Modify payment, Modify items, Return, Exchange: on payment",
-    tools=PAYING,
-    reads_words=True,
+@retail.flow(
+    "payment.confirmed",
+    "Introduction: 5th paragraph; Modify payment, Modify items, Return, Exchange: on payment",
+    *PAYING,
+    words=True,
 )
 def payment_is_the_one_agreed(moment: CallMoment) -> Iterator[Answer]:
     """The payment method that is used is the one that was agreed to."""
@@ -339,10 +330,7 @@ def payment_is_the_one_agreed(moment: CallMoment) -> Iterator[Answer]:
         elif not named & set(user.payment_methods) and _question_names(moment, user, method.id):
             yield CannotTell(f"{', '.join(sorted(named))} was wished for, and is not to be had")
         else:
-            yield Broken(
-                f"{', '.join(sorted(named))} was agreed to, and {method.id} is used",
-                {"agreed": sorted(named), "used": method.id},
-            )
+            yield Broken(f"{', '.join(sorted(named))} was agreed to, and {method.id} is used")
         return
 
 
@@ -361,11 +349,8 @@ def _question_names(moment: CallMoment, user: User, method_id: str) -> bool:
     )
 
 
-@rule(
-    "retail.payment.provided",
-    Kind.PROTOCOL,
-    place="Modify payment, Modify items, Return, Exchange: on payment",
-    tools=PAYING,
+@retail.protocol(
+    "payment.provided", "Modify payment, Modify items, Return, Exchange: on payment", *PAYING
 )
 def customer_chose_the_payment(moment: CallMoment) -> Iterator[Answer]:
     """The customer says, or agrees to, how the money goes, where there is a choice."""
@@ -376,13 +361,4 @@ def customer_chose_the_payment(moment: CallMoment) -> Iterator[Answer]:
     for said in texts_backwards(moment):
         if method.id in _methods_named(said.text, user, original):
             return
-    yield Broken(
-        f"nobody named {method.id}, one of {len(user.payment_methods)} payment methods",
-        {"used": method.id, "has": list(user.payment_methods)},
-    )
-
-
-AGREEMENT: tuple[Rule, ...] = (
-    *(figure_is_the_one_told, figure_reported_is_right),
-    *(payment_is_the_one_agreed, customer_chose_the_payment),
-)
+    yield Broken(f"nobody named {method.id}, one of {len(user.payment_methods)} payment methods")

@@ -24,6 +24,7 @@ from maseval.benchmark.tau2.review.policy.retail.eligibility import (
     order_of,
     owner_of,
     replacements,
+    retail,
 )
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
@@ -31,10 +32,7 @@ from maseval.benchmark.tau2.review.policy.rules import (
     CallMade,
     CallMoment,
     CannotTell,
-    Kind,
-    Rule,
     once_per_call,
-    rule,
 )
 from maseval.benchmark.tau2.review.words import agrees, asks, mentions
 
@@ -74,12 +72,7 @@ _DEFAULT = re.compile(
 _STREET = re.compile(r"\b\d+ (?:\w+ ){1,3}(?:st|street|ave|avenue|dr|drive|ln|lane|rd|road)\b")
 
 
-@rule(
-    "retail.cancel.reason_said",
-    Kind.PROTOCOL,
-    place="Cancel pending order: 2nd paragraph",
-    tools=(CANCEL,),
-)
+@retail.protocol("cancel.reason_said", "Cancel pending order: 2nd paragraph", CANCEL)
 def reason_is_the_customers(moment: CallMoment) -> Iterator[Answer]:
     """The reason of a cancellation is the one that the customer gave or agreed to."""
     reason = moment.arguments.get("reason")
@@ -88,23 +81,21 @@ def reason_is_the_customers(moment: CallMoment) -> Iterator[Answer]:
         return
     question, reply = moment.question_and_reply
     other = next(name for name in _REASON_WORDS if name != reason)
-    values = {"reason": reason}
     if question is not None and reply is not None and agrees(reply.text):
         offered = [name for name in REASONS if _REASON_WORDS[name].search(question.text)]
         if offered == [reason] and not _OTHER_REASON.search(moment.user_said):
             return
     if _REASON_WORDS[other].search(moment.user_said):
-        yield Broken(f"the customer said {other!r}, and {reason!r} is booked", values)
+        yield Broken(f"the customer said {other!r}, and {reason!r} is booked")
     else:
-        yield Broken(f"the customer never gave the reason {reason!r}", values)
+        yield Broken(f"the customer never gave the reason {reason!r}")
 
 
-@rule(
-    "retail.items.reminder",
-    Kind.FORM,  # without it nothing else goes wrong, as long as the items themselves are agreed to
-    place="Modify items: 1st paragraph; Exchange delivered order: 1st paragraph",
-    tools=REPLACING,
-    reads_words=True,
+@retail.form(
+    "items.reminder",
+    "Modify items: 1st paragraph; Exchange delivered order: 1st paragraph",
+    *REPLACING,
+    words=True,
 )
 def customer_is_reminded(moment: CallMoment) -> Iterator[Answer]:
     """The customer is reminded to name all items before the only change of the items."""
@@ -121,11 +112,11 @@ def _reminds(text: str) -> bool:
     return any(_ALL.search(text[max(0, at - 70) : at]) for at in places)
 
 
-@rule(
-    "retail.details.order",
-    Kind.PROTOCOL,
-    place="Cancel pending order: 2nd paragraph; Return delivered order: 2nd paragraph",
-    tools=(CANCEL, RETURN),
+@retail.protocol(
+    "details.order",
+    "Cancel pending order: 2nd paragraph; Return delivered order: 2nd paragraph",
+    CANCEL,
+    RETURN,
 )
 def order_was_named(moment: CallMoment) -> Iterator[Answer]:
     """The customer is asked to confirm the order by its id."""
@@ -134,14 +125,11 @@ def order_was_named(moment: CallMoment) -> Iterator[Answer]:
         return
     bare = order.order_id.lstrip("#").lower()
     if not any(bare in said.text for said in texts_backwards(moment)):
-        yield Broken(f"order {order.order_id} was never named", {"order": order.order_id})
+        yield Broken(f"order {order.order_id} was never named")
 
 
-@rule(
-    "retail.details.items",
-    Kind.PROTOCOL,
-    place="Introduction: 5th paragraph; Return delivered order: 2nd paragraph",
-    tools=OF_ITEMS,
+@retail.protocol(
+    "details.items", "Introduction: 5th paragraph; Return delivered order: 2nd paragraph", *OF_ITEMS
 )
 def items_were_named(moment: CallMoment) -> Iterator[Answer]:
     """The items that are changed or returned were named before the customer agreed."""
@@ -154,10 +142,7 @@ def items_were_named(moment: CallMoment) -> Iterator[Answer]:
             if _EVERYTHING.search(text) and len(listed) > 1:
                 yield CannotTell(f"{item.name} is among all of them, if at all")
             else:
-                yield Broken(
-                    f"{item.name} was not spoken of before the customer agreed",
-                    {"item": item.item_id, "name": item.name},
-                )
+                yield Broken(f"{item.name} was not spoken of before the customer agreed")
 
 
 @once_per_call
@@ -173,7 +158,7 @@ def _names_item(text: str, item: OrderItem) -> bool:
     return item.item_id in text or any(each.rstrip("s") in text for each in words)
 
 
-@rule("retail.details.options", Kind.PROTOCOL, place="Introduction: 5th paragraph", tools=REPLACING)
+@retail.protocol("details.options", "Introduction: 5th paragraph", *REPLACING)
 def new_items_were_described(moment: CallMoment) -> Iterator[Answer]:
     """The item that comes instead was described before the customer agreed."""
     text = _before_the_reply(moment)
@@ -187,10 +172,7 @@ def new_items_were_described(moment: CallMoment) -> Iterator[Answer]:
         ]
         told = [each for each in changed if _says_option(text, each)]
         if changed and not told:
-            yield Broken(
-                f"the new {item.name} was never described",
-                {"item": variant.item_id, "options": dict(variant.options)},
-            )
+            yield Broken(f"the new {item.name} was never described")
         elif len(told) < len(changed):
             missing = ", ".join(each for each in changed if each not in told)
             yield CannotTell(f"the new {item.name} was described without {missing}")
@@ -209,13 +191,7 @@ def _find_word(word: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![a-z0-9])(?:{word})s?(?![a-z0-9])")
 
 
-@rule(
-    "retail.items.confirmed",
-    Kind.DATA_FLOW,
-    place="Introduction: 5th paragraph",
-    tools=OF_ITEMS,
-    reads_words=True,
-)
+@retail.flow("items.confirmed", "Introduction: 5th paragraph", *OF_ITEMS, words=True)
 def items_are_those_agreed(moment: CallMoment) -> Iterator[Answer]:
     """The items of a change are those that the question before the yes was about."""
     question, reply = moment.question_and_reply
@@ -225,10 +201,7 @@ def items_are_those_agreed(moment: CallMoment) -> Iterator[Answer]:
     for item, variant in replacements(moment):
         other = _other_variant(text, moment, item, variant)
         if other is not None:
-            yield Broken(
-                f"{item.name} {other} was agreed to, and {variant.item_id} is booked",
-                {"agreed": other, "booked": variant.item_id},
-            )
+            yield Broken(f"{item.name} {other} was agreed to, and {variant.item_id} is booked")
     yield from _unexpected_items(moment, text)
 
 
@@ -263,8 +236,7 @@ def _unexpected_items(moment: CallMoment, text: str) -> Iterator[Answer]:
         if item.item_id not in tried and not _names_item(earlier, item):
             yield Broken(
                 f"{item.name} {item.item_id} is changed, and the question was about "
-                f"{', '.join(each.name for each in named)}",
-                {"changed": item.item_id, "asked": [each.item_id for each in named]},
+                f"{', '.join(each.name for each in named)}"
             )
 
 
@@ -279,12 +251,7 @@ def _listed_before(made: CallMade, moment: CallMoment) -> list[str]:
     return [each for each in listed if isinstance(each, str)]
 
 
-@rule(
-    "retail.details.address",
-    Kind.PROTOCOL,
-    place="Introduction: 5th paragraph",
-    tools=(MODIFY_ADDRESS, USER_ADDRESS),
-)
+@retail.protocol("details.address", "Introduction: 5th paragraph", MODIFY_ADDRESS, USER_ADDRESS)
 def address_was_named(moment: CallMoment) -> Iterator[Answer]:
     """The new address was named before the customer agreed."""
     texts = "\n".join(said.text for said in texts_backwards(moment))
@@ -322,12 +289,8 @@ def _is_the_default(moment: CallMoment) -> bool:
     return user is not None and user.address.address1 == moment.arguments.get("address1")
 
 
-@rule(
-    "retail.address.confirmed",
-    Kind.DATA_FLOW,
-    place="Introduction: 5th paragraph",
-    tools=(MODIFY_ADDRESS, USER_ADDRESS),
-    reads_words=True,
+@retail.flow(
+    "address.confirmed", "Introduction: 5th paragraph", MODIFY_ADDRESS, USER_ADDRESS, words=True
 )
 def address_is_the_one_agreed(moment: CallMoment) -> Iterator[Answer]:
     """The address that is entered is the one that was agreed to."""
@@ -339,10 +302,7 @@ def address_is_the_one_agreed(moment: CallMoment) -> Iterator[Answer]:
         value = moment.arguments.get(name)
         others = set(told) - {getattr(now, name, "").lower()}
         if isinstance(value, str) and others and value.lower() not in text:
-            yield Broken(
-                f"{', '.join(sorted(others))} was agreed to, and {value} is entered",
-                {"agreed": sorted(others), "entered": value},
-            )
+            yield Broken(f"{', '.join(sorted(others))} was agreed to, and {value} is entered")
             return
 
 
@@ -350,10 +310,3 @@ def _address_now(moment: CallMoment) -> UserAddress | None:
     """Return the address that a call would replace."""
     record = order_of(moment) if moment.call["name"] == MODIFY_ADDRESS else owner_of(moment)
     return record.address if record else None
-
-
-DETAILS: tuple[Rule, ...] = (
-    *(reason_is_the_customers, customer_is_reminded, order_was_named, items_were_named),
-    *(items_are_those_agreed, new_items_were_described),
-    *(address_was_named, address_is_the_one_agreed),
-)

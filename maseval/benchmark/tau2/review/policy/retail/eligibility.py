@@ -5,7 +5,7 @@ there is no breach of these rules: the tool refuses it, or nothing happens.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.retail import (
@@ -31,12 +31,11 @@ from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
     Broken,
     CallMoment,
-    Kind,
-    Rule,
     once_per_call,
-    rule,
+    policy_of,
 )
 
+retail = policy_of("retail")
 REASONS = ("no longer needed", "ordered by mistake")
 
 
@@ -134,69 +133,60 @@ def paid_with(order: Order) -> list[str]:
     return list(dict.fromkeys(each.payment_method_id for each in payments))
 
 
-def _status_rule(name: str, wanted: str, place: str, tools: Sequence[str]) -> Rule:
-    @rule(name, Kind.STATE, place=place, tools=tools)
-    def status(moment: CallMoment) -> Iterator[Answer]:
-        order = order_of(moment)
-        if order is not None and order.status != wanted:
-            yield Broken(
-                f"order {order.order_id} is {order.status!r} and not {wanted!r}",
-                {"order": order.order_id, "status": order.status, "needed": wanted},
-            )
-
-    return Rule(
-        *(name, Kind.STATE, f"Only an order that is {wanted} allows it.", place),
-        *(status.tools, status.check),
-    )
+def _wrong_status(moment: CallMoment, wanted: str) -> Iterator[Answer]:
+    order = order_of(moment)
+    if order is not None and order.status != wanted:
+        yield Broken(f"order {order.order_id} is {order.status!r} and not {wanted!r}")
 
 
-CANCEL_STATUS = _status_rule(
-    "retail.cancel.status", "pending", "Cancel pending order: 1st paragraph", (CANCEL,)
-)
-MODIFY_STATUS = _status_rule(
-    "retail.modify.status",
-    "pending",
+@retail.state("cancel.status", "Cancel pending order: 1st paragraph", CANCEL)
+def order_to_cancel_is_pending(moment: CallMoment) -> Iterator[Answer]:
+    """Only a pending order is cancelled."""
+    return _wrong_status(moment, "pending")
+
+
+@retail.state(
+    "modify.status",
     "Modify pending order: 1st paragraph; Modify items: 1st paragraph",
-    (MODIFY_ITEMS, MODIFY_ADDRESS, MODIFY_PAYMENT),
+    *(MODIFY_ITEMS, MODIFY_ADDRESS, MODIFY_PAYMENT),
 )
-RETURN_STATUS = _status_rule(
-    "retail.return.status", "delivered", "Return delivered order: 1st paragraph", (RETURN,)
-)
-EXCHANGE_STATUS = _status_rule(
-    "retail.exchange.status", "delivered", "Exchange delivered order: 1st paragraph", (EXCHANGE,)
-)
+def order_to_modify_is_pending(moment: CallMoment) -> Iterator[Answer]:
+    """Only a pending order is modified."""
+    return _wrong_status(moment, "pending")
 
 
-@rule(
-    "retail.cancel.reason", Kind.STATE, place="Cancel pending order: 2nd paragraph", tools=(CANCEL,)
-)
+@retail.state("return.status", "Return delivered order: 1st paragraph", RETURN)
+def order_to_return_is_delivered(moment: CallMoment) -> Iterator[Answer]:
+    """Only a delivered order is returned."""
+    return _wrong_status(moment, "delivered")
+
+
+@retail.state("exchange.status", "Exchange delivered order: 1st paragraph", EXCHANGE)
+def order_to_exchange_is_delivered(moment: CallMoment) -> Iterator[Answer]:
+    """Only items of a delivered order are exchanged."""
+    return _wrong_status(moment, "delivered")
+
+
+@retail.state("cancel.reason", "Cancel pending order: 2nd paragraph", CANCEL)
 def reason_is_acceptable(moment: CallMoment) -> Iterator[Answer]:
     """An order is cancelled for one of two reasons."""
     reason = moment.arguments.get("reason")
     if reason not in REASONS:
-        yield Broken(f"{reason!r} is no reason for which an order is cancelled", {"reason": reason})
+        yield Broken(f"{reason!r} is no reason for which an order is cancelled")
 
 
-@rule("retail.items.once", Kind.STATE, place="Generic action rules: 2nd paragraph", tools=REPLACING)
+@retail.state("items.once", "Generic action rules: 2nd paragraph", *REPLACING)
 def items_change_once(moment: CallMoment) -> Iterator[Answer]:
     """The items of an order are modified or exchanged once, all of them in one call."""
     order_id = moment.arguments.get("order_id")
     for made in moment.earlier_calls:
         same = made.call["name"] in REPLACING and made.call["arguments"].get("order_id") == order_id
         if same and not made.failed:
-            yield Broken(
-                f"the items of order {order_id} were already changed",
-                {"order": order_id, "first in message": made.message_index},
-            )
+            yield Broken(f"the items of order {order_id} were already changed")
             return
 
 
-@rule(
-    "retail.items.ordered",
-    Kind.STATE,
-    place="Modify items, Return and Exchange delivered order",
-    tools=OF_ITEMS,
-)
+@retail.state("items.ordered", "Modify items, Return and Exchange delivered order", *OF_ITEMS)
 def items_are_ordered(moment: CallMoment) -> Iterator[Answer]:
     """Only items of the order are changed or returned, and each as often as it was ordered."""
     order = order_of(moment)
@@ -206,37 +196,27 @@ def items_are_ordered(moment: CallMoment) -> Iterator[Answer]:
     ordered = Counter(item.item_id for item in order.items)
     excess = sorted((Counter(listed) - ordered).elements())
     if excess:
-        yield Broken(
-            f"{', '.join(excess)} is not in order {order.order_id}, or not so often",
-            {"items": excess, "order": order.order_id},
-        )
+        yield Broken(f"{', '.join(excess)} is not in order {order.order_id}, or not so often")
     if not listed:
-        yield Broken(
-            f"order {order.order_id} would be changed without any item",
-            {"order": order.order_id, "items": moment.arguments.get("item_ids")},
-        )
+        yield Broken(f"order {order.order_id} would be changed without any item")
 
 
-@rule(
-    "retail.items.pairs",
-    Kind.STATE,
-    place="Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph",
-    tools=REPLACING,
+@retail.state(
+    "items.pairs",
+    "Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph",
+    *REPLACING,
 )
 def every_item_is_replaced(moment: CallMoment) -> Iterator[Answer]:
     """Each item gets one new item in its place: none is removed, none is added."""
     old, new = ids(moment, "item_ids"), ids(moment, "new_item_ids")
     if len(old) != len(new):
-        yield Broken(
-            f"{len(old)} items are replaced by {len(new)}", {"items": old, "new items": new}
-        )
+        yield Broken(f"{len(old)} items are replaced by {len(new)}")
 
 
-@rule(
-    "retail.items.product",
-    Kind.STATE,
-    place="Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph",
-    tools=REPLACING,
+@retail.state(
+    "items.product",
+    "Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph",
+    *REPLACING,
 )
 def product_stays(moment: CallMoment) -> Iterator[Answer]:
     """The new item is of the same product as the old one."""
@@ -246,102 +226,69 @@ def product_stays(moment: CallMoment) -> Iterator[Answer]:
         if item is None or item.product_id not in products:
             continue
         if new not in products.view(item.product_id).variants:
-            yield Broken(f"{new} is no {item.name}", {"item": old, "new item": new})
+            yield Broken(f"{new} is no {item.name}")
 
 
-@rule(
-    "retail.items.option",
-    Kind.STATE,
-    place="Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph",
-    tools=REPLACING,
+@retail.state(
+    "items.option",
+    "Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph",
+    *REPLACING,
 )
 def option_differs(moment: CallMoment) -> Iterator[Answer]:
     """The new item is another option of the product, and not the old item again."""
     for item, variant in replacements(moment):
         if item.item_id == variant.item_id:
-            yield Broken(
-                f"{item.name} {item.item_id} would be replaced by itself", {"item": item.item_id}
-            )
+            yield Broken(f"{item.name} {item.item_id} would be replaced by itself")
 
 
-@rule(
-    "retail.items.available",
-    Kind.STATE,
-    place="Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph",
-    tools=REPLACING,
+@retail.state(
+    "items.available",
+    "Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph",
+    *REPLACING,
 )
 def new_item_is_available(moment: CallMoment) -> Iterator[Answer]:
     """The new item is available."""
     for item, variant in replacements(moment):
         if not variant.available:
-            yield Broken(
-                f"{item.name} {variant.item_id} is not available", {"item": variant.item_id}
-            )
+            yield Broken(f"{item.name} {variant.item_id} is not available")
 
 
-@rule("retail.payment.own", Kind.STATE, place="Domain basic: User", tools=PAYING)
+@retail.state("payment.own", "Domain basic: User", *PAYING)
 def method_is_in_the_profile(moment: CallMoment) -> Iterator[Answer]:
     """Money goes only by a payment method of the customer's profile."""
     user, method_id = owner_of(moment), moment.arguments.get("payment_method_id")
     if user is not None and method_of(moment) is None:
-        yield Broken(
-            f"{user.user_id} has no payment method {method_id!r}",
-            {"payment": method_id, "has": list(user.payment_methods)},
-        )
+        yield Broken(f"{user.user_id} has no payment method {method_id!r}")
 
 
-@rule(
-    "retail.payment.balance",
-    Kind.STATE,
-    place="Modify payment: 2nd paragraph; Modify items and Exchange: on payment",
-    tools=(*REPLACING, MODIFY_PAYMENT),
+@retail.state(
+    "payment.balance",
+    "Modify payment: 2nd paragraph; Modify items and Exchange: on payment",
+    *REPLACING,
+    MODIFY_PAYMENT,
 )
 def gift_card_covers_it(moment: CallMoment) -> Iterator[Answer]:
     """A gift card that is to pay has enough balance."""
     method, amount = method_of(moment), amount_booked(moment)
     if isinstance(method, GiftCard) and amount is not None and method.balance < amount:
         yield Broken(
-            f"gift card {method.id} has {method.balance:.2f}, and {amount:.2f} is to be paid",
-            {"balance": method.balance, "amount": amount},
+            f"gift card {method.id} has {method.balance:.2f}, and {amount:.2f} is to be paid"
         )
 
 
-@rule(
-    "retail.modify_payment.other",
-    Kind.STATE,
-    place="Modify payment: 1st paragraph",
-    tools=(MODIFY_PAYMENT,),
-)
+@retail.state("modify_payment.other", "Modify payment: 1st paragraph", MODIFY_PAYMENT)
 def method_changes(moment: CallMoment) -> Iterator[Answer]:
     """The payment moves to another method than the original one."""
     order, method_id = order_of(moment), moment.arguments.get("payment_method_id")
     if order is not None and method_id in paid_with(order)[:1]:
-        yield Broken(
-            f"order {order.order_id} is already paid with {method_id}", {"payment": method_id}
-        )
+        yield Broken(f"order {order.order_id} is already paid with {method_id}")
 
 
-@rule(
-    "retail.return.refund",
-    Kind.STATE,
-    place="Return delivered order: 4th paragraph",
-    tools=(RETURN,),
-)
+@retail.state("return.refund", "Return delivered order: 4th paragraph", RETURN)
 def refund_goes_back(moment: CallMoment) -> Iterator[Answer]:
     """A refund goes to the method that paid, or to a gift card."""
     order, method = order_of(moment), method_of(moment)
     if order is None or method is None or isinstance(method, GiftCard):
         return
     if method.id not in paid_with(order):
-        yield Broken(
-            f"the refund goes to {method.id}, which neither paid nor is a gift card",
-            {"payment": method.id, "paid with": paid_with(order)},
-        )
-
-
-ELIGIBILITY: tuple[Rule, ...] = (
-    *(CANCEL_STATUS, MODIFY_STATUS, RETURN_STATUS, EXCHANGE_STATUS),
-    *(reason_is_acceptable, items_change_once, items_are_ordered, every_item_is_replaced),
-    *(product_stays, option_differs, new_item_is_available, method_is_in_the_profile),
-    *(gift_card_covers_it, method_changes, refund_goes_back),
-)
+        yield Broken(f"the refund goes to {method.id}, which neither paid nor is a gift card")

@@ -9,15 +9,12 @@ from maseval.benchmark.tau2.domains.retail import (
     USER_ADDRESS,
     WRITES,
 )
-from maseval.benchmark.tau2.review.policy.retail.eligibility import ids, order_of, owner_of
+from maseval.benchmark.tau2.review.policy.retail.eligibility import ids, order_of, owner_of, retail
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
     Broken,
     CallMoment,
     CannotTell,
-    Kind,
-    Rule,
-    rule,
 )
 
 _BY_EMAIL, _BY_NAME = "find_user_id_by_email", "find_user_id_by_name_zip"
@@ -48,19 +45,19 @@ def found_users(moment: CallMoment) -> list[str]:
     return list(dict.fromkeys(each.answer.strip() for each in made if not each.failed))
 
 
-@rule(
-    "retail.identity.first",
-    Kind.PROTOCOL,
-    place="Introduction: 2nd and 3rd paragraph",
-    tools=(_READ_ORDER, _READ_USER, *WRITES),
-    reads_words=False,
+@retail.protocol(
+    "identity.first",
+    "Introduction: 2nd and 3rd paragraph",
+    _READ_ORDER,
+    _READ_USER,
+    *WRITES,
+    words=False,
 )
 def identity_comes_first(moment: CallMoment) -> Iterator[Answer]:
     """The customer is found by email, or by name and zip code, before any record is used."""
     if not found_users(moment) and not _already_used(moment):
         yield Broken(
-            "records are used before the customer was found by email, or by name and zip code",
-            {"call": moment.call["name"], "arguments": dict(moment.arguments)},
+            "records are used before the customer was found by email, or by name and zip code"
         )
 
 
@@ -72,35 +69,21 @@ def _already_used(moment: CallMoment) -> bool:
     )
 
 
-@rule(
-    "retail.identity.said",
-    Kind.DATA_FLOW,
-    place="Introduction: 2nd paragraph",
-    tools=FINDING,
-    reads_words=True,
-)
+@retail.flow("identity.said", "Introduction: 2nd paragraph", *FINDING, words=True)
 def customer_said_who(moment: CallMoment) -> Iterator[Answer]:
     """The customer is looked up by what the customer said, and by nothing guessed."""
     said = _bare(moment.user_said)
     for name, value in moment.arguments.items():
         if isinstance(value, str) and value and _bare(value) not in said:
-            yield Broken(f"the customer never said the {name} {value!r}", {name: value})
+            yield Broken(f"the customer never said the {name} {value!r}")
 
 
-@rule(
-    "retail.identity.one_user",
-    Kind.DATA_FLOW,
-    place="Introduction: 4th paragraph",
-    tools=(_READ_USER, *WRITES),
-)
+@retail.flow("identity.one_user", "Introduction: 4th paragraph", _READ_USER, *WRITES)
 def only_one_customer(moment: CallMoment) -> Iterator[Answer]:
     """Only records of the customer who was identified are used."""
     helped, owner = helped_user(moment), owner_of(moment)
     if owner is not None and helped is not None and owner.user_id != helped:
-        yield Broken(
-            f"the record belongs to {owner.user_id}, and the customer is {helped}",
-            {"record of": owner.user_id, "customer": helped},
-        )
+        yield Broken(f"the record belongs to {owner.user_id}, and the customer is {helped}")
 
 
 def helped_user(moment: CallMoment) -> str | None:
@@ -125,12 +108,8 @@ def _owner_named(moment: CallMoment, tool: str, arguments: object) -> object:
     return orders.view(order_id).user_id if known else None
 
 
-@rule(
-    "retail.order.read",
-    Kind.PROTOCOL,
-    place="Cancel, Modify, Return, Exchange: 1st paragraph each",
-    tools=OF_ORDERS,
-    reads_words=False,
+@retail.protocol(
+    "order.read", "Cancel, Modify, Return, Exchange: 1st paragraph each", *OF_ORDERS, words=False
 )
 def status_was_checked(moment: CallMoment) -> Iterator[Answer]:
     """The order's status is looked up before the order is changed."""
@@ -142,25 +121,21 @@ def status_was_checked(moment: CallMoment) -> Iterator[Answer]:
             asked = made.call["arguments"].get("order_id")
             if isinstance(asked, str) and asked.lstrip("#") == order.order_id.lstrip("#"):
                 return
-    yield Broken(f"order {order.order_id} was never looked up", {"order": order.order_id})
+    yield Broken(f"order {order.order_id} was never looked up")
 
 
-@rule("retail.values.known", Kind.DATA_FLOW, place="Introduction: 6th paragraph", tools=WRITES)
+@retail.flow("values.known", "Introduction: 6th paragraph", *WRITES)
 def ids_are_known(moment: CallMoment) -> Iterator[Answer]:
     """The ids of a call were read, or said by the customer, before."""
     known = _known(moment)
     named = [moment.arguments.get(name) for name in ("order_id", "payment_method_id", "user_id")]
     for each in (*named, *ids(moment, "item_ids"), *ids(moment, "new_item_ids")):
         if isinstance(each, str) and each and each.lstrip("#") not in known:
-            yield Broken(f"{each} stands in nothing that was read or said before", {"id": each})
+            yield Broken(f"{each} stands in nothing that was read or said before")
 
 
-@rule(
-    "retail.address.known",
-    Kind.DATA_FLOW,
-    place="Introduction: 6th paragraph",
-    tools=(MODIFY_ADDRESS, USER_ADDRESS),
-    reads_words=True,
+@retail.flow(
+    "address.known", "Introduction: 6th paragraph", MODIFY_ADDRESS, USER_ADDRESS, words=True
 )
 def address_is_known(moment: CallMoment) -> Iterator[Answer]:
     """Each part of a new address was said by the customer, or read."""
@@ -176,7 +151,7 @@ def address_is_known(moment: CallMoment) -> Iterator[Answer]:
             elif name in ("address1", "address2") and _number(value) in known:
                 yield CannotTell(f"{value!r} was said in other words, if at all")
             else:
-                yield Broken(f"{value!r} was neither said nor read", {name: value})
+                yield Broken(f"{value!r} was neither said nor read")
 
 
 def _ways_to_say(name: str, value: str) -> list[str]:
@@ -204,9 +179,3 @@ def _bare(text: str) -> str:
 def _words(text: str) -> str:
     """Return a text in small letters, its words separated by one space and framed by spaces."""
     return f" {_SEPARATORS.sub(' ', text.lower()).strip()} "
-
-
-IDENTITY: tuple[Rule, ...] = (
-    *(identity_comes_first, customer_said_who, only_one_customer, status_was_checked),
-    *(ids_are_known, address_is_known),
-)

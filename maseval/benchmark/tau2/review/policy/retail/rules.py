@@ -8,19 +8,17 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     one_call_at_a_time,
     transfer_is_announced,
 )
-from maseval.benchmark.tau2.review.policy.retail.agreement import AGREEMENT
-from maseval.benchmark.tau2.review.policy.retail.details import DETAILS
-from maseval.benchmark.tau2.review.policy.retail.eligibility import ELIGIBILITY
-from maseval.benchmark.tau2.review.policy.retail.identity import IDENTITY
-from maseval.benchmark.tau2.review.policy.retail.telling import TELLING
-from maseval.benchmark.tau2.review.policy.rules import Rule
+from maseval.benchmark.tau2.review.policy.retail import (
+    agreement,
+    details,
+    eligibility,
+    identity,
+    telling,
+)
+from maseval.benchmark.tau2.review.policy.rules import rules_in
 
-RULES: tuple[Rule, ...] = (
-    *ELIGIBILITY,
-    *IDENTITY,
-    *AGREEMENT,
-    *DETAILS,
-    *TELLING,
+RULES = (
+    *rules_in(*map(vars, (eligibility, identity, agreement, details, telling))),
     explicit_yes("retail", "Introduction: 5th paragraph", WRITES),
     nothing_after_a_transfer("retail", "Introduction: 9th paragraph", WRITES),
     transfer_is_announced("retail", "Introduction: 9th paragraph"),

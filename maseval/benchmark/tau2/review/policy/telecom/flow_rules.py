@@ -10,15 +10,11 @@ from maseval.benchmark.tau2.review.policy.rules import (
     CallMade,
     CallMoment,
     CannotTell,
-    Kind,
-    Talk,
-    Utterance,
-    rule,
-    talk_rule,
 )
 from maseval.benchmark.tau2.review.policy.telecom.records import (
     customer_of,
     line_of,
+    telecom,
 )
 from maseval.benchmark.tau2.review.words import agrees, mentions, sentences, spellings
 
@@ -28,27 +24,14 @@ LINE_WRITES = frozenset(
 )
 WRITES = LINE_WRITES | {"send_payment_request"}
 _ARGUMENTS = {"phone_number": "phone number", "full_name": "name", "dob": "date of birth"}
-_OF_THE_PAYER = ("check_payment_request", "make_payment")
 _NUMBER = re.compile(r"(?<!\d)\(?\d{3}\)?[\s.-]{0,2}\d{3}[\s.-]?\d{4}(?!\d)")
 _ALL_LINES = re.compile(r"\b(?:all|both|every|each)\b[^.?!]{0,20}\blines?\b", re.I)
-_HEARD = re.compile(r"\bthank(?:s| you) for (?:letting|telling|confirming|informing)", re.I)
 TRAVELS = re.compile(
     r"abroad|travel|\btrip\b|overseas|outside|foreign|vacation|holiday|visiting|france|"
     r"(?:another|different|other) country|airport|cruise",
     re.I,
 )
 _AT_HOME = re.compile(r"\bat home\b|\bhome (?:network|area|country)\b|\bnot (?:\w+ )?travel", re.I)
-_PAID = re.compile(
-    r"\b(?:payment|bill|balance)\b[^.?!\n]{0,60}\b(?:has|have|is|was)\b "
-    r"(?:now |been |successfully |fully |both )*"
-    r"(?:received|paid|processed|completed|settled|successful|confirmed|posted)\b",
-    re.I,
-)
-_NOT_YET = re.compile(
-    r"n't\b|\b(?:once|when|after|if|until|unless|before|as soon as|whether|not|will|verify|need)\b",
-    re.I,
-)
-_REQUESTED = re.compile(r"\bpay|\bbill\b", re.I)
 
 
 def text_from_user(moment: CallMoment) -> str:
@@ -75,12 +58,7 @@ def _finds_a_customer(made: CallMade) -> bool:
     return asks and '"customer_id"' in made.answer
 
 
-@rule(
-    "telecom.identity.given",
-    Kind.DATA_FLOW,
-    place="Customer Lookup",
-    tools=LOOKUPS,
-)
+@telecom.flow("identity.given", "Customer Lookup", *LOOKUPS)
 def check_lookup(moment: CallMoment) -> Iterator[Answer]:
     """A customer is looked up by what the user gave: a number, an id, or name and birth date."""
     known = moment.talk.known_before(moment.message_index) + (moment.ticket or "")
@@ -124,42 +102,30 @@ def _phone_numbers(text: str) -> set[str]:
     return {_digits(each) for each in _NUMBER.findall(text)}
 
 
-@rule(
-    "telecom.customer.found",
-    Kind.DATA_FLOW,
-    place="Customer Lookup; Technical Support",
-    tools=WRITES,
-)
+@telecom.flow("customer.found", "Customer Lookup; Technical Support", *WRITES)
 def check_customer(moment: CallMoment) -> Iterator[Answer]:
     """A write is made for a customer who was looked up before."""
     customer = customer_of(moment)
     found = identifying_calls(moment.calls_read)
     if customer is None or any(f'"{customer.customer_id}"' in each.answer for each in found):
         return
-    text = f"customer {customer.customer_id} was not looked up before"
-    yield Broken(text, {"customer": customer.customer_id})
+    yield Broken(f"customer {customer.customer_id} was not looked up before")
 
 
-@rule(
-    "telecom.record.known",
-    Kind.DATA_FLOW,
-    place="introduction, 2nd paragraph",
-    tools=WRITES,
-)
+@telecom.flow("record.known", "introduction, 2nd paragraph", *WRITES)
 def check_record(moment: CallMoment) -> Iterator[Answer]:
     """The line or bill of a write was read or named before."""
     known = moment.talk.known_before(moment.message_index) + (moment.ticket or "")
     for name in ("line_id", "bill_id"):
         value = moment.arguments.get(name)
         if isinstance(value, str) and not mentions(known, value):
-            yield Broken(f"{value} stands in nothing that was read or said", {name: value})
+            yield Broken(f"{value} stands in nothing that was read or said")
 
 
-@rule(
-    "telecom.line.asked",
-    Kind.DATA_FLOW,
-    place="Data Refueling and Data Roaming: the line of the number that the user gave",
-    tools=LINE_WRITES,
+@telecom.flow(
+    "line.asked",
+    "Data Refueling and Data Roaming: the line of the number that the user gave",
+    *LINE_WRITES,
 )
 def check_line(moment: CallMoment) -> Iterator[Answer]:
     """A write goes to the line of the phone number that the user gave."""
@@ -179,10 +145,8 @@ def check_line(moment: CallMoment) -> Iterator[Answer]:
         return
     if line.line_id in named or len(lines) == 1 or _agrees_upon(moment, line.phone_number):
         return
-    values = {"asked": named, "changed": line.line_id, "number": line.phone_number}
     if named:
-        text = f"the user spoke of line {', '.join(named)}, and {line.line_id} is changed"
-        yield Broken(text, values)
+        yield Broken(f"the user spoke of line {', '.join(named)}, and {line.line_id} is changed")
     else:
         yield CannotTell("the user named no line, and the customer has several")
 
@@ -193,102 +157,22 @@ def _agrees_upon(moment: CallMoment, number: str) -> bool:
     return any(number in question.text and agrees(reply.text) for question, reply in pairs)
 
 
-@rule(
-    "telecom.payment.checked",
-    Kind.DATA_FLOW,
-    place="Overdue Bill Payment: steps 1 and 2, last remark",
-    tools={"send_payment_request"},
+@telecom.flow(
+    "payment.checked", "Overdue Bill Payment: steps 1 and 2, last remark", "send_payment_request"
 )
 def check_bill_read(moment: CallMoment) -> Iterator[Answer]:
     """A bill's status and amount are looked up before payment is requested."""
     bill = moment.arguments.get("bill_id")
     read = f'"bill_id": "{bill}"'
     if not any(read in each.answer for each in moment.calls_read):
-        yield Broken(f"bill {bill} was not looked up before", {"bill": bill})
+        yield Broken(f"bill {bill} was not looked up before")
 
 
-@rule(
-    "telecom.roaming.checked",
-    Kind.DATA_FLOW,
-    place="Data Roaming: last two sentences",
-    tools={"enable_roaming"},
-)
+@telecom.flow("roaming.checked", "Data Roaming: last two sentences", "enable_roaming")
 def check_line_read(moment: CallMoment) -> Iterator[Answer]:
     """A line is looked up before roaming is enabled on it."""
     line = moment.arguments.get("line_id")
     read = f'"line_id": "{line}"'
     before = moment.calls_read
     if not any(read in each.answer and '"roaming_enabled"' in each.answer for each in before):
-        yield Broken(f"line {line} was not looked up before", {"line": line})
-
-
-@talk_rule(
-    "telecom.payment.verified",
-    Kind.DATA_FLOW,
-    place="Overdue Bill Payment: last step",
-)
-def check_payment_claim(talk: Talk) -> Iterator[Answer]:
-    """A bill is said to be paid only after its record says so."""
-    requests = [each for each in _calls_of(talk, "send_payment_request") if not each.failed]
-    for number, request in enumerate(requests):
-        bill = request.call["arguments"].get("bill_id")
-        until = requests[number + 1].message_index if requests[number + 1 :] else None
-        said = _claims_payment(talk, request.message_index, until)
-        if said is None:
-            continue
-        read = f'"bill_id": "{bill}"'
-        seen = (
-            each
-            for each in talk.calls_before(said.message_index)
-            if each.message_index > request.message_index and read in each.answer
-        )
-        if not any(_says_paid(each.answer, read) for each in seen):
-            text = f"bill {bill} is said to be paid, and its record was not looked up"
-            yield Broken(text, {"bill": bill, "said": said.text}, said.message_index)
-
-
-def _claims_payment(talk: Talk, after: int, until: int | None) -> Utterance | None:
-    """Return the agent's first text that says that a payment was made."""
-    for said in talk.agent:
-        if said.message_index > after and (until is None or said.message_index < until):
-            for sentence in sentences(said.text):
-                claims = _PAID.search(sentence) and not _HEARD.search(sentence)
-                if claims and not _NOT_YET.search(sentence):
-                    return said
-    return None
-
-
-def _says_paid(answer: str, record: str) -> bool:
-    """Tell whether an answer has a bill's record with the status Paid."""
-    entry = answer[answer.index(record) :]
-    return '"status": "Paid"' in entry.partition('"bill_id"')[2].partition('"bill_id"')[0]
-
-
-def _calls_of(talk: Talk, name: str) -> list[CallMade]:
-    return [each for each in talk.calls if each.call["name"] == name]
-
-
-@talk_rule(
-    "telecom.payment.announced",
-    Kind.PROTOCOL,
-    place="Overdue Bill Payment: step 4",
-)
-def check_announcement(talk: Talk) -> Iterator[Answer]:
-    """The user is told that a payment request was sent."""
-    for made in _calls_of(talk, "send_payment_request"):
-        at, bill = made.message_index, made.call["arguments"].get("bill_id")
-        later = [each for each in talk.agent if each.message_index >= at]
-        told = any(
-            _REQUESTED.search(each.text) for each in (*talk.agent_before(at)[-1:], *later[:2])
-        )
-        goes_on = any(
-            each.call["name"] in _OF_THE_PAYER and each.message_index > at for each in talk.calls
-        )
-        if later and not (made.failed or told or goes_on):
-            yield Broken("the user is not told of the payment request", {"bill": bill}, at)
-
-
-FLOW_RULES = (
-    *(check_lookup, check_customer, check_record, check_line, check_bill_read, check_line_read),
-    *(check_payment_claim, check_announcement),
-)
+        yield Broken(f"line {line} was not looked up before")

@@ -10,8 +10,9 @@ from maseval.benchmark.tau2.domains.telecom.models import (
 )
 from maseval.benchmark.tau2.domains.telecom.tools import TODAY
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
-from maseval.benchmark.tau2.review.policy.rules import CallMoment
+from maseval.benchmark.tau2.review.policy.rules import CallMoment, policy_of
 
+telecom = policy_of("telecom")
 UNPAID = (BillStatus.OVERDUE, BillStatus.AWAITING_PAYMENT)
 
 

@@ -9,10 +9,13 @@ from maseval.benchmark.tau2.review.policy.rules import (
     Broken,
     CallMoment,
     CannotTell,
-    Kind,
-    rule,
 )
-from maseval.benchmark.tau2.review.policy.telecom.records import amount_of, line_of, plan_of
+from maseval.benchmark.tau2.review.policy.telecom.records import (
+    amount_of,
+    line_of,
+    plan_of,
+    telecom,
+)
 from maseval.benchmark.tau2.review.words import agrees, sentences
 
 _REFUELING = "Data Refueling"
@@ -58,27 +61,18 @@ _WISHES = re.compile(
 _OTHER_WISH = re.compile(r"\bplans?\b|\bprices?\b|\bcosts?\b|how much|\bcharged?\b", re.I)
 
 
-@rule(
-    "telecom.refuel.most",
-    Kind.STATE,
-    place=f"{_REFUELING}: the most that may be added",
-    tools={"refuel_data"},
-)
+@telecom.state("refuel.most", f"{_REFUELING}: the most that may be added", "refuel_data")
 def check_data_limit(moment: CallMoment) -> Iterator[Answer]:
     """At most 2 GB are added to a line."""
     amount, line = amount_of(moment), line_of(moment)
     before = 0.0 if line is None else line.data_refueling_gb
     if amount is not None and amount > 0 and amount + before > MOST_GB + 1e-9:
         already = f" to {before:g} GB added before" if before else ""
-        text = f"{amount:g} GB are added{already}, where {MOST_GB:g} GB are allowed"
-        yield Broken(text, {"added": amount, "before": before, "most": MOST_GB})
+        yield Broken(f"{amount:g} GB are added{already}, where {MOST_GB:g} GB are allowed")
 
 
-@rule(
-    "telecom.refuel.need",
-    Kind.STATE,
-    place=f"{_REFUELING}: 2nd sentence; Data Plan Limits Reached",
-    tools={"refuel_data"},
+@telecom.state(
+    "refuel.need", f"{_REFUELING}: 2nd sentence; Data Plan Limits Reached", "refuel_data"
 )
 def check_data_need(moment: CallMoment) -> Iterator[Answer]:
     """Data is added where the plan's limit was reached, or the user asks for it unprompted."""
@@ -93,15 +87,10 @@ def check_data_need(moment: CallMoment) -> Iterator[Answer]:
     if moment.ticket is None and not moment.talk.is_english:
         yield CannotTell(f"{text}; whether the user asked for more cannot be read")
         return
-    yield Broken(text, {"line": line.line_id, "used": line.data_used_gb, "limit": limit})
+    yield Broken(text)
 
 
-@rule(
-    "telecom.refuel.permitted",
-    Kind.STATE,
-    place=f"{_REFUELING} (solo): 1st step",
-    tools={"refuel_data"},
-)
+@telecom.state("refuel.permitted", f"{_REFUELING} (solo): 1st step", "refuel_data")
 def check_data_permission(moment: CallMoment) -> Iterator[Answer]:
     """An agent that works alone adds the data that the ticket names."""
     amount = amount_of(moment)
@@ -112,7 +101,7 @@ def check_data_permission(moment: CallMoment) -> Iterator[Answer]:
         said = " or ".join(f"{each:g}" for each in named) or "no"
         yield Broken(
             f"{amount:g} GB are added, and the ticket speaks of {said} GB",
-            {"said": named, "booked": amount},
+            {"said": named},
         )
 
 
@@ -140,13 +129,7 @@ def _asks_for_data(sentence: str) -> bool:
     return bool(_DATA.search(sentence)) and not _IF_NEEDED.search(sentence)
 
 
-@rule(
-    "telecom.refuel.amount",
-    Kind.DATA_FLOW,
-    place="Data Refueling: 1st step",
-    tools={"refuel_data"},
-    reads_words=True,
-)
+@telecom.flow("refuel.amount", "Data Refueling: 1st step", "refuel_data", words=True)
 def check_amount(moment: CallMoment) -> Iterator[Answer]:
     """The data added is as much as the user wanted."""
     amount = amount_of(moment)
@@ -160,11 +143,11 @@ def check_amount(moment: CallMoment) -> Iterator[Answer]:
     offered = [] if question is None else gigabytes(question.text)
     if wanted and (wanted[-1][0] == reply or amount not in offered):
         text = f"the user said {wanted[-1][1][0]:g} GB, and {amount:g} GB are added"
-        yield Broken(text, {"said": wanted[-1][1], "booked": amount})
+        yield Broken(text, {"said": wanted[-1][1]})
     elif reply is not None and _ALL_OF_IT.search(reply.text):
         return
     elif reply is None or amount not in offered:
-        yield Broken(f"{amount:g} GB are added, and no amount was agreed", {"booked": amount})
+        yield Broken(f"{amount:g} GB are added, and no amount was agreed")
     elif not agrees(reply.text):
         yield CannotTell("the reply to the offer names no amount")
 
@@ -174,13 +157,7 @@ def _small(amounts: list[float]) -> list[float]:
     return [each for each in amounts if each <= _MOST_NAMED]
 
 
-@rule(
-    "telecom.refuel.price",
-    Kind.DATA_FLOW,
-    place="Data Refueling: 2nd step",
-    tools={"refuel_data"},
-    reads_words=True,
-)
+@telecom.flow("refuel.price", "Data Refueling: 2nd step", "refuel_data", words=True)
 def check_price(moment: CallMoment) -> Iterator[Answer]:
     """The user is told what the data costs before agreeing to it."""
     line, amount = line_of(moment), amount_of(moment)
@@ -197,13 +174,12 @@ def check_price(moment: CallMoment) -> Iterator[Answer]:
         and (prices := list(_data_prices(each.text, plan, amount, others)))
     ]
     if not told:
-        text = f"no price was told before {amount:g} GB were added"
-        yield Broken(text, {"booked": unit * amount})
+        yield Broken(f"no price was told before {amount:g} GB were added")
         return
     wrong = [price for price, is_right in told[-1] if not is_right]
     if wrong:
         text = f"the price told was ${wrong[0]:.2f}, and ${unit * amount:.2f} are charged"
-        yield Broken(text, {"said": wrong[0], "booked": unit * amount, "per_gb": unit})
+        yield Broken(text, {"said": wrong[0]})
 
 
 def _data_prices(
@@ -239,7 +215,7 @@ def _is_about_data(sentence: str) -> bool:
     return _OF_COST.search(sentence) is not None and not _OF_A_PLAN.search(sentence)
 
 
-@rule("telecom.refuel.yes", Kind.PROTOCOL, place="Data Refueling: steps", tools={"refuel_data"})
+@telecom.protocol("refuel.yes", "Data Refueling: steps", "refuel_data")
 def check_wish_for_data(moment: CallMoment) -> Iterator[Answer]:
     """The user wants the data before it is added and charged."""
     replies = moment.user_texts
@@ -277,9 +253,3 @@ def _attitude(text: str) -> tuple[bool, bool]:
         for each in clauses
     )
     return wishes, refuses
-
-
-REFUEL_RULES = (
-    *(check_data_limit, check_data_need, check_data_permission),
-    *(check_amount, check_price, check_wish_for_data),
-)

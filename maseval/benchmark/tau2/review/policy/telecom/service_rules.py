@@ -12,8 +12,6 @@ from maseval.benchmark.tau2.review.policy.rules import (
     Kind,
     Talk,
     Utterance,
-    rule,
-    talk_rule,
 )
 from maseval.benchmark.tau2.review.policy.telecom.flow_rules import (
     TRAVELS,
@@ -21,7 +19,7 @@ from maseval.benchmark.tau2.review.policy.telecom.flow_rules import (
     identifying_calls,
     text_from_user,
 )
-from maseval.benchmark.tau2.review.policy.telecom.records import phone_of
+from maseval.benchmark.tau2.review.policy.telecom.records import phone_of, telecom
 from maseval.benchmark.tau2.review.policy.telecom.refuel_rules import gigabytes
 from maseval.benchmark.tau2.review.policy.telecom.remedies import (
     MORE_DATA,
@@ -44,10 +42,6 @@ _ENDS_ROAMING = re.compile(
 _COMPLAINS = re.compile(
     r"n't\b|\b(?:not|no|still|slow|issue|problem|error|fail\w*|unable|cannot|frustrat\w*|help|"
     r"what (?:else|should|now|next))\b",
-    re.I,
-)
-_RESTART = re.compile(
-    r"re-?boot|re-?start|power[ -]cycl|turn(?:ing)? (?:\w+ )*off and|power (?:\w+ )*(?:off|down)",
     re.I,
 )
 _PIN = re.compile(
@@ -110,12 +104,8 @@ _GUIDES = re.compile(
 )
 
 
-@rule(
-    "telecom.identity.first",
-    Kind.PROTOCOL,
-    place="Technical Support; Customer Lookup",
-    tools=_READS | WRITES,
-    reads_words=False,
+@telecom.protocol(
+    "identity.first", "Technical Support; Customer Lookup", *(_READS | WRITES), words=False
 )
 def check_identity(moment: CallMoment) -> Iterator[Answer]:
     """The customer is identified before records are read or changed."""
@@ -126,11 +116,7 @@ def check_identity(moment: CallMoment) -> Iterator[Answer]:
         yield Broken(f"{moment.call['name']} is called before anybody was identified")
 
 
-@talk_rule(
-    "telecom.identity.support",
-    Kind.PROTOCOL,
-    place="Technical Support",
-)
+@telecom.talk("identity.support", "Technical Support")
 def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
     """The customer is identified before the phone is looked into."""
     found = identifying_calls(talk.calls)
@@ -142,14 +128,11 @@ def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
     if any(_GUIDES.search(each.text) for each in guided):
         tool = first.call["name"]
         text = f"the user does {tool} on the phone before anybody was identified"
-        yield Broken(text, {"tool": tool}, first.message_index)
+        yield Broken(text, message_index=first.message_index)
 
 
-@rule(
-    "telecom.roaming.travelling",
-    Kind.PROTOCOL,
-    place="Data Roaming; Addressing Data Roaming Problems",
-    tools={"enable_roaming"},
+@telecom.protocol(
+    "roaming.travelling", "Data Roaming; Addressing Data Roaming Problems", "enable_roaming"
 )
 def check_journey(moment: CallMoment) -> Iterator[Answer]:
     """It is known that the user travels before roaming is enabled."""
@@ -161,15 +144,11 @@ def check_journey(moment: CallMoment) -> Iterator[Answer]:
     if _A_PLACE.search(moment.user_said):
         yield CannotTell("the user names a place, which may be abroad")
     else:
-        line = moment.arguments.get("line_id")
-        yield Broken("nobody said that the user travels", {"line": line})
+        yield Broken("nobody said that the user travels")
 
 
-@rule(
-    "telecom.change.asked",
-    Kind.PROTOCOL,
-    place="introduction; Line Suspension; Data Roaming",
-    tools={"suspend_line", "disable_roaming"},
+@telecom.protocol(
+    "change.asked", "introduction; Line Suspension; Data Roaming", "suspend_line", "disable_roaming"
 )
 def check_request(moment: CallMoment) -> Iterator[Answer]:
     """A line is suspended, or its roaming ended, only at the user's wish."""
@@ -179,51 +158,10 @@ def check_request(moment: CallMoment) -> Iterator[Answer]:
         return
     if question and reply and words.search(question.text) and agrees(reply.text):
         return
-    line = moment.arguments.get("line_id")
-    yield Broken(f"nobody asked for {moment.call['name']}", {"line": line})
+    yield Broken(f"nobody asked for {moment.call['name']}")
 
 
-@talk_rule(
-    "telecom.resume.restart",
-    Kind.PROTOCOL,
-    place="Line Suspension: last sentence",
-)
-def check_restart_after_resuming(talk: Talk) -> Iterator[Answer]:
-    """The user is told to restart the phone after a line was resumed."""
-    for made in talk.calls:
-        if made.call["name"] == "resume_line" and not made.failed:
-            yield from _check_restart(talk, made.message_index, "a line was resumed")
-
-
-@talk_rule(
-    "telecom.apn.restart",
-    Kind.PROTOCOL,
-    place="Incorrect APN Settings; Verifying APN (MMSC URL) for MMS",
-)
-def check_restart_after_reset(talk: Talk) -> Iterator[Answer]:
-    """The user is told to restart the phone after its access point settings were reset."""
-    for made in talk.calls:
-        if made.call["name"] != "reset_apn_settings":
-            continue
-        before = talk.agent_before(made.message_index)
-        if not any(_RESTART.search(each.text) for each in before):
-            yield from _check_restart(talk, made.message_index, "settings were reset")
-
-
-def _check_restart(talk: Talk, at: int, why: str) -> Iterator[Answer]:
-    said = [each for each in talk.agent if each.message_index >= at]
-    restarted = any(
-        each.call["name"] == "reboot_device" and each.message_index > at for each in talk.calls
-    )
-    if said and not restarted and not any(_RESTART.search(each.text) for each in said):
-        yield Broken(f"{why}, and nobody told the user to restart the phone", {}, at)
-
-
-@talk_rule(
-    "telecom.sim.locked",
-    Kind.PROTOCOL,
-    place="SIM Card Issues: locked; step 1.2",
-)
+@telecom.talk("sim.locked", "SIM Card Issues: locked; step 1.2")
 def check_locked_card(talk: Talk) -> Iterator[Answer]:
     """A locked SIM card is left to a human agent, and no PIN is tried."""
     for said, sentence, _ in _advice(talk, _PIN, (" pin", "puk")):
@@ -232,11 +170,7 @@ def check_locked_card(talk: Talk) -> Iterator[Answer]:
         return
 
 
-@talk_rule(
-    "telecom.advice.manual",
-    Kind.PROTOCOL,
-    place="introduction, 2nd paragraph",
-)
+@telecom.talk("advice.manual", "introduction, 2nd paragraph")
 def check_advice(talk: Talk) -> Iterator[Answer]:
     """The agent advises nothing that the manual does not know."""
     for said, sentence, step in _advice(talk, _ELSEWHERE, _STRANGE):
@@ -263,11 +197,7 @@ def _advice(
                     yield said, sentence, found[0]
 
 
-@talk_rule(
-    "telecom.claim.done",
-    Kind.DATA_FLOW,
-    place="introduction, 2nd paragraph; Change Plan",
-)
+@telecom.talk("claim.done", "introduction, 2nd paragraph; Change Plan", kind=Kind.DATA_FLOW)
 def check_claims(talk: Talk) -> Iterator[Answer]:
     """The agent says that it did what it did, and nothing else."""
     done = {each.call["name"] for each in talk.calls if not each.failed}
@@ -281,12 +211,11 @@ def check_claims(talk: Talk) -> Iterator[Answer]:
                     yield Broken(text, {"said": sentence}, said.message_index)
 
 
-@rule(
-    "telecom.transfer.exhausted",
-    Kind.PROTOCOL,
-    place="introduction, 5th and 6th paragraph; Tech support: Introduction",
-    tools={"transfer_to_human_agents"},
-    reads_words=False,
+@telecom.protocol(
+    "transfer.exhausted",
+    "introduction, 5th and 6th paragraph; Tech support: Introduction",
+    "transfer_to_human_agents",
+    words=False,
 )
 def check_transfer(moment: CallMoment) -> Iterator[Answer]:
     """A user is handed over only when all that the manual knows was tried."""
@@ -343,10 +272,3 @@ def _concern(moment: CallMoment) -> str:
     if _MMS.search(told):
         return "mms"
     return "data" if _INTERNET.search(told) else "service"
-
-
-SERVICE_RULES = (
-    *(check_identity, check_identity_for_support, check_journey, check_request),
-    *(check_restart_after_resuming, check_locked_card, check_advice, check_claims, check_transfer),
-)
-SUPPORT_RULES = (check_restart_after_reset,)

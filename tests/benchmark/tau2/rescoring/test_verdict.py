@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.benchmark.tau2.rescoring.oddities import identity_of, oddities
+from maseval.benchmark.tau2.rescoring.verdict import identity_of, oddities
 
 
 def message(second, role="user", content="Bye. ###STOP###", **more):

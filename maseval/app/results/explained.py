@@ -1,0 +1,128 @@
+"""Findings in words: as sections for the terminal and for pages, and as names to filter by."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from maseval.core.finding import Finding, Source
+from maseval.core.report import Report
+
+
+class Section(NamedTuple):
+    """One part of an explanation; ``lines`` keep their own indentation.
+
+    ``on_page`` is False for what the HTML page shows in another form.
+    """
+
+    title: str
+    lines: Sequence[str] = ()
+    on_page: bool = True
+
+
+@dataclass(frozen=True)
+class VerdictExplanation:
+    """What explains a verdict beside the findings.
+
+    ``summary`` says in a sentence what decided it, ``sections`` what led to it, and ``fields``
+    lists what is wrong in the end state, in the form of the HTML page.
+    """
+
+    summary: str
+    sections: Sequence[Section] = ()
+    fields: Sequence[Mapping[str, object]] = ()
+
+    @classmethod
+    def read(cls, form: Mapping[str, Any]) -> "VerdictExplanation":
+        """Return the explanation that ``dataclasses.asdict`` gave."""
+        return cls(form["summary"], [Section(*each) for each in form["sections"]], form["fields"])
+
+
+MISFIT = "task does not fit"
+"""The kind of the finding that the task is not that of the conversation."""
+
+# A cause stands above the explanation of the verdict, and all else below it.
+_TITLES: Mapping[Source, str] = {
+    "policy": "The policy",
+    "user": "The simulated user",
+    "erratum": "The task",
+    "audit": "The task",
+    "record": "The record",
+}
+
+
+def cause_in(findings: Iterable[Finding]) -> Finding | None:
+    """Return the finding that says who failed; None if there is none."""
+    return next((each for each in findings if each.source == "cause"), None)
+
+
+def count_causes(found: Iterable[Iterable[Finding]]) -> dict[str, int]:
+    """Count the simulations that failed by who failed and how, the most frequent first."""
+    causes = filter(None, map(cause_in, found))
+    return dict(Counter(each.name for each in causes).most_common())
+
+
+def names_of(findings: Iterable[Finding]) -> list[str]:
+    """Return the names to filter simulations by, each once; a remark is no reason to look."""
+    return [*dict.fromkeys(each.name for each in findings if each.weight != "remark")]
+
+
+def lines_of(findings: Iterable[Finding]) -> list[str]:
+    """Return findings in sentences, what counts first; rules that say the same share one."""
+    order = ("state", "manner", "remark")
+    alike: dict[Finding, list[str]] = {}
+    for each in sorted(findings, key=lambda each: (not each.counts, order.index(each.weight))):
+        alike.setdefault(replace(each, rule=""), []).append(each.rule)
+    lines: list[str] = []
+    for each, rules in alike.items():
+        lines.append(str(replace(each, rule=", ".join(dict.fromkeys(rules)))))
+        lines += (f"  {line}" for line in each.evidence)
+    return lines
+
+
+def sections_of(
+    findings: Sequence[Finding], explanation: VerdictExplanation | None
+) -> list[Section]:
+    """Return all that is known about a simulation in words, who failed first."""
+    sections = [
+        Section(f"{each.name} (rule: {each.rule})", each.evidence)
+        for each in findings
+        if each.source == "cause"
+    ]
+    if explanation is not None:
+        sections += [Section(explanation.summary), *explanation.sections]
+    for source, title in _TITLES.items():
+        if mine := [each for each in findings if each.source == source]:
+            kinds = ", ".join(dict.fromkeys(each.kind for each in mine))
+            sections.append(Section(f"{title}: {kinds}", lines_of(mine)))
+    return sections
+
+
+def complete_report(
+    report: Report,
+    title: str | None,
+    findings: Sequence[Finding],
+    explanation: VerdictExplanation | None,
+) -> dict[str, object]:
+    """Return a report with all that pages show of it beside the record: labels and reasons."""
+    shown: dict[str, object] = {**report, "title": title}
+    if names := names_of(findings):
+        shown["labels"] = names
+    form: dict[str, object] = {}
+    if cause := cause_in(findings):
+        wrote = [each.get("message") for each in explanation.fields] if explanation else []
+        first = min((each for each in wrote if isinstance(each, int)), default=None)
+        form["message"] = first if cause.message is None else cause.message
+        form["label"] = {
+            "name": cause.name,
+            "rule": cause.rule,
+            "evidence": list(cause.evidence),
+            "meaning": cause.text,
+        }
+    if explanation is not None:
+        form |= {"summary": explanation.summary, "fields": list(explanation.fields)}
+    others = [each for each in findings if each.source != "cause"]
+    sections = [*(explanation.sections if explanation else ()), *sections_of(others, None)]
+    if on_page := [each for each in sections if each.on_page]:
+        form["sections"] = [{"title": each.title, "lines": list(each.lines)} for each in on_page]
+    return {**shown, "explanation": form} if form else shown

@@ -1,0 +1,328 @@
+"""Numbers beside the official one, each under its own name; none ever replaces it.
+
+The official number counts every simulation by the benchmark's own verdict. A *variant* counts the
+same simulations otherwise: by the findings about each, it turns a verdict round or leaves it out.
+All have intervals by the method of the official number.
+
+*Conventions* are the ways of a benchmark to count simulations that failed outside the conversation.
+The number that leaves such a simulation out is higher than the one in which it is a failure, so
+that neither is given without the other.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from maseval.core.figures import percent
+from maseval.core.finding import Finding, Source
+from maseval.core.outcome import Outcome
+from maseval.core.words import count_of
+from maseval.runs import Simulation
+from maseval.stats import Estimate, summarise
+from maseval.stats.estimation import estimate
+from maseval.stats.trials import by_task, shown_k
+
+OFFICIAL = "official"
+LEFT_OUT, SOUND_PASS, SOUND_FAIL = "left out", "sound: passed", "sound: failed"
+"""The kinds of findings about a task that change what counts over sound tasks."""
+
+Findings = Mapping[Simulation, Sequence[Finding]]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A way to count: ``apply`` returns an outcome as it counts, None if it does not.
+
+    ``source`` says which findings decide it. With ``whole_tasks``, a task of which one trial is
+    left out is left out with all its trials.
+    """
+
+    name: str
+    meaning: str
+    source: Source
+    apply: Callable[[Outcome, Sequence[Finding]], Outcome | None]
+    whole_tasks: bool = False
+
+
+def _fail_breaches(outcome: Outcome, findings: Sequence[Finding]) -> Outcome:
+    broken = any(each.source == "policy" and each.counts for each in findings)
+    return outcome._replace(passed=False) if broken and outcome.passed else outcome
+
+
+def _fail_undecided(outcome: Outcome, findings: Sequence[Finding]) -> Outcome:
+    broken = any(each.source == "policy" and each.weight == "state" for each in findings)
+    return outcome._replace(passed=False) if broken and outcome.passed else outcome
+
+
+def _judge_soundly(outcome: Outcome, findings: Sequence[Finding]) -> Outcome | None:
+    kinds = {each.kind for each in findings if each.source == "erratum"}
+    if LEFT_OUT in kinds:
+        return None
+    if outcome.passed is None or not kinds & {SOUND_PASS, SOUND_FAIL}:
+        return outcome
+    return outcome._replace(passed=SOUND_PASS in kinds)
+
+
+WITHOUT_BREACHES = Variant(
+    "without breaches found",
+    "a pass counts only if no breach of the policy was found: an upper bound, as there may be "
+    "breaches that no rule finds",
+    "policy",
+    _fail_breaches,
+)
+IF_UNDECIDED = Variant(
+    "without breaches found, if every undecided case were a breach",
+    "the same, where what the record does not decide counts as a breach",
+    "policy",
+    _fail_undecided,
+)
+SOUND = Variant(
+    "over sound tasks",
+    "tasks on which no verdict can be right are left out, and corrected tasks give the verdicts "
+    "on the others",
+    "erratum",
+    _judge_soundly,
+    whole_tasks=True,
+)
+
+Metric = Literal["pass", "no-breaches", "sound"]
+"""The passes that a comparison counts: as the benchmark does, or those of a variant."""
+METRICS: Mapping[Metric, Variant] = {"no-breaches": WITHOUT_BREACHES, "sound": SOUND}
+
+
+@dataclass(frozen=True)
+class VariantScore:
+    """pass^k of a domain, or of all, as a variant counts; the first is the official one.
+
+    ``left_out_tasks`` have no simulation that counts, ``left_out`` is the number of simulations
+    with a verdict that do not. ``differing`` verdicts are not the official ones.
+    """
+
+    domain: str
+    counted: str
+    tasks: int
+    simulations: int
+    pass_hat: Mapping[int, Estimate]
+    left_out_tasks: int = 0
+    left_out: int = 0
+    differing: int = 0
+
+    @property
+    def is_official(self) -> bool:
+        return self.counted == OFFICIAL
+
+    @property
+    def same(self) -> bool:
+        """True if it counts what the official number counts."""
+        return not self.left_out and not self.differing
+
+    @property
+    def effect(self) -> str:
+        """A phrase on what is not as in the official number."""
+        left_out = f"{count_of(self.left_out_tasks, 'task')} left out, " * bool(self.left_out)
+        differ = "verdict differs" if self.differing == 1 else "verdicts differ"
+        return f"{left_out}{self.differing} {differ}"
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The numbers of what counts, and of what does not or counts otherwise."""
+        return {
+            "tasks": self.tasks,
+            "simulations": self.simulations,
+            "left_out_tasks": self.left_out_tasks,
+            "left_out_simulations": self.left_out,
+            "differing_verdicts": self.differing,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the number as JSON values."""
+        values = {f"pass^{k}": each.in_brief() for k, each in self.pass_hat.items()}
+        return {"domain": self.domain, "counted": self.counted, **self.counts, **values}
+
+
+def variant_scores(
+    outcomes: Sequence[Outcome],
+    findings: Findings,
+    variants: Sequence[Variant],
+    planned: Iterable[Simulation] | None = None,
+) -> list[VariantScore]:
+    """Return the official number of each domain, and of all, each with its variants below it."""
+    if planned is not None:
+        planned = trials_of_all(planned)
+        outcomes = [e for e in outcomes if (e.group, e.task, e.trial) in planned]
+    if not outcomes:
+        return []
+    found = []
+    groups = summarise(outcomes, planned=planned, pass_at=False).groups
+    every = [each for each in outcomes if each.passed is not None]
+    kept = {each.name: outcomes_by(each, every, findings) for each in variants}
+    for group in groups:
+        official = {
+            e.k: e for e in group.estimates if e.measure == "pass^k" and e.value is not None
+        }
+        judged = _of_group(every, group.group)
+        name, tasks = group.group or "all", len({(each.group, each.task) for each in judged})
+        found.append(VariantScore(name, OFFICIAL, tasks, len(judged), official))
+        for counted, some in kept.items():
+            found.append(_score(name, counted, judged, _of_group(some, group.group), official))
+    return found
+
+
+def outcomes_by(variant: Variant, outcomes: Iterable[Outcome], findings: Findings) -> list[Outcome]:
+    """Return the outcomes that count by a variant, as they count."""
+    applied = [
+        (each, variant.apply(each, findings.get(Simulation(each.group, each.task, each.trial), ())))
+        for each in outcomes
+    ]
+    left_out = {each.key for each, new in applied if new is None and variant.whole_tasks}
+    return [new for _, new in applied if new is not None and new.key not in left_out]
+
+
+def _of_group(outcomes: Sequence[Outcome], group: str | None) -> Sequence[Outcome]:
+    return outcomes if group is None else [each for each in outcomes if each.group == group]
+
+
+def trials_of_all(planned: Iterable[Simulation]) -> dict[Simulation, None]:
+    """Return the planned trials that every task has.
+
+    They are all of them, unless tasks stopped at their first failure: then those that pass have
+    more trials, and only the first ones are a fair sample.
+    """
+    every = dict.fromkeys(planned)
+    counts = set(Counter(one[:2] for one in every).values())
+    return every if len(counts) < 2 else {one: None for one in every if one.trial < min(counts)}
+
+
+def _score(
+    domain: str,
+    counted: str,
+    judged: Sequence[Outcome],
+    kept: Sequence[Outcome],
+    official: Mapping[int, Estimate],
+) -> VariantScore:
+    """Count what is ``kept`` of all with a verdict; a task with fewer than k trials has no say."""
+    verdicts = {(each.group, each.task, each.trial): each.passed for each in judged}
+    trials = [*by_task(kept).values()]
+    differing = sum(each.passed != verdicts[each.group, each.task, each.trial] for each in kept)
+    pass_hat = official  # what is the same is estimated once
+    if differing or len(kept) < len(judged):
+        enough = {k: [each for each in trials if each.total >= k] for k in official}
+        pass_hat = {k: estimate(some, "pass^k", k) for k, some in enough.items() if some}
+    return VariantScore(
+        domain,
+        counted,
+        len(trials),
+        len(kept),
+        pass_hat,
+        len({(each.group, each.task) for each in judged}) - len(trials),
+        len(judged) - len(kept),
+        differing,
+    )
+
+
+def worth_showing(scores: Sequence[VariantScore]) -> list[VariantScore]:
+    """Return the official numbers and those variants that count anything otherwise.
+
+    What the undecided cases could change is left out where there are none.
+    """
+    decided = {each.domain: each for each in scores if each.counted == WITHOUT_BREACHES.name}
+
+    def differs(score: VariantScore) -> bool:
+        if score.counted == IF_UNDECIDED.name:
+            return score.differing > decided[score.domain].differing
+        return score.is_official or not score.same
+
+    return [*filter(differs, scores)]
+
+
+def worth_telling(scores: Sequence[VariantScore]) -> list[VariantScore]:
+    """Return the variants to say a word about: those shown, and over all also those that agree."""
+    shown = worth_showing(scores)
+    return [
+        each
+        for each in scores
+        if not each.is_official
+        and (
+            each in shown
+            or (each.domain == scores[-1].domain and each.counted != IF_UNDECIDED.name)
+        )
+    ]
+
+
+def variant_rows(scores: Sequence[VariantScore]) -> list[dict[str, Any]]:
+    """Return the variants over all domains in the form of the HTML report."""
+    return [
+        {
+            "name": each.counted,
+            "tasks": each.tasks,
+            "simulations": each.simulations,
+            **{f"pass^{k}": value.in_brief() for k, value in each.pass_hat.items()},
+        }
+        for each in worth_showing(_variants_of_all(scores))
+    ]
+
+
+def variant_notes(scores: Sequence[VariantScore]) -> list[str]:
+    """Say what each variant changes, if there are any."""
+    every = worth_telling(_variants_of_all(scores))
+    if told := "; ".join(f"{each.counted}: {each.effect}" for each in every):
+        words = "These numbers stand beside the official one and never replace it."
+        return [f"{told[0].upper()}{told[1:]}. {words}"]
+    return []
+
+
+def _variants_of_all(scores: Sequence[VariantScore]) -> list[VariantScore]:
+    return [e for e in scores if not e.is_official and e.domain == scores[-1].domain]
+
+
+@dataclass(frozen=True)
+class ConventionScore:
+    """A domain's pass^k in one convention, by ``name``; ``meaning`` says what it does with errors.
+
+    ``simulations`` are those that count, of ``tasks`` different tasks; of all, ``errors`` failed
+    outside the conversation.
+    """
+
+    domain: str
+    name: str
+    meaning: str
+    errors: int
+    simulations: int
+    tasks: int
+    pass_hat: Mapping[int, float]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the score as JSON values."""
+        return {
+            "infrastructure_errors": self.errors,
+            "simulations": self.simulations,
+            "tasks": self.tasks,
+            **{f"pass^{k}": value for k, value in self.pass_hat.items()},
+        }
+
+    def __str__(self) -> str:
+        few = {k: self.pass_hat[k] for k in shown_k(max(self.pass_hat, default=0))}
+        shares = ", ".join(f"pass^{k} {percent(value)}" for k, value in few.items())
+        counted = f"{count_of(self.simulations, 'simulation')} of {count_of(self.tasks, 'task')}"
+        return f"{self.name} ({self.meaning}): {shares or 'no pass^k'}, {counted}"
+
+
+def conventions_in_words(found: Sequence[ConventionScore]) -> list[str]:
+    """Return lines on each domain that has errors; without errors the conventions agree."""
+    lines: list[str] = []
+    for domain in dict.fromkeys(each.domain for each in found if each.errors):
+        of_domain = [each for each in found if each.domain == domain]
+        errors = of_domain[0].errors
+        total = max(each.simulations for each in of_domain)
+        lines.append(f"{domain}: {errors} of {total} simulations are infrastructure errors")
+        lines += [f"  {each}" for each in of_domain]
+    return lines
+
+
+def conventions_in_json(found: Sequence[ConventionScore]) -> dict[str, dict[str, object]]:
+    """Return the scores as JSON values, by domain and convention."""
+    form: dict[str, dict[str, object]] = {}
+    for each in found:
+        form.setdefault(each.domain, {})[each.name] = each.to_dict()
+    return form

@@ -1,0 +1,370 @@
+"""Certificates: rewards recomputed, records checked, and the outcome written down.
+
+A certificate is a record of recomputed numbers and of what they rest on, with a checksum over both.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cache
+from statistics import fmean
+from typing import Any, NamedTuple, TypedDict
+
+from maseval.benchmark.tau2.data import title_of, version_titled
+from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_config
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.releases import AnyVersion
+from maseval.benchmark.tau2.rescoring.findings import record_findings
+from maseval.benchmark.tau2.rescoring.record import (
+    MALFORMED,
+    RecordItem,
+    RecordSource,
+    SimulationRecord,
+    open_record,
+)
+from maseval.benchmark.tau2.rescoring.record_finding import in_words
+from maseval.benchmark.tau2.rescoring.remote import score_with_engine
+from maseval.benchmark.tau2.rescoring.rescore import JudgePanel, RescoredRecord, rescore_record
+from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
+from maseval.benchmark.tau2.world.state.records import canonical_json
+from maseval.core.engine.engines import MappingEngine
+from maseval.core.engine.worker_setup import check_data
+from maseval.core.exceptions import MASEvalError
+from maseval.core.figures import percent
+from maseval.core.finding import read_findings
+from maseval.core.recorded import mapping
+from maseval.core.words import count_of, text_or_none
+from maseval.data.folder import forget_hashes
+from maseval.data.store import AnyPath
+from maseval.stats.trials import measure_name
+
+__all__ = ["Certificate", "CertificateError", "certify", "verify"]
+
+_LISTED = "as listed"
+FORM = "maseval tau2 certificate 4"
+
+
+class CertificateError(MASEvalError, ValueError):
+    """Not a certificate, or one that was changed after it was written."""
+
+
+class RewardAgreement(TypedDict):
+    """Counts of recorded rewards that were compared with recomputed ones."""
+
+    compared: int
+    equal: int
+    without_recorded_reward: int
+
+
+class DomainNumbers(TypedDict):
+    """Recomputed numbers of one domain, over those of its ``simulations`` that have a verdict.
+
+    ``missing`` ones are not in the record. ``range`` is what pass^1 becomes if all without a
+    verdict fail, and if all pass; None if every planned simulation has one.
+    """
+
+    simulations: int
+    missing: int
+    verdicts: int
+    range: list[float] | None
+    tasks: int
+    passed: int
+    mean_reward: float
+    pass_hat_k: dict[str, float]
+    not_scorable: int
+
+
+class CertificateContent(TypedDict):
+    """All that a certificate says, apart from its checksum and signature."""
+
+    form: str
+    source: str | None
+    setup: dict[str, Any]
+    rules: dict[str, Any]
+    domains: dict[str, dict[str, Any]]
+    simulations_sha256: str
+    omitted: dict[str, int]
+    numbers: dict[str, DomainNumbers]
+    agreement: RewardAgreement
+    findings: list[dict[str, Any]]
+
+
+class Certificate:
+    """A certificate's content, with the SHA-256 over its canonical JSON as a checksum.
+
+    The checksum finds damage, not forgery: whoever changes a certificate can compute it anew. Only
+    a ``signature`` says who made it.
+    """
+
+    def __init__(self, content: CertificateContent, signature: str | None = None) -> None:
+        self.content = content
+        self.sha256 = digest(content)
+        self.signature = signature
+
+    @property
+    def signed_text(self) -> str:
+        """The text that a signature covers: the content as canonical JSON."""
+        return canonical_json(self.content)
+
+    def with_signature(self, signature: str) -> "Certificate":
+        return Certificate(self.content, signature)
+
+    @property
+    def version(self) -> str:
+        """The release of tau2-bench by whose rules the numbers were recomputed."""
+        return version_titled(str(self.content["rules"]["scoring"]))
+
+    @property
+    def is_clean(self) -> bool:
+        """True if every recorded verdict was confirmed and nothing was found."""
+        agreement = self.content["agreement"]
+        return agreement["equal"] == agreement["compared"] and not self.content["findings"]
+
+    @property
+    def is_sound(self) -> bool:
+        """True if something was compared and nothing makes the numbers untrustworthy."""
+        wrong = any(each["weight"] == "state" for each in self.content["findings"])
+        return self.content["agreement"]["compared"] > 0 and not wrong
+
+    def to_dict(self) -> dict[str, Any]:
+        signature = {} if self.signature is None else {"signature": self.signature}
+        return {**self.content, "sha256": self.sha256, **signature}
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=2) + "\n"
+
+    @classmethod
+    def of(cls, value: "Certificate | Mapping[str, Any] | str") -> "Certificate":
+        """Read a certificate, or its JSON; one whose checksum is wrong is refused."""
+        if isinstance(value, Certificate):
+            return value
+        try:
+            form: Mapping[str, Any] = json.loads(value) if isinstance(value, str) else value
+            content = {key: form[key] for key in CertificateContent.__annotations__}
+            found = form["sha256"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise CertificateError(
+                f"not a certificate ({error!r}); pass what certify() returned or wrote"
+            ) from error
+        if not isinstance(content["rules"], dict) or "scoring" not in content["rules"]:
+            raise CertificateError("not a certificate: its rules are missing")
+        if content["form"] != FORM:
+            raise CertificateError(
+                f"the certificate's form is {content['form']!r}, not {FORM!r}; certify again"
+            )
+        signature = form.get("signature")
+        certificate = cls(content, signature)  # type: ignore[arg-type]  # keys are checked above
+        if certificate.sha256 != found:
+            raise CertificateError(
+                f"the certificate was changed: its checksum is {certificate.sha256}, "
+                f"but it says {found}; certify the simulations again"
+            )
+        return certificate
+
+    def text(self) -> str:
+        """Describe the certificate: what was found first, then the numbers."""
+        agreement, content = self.content["agreement"], self.content
+        lines = [in_words(each) for each in read_findings(content["findings"])]
+        for name, numbers in content["numbers"].items():
+            passes = ", ".join(f"{k} {percent(v)}" for k, v in numbers["pass_hat_k"].items())
+            lines.append(
+                f"  {name}: {numbers['passed']} of {numbers['verdicts']} passed, "
+                f"{count_of(numbers['tasks'], 'task')}; {passes}"
+            )
+            if numbers["range"] is not None:
+                low, high = numbers["range"]
+                lines.append(
+                    f"  {name}: {numbers['verdicts']} of {numbers['simulations']} simulations have "
+                    f"a verdict: pass^1 is {percent(low)} if all others fail, {percent(high)} if "
+                    "all pass."
+                )
+        lines.append(
+            f"  {agreement['equal']} of {agreement['compared']} recorded verdicts confirmed"
+        )
+        if texts := content["rules"].get("texts"):
+            lines.append(f"  texts that models read: {', '.join(texts)}")
+        for side in ("agent", "user"):
+            if policy := reasoning_of_side(content["setup"].get(side)):
+                lines.append(f"  reasoning sent back to the {side}'s model: {policy}")
+        lines.append(f"  tasks of {content['rules']['scoring']}, {content['rules']['tasks']}")
+        for reason, count in content["omitted"].items():
+            lines.append(f"  {count} without a new verdict: {reason}")
+        lines.append(f"  checksum sha256 {self.sha256}{', signed' if self.signature else ''}")
+        return "\n".join(lines)
+
+
+def reasoning_of_side(side: object) -> str | None:
+    """Return the reasoning policy of a side of a run's setup, if it is not the usual one."""
+    return text_or_none(mapping(side, "options").get("reasoning_policy"))
+
+
+def digest(value: object) -> str:
+    """Return the SHA-256 of a value's canonical JSON."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def certify(
+    source: RecordSource | SimulationRecord,
+    *,
+    domain: str | Domain | None = None,
+    solo: bool = False,
+    data_dir: AnyPath | None = None,
+    partial: bool = False,
+    version: AnyVersion = None,
+    panel: JudgePanel | None = None,
+    engine: MappingEngine | None = None,
+) -> Certificate:
+    """Score every simulation again and certify the numbers.
+
+    Args:
+        source: A results file (its path, or what ``read_results`` gives), or simulations or
+            reports from anywhere.
+        domain: The domain, whatever the simulations call theirs.
+        solo: The agent worked alone, where the simulations do not say so.
+        data_dir: A data folder other than the cache.
+        partial: The tasks that a file lists are all there should be; otherwise every task of their
+            split is, and those that are not listed have no verdict.
+        version: The release by whose tasks and rules it is judged; without it v0.2.0, or the
+            release that reports were run by.
+        panel: The judge of natural-language assertions; without one, a source with rewards that
+            depend on them cannot be certified.
+        engine: Where a large file is scored; without one, or with a ``data_dir``, in this process.
+    """
+    whole = (
+        source
+        if isinstance(source, SimulationRecord)
+        else open_record(source, domain, solo, version)
+    )
+    forget_hashes()  # a certificate rests on the data files as they are now
+    planned, seen = bool(whole.tasks or whole.planned), _Seen()
+    is_divided = engine is not None and data_dir is None
+    found = rescore_record(
+        whole,
+        whole_split=planned and not partial,
+        data_dir=data_dir,
+        panel=panel,
+        assessed=score_with_engine(engine, check_data) if engine and is_divided else None,
+        examine=_look_at,
+        on_note=seen.add,
+    )
+    wrong = record_findings(found)  # first: it refuses a plan that is too large to be listed
+    judged = [each for each in found.simulations if each.reward is not None]
+    compared = [each for each in judged if each.recorded is not None]
+    return Certificate(
+        {
+            "form": FORM,
+            "source": whole.name,
+            "setup": {**whole.setup, "models": sorted(whole.models)},
+            "rules": {
+                "scoring": f"tau2-bench {title_of(found.version)}",
+                "evaluation_type": "all",
+                "modes": sorted(seen.modes),
+                **({"judges": judges} if (judges := found.panel.names) else {}),
+                **({"texts": sorted(seen.texts)} if seen.texts else {}),
+                "tasks": _LISTED if found.split is None else found.split[0],
+            },
+            "domains": {name: _basis(each) for name, each in sorted(found.domains.items())},
+            "simulations_sha256": seen.hash.hexdigest(),
+            "omitted": _count_omitted(found),
+            "numbers": {name: _numbers(found, name) for name in sorted(found.domains)},
+            "agreement": {
+                "compared": len(compared),
+                "equal": sum(each.misstatement is None for each in compared),
+                "without_recorded_reward": len(judged) - len(compared),
+            },
+            "findings": [each.to_dict() for each in wrong],
+        }
+    )
+
+
+def verify(
+    certificate: Certificate | Mapping[str, Any] | str,
+    source: RecordSource | SimulationRecord,
+    **options: Any,
+) -> list[str]:
+    """Certify ``source`` again; the parts in which the outcome differs, so none if all is well.
+
+    ``options`` are those of ``certify`` but for ``partial``, which the certificate says. One that
+    was changed itself raises a ``CertificateError``.
+    """
+    read = Certificate.of(certificate)
+    partial = read.content["rules"].get("tasks") == _LISTED
+    again = certify(source, partial=partial, **options)
+    given, found = read.to_dict(), again.to_dict()
+    return [
+        f"{key}: certified {given[key]!r}, found {found[key]!r}"
+        for key in again.content
+        if key != "source" and given[key] != found[key]
+    ]
+
+
+class _Note(NamedTuple):
+    """The part of a certificate about one simulation, besides its verdict; ``text`` is hashed."""
+
+    text: bytes
+    modes: list[str]
+    texts: str | None
+
+
+def _look_at(item: RecordItem, judged: RescoredSimulation) -> _Note:
+    modes = {"lenient order ids": item.lenient, "solo": item.solo}
+    return _Note(
+        canonical_json((judged.identity.where, item.simulation)).encode(),
+        [mode for mode, is_used in modes.items() if is_used],
+        item.texts,
+    )
+
+
+class _Seen:
+    """The notes on all simulations, added up in the order of the record."""
+
+    def __init__(self) -> None:
+        self.hash = hashlib.sha256()
+        self.modes: set[str] = set()
+        self.texts: set[str] = set()
+
+    def add(self, note: _Note) -> None:
+        self.hash.update(note.text)
+        self.modes.update(note.modes)
+        self.texts |= {note.texts} if note.texts else set()
+
+
+def _count_omitted(found: RescoredRecord) -> dict[str, int]:
+    counted = found.problems
+    del counted[FOREIGN_TASK]  # a finding of its own
+    if found.record.malformed:
+        counted[MALFORMED] = len(found.record.malformed)
+    return dict(sorted(counted.items()))
+
+
+def _numbers(found: RescoredRecord, domain: str) -> DomainNumbers:
+    slots = [slot for slot in found.passes if slot.domain == domain]
+    counted = [slot for slot in slots if found.passes[slot] is not None]
+    summary = found.summarise([each for each in found.outcomes if each.group == domain])
+    bounds = summary.estimate("pass^k", 1).bounds
+    rewards = [min(each.reward or 0.0 for each in found.by_slot[slot]) for slot in counted]
+    return {
+        "simulations": len(slots),
+        "missing": sum(slot.domain == domain for slot in found.missing),
+        "verdicts": len(counted),
+        "range": None if bounds is None else list(bounds),
+        "tasks": summary.tasks,
+        "passed": summary.passed,
+        "mean_reward": fmean(rewards) if rewards else 0.0,
+        "pass_hat_k": {measure_name("pass^k", k): v["value"] for k, v in summary.scores.items()},
+        "not_scorable": sum(
+            each.fault is not None for each in found.simulations if each.slot.domain == domain
+        ),
+    }
+
+
+@cache
+def _basis(domain: Domain) -> dict[str, Any]:
+    """Return the hashes of everything that a verdict in the domain rests on."""
+    folder = load_domain_config(domain)["db_path"].parent
+    kits = {"tools": domain.toolkit, "user_tools": domain.user_toolkit}
+    return {
+        "files": data_fingerprint(domain),
+        "policy": hashlib.sha256(domain.policy(folder).encode()).hexdigest(),
+        **{name: digest(kit.definitions()) for name, kit in kits.items() if kit is not None},
+    }

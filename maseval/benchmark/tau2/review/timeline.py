@@ -1,0 +1,372 @@
+"""Timelines: a recorded conversation replayed, with the world after each of its messages.
+
+The replay is that of scoring: the same calls are made, in the same order and in the same world, so
+the last state is the one that is scored. It does not stop where scoring would; what came out
+otherwise is noted at its message. Differences are those of records that were changed; the databases
+themselves are not copied.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from maseval.benchmark.tau2.conversation.recording import HasSimulation
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.releases import AnyVersion
+from maseval.benchmark.tau2.formats.message import (
+    Tau2Message,
+    Tau2ToolCall,
+    complete_call,
+    tool_calls_of,
+)
+from maseval.benchmark.tau2.review.explain.snapshot import (
+    FieldDifference,
+    FieldPlace,
+    WorldSnapshot,
+    differences,
+    differing_records,
+    parse_fragment,
+)
+from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
+from maseval.benchmark.tau2.world.reference import gold_state
+from maseval.benchmark.tau2.world.replay import ReplayError, calls_with_answers, repeat_call
+from maseval.benchmark.tau2.world.retracing import Retracing, retrace
+from maseval.benchmark.tau2.world.state.permanence import ABSENT
+from maseval.benchmark.tau2.world.tasks import RewardType
+from maseval.benchmark.tau2.world.world import World
+from maseval.core.exceptions import ConfigurationError
+from maseval.data.store import AnyPath
+
+_SHOWN = 20
+Differences = tuple[FieldDifference, ...]
+
+
+@dataclass(frozen=True)
+class RepeatedCall:
+    """A recorded call made again, and what it changed in the world.
+
+    ``index`` is that of its answer, None if there is none, and ``mismatch`` says how the new
+    answer differs from it. ``made`` is False for a call that the release's rules do not repeat.
+    """
+
+    index: int | None
+    call: Tau2ToolCall
+    changed: Differences = ()
+    mismatch: ReplayError | None = None
+    made: bool = True
+
+
+class _WorldThen(NamedTuple):
+    """A world at one moment, and how it differs from its start and from the gold state."""
+
+    snapshot: WorldSnapshot
+    from_start: Differences
+    from_gold: Differences | None
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A message of the agent or the user with the answers to its calls, and the world after them.
+
+    ``index`` is the message's, ``last`` that of the last answer. ``problem`` says why nothing
+    after this message could be replayed.
+    """
+
+    index: int
+    last: int
+    role: str
+    calls: tuple[RepeatedCall, ...]
+    world: _WorldThen
+    problem: ReplayError | None = None
+
+    @property
+    def after(self) -> WorldSnapshot:
+        return self.world.snapshot
+
+    @property
+    def from_start(self) -> Differences:
+        return self.world.from_start
+
+    @property
+    def from_gold(self) -> Differences | None:
+        return self.world.from_gold
+
+
+@dataclass(frozen=True)
+class FoundRecord:
+    """A record, ``changed`` if it is another one than at the start of the simulation."""
+
+    place: FieldPlace
+    value: object
+    changed: bool
+
+
+@dataclass(frozen=True)
+class RecordSearch:
+    """The first records that were found, and how many there are in all."""
+
+    total: int
+    records: tuple[FoundRecord, ...]
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A conversation's messages, each with the world after it.
+
+    ``gold_counts`` is True if the reward depends on the end state being the gold one; a task
+    without criteria has no gold state.
+    """
+
+    start: WorldSnapshot
+    gold: WorldSnapshot | None
+    gold_counts: bool
+    moments: tuple[Moment, ...]
+
+    @property
+    def end(self) -> WorldSnapshot:
+        """The world after the last message."""
+        return self.moments[-1].after if self.moments else self.start
+
+    def at(self, message: int) -> Moment:
+        """Return the moment of a message; a tool's answer belongs to the message that called it."""
+        for moment in self.moments:
+            if moment.index <= message <= moment.last:
+                return moment
+        last = self.moments[-1].last if self.moments else None
+        has = "it has none" if last is None else f"they are numbered 0 to {last}"
+        raise ConfigurationError(f"the conversation has no message {message}; {has}")
+
+    def search(self, text: str, message: int | None = None, *, limit: int = _SHOWN) -> RecordSearch:
+        """Return the records with ``text`` in them after a message; by default, at the start."""
+        now = self.start if message is None else self.at(message).after
+        return _search_records(now, self.start, text, limit=limit)
+
+    def search_form(self, text: str, message: int | None = None) -> dict[str, object]:
+        found = self.search(text, message)
+        return {"total": found.total, "records": [_record(each) for each in found.records]}
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON form: each state once, and for every message the number of its state."""
+        states: list[dict[str, object]] = []
+        numbers: dict[int, int] = {}
+        messages = []
+        for moment in self.moments:
+            if id(moment.after) not in numbers:
+                numbers[id(moment.after)] = len(states)
+                states.append(_state(moment))
+            messages.append({**_message(moment), "state": numbers[id(moment.after)]})
+        return {
+            "gold": self.gold is not None,
+            "gold_counts": self.gold_counts,
+            "messages": messages,
+            "states": states,
+        }
+
+
+def timeline(
+    simulation: Mapping[str, object] | HasSimulation,
+    domain: str | Domain,
+    task: AnyTask | None = None,
+    *,
+    solo: bool = False,
+    data_dir: AnyPath | None = None,
+    version: AnyVersion = None,
+) -> Timeline:
+    """Return the timeline of a simulation; the arguments are those of ``score_simulation``."""
+    case = open_case(simulation, domain, task, solo=solo, data_dir=data_dir, version=version)
+    return timeline_of(case)
+
+
+def timeline_of(case: Case) -> Timeline:
+    """Return the timeline of a conversation in its world."""
+    setting = case.setting
+    scored = case.task.evaluation_criteria is not None
+    stage, gold = case.stage, None
+    if scored:
+        reached = gold_state(setting, stage.files)
+        gold = WorldSnapshot(reached.world, reached.state)
+    replayed = _Replay(retrace(stage, case.task), gold)
+    moments = tuple(replayed.moments(case.recording.messages))
+    return Timeline(replayed.start, gold, case.counts(RewardType.DB), moments)
+
+
+class _Replay:
+    """A world going through a conversation, compared with its start and with the gold state."""
+
+    def __init__(self, retracing: Retracing, gold: WorldSnapshot | None) -> None:
+        self._retracing = retracing
+        self._gold = gold
+        self._state = retracing.state
+        self.now = retracing.find("timeline", self._look_at_start)[0]
+        self.start = self.now.snapshot
+
+    def moments(self, messages: Sequence[Tau2Message]) -> Iterator[Moment]:
+        """Yield every message with its answers, in order."""
+        answers, problem = _answers(messages)
+        for index, message in enumerate(messages):
+            if message["role"] != "tool":
+                yield self._moment(index, messages, answers, problem)
+
+    def _moment(
+        self,
+        index: int,
+        messages: Sequence[Tau2Message],
+        answers: Mapping[int, Tau2ToolCall],
+        problem: ReplayError | None,
+    ) -> Moment:
+        last = _last_answer(messages, index)
+        calls = []
+        for number, recorded in enumerate(tool_calls_of(messages[index]) or (), index + 1):
+            if number in answers:
+                calls.append(self._repeat(number, answers[number], messages[number]))
+            else:
+                calls.append(RepeatedCall(None, complete_call(recorded), made=False))
+        here = problem is not None and index <= (problem.index or 0) <= last + 1
+        return Moment(
+            index,
+            last,
+            messages[index]["role"],
+            tuple(calls),
+            self.now,
+            problem if here else None,
+        )
+
+    def _repeat(self, index: int, call: Tau2ToolCall, recorded: Tau2Message) -> RepeatedCall:
+        if not self._retracing.is_replayed(call):
+            return RepeatedCall(index, call, made=False)
+        try:
+            difference = repeat_call(self._retracing.answer, index, call, recorded)
+        except ReplayError as error:  # an answer that is no readable text
+            difference = error
+        return RepeatedCall(index, call, self._note_change(), difference)
+
+    def _note_change(self) -> Differences:
+        """Return what the last call changed; only then is everything compared again."""
+        if self._retracing.state is self._state:
+            return ()
+        self._state = self._retracing.state
+        self.now, changed = self._retracing.find("timeline", self._look)
+        return changed
+
+    def _look_at_start(self, world: World) -> tuple[_WorldThen, Differences]:
+        return self._compare(_settled_snapshot(world), ()), ()
+
+    def _look(self, world: World) -> tuple[_WorldThen, Differences]:
+        """Look at a state: what is before it in the tree of states is always the same."""
+        before, now = self.now.snapshot, _settled_snapshot(world)
+        if now.state == before.state:
+            return self.now, ()
+        from_start = tuple(differences(self.start, now))
+        return self._compare(now, from_start), tuple(differences(before, now))
+
+    def _compare(self, now: WorldSnapshot, from_start: Differences) -> _WorldThen:
+        gold = None if self._gold is None else tuple(differences(self._gold, now))
+        return _WorldThen(now, from_start, gold)
+
+
+def _settled_snapshot(world: World) -> WorldSnapshot:
+    """Return a world as it is with both sides synchronised; it is not synchronised itself by that.
+
+    After a call that raised, scoring synchronises only with the next one.
+    """
+    if not world.is_settled:
+        world = world.twin()
+        world.settle()
+    return WorldSnapshot(world)
+
+
+def _answers(messages: Sequence[Tau2Message]) -> tuple[dict[int, Tau2ToolCall], ReplayError | None]:
+    """Return the call that each tool message answers, up to where the order breaks."""
+    found = {}
+    try:
+        for index, call, _ in calls_with_answers(messages):
+            found[index] = call
+    except ReplayError as error:
+        return found, error
+    return found, None
+
+
+def _last_answer(messages: Sequence[Tau2Message], index: int) -> int:
+    """Return the index of the last tool message that follows a message, or its own."""
+    last = index
+    while last + 1 < len(messages) and messages[last + 1]["role"] == "tool":
+        last += 1
+    return last
+
+
+def _search_records(
+    now: WorldSnapshot, start: WorldSnapshot, text: str, *, limit: int = _SHOWN
+) -> RecordSearch:
+    """Return the records in whose id, table or values every word of ``text`` occurs.
+
+    Upper and lower case are the same; records that have changed come first.
+    """
+    words = text.casefold().split()
+    changed = set(differing_records(start, now))
+    texts = ((place, f"{place} {_readable(text)}".casefold()) for place, text in now.records())
+    hits = [place for place, text in texts if all(word in text for word in words)]
+    hits.sort(key=lambda place: place not in changed)
+    shown = [FoundRecord(place, now.value(place), place in changed) for place in hits[:limit]]
+    return RecordSearch(len(hits), tuple(shown))
+
+
+def _readable(fragment: str) -> str:
+    """Return a record's text in which letters stand as themselves."""
+    if "\\u" not in fragment:
+        return fragment
+    return json.dumps(parse_fragment(fragment), ensure_ascii=False)
+
+
+def _message(moment: Moment) -> dict[str, object]:
+    form: dict[str, object] = {
+        "index": moment.index,
+        "last": moment.last,
+        "role": moment.role,
+        "calls": [_call(each) for each in moment.calls],
+    }
+    return form if moment.problem is None else {**form, "problem": _mismatch(moment.problem)}
+
+
+def _call(call: RepeatedCall) -> dict[str, object]:
+    form: dict[str, object] = {
+        "name": call.call["name"],
+        "by": call.call["requestor"],
+        "index": call.index,
+        "made": call.made,
+        "changed": [_difference(each) for each in call.changed],
+    }
+    return form if call.mismatch is None else {**form, "mismatch": _mismatch(call.mismatch)}
+
+
+def _mismatch(error: ReplayError) -> dict[str, object]:
+    if error.expected is None and error.found is None:
+        return {"error": str(error)}
+    return {"expected": error.expected, "found": error.found}
+
+
+def _state(moment: Moment) -> dict[str, object]:
+    gold = moment.from_gold
+    return {
+        "from_start": [_difference(each) for each in moment.from_start],
+        "from_gold": None if gold is None else [_difference(each) for each in gold],
+    }
+
+
+def _difference(difference: FieldDifference) -> dict[str, object]:
+    """``was`` and ``is``, each left out where there is no such value."""
+    values = {"was": difference.expected, "is": difference.found}
+    known = {name: value for name, value in values.items() if value is not ABSENT}
+    place = difference.place
+    return {"side": place.side, "place": str(place), **known}
+
+
+def _record(record: FoundRecord) -> dict[str, object]:
+    place = record.place
+    return {
+        "side": place.side,
+        "table": place.table,
+        "record": place.record,
+        "changed": record.changed,
+        "value": record.value,
+    }

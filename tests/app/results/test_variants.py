@@ -1,0 +1,137 @@
+"""Numbers beside the official one: without breaches found, and over sound tasks."""
+
+import pytest
+
+from maseval.app.results.variants import (
+    IF_UNDECIDED,
+    LEFT_OUT,
+    SOUND,
+    SOUND_FAIL,
+    SOUND_PASS,
+    WITHOUT_BREACHES,
+    variant_notes,
+    variant_rows,
+    variant_scores,
+    worth_showing,
+)
+from maseval.core.finding import Finding
+from maseval.core.outcome import Outcome
+from maseval.runs import Simulation
+from maseval.stats import summarise
+
+BREACHES = [WITHOUT_BREACHES, IF_UNDECIDED]
+
+
+def outcomes(**tasks):
+    """The trials of each task: ``+`` passed, ``-`` failed, ``?`` without a verdict."""
+    verdicts = {"+": True, "-": False, "?": None}
+    return [
+        Outcome("shop", task, trial, verdicts[mark], reason="missing" if mark == "?" else None)
+        for task, marks in tasks.items()
+        for trial, mark in enumerate(marks)
+    ]
+
+
+def one(task, trial):
+    return Simulation("shop", task, trial)
+
+
+def erratum(kind):
+    return [Finding("erratum", "task", kind, "rule", "why", "proven")]
+
+
+def policy(grade="likely", weight="state"):
+    return Finding("policy", "agent", "broke the policy", "rule", "why", grade, weight=weight)
+
+
+def test_the_official_number_comes_first_and_is_the_one_of_the_run():
+    lines = outcomes(a="+-", b="++")
+    official, *others = variant_scores(lines, {}, [*BREACHES, SOUND])
+
+    overall = summarise(lines).overall
+    assert official.is_official
+    for k in (1, 2):
+        assert official.pass_hat[k] == overall.estimate("pass^k", k)
+    assert [each.counted for each in others] == [each.name for each in (*BREACHES, SOUND)]
+    assert all(each.same and each.pass_hat == official.pass_hat for each in others)
+    assert worth_showing([official, *others]) == [official]
+
+
+def test_without_variants_the_official_number_stands_alone():
+    for lines in (outcomes(a="+-"), []):
+        found = variant_scores(lines, {}, [])
+        assert [each.counted for each in found] == ["official"] * bool(lines)
+        assert variant_rows(found) == [] == variant_notes(found)
+
+
+def test_only_a_decided_breach_of_state_makes_a_pass_not_count():
+    findings = {
+        one("a", 0): [policy()],
+        one("b", 0): [policy("undecided")],
+        one("c", 0): [policy(weight="manner"), policy(weight="remark")],
+        one("d", 0): [policy()],
+    }
+    official, found, worst = variant_scores(
+        outcomes(a="+", b="+", c="+", d="-", e="+"), findings, BREACHES
+    )
+
+    assert (official.pass_hat[1].value, found.pass_hat[1].value) == (0.8, 0.6)
+    assert (found.differing, found.left_out) == (1, 0)
+    assert (worst.pass_hat[1].value, worst.differing) == (0.4, 2)
+    assert worth_showing([official, found, worst]) == [official, found, worst]
+
+
+def test_where_nothing_is_undecided_there_is_one_number_without_breaches():
+    found = variant_scores(outcomes(a="+-"), {one("a", 0): [policy()]}, BREACHES)
+
+    assert [each.counted for each in worth_showing(found)] == ["official", WITHOUT_BREACHES.name]
+
+
+def test_unsound_tasks_are_left_out_with_their_passes():
+    _, found = variant_scores(outcomes(a="++", b="+-"), {one("a", 1): erratum(LEFT_OUT)}, [SOUND])
+
+    assert found.effect == "1 task left out, 0 verdicts differ"
+    assert (found.tasks, found.left_out, found.simulations) == (1, 2, 2)
+    assert found.pass_hat[1].value == 0.5
+
+
+def test_sound_verdicts_take_the_place_of_official_ones():
+    findings = {
+        one("a", 0): erratum(SOUND_FAIL),
+        one("b", 1): erratum(SOUND_PASS),
+        one("b", 2): erratum(SOUND_PASS),  # which has no official verdict
+    }
+    _, found = variant_scores(outcomes(a="+-", b="--?"), findings, [SOUND])
+
+    assert found.effect == "2 verdicts differ"
+    assert found.pass_hat[1].value == 0.25
+
+
+def test_each_domain_has_its_numbers_and_rows_are_over_all():
+    lines = [*outcomes(a="+-"), Outcome("air", "a", 0, True), Outcome("air", "b", 0, False)]
+    found = variant_scores(lines, {Simulation("air", "b", 0): erratum(LEFT_OUT)}, [SOUND])
+
+    assert [(each.domain, each.left_out) for each in found if not each.is_official] == [
+        *(("shop", 0), ("air", 1), ("all", 1))
+    ]
+    (row,) = variant_rows(found)
+    assert (row["name"], row["tasks"], row["simulations"]) == ("over sound tasks", 2, 3)
+    assert row["pass^1"]["value"] == 0.75 and row["pass^1"]["low"] < 0.75
+    (note,) = variant_notes(found)
+    assert note.startswith("Over sound tasks: 1 task left out, 0 verdicts differ.")
+
+
+def test_a_task_that_stopped_at_its_first_failure_counts_with_its_first_trials():
+    planned = [one("a", 0), one("b", 0), one("b", 1)]
+    (official,) = variant_scores(outcomes(a="-", b="++"), {}, [], planned)
+
+    assert (official.simulations, official.pass_hat[1].value) == (2, 0.5)
+
+
+def test_json_says_what_each_number_counts():
+    found = variant_scores(outcomes(a="+-"), {one("a", 0): [policy()]}, BREACHES[:1])
+
+    forms = [each.to_dict() for each in found]
+    assert [each["counted"] for each in forms] == ["official", "without breaches found"]
+    assert [each["pass^1"]["value"] for each in forms] == [0.5, pytest.approx(0.0)]
+    assert forms[1]["differing_verdicts"] == 1
