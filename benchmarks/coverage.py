@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 from benchmarks.table import show
 from maseval.core.outcome import Outcome
-from maseval.stats.bootstrap import bootstrap_nested, bootstrap_tasks
 from maseval.stats.comparison import compare
 from maseval.stats.intervals import Interval, mean_interval
 from maseval.stats.planning import Pairs, detectable_difference, plan, reach
@@ -176,10 +175,6 @@ def _grid_simulations(grid: Grid) -> Iterator[Simulation]:
 
 def _simulations() -> Iterator[Simulation]:
     sizes = [(1, 1), (4, 1), (4, 4)]
-    for k in (1, 4):
-        plain, nested = bootstrap_coverage(50, k, repetitions=300)
-        yield Simulation("BCa bootstrap holds the mean", f"50 tasks, k={k}", plain, 0.90, 0.985)
-        yield Simulation("nested bootstrap holds the mean", f"50 tasks, k={k}", nested, 0.93, 1.0)
     for tasks, (trials, k) in product([10, 50, 114], sizes):
         share = difference_coverage(tasks, trials, k, repetitions=200)
         case = f"{tasks} tasks, {trials} trials, k={k}"
@@ -194,18 +189,6 @@ def _simulations() -> Iterator[Simulation]:
         share, overcautious = planned_power(seed, repetitions=200)
         high = 1.0 if overcautious else 0.9
         yield Simulation("planned trials decide", f"100 tasks, seed {seed}", share, 0.7, high)
-
-
-def bootstrap_coverage(tasks: int, k: int, repetitions: int) -> tuple[float, float]:
-    """Return how often each of the two bootstraps holds the true mean."""
-    rng, truth = random.Random(k), true_mean(2, 1, k)
-    plain = nested = 0
-    for _ in range(repetitions):
-        counts = draw_trials(draw_chances(tasks, 2, 1, rng), 4, rng)
-        scores = task_scores(counts, "pass^k", k)
-        plain += _holds(bootstrap_tasks(scores, 0.95, resamples=400), truth)
-        nested += _holds(bootstrap_nested(counts, "pass^k", k, 0.95, resamples=400), truth)
-    return plain / repetitions, nested / repetitions
 
 
 def difference_coverage(tasks: int, trials: int, k: int, repetitions: int) -> float:

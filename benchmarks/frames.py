@@ -20,8 +20,8 @@ from unittest import mock
 from benchmarks.table import show
 from maseval.commands import tau2
 from maseval.core.report import Report
-from maseval.frames.columns import TABLES
 from maseval.frames.export import export
+from maseval.frames.frame import TABLES
 from maseval.interface import extras
 from maseval.runs import RunFolder
 

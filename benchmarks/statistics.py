@@ -25,8 +25,6 @@ def main() -> None:
         "compare two runs": lambda: compare(first, second),
         "compare three runs": lambda: compare_all({"a": first, "b": second, "c": third}),
         "summarise": lambda: summarise(first),
-        "summarise, bootstrap over tasks": lambda: summarise(first, method="resampled"),
-        "summarise, bootstrap over tasks and trials": lambda: summarise(first, method="nested"),
         "draw pass^k and the map of trials": lambda: (
             pass_curves({"a": summarise(first)}),
             trial_map(first),

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.table import best, seconds, show
 from maseval.benchmark.tau2.results.stream import JsonFile
-from maseval.core.storage.records import RecordWriter, read_records
+from maseval.core.storage.records import RecordWriter, iter_records
 from maseval.runs import RunFolder, list_runs
 
 RECORDS = 200
@@ -52,7 +52,7 @@ def records(folder: Path) -> list[tuple[object, ...]]:
         "appended and flushed to the disk": best(lambda: write(True), times=3),
         f"appended and flushed, {TOGETHER} at once": best(write_together, times=3),
         "appended": best(lambda: write(False), times=3),
-        "read": best(lambda: read_records(path), times=3),
+        "read": best(lambda: list(iter_records(path)), times=3),
     }
     return [(name, f"{cost / RECORDS * 1e3:.2f}") for name, cost in costs.items()]
 

@@ -16,7 +16,6 @@ from rich.table import Table
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
-from maseval.core.engine.participants import Agents
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
 from maseval.core.messages import Message, MessageHistory, text_of, tool_call
@@ -144,7 +143,7 @@ class BookingBenchmark(Benchmark):
         task: Task,
         user: User | None,
         seed_generator: SeedGenerator,
-    ) -> Agents:
+    ) -> tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]:
         model = clerk(seed=seed_generator.derive_seed("clerk"), **agent_data)
         self.register("models", "clerk", model)
         agent = BookingAgent(model, environment.tools)

@@ -90,11 +90,11 @@ RANKS = {
         formats agent_brief
     """,
     "maseval.benchmark.tau2.review": """
-        causes labels audit timeline users
+        causes audit timeline
         explain
         errata
         policy
-        words
+        talk words
         review
     """,
     "maseval.benchmark.tau2.domains": """
@@ -118,8 +118,8 @@ EXCEPTIONS = {
 
 # What benchmarks, reports and runs may use of the statistics.
 ARITHMETIC = {
-    *("trials", "intervals", "bootstrap", "sign_flip", "trial_noise"),
-    *("estimation", "result", "agreement", "failure_labels", "summary"),
+    *("trials", "intervals", "sign_flip", "boundaries", "trial_noise"),
+    *("estimation", "result", "agreement", "summary"),
     *("first_failures", "comparison"),
 }
 
@@ -315,6 +315,7 @@ QUICK = {
     "maseval.core.engine.engines": "the same",
     "maseval.data.download": "few commands download anything",
     "maseval.runs.live": "whoever reads a run needs no engine",
+    "maseval.app.running.options": "the help of most commands needs no engine",
     "maseval.app.benchmarks": "entry points, and types of pages",
     "maseval.benchmark.tau2.app.results": "a run that was shown before needs no rules",
     "maseval.benchmark.tau2.domains.catalogue": "domains are known by name before they are loaded",

@@ -4,8 +4,10 @@ A loaded machine takes as long as it takes, so the deadline is generous; it only
 waits for nothing from running forever.
 """
 
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 DEADLINE_SECONDS = 300
 
@@ -17,3 +19,13 @@ def wait_until(condition: Callable[[], object], what: str = "the condition") -> 
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {DEADLINE_SECONDS} s in vain for {what}")
         time.sleep(0.01)
+
+
+@contextmanager
+def hang_ups_heeded() -> Iterator[None]:
+    """Let SIGHUP end processes that are started here, even if these tests run under ``nohup``."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -17,7 +17,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from maseval.app.results.explained import VerdictExplanation
-from maseval.app.results.task_names import TaskName
 from maseval.app.results.variants import ConventionScore, Variant
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from maseval.core.finding import Finding
@@ -181,9 +180,9 @@ class BenchmarkSupport:
         """Return the outcomes of a run's finished simulations."""
         outcomes, settings = outcomes_of(folder.reports()), self.settings(folder)
         data = mapping(folder.config.values, "data")
-        names = {TaskName(one.domain, one.task_id) for one in folder.planned}
+        names = {one.task for one in folder.planned}
         # Where the data has a hash for each task, tasks are compared one by one.
-        tasks = {TaskKey(*name): str(data[str(name)]) for name in names if str(name) in data}
+        tasks = {name: str(data[str(name)]) for name in names if str(name) in data}
         if tasks:
             settings.pop("data")
         return RecordedOutcomes(outcomes, len(folder.planned), settings, folder.notes, tasks)

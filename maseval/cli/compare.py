@@ -1,18 +1,15 @@
 """``maseval compare`` and ``maseval gate``."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import Annotated, Unpack
 
 import typer
-from rich.console import Console
-from rich.table import Column, Table
 
 from maseval import commands
 from maseval.app.results.variants import Metric
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED, WRONG_USE
-from maseval.cli.console import counting, inert, number_columns, print_json, stderr, stdout
+from maseval.cli.console import counting, inert, print_blocks, print_json, stderr, stdout
 from maseval.cli.groups import examples
 from maseval.cli.options import (
     AsJson,
@@ -21,13 +18,9 @@ from maseval.cli.options import (
     runs_argument,
     with_scoring_options,
 )
-from maseval.core.figures import between, in_percent, in_points, money, p_is, p_value, percent
+from maseval.core.figures import between, in_points, p_is, percent
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.words import count_of
-
-if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.app.comparing.compare import RunComparison
-    from maseval.stats import Comparison, Difference, Estimate, Flip
 
 COMPARE_EXAMPLES = examples(
     ("maseval compare careful hurried", "two runs below ./runs: which is better, how sure is that"),
@@ -84,162 +77,14 @@ def compare(
             explain=explain,
             on_progress=count,
         )
+    from maseval.app.comparing.blocks import comparison_blocks  # help must not load it
+
     console = stderr() if as_json else stdout()
-    _print_comparison(found, console)
+    print_blocks(comparison_blocks(found), console)
     for drawn in found.drawn:
         console.print(f"Saved: {inert(str(drawn))}", soft_wrap=True)
     if as_json:
         print_json(found.to_dict())
-
-
-def _print_comparison(found: "RunComparison", console: Console) -> None:
-    """Print first what else may explain a difference, then two runs or a table of several."""
-    if found.texts is not None:
-        console.print(f"[yellow]{inert(found.texts)}[/yellow]")
-    _print_list("[yellow]Note:[/yellow] ", found.notes, console)
-    _print_list("[yellow]Note:[/yellow] ", found.cautions, console)
-    for words in filter(None, (found.official, found.headline)):
-        console.print(f"[bold]{inert(words)}[/bold]")
-    if found.two is None:
-        _print_many(found, console)
-    else:
-        _print_two(found, found.two, console)
-    _print_reasons(found, console)
-    _print_list("Left out: ", found.dropped, console)
-
-
-def _print_reasons(found: "RunComparison", console: Console) -> None:
-    """Print why simulations failed in each run: labels, and checks that were not met."""
-    if found.reasons:
-        also = ", or broke the policy" if found.metric == "no-breaches" else ""
-        table = Table(title=f"why simulations failed{also}", title_justify="left")
-        table.add_column("", overflow="fold")
-        for name, run in found.why.items():
-            table.add_column(f"{inert(name)}\n{run.failed} of {run.verdicts}", justify="right")
-        for title, rows in found.reasons.items():
-            table.add_section()
-            for row in rows[:_SHOWN]:
-                table.add_row(inert(row.words(title)), *map(str, row.counts))
-        console.print(table)
-    for name, run in found.why.items():
-        if run.unexplained:
-            console.print(f"[dim]{inert(name)}: {inert(run.unexplained)}[/dim]", soft_wrap=True)
-
-
-def _print_two(about: "RunComparison", found: "Comparison", console: Console) -> None:
-    console.print(_differences(about, found))
-    main, (first, second) = found.main, found.names
-    console.print(
-        f"{about.label(main.name)}: {inert(second)} \u2212 {inert(first)} = "
-        f"[bold]{in_points(main.difference)}[/bold]{_interval(main)} percentage points, "
-        f"{p_is(main.test.p_value)}"
-    )
-    console.print(f"  {main.test.method}; {main.test.discordant} of {main.tasks} tasks differ")
-    if main.detectable is not None:
-        console.print(
-            f"  a true difference of {in_percent(main.detectable)} points would be found in 4 of 5 "
-            "cases by runs like these"
-        )
-    cost = f", for {money(found.plan.cost)}" if found.plan.cost else ""
-    console.print(f"  {inert(found.plan.advice)}{cost}")
-    if found.flipped:
-        console.print(_flips(found.flipped, found.names))
-        _print_rest(len(found.flipped), console)
-
-
-def _differences(about: "RunComparison", found: "Comparison") -> Table:
-    table = Table("", *number_columns("tasks", *map(inert, found.names), "difference", "p"))
-    shown = [each for each in found.differences if each.measure == "pass^k"]
-    for position, each in enumerate(shown):
-        last = position + 1 < len(shown) and shown[position + 1].group != each.group
-        table.add_row(
-            inert(f"{each.group or 'all'} {about.label(each.name)}"),
-            str(each.tasks),
-            percent(each.first),
-            percent(each.second),
-            f"{in_points(each.difference)}[dim]{_interval(each)}[/dim]",
-            p_value(each.test.p_value),
-            style="bold" if each == found.main else None,
-            end_section=last,
-        )
-    return table
-
-
-def _interval(difference: "Difference") -> str:
-    span = difference.interval
-    return "" if span is None else f" {between(span.low, span.high)}"
-
-
-def _flips(flips: "Sequence[Flip]", names: tuple[str, str]) -> Table:
-    counted = number_columns(*map(inert, names))
-    table = Table("domain", Column("task", overflow="fold"), *counted, title_justify="left")
-    table.title = "tasks that changed"
-    for flip in flips[:_SHOWN]:
-        counts = (f"{each.passed}/{each.total}" for each in (flip.first, flip.second))
-        style = "bold" if flip.fully else None
-        table.add_row(inert(flip.group), inert(flip.task), *counts, style=style)
-    return table
-
-
-def _print_many(about: "RunComparison", console: Console) -> None:
-    found = about.table
-    console.print(_scores(about))
-    table = Table("runs", "measure", *number_columns("difference", "p", "p, corrected"))
-    for pair in found.pairs:
-        table.add_row(
-            inert(f"{pair.names[1]} \u2212 {pair.names[0]}"),
-            about.label(pair.main.name),
-            f"{in_points(pair.main.difference)}[dim]{_interval(pair.main)}[/dim]",
-            p_value(pair.main.test.p_value),
-            f"[bold]{p_value(pair.adjusted)}[/bold]" if pair.sure else p_value(pair.adjusted),
-        )
-    console.print(table)
-    for note in found.notes:
-        console.print(f"[dim]{inert(note)}[/dim]")
-
-
-_PASSES = {"pass": "passed", "no-breaches": "without breaches found", "sound": "sound passes"}
-
-
-def _scores(about: "RunComparison") -> Table:
-    rows = {name: summary.overall for name, summary in about.summaries.items()}
-    names = dict.fromkeys(
-        each.name for row in rows.values() for each in row.estimates if _is_shown(each)
-    )
-    priced = any(row.mean_cost for row in rows.values())
-    counted = ("tasks", _PASSES[about.metric], *map(about.label, names))
-    table = Table("run", *number_columns(*counted, *(["mean cost"] if priced else [])))
-    for name, row in rows.items():
-        known = {each.name: _estimate(each) for each in row.estimates if _is_shown(each)}
-        table.add_row(
-            inert(name),
-            str(row.tasks),
-            f"{row.passed}/{row.done}",
-            *(known.get(each, "") for each in names),
-            *([money(row.mean_cost)] if priced else []),
-        )
-    return table
-
-
-def _is_shown(estimate: "Estimate") -> bool:
-    return estimate.measure == "pass^k" and estimate.k <= 4 and estimate.value is not None
-
-
-def _estimate(found: "Estimate") -> str:
-    span = found.interval
-    reach = "" if span is None else f" [dim]{between(span.low, span.high)}[/dim]"
-    return f"{percent(found.value or 0.0)}{reach}"
-
-
-def _print_list(title: str, lines: Sequence[str], console: Console) -> None:
-    for line in lines[:_SHOWN]:
-        console.print(f"{title}{inert(line)}", soft_wrap=True)
-    _print_rest(len(lines), console)
-
-
-def _print_rest(number: int, console: Console) -> None:
-    if number > _SHOWN:
-        console.print(f"[dim]and {number - _SHOWN} more; --json lists all[/dim]")
 
 
 GATE_EXAMPLES = examples(

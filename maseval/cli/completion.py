@@ -11,8 +11,6 @@ from pathlib import Path
 
 import typer
 
-from maseval.runs.annotations import BESIDE
-
 Offer = list[tuple[str, str]]
 """Words with their meanings."""
 
@@ -64,7 +62,7 @@ def runs_or_files(incomplete: str) -> Offer:
 
 def _may_be_results(path: Path) -> bool:
     is_json = bool({".json", ".jsonl"} & set(path.suffixes))
-    return path.is_file() and is_json and path.suffix != BESIDE
+    return path.is_file() and is_json and path.suffix not in (".annotations", ".remarks")
 
 
 @_quietly

@@ -69,6 +69,35 @@ def natural_width(table: Table) -> int:
     return Console(width=10_000).measure(table).maximum
 
 
+_STYLES = {"warning": "yellow", "note": None, "headline": "bold", "plain": None, "aside": "dim"}
+
+
+def print_blocks(blocks: "Iterable[Block]", console: Console) -> None:
+    """Print tables and lines one after the other."""
+    from maseval.app.comparing.blocks import TableBlock  # help must not load it
+
+    for block in blocks:
+        if isinstance(block, TableBlock):
+            console.print(_draw(block))
+        else:
+            mark = "[yellow]Note:[/yellow] " if block.style == "note" else ""
+            for line in block.lines:
+                margin = len(line) - len(line.lstrip(" "))
+                words = f"{mark}{inert(line.lstrip(' '))}"
+                console.print(indent(words, margin), style=_STYLES[block.style])
+        if block.more:
+            console.print(f"[dim]and {block.more} more; --json lists all[/dim]")
+
+
+def _draw(block: "TableBlock") -> Table:
+    names = (Column(inert(name), overflow="fold") for name in block.columns[: block.names])
+    numbers = number_columns(*map(inert, block.columns[block.names :]))
+    table = Table(*names, *numbers, title=block.title or None, title_justify="left")
+    for at, row in enumerate(block.rows):
+        table.add_row(*map(inert, row), style="bold" if at in block.bold else None)
+    return table
+
+
 def indent(text: str, columns: int) -> Padding:
     """Give a text a margin that its further lines keep."""
     return Padding(text, (0, 0, 0, columns), expand=False)
@@ -175,7 +204,8 @@ def ended_by_signals() -> AbstractContextManager[None]:
     return end_signals(end)
 
 
-if TYPE_CHECKING:  # help must not load what makes it
+if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.app.comparing.blocks import Block, TableBlock
     from maseval.data.files import DataCheck
 
 

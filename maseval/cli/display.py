@@ -14,7 +14,6 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from maseval.app.results.results import RunResult
-from maseval.app.results.task_names import TaskName
 from maseval.app.running.progress import Display, Pause, RunningSimulation, RunProgress, RunStatus
 from maseval.cli.command_line import command_line, is_debugging
 from maseval.cli.console import duration, inert, shorten_line, stderr, stdout
@@ -171,7 +170,7 @@ def _slowest(running: list[RunningSimulation]) -> Table:
 
 
 def _running(one: RunningSimulation) -> str:
-    name = shorten_line(str(TaskName(one.simulation.domain, one.simulation.task_id)), 60)
+    name = shorten_line(str(one.simulation.task), 60)
     facts = (f"{inert(name)} trial {one.simulation.trial}", duration(one.seconds), _waits(one))
     return ", ".join(filter(None, facts))
 

@@ -168,7 +168,7 @@ def _process_value(parameter: Any, context: Any, value: Any) -> Any:
 
 
 def _is_any_path(info: Any, value: Any) -> bool:
-    """Return whether a text names something readable, and no more is asked of a path."""
+    """Return True if a text names something readable, and no more is asked of a path."""
     asked = (info.writable, info.resolve_path, info.path_type, info.parser)
     if any(asked) or not (info.file_okay and info.dir_okay):
         return False

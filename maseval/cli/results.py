@@ -10,7 +10,6 @@ from rich.table import Column, Table
 
 from maseval.app.results.recording import human_sides
 from maseval.app.results.results import DomainScore, RunResult, RunSummary
-from maseval.app.results.task_names import TaskName
 from maseval.app.results.variants import (
     ConventionScore,
     VariantScore,
@@ -222,7 +221,7 @@ def print_errors(
             reason = f"{line.status}: {shorten_line(line.error or '', 200)}"
             reasons.setdefault(reason, []).append(line)
     for reason, alike in list(reasons.items())[:most]:
-        first = f"{TaskName(alike[0].domain, alike[0].task_id)} trial {alike[0].trial}"
+        first = f"{alike[0].task} trial {alike[0].trial}"
         more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
         console.print(f"[yellow]![/] {inert(reason)} [dim]({inert(first)}{more})[/dim]")
     if most is not None and len(reasons) > most:
@@ -242,12 +241,6 @@ def print_rehearsal(config: Mapping[str, object], console: Console) -> None:
         console.print(
             f"[yellow]A rehearsal: the agent's model was played by {inert(str(player))}.[/yellow]"
         )
-
-
-def print_isolation(config: Mapping[str, object], console: Console) -> None:
-    """Print that the agent had no way to the reference solutions in memory, if so."""
-    if how := config.get("isolation"):
-        console.print(f"Isolation: the agent ran in a {inert(str(how))} of its own.")
 
 
 def print_human(config: Mapping[str, object], console: Console) -> None:
@@ -301,7 +294,6 @@ def print_outcome(result: RunResult, console: Console, *, with_scores: bool = Tr
     facts = ", ".join(_facts(result))
     console.print(f"{facts}; in {inert(here(result.folder))}", soft_wrap=True)
     print_rehearsal(result.config, console)
-    print_isolation(result.config, console)
     print_human(result.config, console)
     print_warnings(result.config, console)
     for note in result.notes:

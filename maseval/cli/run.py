@@ -14,8 +14,7 @@ from maseval.cli.command_line import check_words, invoke_words
 from maseval.cli.console import inert, stderr, stdout
 from maseval.cli.display import run_and_finish
 from maseval.cli.groups import examples
-from maseval.cli.option_objects import command_with
-from maseval.cli.options import AsJson
+from maseval.cli.options import AsJson, command_with
 from maseval.cli.run_file import FileRun, command_words, read_run_file
 
 EXAMPLES = examples(

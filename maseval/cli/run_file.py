@@ -7,7 +7,6 @@ each has the options above them and its own, and a name by which its folder is c
 
 import difflib
 import json
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -37,6 +36,8 @@ class FileRun(NamedTuple):
 
 def read_run_file(path: Path) -> list[FileRun]:
     """Return the runs of a file; without ``[[run]]`` it is one run without a name."""
+    import tomllib  # every command with options loads this file
+
     try:
         content = _with_underscores(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:

@@ -1,6 +1,7 @@
 """``maseval replay-server`` and ``chaos-server``: models on this machine."""
 
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load a server
     from maseval.server import ReplayServer, ScriptServer, Served
+    from maseval.testing.faults import ChaosServer, Played
 
 REPLAY_SERVER_EXAMPLES = examples(
     (
@@ -61,7 +63,6 @@ def replay_server(
 
     Ctrl-C stops it, with exit code 1 if a request was not recorded.
     """
-    printer = _Printer(verbose=verbose)
     server = commands.replay_server(
         folder,
         record=record,
@@ -70,68 +71,55 @@ def replay_server(
         script=script,
         host=host,
         port=port,
-        on_request=printer.report,
+        on_request=partial(_report_request, verbose=verbose),
     )
-    _serve(server, printer)
+    _serve(server)
     if server.misses:
         raise typer.Exit(FAILED)
 
 
-class _Printer:
-    """Prints one line for each thing a server does."""
+def _say(words: str) -> None:
+    stdout().print(words, soft_wrap=True)
 
-    def __init__(self, *, verbose: bool = False) -> None:
-        self.verbose = verbose
-        self._console = stdout()
 
-    def say(self, words: str) -> None:
-        self._console.print(words, soft_wrap=True)
+def _say_address(url: str) -> None:
+    _say(f"Serving at [bold]{inert(url)}[/] (Ctrl-C ends it)")
+    _say(f"OPENAI_BASE_URL={inert(url)} OPENAI_API_KEY=no-key-needed")
 
-    def report(self, served: "Served") -> None:
-        """Print a request; without ``verbose`` only if it got no answer."""
-        if not (self.verbose or served.words):
-            return
-        colour = _COLOURS[served.outcome]
+
+def _report_request(served: "Served", *, verbose: bool) -> None:
+    """Print a request; without ``verbose`` only if it got no answer."""
+    if verbose or served.words:
         words = f": {inert(served.words)}" if served.words else ""
         asked = f"{inert(served.model)}, {count_of(served.messages, 'message')}"
-        self.say(f"[{colour}]{served.outcome}[/] {asked}{words}")
+        _say(f"[{_COLOURS[served.outcome]}]{served.outcome}[/] {asked}{words}")
 
 
-def _serve(server: "ReplayServer | ScriptServer", printer: _Printer) -> None:
+def _serve(server: "ReplayServer | ScriptServer") -> None:
     """Serve until Ctrl-C or SIGTERM, and sum up."""
-    from maseval.server.upstream import PLACEHOLDER
-
     with ended_by_signals():
         try:
             with suppress(KeyboardInterrupt):
-                printer.say(f"Serving at [bold]{inert(server.url)}[/] (Ctrl-C ends it)")
-                printer.say(f"OPENAI_BASE_URL={inert(server.url)} OPENAI_API_KEY={PLACEHOLDER}")
+                _say_address(server.url)
                 server.serve()
         finally:
-            _close(server, printer)
-    _sum_up(server, printer)
-
-
-def _close(server: "ReplayServer | ScriptServer", printer: _Printer) -> None:
-    try:
-        if under_way := server.under_way:
-            printer.say(f"Waiting for what is being recorded ({under_way}); Ctrl-C gives it up.")
-        server.close()
-    except KeyboardInterrupt:
-        server.patience = 0.0
-        server.close()
-
-
-def _sum_up(server: "ReplayServer | ScriptServer", printer: _Printer) -> None:
+            _close(server)
     colour = "red" if server.misses else "green"
-    printer.say(
+    _say(
         f"{server.played} played, {server.recorded} recorded, "
         f"[{colour}]{server.misses} missed[/], {len(server.unused)} never asked for"
     )
 
 
-if TYPE_CHECKING:  # help must not load a server
-    from maseval.testing.faults import ChaosServer, Played
+def _close(server: "ReplayServer | ScriptServer") -> None:
+    try:
+        if under_way := server.under_way:
+            _say(f"Waiting for what is being recorded ({under_way}); Ctrl-C gives it up.")
+        server.close()
+    except KeyboardInterrupt:
+        server.patience = 0.0
+        server.close()
+
 
 CHAOS_SERVER_EXAMPLES = examples(
     (
@@ -205,10 +193,6 @@ def _list_faults() -> None:
     stdout().print(table)
 
 
-def _say(words: str) -> None:
-    stdout().print(words, soft_wrap=True)
-
-
 def _report_fault(played: "Played") -> None:
     if not played.is_good:
         _say(f"[yellow]request {played.number}:[/] {inert(played.fault)}")
@@ -218,8 +202,7 @@ def _serve_faults(server: "ChaosServer") -> None:
     from maseval.testing.provider_server import serving
 
     with ended_by_signals(), serving(server):
-        _say(f"Serving at [bold]{inert(server.base_url)}[/] (Ctrl-C ends it)")
-        _say(f"OPENAI_BASE_URL={inert(server.base_url)} OPENAI_API_KEY=no-key-needed")
+        _say_address(server.base_url)
         with suppress(KeyboardInterrupt):
             server.closing.wait()
     played = (f"{count} {inert(name)}" for name, count in server.played.items())

@@ -14,7 +14,7 @@ from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, 
 from maseval.core.usage import CostCalculator, TokenUsage, Usage, UsageTrackableMixin
 
 HUMAN = "human"
-"""What a person is called where others have the name of a scripted agent or a model."""
+"""The name of a person, where others have that of a scripted agent or a model."""
 
 
 class AgentObserver(Protocol):

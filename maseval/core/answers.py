@@ -28,17 +28,17 @@ MOST_PARTS = 1_000
 TOO_MANY_PARTS = f"more than {MOST_PARTS:,} choices, pieces of content or tool calls"
 
 
-def checked_answer(answer: ChatResponse) -> ChatResponse:
+def check_answer(answer: ChatResponse) -> ChatResponse:
     """Return the answer with all its parts in their proper types."""
     return replace(
         answer,
         content=_text_or_none("content", answer.content),
-        tool_calls=_checked_calls(answer.tool_calls),
+        tool_calls=_check_calls(answer.tool_calls),
         role=answer.role if isinstance(answer.role, str) else "assistant",
-        usage=_checked_usage(answer.usage),
+        usage=_check_usage(answer.usage),
         model=None if answer.model is None else str(answer.model),
         stop_reason=None if answer.stop_reason is None else str(answer.stop_reason),
-        reasoning=_checked_reasoning(answer.reasoning),
+        reasoning=_check_reasoning(answer.reasoning),
     )
 
 
@@ -94,7 +94,7 @@ def _text_or_none(name: str, value: object) -> str | None:
     raise UnreadableAnswerError(f"the {name} is a {type(value).__name__}: {excerpt(value)}")
 
 
-def _checked_reasoning(reasoning: object) -> Reasoning | None:
+def _check_reasoning(reasoning: object) -> Reasoning | None:
     """Return the thoughts; what is no text, or nothing, is left out: nobody waits for it."""
     if reasoning is None:
         return None
@@ -109,15 +109,15 @@ def _checked_reasoning(reasoning: object) -> Reasoning | None:
     return cast(Reasoning, kept) if {"text", "details"} & kept.keys() else None
 
 
-def _checked_calls(calls: object) -> list[ToolCall] | None:
+def _check_calls(calls: object) -> list[ToolCall] | None:
     if calls is None:
         return None
     if not isinstance(calls, Sequence) or isinstance(calls, str | bytes):
         raise UnreadableAnswerError(f"tool_calls is not a list: {excerpt(calls)}")
-    return [_checked_call(call) for call in calls] or None
+    return [_check_call(call) for call in calls] or None
 
 
-def _checked_call(call: object) -> ToolCall:
+def _check_call(call: object) -> ToolCall:
     nested = mapping(call, "function")
     function = nested or mapping(call)  # adapters written for MASEval may give a call flat
     name, arguments = function.get("name"), function.get("arguments")
@@ -157,7 +157,7 @@ def call_arguments(given: object) -> str | Mapping[str, object] | None:
     raise UnreadableAnswerError(f"the arguments of a tool call are {excerpt(repr(given), 80)}")
 
 
-def _checked_usage(usage: object) -> ChatUsage | None:
+def _check_usage(usage: object) -> ChatUsage | None:
     checked = {
         name: amount(value) if name == "cost" else tokens(value)
         for name, value in mapping(usage).items()

@@ -56,7 +56,7 @@ class Benchmark(ABC):
     """
 
     evaluators_need_environment: bool = True
-    """Whether finished repetitions are evaluated again with a fresh environment.
+    """True if finished repetitions are evaluated again with a fresh environment.
 
     If evaluators judge by traces, task and answer alone, set it to False: ``setup_evaluators`` then
     gets None as the environment, and saved reports can be judged where it cannot be set up.
@@ -103,7 +103,7 @@ class Benchmark(ABC):
         self.tasks: BaseTaskQueue = self._default_tasks or SequentialTaskQueue([])
         self.reports: list[Report] = []
         self.keep_reports = True
-        """Whether ``run()`` keeps reports and returns them; callbacks receive each in any case."""
+        """True if ``run()`` keeps reports and returns them; callbacks receive each in any case."""
         self._seed_generator = (
             DefaultSeedGenerator(global_seed=seed) if seed_generator is None else seed_generator
         )

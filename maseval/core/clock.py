@@ -23,10 +23,10 @@ class Clock:
         self.simulation = simulation
         """The task's id and the number of the repetition."""
         self.stopping = stopping
-        """Whether the run is stopping."""
+        """Returns True if the run is stopping."""
         self.collected_traces: dict[str, object] = {}
         self.abandoned = False
-        """Whether the repetition was abandoned: its result will not be used."""
+        """True if the repetition was abandoned: its result will not be used."""
         self._start = time.monotonic()
 
     @staticmethod

@@ -25,7 +25,7 @@ class MASEvalError(Exception):
     """Root of the tree; ``component`` says where it happened, ``details`` what was observed."""
 
     fatal_for_run: ClassVar[bool] = False
-    """Whether every other task would fail in the same way."""
+    """True if every other task would fail in the same way."""
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict, overload
 
 from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE, TOKENS_FROM_CACHE, AnswerCache
-from maseval.core.answers import MOST_PARTS, TOO_MANY_PARTS, checked_answer, size_of
+from maseval.core.answers import MOST_PARTS, TOO_MANY_PARTS, check_answer, size_of
 from maseval.core.call_policy import CallAttempt, CallPolicy, default_policy
 from maseval.core.exceptions import HookResultError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message, MessageForm, MessageHistory, openai_form
@@ -214,7 +214,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
                 answer = kept or self._chat_impl(
                     list(sent), generation_params=generation_params, **request
                 )
-                response = self._checked_answer(answer)
+                response = self._check_answer(answer)
                 entry |= _success(response)
                 if kept is not None:
                     entry["from_cache"] = True
@@ -370,7 +370,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             config["cost_calculator"] = describe() if describe else _name(self._cost_calculator)
         return config
 
-    def _checked_answer(self, response: object) -> ChatResponse:
+    def _check_answer(self, response: object) -> ChatResponse:
         if not isinstance(response, ChatResponse):
             raise HookResultError(
                 f"{type(self).__name__}._chat_impl returned {response!r} for model "
@@ -378,7 +378,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             )
         if len(response.tool_calls or ()) > MOST_PARTS:
             raise self._error(AnswerTooLargeError, TOO_MANY_PARTS)
-        answer = checked_answer(response)
+        answer = check_answer(response)
         if answer.reasoning is not None:
             answer.reasoning["model"] = self.model_id
         if (size := size_of(answer)) > self.max_answer_mb * 1e6:

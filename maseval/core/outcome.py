@@ -45,7 +45,7 @@ class TaskKey(NamedTuple):
     task: str
 
     def __str__(self) -> str:
-        return f"{self.group} {self.task}" if self.group else self.task
+        return f"{self.group}/{self.task}" if self.group else self.task
 
 
 class Outcome(NamedTuple):
@@ -158,6 +158,11 @@ class SimulationLine(NamedTuple):
     def passed(self) -> bool | None:
         """True or False if it has a verdict, else None."""
         return verdict_for(self.outcome, self.status).passed
+
+    @property
+    def task(self) -> TaskKey:
+        """The task it is a trial of."""
+        return TaskKey(self.domain, self.task_id)
 
     @property
     def cache_in_words(self) -> str | None:

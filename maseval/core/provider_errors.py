@@ -48,10 +48,10 @@ class ProviderError(MASEvalError):
     """
 
     transient: ClassVar[bool] = False
-    """Whether the same request may succeed later."""
+    """True if the same request may succeed later."""
 
     fatal_for_run: ClassVar[bool] = False
-    """Whether every other request to this model would fail as well."""
+    """True if every other request to this model would fail as well."""
 
     fault: ClassVar[str] = "failed"
     way_out: ClassVar[str] = ""

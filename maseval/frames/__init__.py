@@ -1,7 +1,6 @@
 """Runs as tables with typed columns, for pandas, polars, DuckDB, Arrow or a file."""
 
-from maseval.frames.columns import TABLES, Column, TableForm
-from maseval.frames.frame import Frame
+from maseval.frames.frame import TABLES, Column, Frame, TableForm
 from maseval.frames.tables import (
     checks,
     findings,

@@ -13,8 +13,7 @@ from typing import IO, Literal, Unpack, cast, get_args
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.storage.files import atomic_file
-from maseval.frames.columns import TABLES, Cell, FrameRow
-from maseval.frames.frame import Frame
+from maseval.frames.frame import TABLES, Cell, Frame, FrameRow
 from maseval.frames.sources import AnyRun
 from maseval.frames.tables import frame_named
 from maseval.interface import arrow

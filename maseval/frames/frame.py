@@ -1,18 +1,62 @@
 """Frames: tables that are read on demand, in the form that a library or a file wants.
 
-Recorded values become cells of their column's type; a value that does not fit is null.
+The columns are declared once, in ``columns.txt``, as they are text for people and not code; rows,
+schemas and the documentation follow these. Recorded values become cells of their column's type; a
+value that does not fit is null.
 """
 
 import math
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from importlib.resources import files
+from typing import Any, Literal, NamedTuple, cast
 
 from maseval.core.recorded import number
 from maseval.core.storage.redaction import Secrets
 from maseval.core.words import text
-from maseval.frames.columns import Cell, Column, ColumnType, FrameRow, TableForm
 from maseval.interface import arrow
+
+ColumnType = Literal["text", "integer", "number", "boolean", "time"]
+Cell = str | int | float | bool | datetime | None
+FrameRow = dict[str, Cell]
+
+
+class Column(NamedTuple):
+    """A column of a table; a cell whose value is not known is null."""
+
+    name: str
+    type: ColumnType
+    meaning: str
+
+
+class TableForm(NamedTuple):
+    """A table: the thing that one row stands for, and the columns in order."""
+
+    name: str
+    row: str
+    columns: tuple[Column, ...]
+
+
+_RUN = Column("run", "text", "name of the run; its path where two have the same name")
+_SIMULATION = (
+    _RUN,
+    Column("domain", "text", "the task's domain; empty if the benchmark has none"),
+    Column("task_id", "text", "the task"),
+    Column("trial", "integer", "number of the trial, from 0"),
+)
+_SHARED = {"run": (_RUN,), "simulation": _SIMULATION}
+
+
+def _read_tables() -> Iterator[TableForm]:
+    declared = files(__package__).joinpath("columns.txt").read_text(encoding="utf-8")
+    for block in declared.split("\n[")[1:]:
+        head, key, *lines = block.strip().splitlines()
+        name, _, row = head.partition("] ")
+        own = (Column(*cast("tuple[str, ColumnType, str]", each.split(" | "))) for each in lines)
+        yield TableForm(name, row, (*_SHARED[key], *own))
+
+
+TABLES = {each.name: each for each in _read_tables()}
 
 _LARGEST = 2**63
 
@@ -115,7 +159,6 @@ class Frame:
         return arrow.reader(self._column_types, self)
 
     def to_arrow(self) -> Any:
-        """Return all rows as a ``pyarrow.Table``."""
         return self.reader().read_all()
 
     def to_pandas(self) -> Any:
@@ -123,7 +166,6 @@ class Frame:
         return arrow.pandas_frame(self._column_types, self)
 
     def to_polars(self) -> Any:
-        """Return all rows as a data frame of polars."""
         return arrow.polars_frame(self._column_types, self)
 
     def to_duckdb(self, connection: Any = None, name: str | None = None) -> Any:

@@ -93,7 +93,6 @@ class OpenedSource:
         return self._examined.examine(Simulation.of(raw), FINDINGS, raw).findings
 
     def keep_findings(self) -> None:
-        """Keep what was found, for the next time."""
         if "_examined" in vars(self) and self._examined is not None:
             self._examined.save()
 

@@ -6,8 +6,7 @@ from typing import Protocol, Unpack
 from maseval.core.outcome import RecordedReport
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.frames import rows
-from maseval.frames.columns import TABLES
-from maseval.frames.frame import Frame
+from maseval.frames.frame import TABLES, Frame
 from maseval.frames.sources import AnyRun, FrameSource, OpenedSource, sources_of
 
 _Rows = Iterator[Mapping[str, object]]
@@ -69,5 +68,4 @@ _FRAMES = (runs, simulations, messages, tool_calls, checks, findings, scores, re
 def frame_named(
     table: str, *runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]
 ) -> Frame:
-    """Return the frame of a table by its name."""
     return dict(zip(TABLES, _FRAMES, strict=True))[table](*runs, **options)

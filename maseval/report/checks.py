@@ -114,7 +114,6 @@ class _RewardInfo(Recorded):
 
 
 def shown_verdicts(report: RecordedReport, messages: Sequence[ShownMessage]) -> list[ShownVerdict]:
-    """Return each evaluator's verdict."""
     return [_verdict(verdict, messages) for verdict in report.evaluations]
 
 

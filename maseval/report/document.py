@@ -141,7 +141,6 @@ ReadAsset = Callable[[str], str]
 
 
 def asset(name: str) -> str:
-    """Return a file of the page."""
     return files("maseval.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 

@@ -3,6 +3,10 @@
 The *entry* of a simulation in the index is small, can be kept on the disk, and is made once from a
 report, which may be many times larger. The facts say what was run: models, domains, trials,
 and the versions of rules, data and code.
+
+Many rows that have much in common are written as columns, small and read fast. A column that holds
+few different values is written as these ``values`` and the ``places`` of each row's among them,
+without places if there is but one; any other as the value of ``each`` row. ``data.js`` reads them.
 """
 
 import re
@@ -10,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from maseval.core.outcome import (
     ComponentUsage,
@@ -25,7 +29,6 @@ from maseval.core.recorded import Shape
 from maseval.core.storage.redaction import redact_text
 from maseval.core.task import ChosenSubset
 from maseval.core.words import count_of, text
-from maseval.report.columns import Columns, pack
 from maseval.report.comparison import ComparedDocument, compare_verdicts
 from maseval.report.results import drawing, success_rates, summary_table
 
@@ -71,6 +74,48 @@ class Entry(NamedTuple):
         passed, reason = verdict_for(self.outcome, self.status)
         counts = self.answers, self.cached_answers
         return Outcome(*self.key, trial, passed, self.cost, reason, *counts)
+
+
+class PackedColumn(TypedDict):
+    """One column, in either of its forms."""
+
+    values: NotRequired[Sequence[Any]]
+    places: NotRequired[Sequence[int]]
+    each: NotRequired[Sequence[Any]]
+
+
+class Columns(TypedDict):
+    """So many rows, as columns."""
+
+    length: int
+    columns: dict[str, PackedColumn]
+
+
+def pack(columns: Mapping[str, Sequence[Any]]) -> Columns:
+    """Return columns of equal length, with hashable values, in their small form."""
+    length = len(next(iter(columns.values()), ()))
+    return {"length": length, "columns": {name: _pack(each) for name, each in columns.items()}}
+
+
+def _pack(column: Sequence[Any]) -> PackedColumn:
+    numbers = {value: number for number, value in enumerate(dict.fromkeys(column))}
+    if len(numbers) == 1:
+        return {"values": list(numbers)}
+    if 2 * len(numbers) <= len(column):
+        return {"values": list(numbers), "places": [numbers[value] for value in column]}
+    return {"each": column}
+
+
+def unpack(packed: Columns) -> dict[str, list[Any]]:
+    return {name: _unpack(each, packed["length"]) for name, each in packed["columns"].items()}
+
+
+def _unpack(column: PackedColumn, length: int) -> list[Any]:
+    if "each" in column:
+        return list(column["each"])
+    values = column["values"]
+    places = column.get("places")
+    return [values[0]] * length if places is None else [values[place] for place in places]
 
 
 def columns_of(known: Sequence[Entry]) -> dict[str, Sequence[object]]:

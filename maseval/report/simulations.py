@@ -35,7 +35,6 @@ def is_simulation(shape: Shape) -> bool:
 def report_of_simulation(
     simulation: Shape, *, domain: str = "", task: Shape | None = None
 ) -> dict[str, object]:
-    """Return the report on a simulation."""
     given = _FileSimulation(simulation)
     info = given.verdict
     judged = {"reward": number(info.get("reward")), "termination_reason": given.ended}

@@ -1,7 +1,10 @@
 from maseval.runs.annotations import Annotations as Annotations
+from maseval.runs.annotations import Remark as Remark
 from maseval.runs.annotations import change_note as change_note
 from maseval.runs.annotations import change_tags as change_tags
+from maseval.runs.annotations import keep_remark as keep_remark
 from maseval.runs.annotations import read_annotations as read_annotations
+from maseval.runs.annotations import read_remarks as read_remarks
 from maseval.runs.config import Simulation as Simulation
 from maseval.runs.config import subset_config as subset_config
 from maseval.runs.config import task_ids as task_ids
@@ -16,8 +19,5 @@ from maseval.runs.listing import list_runs as list_runs
 from maseval.runs.listing import run_state as run_state
 from maseval.runs.lock import Holder as Holder
 from maseval.runs.log import DamagedRecord as DamagedRecord
-from maseval.runs.remarks import Remark as Remark
-from maseval.runs.remarks import keep_remark as keep_remark
-from maseval.runs.remarks import read_remarks as read_remarks
 from maseval.runs.resume import RunRecorder as RunRecorder
 from maseval.runs.resume import run_into as run_into

@@ -1,33 +1,40 @@
-"""Tags and a note that people give to a run, beside its log and never in it.
+"""What people write about a run, beside its log and never in it: tags, a note, and remarks.
 
-They say what somebody thinks of a run, so they are no part of its results: a file of their own in
-the run's folder, or next to a results file. Everyone who changes it takes a lock and reads it anew,
-so two people who edit at the same time lose nothing.
+Remarks are on simulations or messages, and may say whether a verdict is right. All this is what
+somebody thinks of a run and no part of its results, and nothing that is checked depends on it: two
+files of their own in the run's folder, or next to a results file. Everyone who changes one takes a
+lock and reads it anew, so people who edit at the same time lose nothing; what somebody else has
+changed meanwhile is not overwritten unseen.
 """
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
+from uuid import uuid4
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import write_json
+from maseval.core.storage.files import json_bytes, write_bytes, write_json
+from maseval.core.tracing import now
 from maseval.core.words import excerpt, visible
+from maseval.runs.config import Simulation
 from maseval.runs.exceptions import RunFolderError, RunLockedError, RunWriteError, check_regular
 from maseval.runs.lock import FolderLock
 
-ANNOTATIONS = "annotations.json"
-BESIDE = ".annotations"
-"""The end of the file's name beside a results file."""
-
+ANNOTATIONS, REMARKS = "annotations.json", "remarks.json"
 MAX_TAGS = 50
 MAX_TAG = 60
 MAX_NOTE = 20_000
-_MAX_BYTES = 1_000_000
+_MOST_BYTES = 1_000_000
+MOST_REMARKS = 32 << 20
+"""In bytes."""
 _ATTEMPTS, _PAUSE = 50, 0.05
+
+StoredT = TypeVar("StoredT")
 
 
 class AnnotationError(ConfigurationError):
@@ -82,25 +89,38 @@ def check_note(text: str, what: str = "note") -> str:
 
 def annotations_path(run: str | os.PathLike[str]) -> Path:
     """Return the file of the tags and the note of a run folder or a results file."""
+    return _path(run, ANNOTATIONS)
+
+
+def _path(run: str | os.PathLike[str], name: str) -> Path:
+    """Return a file in a run folder; of a results file, one beside it with its name in front."""
     path = Path(run)
-    return path / ANNOTATIONS if path.is_dir() else path.with_name(f"{path.name}{BESIDE}")
+    beside = f"{path.name}.{name.removesuffix('.json')}"
+    return path / name if path.is_dir() else path.with_name(beside)
 
 
-def read_annotations(run: str | os.PathLike[str]) -> Annotations:
-    """Return the tags and the note of a run folder or a results file."""
-    path = annotations_path(run)
+def _read(path: Path, most: int, parse: Callable[[Any], StoredT]) -> StoredT | None:
+    """Return what a file holds; None if there is none."""
     check_regular(path)
     try:
         with path.open("rb") as file:
-            stored = strict_json.loads(file.read(_MAX_BYTES))
-        return Annotations().with_tags(list(stored["tags"])).with_note(stored["note"])
+            return parse(strict_json.loads(file.read(most)))
     except FileNotFoundError:
-        return Annotations()
+        return None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunFolderError(
             f"{path} is damaged ({excerpt(error)}); restore it from a copy, or delete it to begin "
             "anew"
         ) from error
+
+
+def read_annotations(run: str | os.PathLike[str]) -> Annotations:
+    """Return the tags and the note of a run folder or a results file."""
+
+    def parse(stored: Any) -> Annotations:
+        return Annotations().with_tags(list(stored["tags"])).with_note(stored["note"])
+
+    return _read(annotations_path(run), _MOST_BYTES, parse) or Annotations()
 
 
 def annotations_or_problem(run: str | os.PathLike[str]) -> tuple[Annotations, str | None]:
@@ -117,7 +137,7 @@ def change_annotations(
     """Replace the tags and the note by what ``change`` makes of the present ones."""
     path = annotations_path(run)
     try:
-        with lock_beside(path):
+        with _lock_beside(path):
             before = read_annotations(run)
             after = change(before)
             if after != before:
@@ -151,7 +171,7 @@ def change_note(
 
 
 @contextmanager
-def lock_beside(path: Path) -> Iterator[None]:
+def _lock_beside(path: Path) -> Iterator[None]:
     """Lock a file that will be replaced, so that its lock is a file of its own."""
     held = _wait_for(path.with_name(f".{path.name}.lock"), path)
     try:
@@ -166,3 +186,128 @@ def _wait_for(guard: Path, path: Path) -> FolderLock:
             return FolderLock(guard)
         time.sleep(_PAUSE)
     raise RunFolderError(f"{path} is being changed by another process; try again")
+
+
+Opinion = Literal["agree", "disagree"]
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something that a reader wrote about a simulation, or about one of its ``message``s.
+
+    With an ``opinion`` it says whether the verdict is right; ``outcome`` is the verdict that the
+    reader saw, since a simulation may be judged again. ``written`` is when it was last changed.
+    """
+
+    simulation: Simulation
+    text: str = ""
+    message: int | None = None
+    opinion: Opinion | None = None
+    outcome: str | None = None
+    id: str = ""
+    written: str = ""
+
+    def __str__(self) -> str:
+        where = "" if self.message is None else f" on message {self.message}"
+        head = f"Reader {self.opinion}s" if self.opinion else f"Remark{where}"
+        return f"{head}: {self.text}" if self.text else head
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "id": self.id,
+            **self.simulation._asdict(),
+            "message": self.message,
+            "opinion": self.opinion,
+            "outcome": self.outcome,
+            "text": self.text,
+            "written": self.written,
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, object]) -> "Remark":
+        """Return the remark that was stored; raises ``ValueError`` for what is none."""
+        names = ("id", "domain", "task_id", "text", "written")
+        texts = {name: stored.get(name) for name in names}
+        trial, message = stored.get("trial"), stored.get("message")
+        opinion, outcome = stored.get("opinion"), stored.get("outcome")
+        if (
+            not all(isinstance(each, str) for each in texts.values())
+            or type(trial) is not int
+            or not (message is None or type(message) is int)
+            or opinion not in (None, *get_args(Opinion))
+            or not (outcome is None or isinstance(outcome, str))
+        ):
+            raise ValueError(f"not a remark: {excerpt(stored, 80)}")
+        key, domain, task_id, text, written = map(str, texts.values())
+        simulation = Simulation(domain, task_id, trial)
+        return cls(simulation, text, message, opinion, outcome, key, written)  # type: ignore[arg-type]
+
+
+def read_remarks(run: str | os.PathLike[str]) -> list[Remark]:
+    """Return the remarks on a run folder or a results file, in the order they were first made."""
+
+    def parse(stored: Any) -> list[Remark]:
+        return [Remark.from_dict(each) for each in stored["remarks"]]
+
+    return _read(_path(run, REMARKS), MOST_REMARKS, parse) or []
+
+
+def remarks_by_simulation(
+    run: str | os.PathLike[str],
+) -> tuple[Mapping[Simulation, Sequence[Remark]], str | None]:
+    """Return the remarks on each simulation, or why they cannot be read."""
+    found: dict[Simulation, list[Remark]] = {}
+    try:
+        for each in read_remarks(run):
+            found.setdefault(each.simulation, []).append(each)
+    except (RunFolderError, OSError) as error:
+        return {}, str(error)
+    return found, None
+
+
+def keep_remark(run: str | os.PathLike[str], remark: Remark) -> list[Remark]:
+    """Add a remark, or replace the one of its ``id``; return all that there are now.
+
+    One without a text and an opinion is removed. A remark to be replaced must still be of the time
+    that the given one was ``written``, and a simulation has one opinion on its verdict; otherwise
+    somebody else was faster, and a ``AnnotationError`` says so.
+    """
+    path = _path(run, REMARKS)
+    text = check_note(remark.text, "remark").strip()
+    try:
+        with _lock_beside(path):
+            after = _with_remark(read_remarks(run), replace(remark, text=text))
+            content = json_bytes({"remarks": [each.to_dict() for each in after]})
+            if len(content) >= MOST_REMARKS:
+                raise AnnotationError(
+                    f"the remarks on {run} would take {len(content):,} bytes; {MOST_REMARKS:,} are "
+                    "the most, so remove some of them"
+                )
+            write_bytes(path, content)
+    except OSError as error:
+        raise RunWriteError(
+            f"the remark cannot be kept in {path}: {error.strerror or error}; make the folder "
+            "writable, or view a copy of it",
+            errno=error.errno,
+        ) from error
+    return after
+
+
+def _with_remark(present: Sequence[Remark], remark: Remark) -> list[Remark]:
+    known = {each.id: each for each in present}
+    before = known.get(remark.id)
+    seen = (before.written if before else "") == remark.written
+    rival = remark.opinion and any(
+        each.opinion and each.simulation == remark.simulation and each.id != remark.id
+        for each in present
+    )
+    if not seen or rival:
+        raise AnnotationError(
+            f"somebody else has changed the remarks on {remark.simulation} meanwhile; load the "
+            "page again, and enter yours again"
+        )
+    key = remark.id or uuid4().hex
+    known[key] = replace(remark, id=key, written=now())
+    if not remark.text and not remark.opinion:
+        del known[key]
+    return list(known.values())

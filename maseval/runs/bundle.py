@@ -28,12 +28,12 @@ from maseval.core.storage.zip_archive import (
     FileDigest,
     open_archive,
 )
+from maseval.runs.annotations import MOST_REMARKS, REMARKS, read_remarks
 from maseval.runs.chain import Link, Seal
 from maseval.runs.config_file import CONFIG, LOG
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.folder import RunFolder
 from maseval.runs.log import is_session_end, last_record
-from maseval.runs.remarks import MAX_BYTES, REMARKS, read_remarks
 
 FORM = "maseval bundle 2"
 _FIRST_FORM = "maseval bundle 1"
@@ -47,7 +47,12 @@ MANIFEST, CERTIFICATE, REPORT, JUDGED = (
 REQUIRED = (CONFIG, LOG)
 OPTIONAL = (JUDGED, CERTIFICATE, REPORT, REMARKS)
 # What is read at once must fit into memory; a simulation needs a thousandth of what a line may.
-_MOST = {MANIFEST: 16 << 20, CONFIG: 64 << 20, CERTIFICATE: 256 << 20, REMARKS: MAX_BYTES}
+_MOST = {
+    MANIFEST: 16 << 20,
+    CONFIG: 64 << 20,
+    CERTIFICATE: 256 << 20,
+    REMARKS: MOST_REMARKS,
+}
 _LONGEST_LINE = 256 << 20
 
 

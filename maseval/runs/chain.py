@@ -36,7 +36,6 @@ class Link(NamedTuple):
 
     @classmethod
     def of(cls, number: int, line: bytes) -> "Link":
-        """Return the link to a line."""
         digest = hashlib.sha256(line.strip(b"\r\n")).hexdigest()
         return cls(number, digest[:_DIGITS])
 
@@ -170,5 +169,4 @@ class Seal(NamedTuple):
         write_json(log.with_name(SEAL), {"end": str(end), "file": FileState.now(log)[:3]})
 
     def fits(self, log: Path) -> bool:
-        """Return True if the log was not touched since."""
         return FileState.now(log)[:3] == self.file

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import RecordedReport
+from maseval.core.outcome import RecordedReport, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.storage.redaction import redact
@@ -46,12 +46,15 @@ class Simulation(NamedTuple):
 
     @classmethod
     def of_task(cls, task: Task, trial: int) -> "Simulation":
-        """Return one of a task's simulations."""
         return cls(_domain(task.metadata), str(task.id), trial)
 
+    @property
+    def task(self) -> TaskKey:
+        """The task it is a trial of."""
+        return TaskKey(self.domain, self.task_id)
+
     def __str__(self) -> str:
-        name = f"{self.domain} {self.task_id}" if self.domain else self.task_id
-        return f"{name}, trial {self.trial}"
+        return f"{self.task}, trial {self.trial}"
 
 
 def task_ids(tasks: Iterable[Task]) -> dict[str, list[str]]:

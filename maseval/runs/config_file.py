@@ -55,7 +55,6 @@ class StoredConfig(NamedTuple):
         return hashlib.sha256(f"{self.created} {self.config.sha256}".encode()).hexdigest()[:16]
 
     def to_json(self) -> bytes:
-        """Return the content of the file."""
         described = {"format": FORMAT, "created": self.created, "sha256": self.config.sha256}
         return json_bytes({**described, "config": self.config.values})
 

@@ -31,7 +31,6 @@ from maseval.runs.config_file import (
     is_run_folder,
     read_config,
 )
-from maseval.runs.content_keys import ContentKeys
 from maseval.runs.exceptions import (
     RunConfigError,
     RunFolderError,
@@ -41,6 +40,7 @@ from maseval.runs.exceptions import (
 )
 from maseval.runs.lock import FolderLock
 from maseval.runs.log import (
+    ContentKeys,
     DamagedRecord,
     LogContents,
     ReportsPart,

@@ -61,7 +61,6 @@ class RunState:
 
     @property
     def name(self) -> str:
-        """The folder's name."""
         return self.path.name
 
 
@@ -81,7 +80,6 @@ def list_runs(root: str | os.PathLike[str] | None = None) -> list[RunState]:
 
 
 def run_state(path: str | os.PathLike[str]) -> RunState:
-    """Return the progress of the run at ``path``."""
     path = Path(path)
     try:
         stored = read_config(path)

@@ -176,7 +176,6 @@ logger = logging.getLogger(__name__)
 
 
 def note_event(folder: Path, event: "WorkerEvent") -> None:
-    """Keep an event."""
     _append(folder, {"kind": event.kind, "at": event.at, "node": event.node, "text": event.text})
 
 

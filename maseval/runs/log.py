@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
+from typing import IO, Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
 
 from maseval import __version__
 from maseval.core.outcome import Score
@@ -45,6 +45,7 @@ _UNREADABLE = (ValueError, KeyError, TypeError)
 _END_OF_HEAD = b', "shared": '
 _SHARED_ID = re.compile(_END_OF_HEAD + rb'"([^"]{0,64})"')
 _LONGEST_CONFIG = 64 << 20
+_PIECE = 1 << 15
 
 
 class DamagedRecord(NamedTuple):
@@ -84,7 +85,6 @@ class ReportLine(NamedTuple):
 
     @classmethod
     def of(cls, line: LogLine) -> "ReportLine":
-        """Return it for a line of a log."""
         name = _SHARED_ID.search(line.text)
         return cls(line.link.hash, name[1].decode("ascii", "replace") if name else None)
 
@@ -162,7 +162,6 @@ def read_head(line: bytes) -> dict[str, object]:
 
 
 def shared_id(benchmark: object) -> str:
-    """Return a name for what many reports share."""
     return hashlib.sha256(strict_json.dumps(benchmark).encode()).hexdigest()[:16]
 
 
@@ -183,7 +182,6 @@ def kept_about(log: Path) -> KeptValues:
 
 
 def kept_place(log: Path) -> Path:
-    """Return the file of ``kept_about``."""
     return place_for(log, _KEPT)
 
 
@@ -368,6 +366,37 @@ def report_in(path: Path, place: ReportPlace, shared: Mapping[str, object]) -> R
         before = report_at(path, offset, shared)
         attempts += [*before["attempts"], attempt_of(before)]
     return {**report, "attempts": [*attempts, *report["attempts"]]} if attempts else report
+
+
+class ContentKeys:
+    """Hashes of all that ``report_in`` reads for a report: the same for as long as that is.
+
+    Those of lines were found when the log was read, unless its index was kept.
+    """
+
+    def __init__(self, path: Path, contents: LogContents) -> None:
+        self._path, self._lines = path, contents.lines
+        self._shared = {name: shared_id(value) for name, value in contents.shared.items()}
+
+    def of(self, place: ReportPlace) -> str:
+        digest = hashlib.sha256()
+        for offset in (place.offset, *place.earlier):
+            line = self._lines.get(offset) or self._read(offset)
+            digest.update(f"{self._shared.get(line.shared or '')} {line.hash} ".encode("ascii"))
+        return digest.hexdigest()[:32]
+
+    def _read(self, offset: int) -> ReportLine:
+        with self._path.open("rb", buffering=0) as file:
+            return ReportLine.of(LogLine(0, 0, offset, _line_at(file, offset)))
+
+
+def _line_at(file: IO[bytes], offset: int) -> bytes:
+    """Return a line of a file without a buffer, which would be filled anew for every line."""
+    file.seek(offset)
+    line = b""
+    while (more := file.read(_PIECE)) and not (end := more.find(b"\n") + 1):
+        line += more
+    return line + more[:end] if more else line
 
 
 class ReportsPart:

@@ -124,7 +124,6 @@ class VerdictCheck:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """Return the findings as JSON values."""
         differing = [
             {"simulation": str(one), "text": each.text} for one, each in self.differing.items()
         ]

@@ -124,14 +124,13 @@ LONGEST = 64 * 1024 * 1024
 _DISCARD_STEP = 1 << 20
 # An oversized request is read so far, so that its client gets the refusal.
 _LONGEST_DISCARD = 1 << 30
-_CHUNK_HEAD = 256
 _DIGITS = 15
 
 
 def read_body(stream: BufferedIOBase, headers: Message) -> bytes:
     """Read all of a request's body; raise a ``Refusal`` if it is incomplete or too long."""
-    if "chunked" in str(headers.get("Transfer-Encoding", "")).lower():
-        return b"".join(_chunks(stream))
+    if "Transfer-Encoding" in headers:
+        raise Refusal("the request has no Content-Length", status=HTTPStatus.LENGTH_REQUIRED)
     declared = str(headers.get("Content-Length", "0")).strip()
     if not declared.isdecimal() or len(declared) > _DIGITS:
         raise Refusal(f"the Content-Length is {declared[:40]!r}, which is not a number of bytes")
@@ -143,29 +142,6 @@ def read_body(stream: BufferedIOBase, headers: Message) -> bytes:
     if len(body) < length:
         raise Refusal(f"the request ended after {len(body)} of {length} bytes")
     return body
-
-
-def _chunks(stream: BufferedIOBase) -> Iterator[bytes]:
-    total = 0
-    while size := _chunk_size(stream):
-        total += size
-        if total > LONGEST:
-            raise _too_long(total)
-        yield stream.read(size)
-        stream.readline(_CHUNK_HEAD)
-    while stream.readline(_CHUNK_HEAD).strip():
-        pass  # trailers are ignored
-
-
-def _chunk_size(stream: BufferedIOBase) -> int:
-    head = stream.readline(_CHUNK_HEAD).partition(b";")[0].strip()
-    try:
-        size = int(head, 16)
-    except ValueError:
-        size = -1
-    if size < 0:
-        raise Refusal("a chunk of the request has no valid size")
-    return size
 
 
 def _discard(stream: BufferedIOBase, length: int) -> None:

@@ -98,9 +98,6 @@ class _ChatHandler(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET
 
-    def do_OPTIONS(self) -> None:
-        self._send(HTTPStatus.NO_CONTENT, b"", {"Allow": "GET, HEAD, OPTIONS, POST"})
-
     def do_POST(self) -> None:
         try:
             request = self._request()
@@ -174,9 +171,8 @@ class _ChatHandler(BaseHTTPRequestHandler):
         self.send_response(status)
         for name, value in (headers or {}).items():
             self.send_header(name, value)
-        if status != HTTPStatus.NO_CONTENT:
-            self.send_header("Content-Type", "application/json; charset=utf-8")
-            self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Type", "application/json; charset=utf-8")
+        self.send_header("Content-Length", str(len(content)))
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
@@ -309,7 +305,7 @@ class ChatServer:
                 self._no_more.notify_all()
 
     def _client_waits(self) -> bool:
-        """Tell whether the client whose request this thread answers has not hung up yet."""
+        """Return True if the client whose request this thread answers has not hung up yet."""
         connection: socket.socket | None = getattr(self._client, "connection", None)
         if connection is None:
             return True

@@ -1,6 +1,4 @@
 from maseval.core.outcome import Outcome as Outcome
-from maseval.stats.bootstrap import bootstrap_nested as bootstrap_nested
-from maseval.stats.bootstrap import bootstrap_tasks as bootstrap_tasks
 from maseval.stats.comparison import Comparison as Comparison
 from maseval.stats.comparison import ComparisonTable as ComparisonTable
 from maseval.stats.comparison import ComparisonTable as Table  # noqa: F401 - its earlier name

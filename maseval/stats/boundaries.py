@@ -2,22 +2,19 @@
 
 A test repeated at every look errs more often than it says. So the chance to err is spent over the
 looks by a function of the share of the information that is there (Lan & DeMets 1983): hardly any
-at first like O'Brien & Fleming (1979), or nearly evenly like Pocock (1977). Estimates at several
-looks are points of a Brownian motion whose time is the information (Jennison & Turnbull 2000,
-chapter 11), and its chance to leave the boundaries is found look by look by numerical integration
-(Armitage, McPherson & Rowe 1969; Jennison & Turnbull 2000, chapter 19).
+at first, like O'Brien & Fleming (1979). Estimates at several looks are points of a Brownian motion
+whose time is the information (Jennison & Turnbull 2000, chapter 11), and its chance to leave the
+boundaries is found look by look by numerical integration (Armitage, McPherson & Rowe 1969; Jennison
+& Turnbull 2000, chapter 19).
 """
 
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
-
-Spending = Literal["O'Brien-Fleming", "Pocock"]
-"""The way to divide the chance to err: most of it at the end, or nearly evenly."""
 
 _NORMAL = NormalDist()
 
@@ -28,12 +25,10 @@ _NODES_PER_DEVIATION = 2.0
 _MOST_NODES = 160
 
 
-def spent_alpha(share: float, alpha: float, spending: Spending) -> float:
+def spent_alpha(share: float, alpha: float) -> float:
     """Return how much of the one-sided chance to err is spent at a share of the information."""
     if share >= 1:
         return alpha
-    if spending == "Pocock":
-        return alpha * math.log1p((math.e - 1) * share)
     return 2 * _NORMAL.cdf(_NORMAL.inv_cdf(alpha / 2) / math.sqrt(share))
 
 
@@ -123,9 +118,7 @@ def _leave(density: _Density, band: Band, effect: float) -> Exits:
 
 
 @lru_cache(maxsize=256)
-def normal_boundaries(
-    shares: tuple[float, ...], alpha: float, spending: Spending
-) -> tuple[float, ...]:
+def normal_boundaries(shares: tuple[float, ...], alpha: float) -> tuple[float, ...]:
     """Return the standardised value to reach at each look, for a test with ``alpha`` on each side.
 
     ``shares`` are those of the information at the looks.
@@ -133,7 +126,7 @@ def normal_boundaries(
     check_shares(shares)
     density, spent, limits = _START, 0.0, []
     for share in shares:
-        allowed = spent_alpha(share, alpha, spending) - spent
+        allowed = spent_alpha(share, alpha) - spent
         low, high = 0.0, 2 * _FAR
         while high - low > 1e-10:
             limit = (low + high) / 2

@@ -6,10 +6,7 @@ Everything that shows a score (a table, a report, a comparison, a live display) 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, get_args
 
-from maseval.core.exceptions import ConfigurationError
-from maseval.stats.bootstrap import bootstrap_nested, bootstrap_tasks
 from maseval.stats.intervals import LEVEL, OF_ONE_TASK, Interval, mean_interval, wilson
 from maseval.stats.result import Result
 from maseval.stats.trial_noise import rerun_interval
@@ -21,9 +18,6 @@ from maseval.stats.trials import (
     measure_name,
     task_scores,
 )
-
-IntervalMethod = Literal["tasks", "resampled", "nested"]
-"""The interval in closed form, or by resampling tasks, or tasks and trials."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +65,6 @@ def estimate(
     *,
     planned: Sequence[int] | None = None,
     level: float = LEVEL,
-    method: IntervalMethod = "tasks",
 ) -> Estimate:
     """Estimate the mean of a measure over ``tasks``, with an interval clustered by task.
 
@@ -79,50 +72,32 @@ def estimate(
         tasks: The trials of each task. A task without a trial that counts is left out of the
             value.
         planned: How many trials each of them was to have; None if none is missing.
-        method: ``tasks`` needs no random numbers; ``resampled`` is a bootstrap over tasks, and
-            ``nested`` one over tasks and trials within tasks.
     """
-    check_method(method)
     bounds = None if planned is None else _bounds(tasks, planned, measure, k)
     counted = tuple(each for each in tasks if each.total)
     if not counted or k > fewest_trials(counted):
         return Estimate(measure, k, None, bounds=bounds)
-    found = _of_counted(counted, measure, k, level, method)
+    found = _of_counted(counted, measure, k, level)
     return found if bounds is None else replace(found, bounds=bounds)
 
 
 # One page shows the same trials in several tables.
 @lru_cache(maxsize=256)
-def _of_counted(
-    tasks: tuple[Trials, ...], measure: Measure, k: int, level: float, method: IntervalMethod
-) -> Estimate:
+def _of_counted(tasks: tuple[Trials, ...], measure: Measure, k: int, level: float) -> Estimate:
     value = mean_over_tasks(tasks, measure, k)
     return Estimate(
         measure,
         k,
         value,
-        interval=_interval(tasks, measure, k, level, method),
+        interval=_interval(tasks, measure, k, level),
         rerun=rerun_interval(tasks, measure, k, value, level),
     )
 
 
-def check_method(method: str) -> None:
-    """Raise unless ``method`` is one of ``IntervalMethod``."""
-    if method not in get_args(IntervalMethod):
-        raise ConfigurationError(
-            f"unknown method {method!r}; choose one of: {', '.join(get_args(IntervalMethod))}"
-        )
-
-
-def _interval(
-    tasks: Sequence[Trials], measure: Measure, k: int, level: float, method: IntervalMethod
-) -> Interval | None:
+def _interval(tasks: Sequence[Trials], measure: Measure, k: int, level: float) -> Interval | None:
     if len(tasks) == 1:
         return _interval_of_one(tasks[0], measure, k, level)
-    if method == "nested":
-        return bootstrap_nested(tasks, measure, k, level)
-    scores = task_scores(tasks, measure, k)
-    return mean_interval(scores, level) if method == "tasks" else bootstrap_tasks(scores, level)
+    return mean_interval(task_scores(tasks, measure, k), level)
 
 
 def _interval_of_one(task: Trials, measure: Measure, k: int, level: float) -> Interval:

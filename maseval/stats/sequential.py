@@ -24,10 +24,10 @@ from maseval.core.words import count_of
 from maseval.stats.boundaries import Band, exits
 from maseval.stats.estimation import estimate
 from maseval.stats.intervals import Interval
-from maseval.stats.joint_flips import MOST_COUNTED, JointFlips
 from maseval.stats.paired_evidence import Evidence, PairedTask
 from maseval.stats.planning import least_half_width
 from maseval.stats.sequential_plan import Decision, LookResult, SequentialOutcome, SequentialPlan
+from maseval.stats.sign_flip import MOST_COUNTED, JointFlips
 from maseval.stats.trials import Trials
 
 STAGEWISE = "adjusted for the looks, ordered by look and size"
@@ -172,16 +172,11 @@ class _Comparison:
             outcome = "not worse" if plan.question == "not worse" else "better"
         elif found <= low:
             outcome = "worse"
-        hopeless = outcome == "undecided" and not final and self._is_hopeless()
         at = f"look {look} of {len(plan.looks)}, {count_of(plan.looks[look - 1], 'trial')} per task"
-        if outcome == "undecided" and not (final or hopeless):
+        if outcome == "undecided" and not final:
             why = f"{at}: {in_points(found)} points do not decide it yet"
             span = self._repeated_interval()
             return self._decision(outcome, False, why, tests, found, span, None)
-        if hopeless:
-            why = f"{at}: with this difference there is little hope to decide it"
-            span = self._repeated_interval()
-            return self._decision(outcome, True, why, tests, found, span, p_value())
         value, span = self._stagewise(tests)
         p = p_value()
         why = f"{at}: {self._words(outcome)}, {p_is(p)}"
@@ -230,7 +225,7 @@ class _Comparison:
             interval=span,
             p_value=p_value,
             boundary=looks[-1].boundary,
-            method=f"{method}; {self.plan.spending} type spending; claim: {self.plan.claim}",
+            method=f"{method}; O'Brien-Fleming type spending; claim: {self.plan.claim}",
         )
 
     def tests(self) -> list[_Test]:
@@ -245,7 +240,7 @@ class _Comparison:
         totals = [each.differing for each in self.looks]
         rounds = [b - a for a, b in pairwise([0, *totals])]
         shares = self.plan.shares[: len(rounds)]
-        flips = JointFlips(rounds, shares, self.plan.alpha, self.plan.spending)
+        flips = JointFlips(rounds, shares, self.plan.alpha)
         surplus = self.looks[-1].surplus
         tests = []
         for look, each in zip(flips.looks, self.looks, strict=True):
@@ -336,27 +331,6 @@ class _Comparison:
             return math.fsum([*(each.above for each in before), at_end(end).above])
 
         return chance
-
-    def _is_hopeless(self) -> bool:
-        """Return whether the conditional power at the present difference is below what is asked.
-
-        Source: Lan, Simon & Halperin 1982. As a run may go on nevertheless, it spends nothing.
-        """
-        if self.plan.futility is None:
-            return False
-        share = self.plan.shares[len(self.looks) - 1]
-        now = 1 / max(_LEAST, self.looks[-1].variance(self.alongside))
-        full = now / share
-        effect = abs(self.looks[-1].difference - self.centre)
-        edge = self.plan.boundaries[-1] * math.sqrt(full)
-        return _power_left(effect, now, full, edge) < self.plan.futility
-
-
-def _power_left(effect: float, now: float, full: float, edge: float) -> float:
-    left = math.sqrt(full - now)
-    up, down = ((edge - sign * effect * full) / left for sign in (1, -1))
-    normal = NormalDist()
-    return normal.cdf(-up) + normal.cdf(-down)
 
 
 def _probit(chance: float) -> float:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
-from maseval.stats.boundaries import Spending, normal_boundaries
+from maseval.stats.boundaries import normal_boundaries
 from maseval.stats.intervals import LEVEL, Interval, check_level
 from maseval.stats.result import Result
 
@@ -33,8 +33,7 @@ class SequentialPlan(Result):
     ``looks`` are the trials of each task at each look, such as ``(1, 2, 3, 4)``. The baseline runs
     alongside, trial by trial, unless ``baseline_trials`` says how many a finished one has of each
     task. ``margin`` is the loss that "not worse" tolerates and ``half_width`` the precision that is
-    wanted, both as shares: 0.05 is five points. With ``futility`` the run also ends where the
-    chance to decide it, if the difference is as it looks, falls below this; None never gives up.
+    wanted, both as shares: 0.05 is five points.
     """
 
     question: Question
@@ -43,9 +42,7 @@ class SequentialPlan(Result):
     margin: float = 0.0
     half_width: float | None = None
     claim: Claim = "on these tasks"
-    spending: Spending = "O'Brien-Fleming"
     level: float = LEVEL
-    futility: float | None = None
 
     def __post_init__(self) -> None:
         check_level(self.level)
@@ -74,10 +71,6 @@ class SequentialPlan(Result):
                 f"a comparison that looks several times speaks of these tasks, not {self.claim!r}: "
                 "run all trials and compare the two runs for that"
             )
-        if self.futility is not None and not 0 < self.futility < 1:
-            raise ConfigurationError(
-                f"futility is {self.futility}; give a chance between 0 and 1, like 0.1"
-            )
 
     @property
     def alpha(self) -> float:
@@ -101,7 +94,7 @@ class SequentialPlan(Result):
         """The standard errors from the question's value at which each look decides, by the normal
         law.
         """
-        return normal_boundaries(self.shares, self.alpha, self.spending)
+        return normal_boundaries(self.shares, self.alpha)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import percent
 from maseval.core.outcome import Outcome, Score
 from maseval.core.words import count_of
-from maseval.stats.estimation import Estimate, IntervalMethod, check_method, estimate
+from maseval.stats.estimation import Estimate, estimate
 from maseval.stats.intervals import LEVEL, OVER_TASKS, OVER_TASKS_IN_WORDS
 from maseval.stats.result import Result
 from maseval.stats.trials import (
@@ -125,7 +125,6 @@ def summarise(
     *,
     planned: Planned | None = None,
     level: float = LEVEL,
-    method: IntervalMethod = "tasks",
     ks: Ks = None,
     pass_at: bool = True,
 ) -> Summary:
@@ -135,19 +134,16 @@ def summarise(
         outcomes: Those of one run.
         planned: The number of trials of each task, or every (group, task, trial) that was to be
             run; None if the run is complete.
-        method: ``tasks`` needs no random numbers; ``resampled`` is a bootstrap over tasks, and
-            ``nested`` one over tasks and trials within tasks.
         ks: The k to estimate, or ``all`` of them; None means 1 to 4 and the powers of two.
         pass_at: Whether pass@k is wanted beside pass^k.
     """
-    check_method(method)
     run = with_gaps(outcomes, planned)
     if not run:
         raise ConfigurationError("no outcome to summarise; give at least one")
     by_name: dict[str, list[Outcome]] = {}
     for outcome in run:
         by_name.setdefault(outcome.group, []).append(outcome)
-    how = _How(level, method, ks, tuple(MEASURES) if pass_at else ("pass^k",))
+    how = _How(level, ks, tuple(MEASURES) if pass_at else ("pass^k",))
     by_group = {name: _count_tasks(mine) for name, mine in by_name.items()}
     groups = [_group(name, mine, by_group[name], how) for name, mine in by_name.items()]
     if len(groups) > 1:
@@ -177,7 +173,6 @@ class _How(NamedTuple):
     """The numbers that are wanted of each group."""
 
     level: float
-    method: IntervalMethod
     ks: Ks
     measures: Sequence[Measure]
 
@@ -221,7 +216,7 @@ def _group(group: str | None, mine: list[Outcome], tasks: _Tasks, how: _How) -> 
     trials, numbers = [e.trials for e in tasks.values()], [e.planned for e in tasks.values()]
     planned = numbers if missing else None
     estimates = [
-        estimate(trials, measure, k, planned=planned, level=how.level, method=how.method)
+        estimate(trials, measure, k, planned=planned, level=how.level)
         for measure in how.measures
         for k in _wanted_k(how.ks, min(numbers))
     ]

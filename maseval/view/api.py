@@ -36,7 +36,6 @@ class Json(Response):
 
 
 def library_of(request: Request) -> Library:
-    """The runs that are viewed."""
     library: Library = request.app.state.library
     return library
 
@@ -94,7 +93,6 @@ class Answers:
     sent: Mapping[str, Callable[[Library, Body], object]] = field(default_factory=dict)
 
     def routes(self) -> Sequence[BaseRoute]:
-        """Return a route for each function."""
         return [
             *(Route(path, _to_query(function)) for path, function in self.asked.items()),
             *(

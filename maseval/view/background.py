@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.files import FileState
 from maseval.runs.log import kept_about
-from maseval.view.rows import FileSummary, summary_of
+from maseval.view.rows import RunFacts, facts_of
 from maseval.view.viewed import ViewedRun
 
 logger = logging.getLogger(__name__)
@@ -98,10 +98,10 @@ def _label(run: ViewedRun) -> None:
         run.keep_labels()
 
 
-_SUMMARY_FORMAT = 4
+_SUMMARY_FORMAT = 5
 _SUMMARY = "summary"
 
-SummaryOrProblem = tuple[FileSummary | None, str | None]
+SummaryOrProblem = tuple[RunFacts | None, str | None]
 """The numbers of a file, or why there are none."""
 
 
@@ -115,7 +115,6 @@ class ResultsFileJudge:
         self._thread: threading.Thread | None = None
 
     def of(self, path: Path) -> SummaryOrProblem:
-        """Return what is known of a file by now."""
         seen = FileState.now(path)
         known = self._known.get(path)
         if known is not None and known[0] == seen:
@@ -142,22 +141,22 @@ class ResultsFileJudge:
         try:
             run = self._open_run(path)
             run.refresh()
-            found = summary_of(run)
+            found = facts_of(run)
         except (MASEvalError, OSError) as error:
             return None, str(error)
         _save_summary(path, seen, found)
         return found, None
 
 
-def _save_summary(path: Path, seen: FileState, found: FileSummary) -> None:
+def _save_summary(path: Path, seen: FileState, found: RunFacts) -> None:
     known = kept_about(path)
     known.put(_SUMMARY, [_SUMMARY_FORMAT, seen, found])
     known.save()
 
 
-def _load_summary(path: Path, seen: FileState) -> FileSummary | None:
+def _load_summary(path: Path, seen: FileState) -> RunFacts | None:
     match kept_about(path).get(_SUMMARY):
         case [form, state, dict(found)] if (form, state) == (_SUMMARY_FORMAT, [*seen]):
-            known = found.keys() == FileSummary.__required_keys__
-            return cast("FileSummary", found) if known else None
+            known = found.keys() == RunFacts.__required_keys__
+            return cast("RunFacts", found) if known else None
     return None

@@ -109,7 +109,6 @@ _QUIET_LOOKS = 20
 
 
 def event_routes() -> list[BaseRoute]:
-    """Return the route of the stream of news."""
     return [Route("/api/events", _events)]
 
 

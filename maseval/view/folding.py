@@ -36,7 +36,6 @@ def _length(part: Any) -> int:
 
 
 def fold(value: object) -> Folded:
-    """Return a value with its repeated parts apart."""
     known: dict[tuple[object, ...], _Container] = {}
     uses: dict[Any, int] = {}
     places: dict[Any, int] = {}

@@ -16,15 +16,14 @@ from maseval.core.outcome import RecordedReport, TaskKey, total_cost
 from maseval.core.recorded import Shape, mapping
 from maseval.core.report import Report
 from maseval.core.storage.files import FileState
-from maseval.report.columns import pack, unpack
-from maseval.report.index import Entry, columns_of, entry_of
+from maseval.report.index import Entry, columns_of, entry_of, pack, unpack
 from maseval.runs import Simulation
 from maseval.runs.chain import Chain, Link, LogLine, Seal, lines_of
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOG, read_config
-from maseval.runs.content_keys import ContentKeys
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.log import (
+    ContentKeys,
     DamagedRecord,
     LogContents,
     LogReading,
@@ -34,8 +33,7 @@ from maseval.runs.log import (
     report_in,
 )
 from maseval.runs.recording import notes_on_folder
-from maseval.runs.repeats import with_repeats
-from maseval.runs.report_line import SkimmedReport, read_record, simulation_of
+from maseval.runs.report_line import SkimmedReport, read_record, simulation_of, with_repeats
 from maseval.runs.verdict_check import SimulationDoubt
 from maseval.view.exceptions import NothingThereError
 
@@ -64,16 +62,16 @@ class IndexedRun:
         self._keys: ContentKeys | None = None
         self.read = 0
         """The number of bytes that were read so far; another thread may ask for it."""
-        self._begin()
+        self._begin(load=False)
 
-    def _begin(self) -> None:
+    def _begin(self, *, load: bool) -> None:
         self._before: LogLine | None = None
         self._last: LogLine | None = None
         self._intact, self._saved = False, 0
         self._new: dict[Simulation, None] = {}
         self._entries: dict[int, Entry] = {}
         contents, linked = None, False
-        if self._seen is None:  # else the log is not the one that began
+        if load:
             with suppress(OSError, ValueError, KeyError, TypeError, IndexError):
                 contents, linked = self._load()
         chain = Chain(self._last, begun=linked)
@@ -148,7 +146,7 @@ class IndexedRun:
             return False
         grown = self._seen is not None and self._has_grown(self._seen, seen)
         if not grown:
-            self._begin()
+            self._begin(load=self._seen is None)  # else it is not the log that was indexed
         self._seen, damaged = seen, len(self.contents.damaged)
         self._read_on()
         self.contents, self._keys = self._reading.snapshot(), None

@@ -79,7 +79,6 @@ class RunReader:
         return None
 
     def title(self, run: Recording, report: Shape) -> str | None:
-        """Return what the task of a simulation is about."""
         return None
 
     def policies(self, run: Recording) -> Mapping[str, Sequence[str]]:

@@ -37,7 +37,21 @@ class Numbers(TypedDict):
     tokens: int | None
 
 
-_NO_NUMBERS: Numbers = {
+class RunFacts(Numbers):
+    """All of a row that does not change with the file's name and what people wrote about it.
+
+    Of a results file it is known once everything in it was judged.
+    """
+
+    models: list[str]
+    agent: str
+    user: str
+    domains: list[str]
+    started: str
+    doubt: RunDoubt | None
+
+
+_UNKNOWN: RunFacts = {
     "pass_1": None,
     "estimate": None,
     "done": 0,
@@ -45,105 +59,89 @@ _NO_NUMBERS: Numbers = {
     "planned": 0,
     "cost": None,
     "tokens": None,
+    "models": [],
+    "agent": "",
+    "user": "",
+    "domains": [],
+    "started": "",
+    "doubt": None,
 }
 
 
-class RunRow(Numbers):
+class RunRow(RunFacts):
     """One run in the list of all."""
 
     name: str
     kind: str
     state: str
-    models: list[str]
-    agent: str
-    user: str
-    domains: list[str]
-    started: str
     updated: str
     tags: list[str]
     note: str | None
     problem: str | None
-    doubt: RunDoubt | None
 
 
 def row_of_folder(name: str, state: RunState) -> RunRow:
     """Return a run folder, by what its files say."""
-    config = state.config or {}
-    return {
-        "name": name,
-        "kind": "run",
-        "state": state.state,
+    numbers: Numbers = {
         "pass_1": state.recomputed or state.pass_1,
-        "estimate": mark_of(config),
+        "estimate": mark_of(state.config or {}),
         "done": state.done,
         "failed": state.failed,
         "planned": state.planned,
         "cost": state.cost,
         "tokens": state.tokens,
-        "models": _models(config),
-        "agent": _side(config, "agent"),
-        "user": _side(config, "user"),
-        "domains": _domains(config),
-        "started": state.started,
+    }
+    doubt = recall_check(state.path / LOG) if state.unconfirmed else None
+    return {
+        **_facts(numbers, state.config or {}, state.started, doubt),
+        "name": name,
+        "kind": "run",
+        "state": state.state,
         "updated": state.updated,
         "tags": list(state.annotations.tags),
         "note": state.annotations.note,
         "problem": state.problem,
-        "doubt": recall_check(state.path / LOG) if state.unconfirmed else None,
     }
 
 
-class FileSummary(TypedDict):
-    """The numbers of a results file, known once everything in it was judged."""
-
-    numbers: Numbers
-    models: list[str]
-    agent: str
-    user: str
-    domains: list[str]
-    started: str
-    doubt: RunDoubt | None
-
-
-def row_of_file(name: str, path: Path, judged: FileSummary | None, problem: str | None) -> RunRow:
+def row_of_file(name: str, path: Path, judged: RunFacts | None, problem: str | None) -> RunRow:
     """Return a results file; without numbers until it was judged."""
     annotations, damage = annotations_or_problem(path)
-    numbers = _NO_NUMBERS if judged is None else judged["numbers"]
     return {
+        **(judged or _UNKNOWN),
         "name": name,
         "kind": "results",
-        "state": "damaged" if problem else _condition(numbers) if judged else "reading",
-        **numbers,
-        "models": judged["models"] if judged else [],
-        "agent": judged["agent"] if judged else "",
-        "user": judged["user"] if judged else "",
-        "domains": judged["domains"] if judged else [],
-        "started": judged["started"] if judged else "",
+        "state": "damaged" if problem else _condition(judged) if judged else "reading",
         "updated": changed_at(path),
         "tags": list(annotations.tags),
         "note": annotations.note,
         "problem": problem or damage,
-        "doubt": judged["doubt"] if judged else None,
     }
 
 
-def summary_of(run: ViewedRun) -> FileSummary:
+def facts_of(run: ViewedRun) -> RunFacts:
     """Return what the list shows of a results file."""
-    config = run.source.config.values
     started = min((entry.started for entry in run.entries() if entry.started), default="")
+    return _facts(numbers_of(run), run.source.config.values, started, run.doubt)
+
+
+def _facts(
+    numbers: Numbers, config: Mapping[str, Any], started: str, doubt: RunDoubt | None
+) -> RunFacts:
+    sides = {side: _names(config, side) for side in ("agent", "user")}
     return {
-        "numbers": numbers_of(run),
-        "models": _models(config),
-        "agent": _side(config, "agent"),
-        "user": _side(config, "user"),
-        "domains": _domains(config),
+        **numbers,
+        # A model's name, or what plays that side.
+        "models": list(dict.fromkeys([*sides["agent"], *sides["user"]])),
+        "agent": ", ".join(sides["agent"]),
+        "user": ", ".join(sides["user"]),
+        "domains": [str(name) for name in mapping(config, "tasks") if name],
         "started": started,
-        "doubt": run.doubt,
+        "doubt": doubt,
     }
 
 
 def numbers_of(run: ViewedRun) -> Numbers:
-    """Progress and score by the entries of a run."""
     known = run.tally()
     return {
         "pass_1": run.scores().get(1),
@@ -157,20 +155,10 @@ def numbers_of(run: ViewedRun) -> Numbers:
 
 
 def changed_at(path: Path) -> str:
-    """Return when a file was last written to."""
     try:
         return datetime.fromtimestamp(path.stat().st_mtime).isoformat()
     except OSError:
         return ""
-
-
-def _models(config: Mapping[str, Any]) -> list[str]:
-    """Return the agent and the user: a model's name, or what plays it."""
-    return list(dict.fromkeys([*_names(config, "agent"), *_names(config, "user")]))
-
-
-def _side(config: Mapping[str, Any], side: str) -> str:
-    return ", ".join(_names(config, side))
 
 
 def _names(config: Mapping[str, Any], side: str) -> list[str]:
@@ -178,10 +166,6 @@ def _names(config: Mapping[str, Any], side: str) -> list[str]:
     named = mapping(given)
     names = [str(named[kind]) for kind in _NAMES if named.get(kind)]
     return [given] if isinstance(given, str) else names
-
-
-def _domains(config: Mapping[str, Any]) -> list[str]:
-    return [str(name) for name in mapping(config, "tasks") if name]
 
 
 class Live(TypedDict):
@@ -207,7 +191,6 @@ class Live(TypedDict):
 
 
 def live_of(run: ViewedRun) -> Live:
-    """Return the run as it is now."""
     path, numbers = run.source.path, numbers_of(run)
     now = read_live(path) if path.is_dir() else None
     running = path.is_dir() and holder_of(path / LOCK) is not None

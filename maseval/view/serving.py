@@ -44,7 +44,6 @@ class ViewServer:
 
     @property
     def port(self) -> int:
-        """The port it listens on."""
         return int(self._socket.getsockname()[1])
 
     def address(self, path: str = "/") -> str:
@@ -55,7 +54,6 @@ class ViewServer:
         return f"http://{named}:{self.port}{path}{token}"
 
     def start(self) -> Self:
-        """Serve from now on."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._serve, daemon=True, name="maseval-view")
             self._thread.start()

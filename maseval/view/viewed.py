@@ -26,9 +26,9 @@ from maseval.report.index import (
 from maseval.report.page import Packet, packet_of
 from maseval.report.results import drawing
 from maseval.runs import Simulation
+from maseval.runs.annotations import remarks_by_simulation
 from maseval.runs.config_file import LOG
 from maseval.runs.log import kept_about
-from maseval.runs.remarks import remarks_by_simulation
 from maseval.runs.verdict_check import (
     Misstatement,
     RunCheck,
@@ -60,7 +60,6 @@ class RunTally:
         self._cost, self._unknown = 0.0, False
 
     def add(self, entry: Entry) -> None:
-        """Count one more."""
         failed = entry.status in NO_VERDICT_STATUSES
         self.failed += failed
         self.done += not failed
@@ -133,7 +132,6 @@ class ViewedRun:
                 self._tally = tally = None
 
     def entries(self) -> list[Entry]:
-        """Return the entry of each simulation."""
         return [*self._by_place().values()]
 
     def entries_after(self, place: int) -> list[Entry]:
@@ -174,7 +172,6 @@ class ViewedRun:
             return self._known
 
     def index(self) -> dict[str, object]:
-        """Return the index, which the page reads at once."""
         with self._lock:
             summary, findings, facts = self._overview()
             shared, plots = self.source.settings(), self._plots()
@@ -374,7 +371,6 @@ class ViewedRun:
 
     @property
     def labelled(self) -> int:
-        """The number of simulations whose labels are known."""
         return len(self._by_place().keys() & self._labels.keys())
 
     def without_labels(self) -> list[int]:

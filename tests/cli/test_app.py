@@ -99,20 +99,6 @@ def test_a_run_with_models_says_so_before_it_loads_their_libraries():
     assert run.stdout == "[]\n"
 
 
-def test_what_help_does_without_is_there_for_others():
-    code = (
-        "from maseval.cli.app import app\n"
-        "try: app(['--help'])\n"
-        "except SystemExit: pass\n"
-        "from rich.markdown import Markdown; from rich.traceback import Traceback\n"
-        "from rich.console import Console\n"
-        "Console().print(Markdown('**bold**')); print(Traceback.__module__, Markdown.__module__)"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert run.stdout.split()[-3:] == ["bold", "rich.traceback", "rich.markdown"]
-
-
 @pytest.mark.parametrize("group", [[], ["tau2"], ["macs"]], ids=str)
 def test_a_group_describes_its_commands_as_they_describe_themselves(group, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")

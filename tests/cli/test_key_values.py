@@ -3,7 +3,7 @@
 import pytest
 import typer
 
-from maseval.cli.option_objects import arguments
+from maseval.cli.options import arguments
 
 
 @pytest.mark.parametrize(

@@ -111,16 +111,6 @@ def test_other_prices_do_not_keep_a_run_from_being_resumed(agent, prices, tmp_pa
     assert resumed.exit_code == 0 and last_json(resumed.stdout)["ran"] == 1
 
 
-def test_a_price_file_with_a_mistake_is_explained(agent, tmp_path):
-    (tmp_path / "prices.json").write_text('{"m": {"input": 1}}')
-
-    refused = maseval(*LIBRARY, *agent, "--prices", "prices.json")
-
-    assert refused.exit_code == 2
-    assert "prices.json has ['input'] for model 'm'" in " ".join(refused.stderr.split())
-    assert not (tmp_path / "runs").exists()
-
-
 def test_a_run_remembers_the_prices_it_was_started_with(agent, prices):
     first = last_json(maseval(*LIBRARY, *agent, *prices, "--output", "r", "--json").stdout)
     second = maseval(*LIBRARY, *agent, "-k", 2, "--output", "r", "--json")

@@ -60,14 +60,6 @@ def running(*arguments, folder, **environment):
         process.communicate()
 
 
-def test_its_help_teaches_by_examples():
-    shown = maseval("replay-server", "--help").stdout
-
-    assert shown.count("maseval replay-server") >= 4
-    for option in ("--record", "--upstream", "--key-env", "--script", "--host", "--port"):
-        assert option in shown
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_says_where_it_is_and_sums_up_in_the_end(answers, tmp_path, number):
     with running("answers", folder=tmp_path) as server:

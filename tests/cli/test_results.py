@@ -8,10 +8,10 @@ from rich.console import Console
 
 from maseval.app.comparing.compare import headline
 from maseval.app.results.results import DomainScore, RunSummary
-from maseval.app.results.variants import LEFT_OUT, SOUND, WITHOUT_BREACHES, variant_scores
+from maseval.app.results.variants import SOUND, WITHOUT_BREACHES, variant_scores
 from maseval.cli.results import consumption, print_variants, scores
 from maseval.core.figures import in_percent, percent
-from maseval.core.finding import Finding
+from maseval.core.finding import LEFT_OUT, Finding
 from maseval.core.outcome import Outcome
 from maseval.runs import Simulation
 from maseval.stats import Difference, Estimate, FlipTest, Interval

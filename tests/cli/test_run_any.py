@@ -1,12 +1,9 @@
 """``maseval run``: a benchmark of one's own from the command line, and what can be done with it."""
 
-import json
-import signal
-
 import pytest
 
 from maseval.runs import RunFolder
-from tests.cli.commandline import maseval, started, wait_for_some
+from tests.cli.commandline import maseval
 
 BOOKING = ("run", "examples.booking:BookingBenchmark")
 
@@ -31,21 +28,6 @@ def test_a_run_is_printed_kept_and_looked_at_like_one_of_tau2(tmp_path):
     assert "BookingBenchmark" in maseval("runs", ".").stdout
 
 
-def test_without_an_output_the_folder_is_named_after_the_benchmark(tmp_path):
-    maseval(*BOOKING, "-n", 1)
-
-    (folder,) = (tmp_path / "runs").iterdir()
-    assert folder.name.endswith("BookingBenchmark")
-
-
-def test_for_scripts_standard_output_is_one_json_object():
-    first = maseval(*BOOKING, "--output", "r", "--json", "-n", 2)
-    again = maseval(*BOOKING, "--output", "r", "--json", "-n", 3)
-
-    assert json.loads(first.stdout)["ran"] == 2
-    assert json.loads(again.stdout)["ran"] == 1 and json.loads(again.stdout)["complete"]
-
-
 def test_arguments_may_stand_in_a_file(tmp_path):
     (tmp_path / "agent.json").write_text('{"slip_rate": 1.0}')
 
@@ -54,13 +36,6 @@ def test_arguments_may_stand_in_a_file(tmp_path):
 
     assert RunFolder.read("r").config.values["agent"] == {"slip_rate": 1.0, "delay_seconds": 0}
     assert missing.exit_code == 2 and "nowhere.json cannot be read" in missing.stderr
-
-
-def test_a_wrong_name_is_one_message_and_exit_code_two():
-    done = maseval("run", "examples.booking:BookingBenchmrak")
-
-    assert done.exit_code == 2
-    assert "did you mean 'BookingBenchmark'?" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_benchmark_of_the_file_is_suggested_before_one_that_it_imports(tmp_path):
@@ -95,15 +70,3 @@ def test_a_file_where_a_folder_is_needed_is_called_a_file(tmp_path):
     done = maseval("bundle", tmp_path / "results.json")
 
     assert "results.json is a file; this needs the folder of a run" in " ".join(done.stderr.split())
-
-
-def test_an_interrupted_run_says_how_to_resume_and_resumes(tmp_path):
-    slow = (*BOOKING, "--agent-data", "delay_seconds=0.4", "--output", "r")
-    process = started(*slow, "-j", 1, folder=tmp_path)
-    wait_for_some(tmp_path / "r", 1)
-    process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=120)
-
-    assert process.returncode == 3, errors
-    assert "--output r to resume" in out
-    assert maseval(*slow, "-j", 8).exit_code == 0

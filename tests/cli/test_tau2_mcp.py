@@ -14,7 +14,7 @@ import pytest
 from maseval.app.running.probe import ModelProbeError
 from maseval.benchmark.tau2 import load_tasks
 from maseval.benchmark.tau2.app.running import mcp
-from maseval.benchmark.tau2.players.agent import GOODBYE, request_for
+from maseval.benchmark.tau2.players.scripted import GOODBYE, request_for
 from maseval.commands import tau2
 from maseval.interface import extras
 from maseval.interface.agents.mcp_conversation import BEGUN_AGAIN
@@ -22,7 +22,7 @@ from maseval.runs import RunConfigError, RunFolder
 from maseval.runs.live import LIVE
 from tests.cli.commandline import COMMAND, maseval, started, wait_for_some
 from tests.interface.agents.mcp.client import connected, text_of, with_mcp
-from tests.waiting import wait_until
+from tests.waiting import hang_ups_heeded, wait_until
 
 LIBRARY_TASK = str(load_tasks("library").to_list()[0].id)
 LIBRARY = ("tau2", "mcp", "--domain", "library", "--task-id", LIBRARY_TASK)
@@ -31,7 +31,9 @@ LIBRARY = ("tau2", "mcp", "--domain", "library", "--task-id", LIBRARY_TASK)
 @pytest.fixture(autouse=True)
 def in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(mcp, "_LINGER_SECONDS", 0.3)
+    # However slow the machine is: a server goes when the test says so, see ``played``.
+    monkeypatch.setattr(mcp, "_LINGER_SECONDS", 300.0)
+    monkeypatch.setattr(mcp, "_ABSENCE_SECONDS", 300.0)
 
 
 def actions_of(domain, task_id):
@@ -70,7 +72,7 @@ async def read_only(client):
     return await text_of(client, "read_customer")
 
 
-def played(work, **options):
+def played(work, lingers=False, **options):
     """Play a simulation by HTTP within this process; gives what came of the work and of it."""
     address, result = Future(), Future()
 
@@ -85,13 +87,14 @@ def played(work, **options):
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     try:
-        done = connected(address.result(60), work)
+        done = connected(address.result(300), work)
     except Exception:
         # A server that refuses to play may be gone before the client has reached it.
-        result.result(60)
+        result.result(300)
         raise
-    thread.join(60)
-    return done, result.result(0)
+    if not lingers:
+        mcp._LINGER_SECONDS = mcp._ABSENCE_SECONDS = 0.0
+    return done, result.result(300)
 
 
 def played_by_stdio(work, *options, mode="auto", errors="errors.txt"):
@@ -275,7 +278,8 @@ def test_an_agent_that_disconnects_has_failed_on_record(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_after_an_interruption_the_same_command_plays_it_again(number, tmp_path):
-    process = begun_by_stdio(tmp_path)
+    with hang_ups_heeded():
+        process = begun_by_stdio(tmp_path)
     process.send_signal(number)
     _, errors = process.communicate(timeout=300)
 
@@ -368,7 +372,7 @@ def test_an_agent_that_was_busy_when_its_time_was_up_still_hears_of_it():
 def test_nobody_is_waited_for_without_end(monkeypatch):
     monkeypatch.setattr(mcp, "_ABSENCE_SECONDS", 0.3)
 
-    _, result = played(read_only, timeout=0.3)
+    _, result = played(read_only, lingers=True, timeout=0.3)
 
     assert not result.complete and report_in("run")["status"] == "task_timeout"
 
@@ -409,6 +413,10 @@ def test_the_agent_is_told_when_the_customer_broke_and_all_begins_again(tmp_path
     assert texts_in("run")[1:] == [("user", "I lost my card."), ("assistant", "So?")]
 
 
+def wait_for_words(file, words):
+    wait_until(lambda: file.exists() and words in file.read_text(), words)
+
+
 @with_mcp
 @pytest.mark.slow
 def test_an_agent_that_waits_hears_of_an_interruption(tmp_path):
@@ -416,7 +424,7 @@ def test_an_agent_that_waits_hears_of_an_interruption(tmp_path):
     slow.write_text(json.dumps(["I lost my card.", "Well?"]))
     process = started(
         *(*LIBRARY, "--transport", "http", "--output", "run", "--user-model", f"scripted/{slow}"),
-        *("--user-args", "delay_seconds=4"),
+        *("--user-args", "delay_seconds=15"),
         folder=tmp_path,
     )
     live = tmp_path / "run" / LIVE
@@ -425,7 +433,9 @@ def test_an_agent_that_waits_hears_of_an_interruption(tmp_path):
     async def play(client):
         await read_only(client)
         waiting = asyncio.ensure_future(say(client, "One moment"))
-        await asyncio.to_thread(wait_until, lambda: "One moment" in live.read_text())
+        await asyncio.to_thread(
+            wait_until, lambda: live.exists() and "One moment" in live.read_text()
+        )
         process.send_signal(signal.SIGINT)
         return await waiting
 

@@ -72,34 +72,6 @@ def test_a_callback_that_fails_is_heard():
         ParrotAdapter(Parrot(), "polly", callbacks=[Broken()]).run("hi")
 
 
-def test_traces_hold_the_conversation():
-    adapter = ParrotAdapter(Parrot(), "polly", callbacks=[Recorder()])
-    adapter.run("hi")
-
-    traces = adapter.gather_traces()
-
-    assert traces["type"] == "ParrotAdapter" and traces["gathered_at"]
-    assert (traces["name"], traces["agent_type"], traces["callbacks"]) == (
-        "polly",
-        "Parrot",
-        ["Recorder"],
-    )
-    assert traces["message_count"] == 2
-    assert [message["content"] for message in traces["messages"]] == ["hi", "HI"]
-    assert traces["logs"] == []
-
-
-def test_the_configuration_names_agent_and_adapter():
-    config = ParrotAdapter(Parrot(), "polly").gather_config()
-
-    assert (config["name"], config["agent_type"], config["adapter_type"], config["callbacks"]) == (
-        "polly",
-        "Parrot",
-        "ParrotAdapter",
-        [],
-    )
-
-
 PRICES = StaticPricingCalculator({"m": {"input": 1.0, "output": 10.0}})
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from maseval.core.answers import amount, checked_answer, size_of, tokens, tool_name
+from maseval.core.answers import amount, check_answer, size_of, tokens, tool_name
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, tool_call
 
@@ -36,7 +36,7 @@ def test_an_answer_in_order_stays_as_it_is():
         "Yes.", [tool_call("look", {"at": 1})], usage={"total_tokens": 3, "cost": 0.5}, model="m"
     )
 
-    assert checked_answer(answer) == answer
+    assert check_answer(answer) == answer
     assert size_of(answer) == len('Yes.look{"at": 1}')
 
 
@@ -44,7 +44,7 @@ def test_an_answer_in_order_stays_as_it_is():
 def test_an_id_becomes_text(given):
     call = {"id": given, "type": "function", "function": {"name": "look", "arguments": "{}"}}
 
-    [checked] = checked_answer(ChatResponse(tool_calls=[call])).tool_calls
+    [checked] = check_answer(ChatResponse(tool_calls=[call])).tool_calls
 
     assert checked["id"] == ("" if given is None else str(given))
 
@@ -65,7 +65,7 @@ def test_an_id_becomes_text(given):
 )
 def test_what_cannot_be_read_is_named(part):
     with pytest.raises(UnreadableAnswerError):
-        checked_answer(ChatResponse(**part))
+        check_answer(ChatResponse(**part))
 
 
 @pytest.mark.parametrize("name", ["", "  ", None, 5])
@@ -75,6 +75,6 @@ def test_a_provider_names_the_tool_that_it_calls(name):
 
 
 def test_labels_of_another_type_are_read_as_text():
-    answer = checked_answer(ChatResponse("Yes.", role=5, model=4, stop_reason=["x"]))
+    answer = check_answer(ChatResponse("Yes.", role=5, model=4, stop_reason=["x"]))
 
     assert (answer.role, answer.model, answer.stop_reason) == ("assistant", "4", "['x']")

@@ -17,14 +17,6 @@ async def doubled(number):
     return number * 2
 
 
-def test_what_it_raises_is_raised():
-    async def fail():
-        raise LookupError("nothing there")
-
-    with pytest.raises(LookupError, match="nothing there"):
-        run_async(fail())
-
-
 def test_it_works_inside_a_running_loop():
     async def outer():
         return run_async(doubled(4))

@@ -50,20 +50,6 @@ def test_a_module_is_loaded_when_a_name_of_it_is_used(shop):
     assert "corner_shop.shelf" not in sys.modules
 
 
-def test_a_submodule_can_be_a_name(shop):
-    assert shop.cellar.DEPTH == 3
-
-
-def test_all_and_dir_list_the_names_of_the_stub(shop):
-    assert shop.__all__ == ["cellar", "Tin", "pay"]
-    assert {"cellar", "Tin", "pay", "__doc__"} <= set(dir(shop))
-
-
-def test_a_name_that_is_not_in_the_stub_is_an_attribute_error(shop):
-    with pytest.raises(AttributeError, match="module 'corner_shop' has no attribute 'loan'"):
-        _ = shop.loan
-
-
 def test_a_package_without_a_stub_is_found_out_at_import(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"__init__\.pyi"):
         lazy.attach("corner_shop", str(tmp_path / "__init__.py"))

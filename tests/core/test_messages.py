@@ -1,12 +1,10 @@
 import json
-from datetime import datetime
 
 import pytest
 
 from maseval.core.messages import (
     ChatResponse,
     MessageHistory,
-    ToolInvocationHistory,
     chat_usage,
     openai_form,
     text_of,
@@ -71,34 +69,11 @@ def test_a_history_keeps_messages_in_the_order_they_came():
     ]
 
 
-def test_a_history_reads_like_a_sequence():
-    messages = [{"role": "user", "content": str(n)} for n in range(3)]
-    history = MessageHistory(messages)
-
-    assert len(history) == 3
-    assert list(history) == messages
-    assert history[-1] is messages[2]
-    assert history[1:] == messages[1:]
-    assert messages[0] in history
-    assert repr(history) == "MessageHistory(3 messages)"
-
-
 def test_a_list_given_to_a_history_is_used_and_not_copied():
     messages = []
     history = MessageHistory(messages)
     history.add_message("user", "Hi")
     assert messages == history.to_list()
-
-
-def test_messages_can_be_filtered_by_role_and_forgotten():
-    history = MessageHistory()
-    for role in ("user", "assistant", "user"):
-        history.add_message(role, "x")
-
-    assert history.filter_by_role("user") == [history[0], history[2]]
-    assert history.filter_by_role("tool") == []
-    history.clear()
-    assert not history
 
 
 def test_a_model_is_not_shown_what_only_we_know():
@@ -112,25 +87,6 @@ def test_a_model_is_not_shown_what_only_we_know():
         {"role": "assistant", "tool_calls": [tool_call("ping")]},
         {"role": "tool", "content": "ok", "tool_call_id": "call_ping"},
     ]
-
-
-def test_tool_invocations_are_recorded_each_under_its_own_id():
-    history = ToolInvocationHistory()
-    history.add_invocation({"a": 1}, "one", "success", timestamp="t1", meta={"try": 1})
-    history.add_invocation({"a": 2}, None, "error")
-
-    first, second = history.to_list()
-    assert len(history) == 2
-    assert first.pop("id") != second.pop("id")
-    assert datetime.fromisoformat(second.pop("timestamp"))
-    assert first == {
-        "inputs": {"a": 1},
-        "outputs": "one",
-        "status": "success",
-        "timestamp": "t1",
-        "meta": {"try": 1},
-    }
-    assert second == {"inputs": {"a": 2}, "outputs": None, "status": "error", "meta": None}
 
 
 def test_openai_form_keeps_a_models_keys_in_their_order():

@@ -128,17 +128,6 @@ def test_an_answer_of_the_wrong_shape_is_named_and_counted():
     assert model.gather_traces()["failed_calls"] == 1
 
 
-def test_usage_adds_up_over_the_calls():
-    usage = {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5, "cached_input_tokens": 1}
-    model = ScriptedModelAdapter(["a", "b"], usage=usage)
-
-    model.generate("x"), model.generate("y")
-
-    total = model.gather_usage()
-    assert (total.input_tokens, total.total_tokens, total.cached_input_tokens) == (6, 10, 2)
-    assert (total.kind, total.cost) == ("llm", 0.0)
-
-
 def test_labelling_what_was_gathered_leaves_the_record_alone():
     model = ScriptedModelAdapter(["a"])
     model.generate("x")
@@ -158,39 +147,6 @@ def test_the_provider_knows_its_cost_best(reported, cost):
     model.generate("x")
 
     assert model.gather_usage().cost == cost
-
-
-def test_a_model_without_a_price_costs_nothing():
-    model = ScriptedModelAdapter(["a"], model_id="other", cost_calculator=PRICES)
-
-    model.generate("x")
-
-    assert model.gather_usage().cost == 0.0
-
-
-def test_traces_count_calls_and_time():
-    model = ScriptedModelAdapter(["a", ConnectionError()], delay_seconds=0.001)
-    model.generate("x")
-    with pytest.raises(ConnectionError):
-        model.generate("x")
-
-    traces = model.gather_traces()
-
-    assert traces["model_id"] == "scripted"
-    assert (traces["total_calls"], traces["successful_calls"], traces["failed_calls"]) == (2, 1, 1)
-    assert traces["total_duration_seconds"] >= 0.002
-    assert traces["average_duration_seconds"] == traces["total_duration_seconds"] / 2
-    assert len(traces["logs"]) == 2
-    assert ScriptedModelAdapter([]).gather_traces()["average_duration_seconds"] == 0.0
-
-
-def test_the_configuration_names_model_seed_and_prices():
-    config = ScriptedModelAdapter([], seed=7, cost_calculator=PRICES).gather_config()
-
-    assert config["type"] == config["adapter_type"] == "ScriptedModelAdapter"
-    assert (config["model_id"], config["seed"]) == ("scripted", 7)
-    assert config["cost_calculator"]["pricing"] == {"scripted": {"input": 1.0, "output": 10.0}}
-    assert "cost_calculator" not in ScriptedModelAdapter([]).gather_config()
 
 
 def test_a_calculator_that_tells_nothing_is_named():

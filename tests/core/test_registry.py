@@ -9,7 +9,6 @@ from maseval import (
     ComponentRegistry,
     ScriptedModelAdapter,
     StaticPricingCalculator,
-    TokenUsage,
     TraceableMixin,
     Usage,
     UsageTrackableMixin,
@@ -17,7 +16,7 @@ from maseval import (
 from maseval.core.exceptions import ConfigurationError, DuplicateComponentError
 from maseval.core.registry import UsageTotals
 from maseval.core.tracing import ConfigurableMixin
-from tests.core.worlds import Worker, World, failing
+from tests.core.worlds import Worker, failing
 
 
 class Meter(UsageTrackableMixin):
@@ -38,22 +37,6 @@ EMPTY = {
 }
 
 
-def test_nothing_registered_gives_the_whole_frame_empty():
-    registry = ComponentRegistry({"git": "c0ffee"})
-    traces, configs, usage = (
-        registry.collect_traces(),
-        registry.collect_configs(),
-        registry.collect_usage(),
-    )
-
-    assert {key: traces[key] for key in traces if key != "metadata"} == EMPTY
-    assert list(traces) == ["metadata", *EMPTY]
-    assert set(traces["metadata"]) == {"timestamp", "thread_id", "total_components"}
-    assert list(configs) == ["metadata", *EMPTY, "benchmark"]
-    assert configs["benchmark"] == {"git": "c0ffee"}
-    assert list(usage) == ["metadata", *EMPTY]
-
-
 def test_a_component_is_asked_on_each_axis_it_has():
     registry = ComponentRegistry()
     registry.register("agents", "a", Worker())
@@ -66,15 +49,6 @@ def test_a_component_is_asked_on_each_axis_it_has():
     assert registry.collect_configs()["tools"] == {}
     assert registry.collect_traces()["metadata"]["total_components"] == 2
     assert registry.collect_configs()["metadata"]["total_components"] == 1
-
-
-@pytest.mark.parametrize("category", ["environment", "user"])
-def test_environment_and_user_stand_directly_under_their_category(category):
-    registry = ComponentRegistry()
-    registry.register(category, "env", World({}))
-
-    assert registry.collect_traces()[category]["type"] == "World"
-    assert registry.collect_traces()[category]["name"] == "env"
 
 
 def test_the_name_a_component_tells_wins_over_the_registered_one():
@@ -183,18 +157,6 @@ def test_labelling_does_not_write_to_the_components_own_record():
     assert usage.category is None
     assert registry.total_usage.cost == 1.0
     assert registry.total_usage.units == {"calls": 1}
-
-
-def test_usage_adds_up_by_component_and_over_all():
-    registry = ComponentRegistry()
-    registry.register("models", "m", Meter(TokenUsage(cost=1.0, input_tokens=10)))
-    registry.register("tools", "t", Meter(Usage(cost=2.0)))
-    registry.collect_usage()
-
-    assert registry.usage_by_component["models:m"].cost == 1.0
-    assert registry.usage_by_component["tools:t"].cost == 2.0
-    assert registry.total_usage.cost == 3.0
-    assert registry.total_usage.input_tokens == 10
 
 
 def test_asking_twice_counts_once():

@@ -151,17 +151,6 @@ def test_a_reply_that_means_nothing_is_refused(reply):
         ScriptedModelAdapter([reply]).generate("x")
 
 
-def test_the_configuration_tells_how_it_plays():
-    config = ScriptedModelAdapter(["a"], model_id="m", seed=3, loop=True).gather_config()
-
-    assert (config["model_id"], config["seed"], config["reply_count"], config["loop"]) == (
-        "m",
-        3,
-        1,
-        True,
-    )
-
-
 def test_echo_repeats_the_last_user_message():
     model = from_id("echo")
     said = [user("one"), user("two"), {"role": "assistant", "content": "three"}]

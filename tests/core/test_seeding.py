@@ -62,13 +62,6 @@ def test_every_part_of_the_scope_changes_the_seed():
     assert len({generator.derive_seed("agent") for generator in variants}) == len(variants)
 
 
-def test_repetitions_share_a_seed_on_request():
-    task = DefaultSeedGenerator(1).for_task("t")
-    alone = task.derive_seed("db", per_repetition=False)
-    assert task.for_repetition(0).derive_seed("db", per_repetition=False) == alone
-    assert task.for_repetition(5).derive_seed("db", per_repetition=False) == alone
-
-
 def test_without_a_global_seed_nothing_is_seeded_or_logged():
     generator = DefaultSeedGenerator()
     assert generator.derive_seed("agent") is None
@@ -92,24 +85,6 @@ def test_a_child_extends_the_path_and_shares_the_log():
 
     assert seed == expected(42, "task-1", 0, "tools/weather/sun")
     assert generator.seed_log == grandchild.seed_log == {"tools/weather/sun": seed}
-
-
-def test_a_task_starts_with_an_empty_path_and_log():
-    used = repetition().child("tools")
-    used.derive_seed("weather")
-    fresh = used.for_task("task-2")
-
-    assert fresh.seed_log == {}
-    assert fresh.for_repetition(0).derive_seed("a") == expected(42, "task-2", 0, "a")
-    with pytest.raises(SeedingError, match="rep_index"):
-        fresh.derive_seed("a")
-
-
-def test_a_repetition_keeps_path_and_log():
-    part = DefaultSeedGenerator(42).for_task("t").child("tools")
-    seed = part.for_repetition(3).derive_seed("weather")
-    assert part.seed_log == {"tools/weather": seed}
-    assert seed == expected(42, "t", 3, "tools/weather")
 
 
 def test_the_configuration_tells_scope_and_seeds():

@@ -90,15 +90,6 @@ def test_each_attempt_is_logged_whole():
     assert entry["prompt"] and entry["timestamp"]
 
 
-def test_parameters_of_a_call_win_over_those_of_the_simulator():
-    model = ScriptedModelAdapter(["{}"])
-    tool = ToolLLMSimulator(model, *WEATHER, generation_params={"temperature": 0, "seed": 1})
-
-    tool(city="Rome", generation_params={"seed": 2})
-
-    assert model.requests[0]["generation_params"] == {"temperature": 0, "seed": 2}
-
-
 def test_a_tool_that_gives_up_is_a_failure_of_the_environment():
     tool = ToolLLMSimulator(ScriptedModelAdapter(["fine", "no", "no"]), *WEATHER, max_try=2)
     tool.model.chat([])
@@ -146,17 +137,6 @@ def test_a_simulator_of_ones_own_needs_a_prompt_and_a_parser():
     assert doubler(number=2) == 4
     with pytest.raises(ValueError, match="what"):
         doubler(number=3)
-
-
-def test_traces_count_attempts():
-    tool = ToolLLMSimulator(ScriptedModelAdapter(["no", "{}"]), *WEATHER)
-    tool(city="Rome")
-
-    traces = tool.gather_traces()
-
-    assert traces["simulator_type"] == traces["type"] == "ToolLLMSimulator"
-    assert (traces["total_calls"], traces["successful_calls"], traces["failed_calls"]) == (2, 1, 1)
-    assert len(traces["logs"]) == 2
 
 
 @pytest.mark.parametrize("call", [lambda s: s(HISTORY), lambda s: s(conversation_history=HISTORY)])

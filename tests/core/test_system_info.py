@@ -231,22 +231,6 @@ def test_addresses_lose_their_user_and_password(monkeypatch, value, told):
     assert get_environment_variables()["OPENAI_BASE_URL"] == told
 
 
-def test_only_matching_variables_are_told(monkeypatch):
-    monkeypatch.setenv("MY_SETTING", "1")
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-
-    assert "MY_SETTING" not in get_environment_variables()
-    assert get_environment_variables()["CUDA_VISIBLE_DEVICES"] == "0"
-    assert get_environment_variables(["my_set"]) == {"MY_SETTING": "1"}
-
-
-def test_the_parts_can_be_left_out(repository):
-    config = gather_benchmark_config(repository, include_env_vars=False, include_packages=False)
-
-    assert list(config) == ["timestamp", "git", "python", "system"]
-    assert list(gather_benchmark_config(repository))[4:] == ["packages", "environment"]
-
-
 def test_everything_is_looked_up_once(repository, monkeypatch):
     first = gather_benchmark_config(repository)
     monkeypatch.setattr(subprocess, "run", None)

@@ -14,7 +14,6 @@ from maseval.core.user import (
     ConversationStartError,
     LLMUser,
     TerminationReason,
-    User,
 )
 
 STOPPING = {"stop_tokens": ["###STOP###", "</done>"], "early_stopping_condition": "you are served"}
@@ -77,17 +76,6 @@ def test_an_answer_follows_from_the_whole_conversation():
     assert user.respond("Which colour?") == "Red."
     prompt = user.model.requests[0]["messages"][0]["content"]
     assert "user: A hat?\nassistant: Which colour?\n" in prompt
-
-
-def test_each_answer_is_logged():
-    user = ann(says("x" * 3000))
-
-    user.respond("Which colour?")
-
-    (entry,) = user.logs
-    assert (entry["question"], entry["status"]) == ("Which colour?", "success")
-    assert entry["response_preview"] == "x" * 2000
-    assert entry["timestamp"] and entry["duration_seconds"] >= 0
 
 
 def test_a_failure_is_logged_and_passed_on():
@@ -177,14 +165,6 @@ def test_the_reason_for_the_end_tells_turns_from_will(turns, stopped, reason):
     assert user.is_done() is (reason is not TerminationReason.NOT_TERMINATED)
 
 
-def test_a_turn_can_be_counted_from_outside():
-    user = ann(max_turns=1)
-
-    user.increment_turn()
-
-    assert user.is_done()
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -197,36 +177,6 @@ def test_a_turn_can_be_counted_from_outside():
 def test_stop_tokens_and_condition_belong_together(options):
     with pytest.raises(ConfigurationError, match=r"both be None|empty stop token"):
         ann(**options)
-
-
-def test_traces_and_configuration_tell_who_it_was():
-    user = ann(says("Red."), initial_query="A hat?", **STOPPING)
-    user.respond("Which colour?")
-
-    traces, config = user.gather_traces(), user.gather_config()
-
-    assert (traces["name"], traces["profile"], traces["message_count"]) == ("Ann", {"age": 30}, 3)
-    assert (traces["max_turns"], traces["turns_used"]) == (10, 2)
-    assert (traces["termination_reason"], traces["stop_reason"]) == ("not_terminated", None)
-    assert len(traces["messages"]) == 3 and len(traces["logs"]) == 1
-    assert (config["name"], config["scenario"], config["max_turns"]) == ("Ann", "buy a hat", 10)
-    assert config["stop_tokens"] == STOPPING["stop_tokens"]
-    assert config["exhausted_response"] is None and config["profile"] == {"age": 30}
-    json.dumps([traces, config])
-
-
-def test_a_user_is_no_tool_unless_it_says_so():
-    class Mute(User):
-        def get_initial_query(self):
-            return ""
-
-        def respond(self, message):
-            return ""
-
-        def is_done(self):
-            return True
-
-    assert Mute().get_tool() is None
 
 
 def look(at: str, times: int = 1, things: list[str] | None = None) -> str:

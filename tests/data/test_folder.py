@@ -316,18 +316,8 @@ def test_who_has_to_wait_for_another_is_told_so(folder, mirror, capsys):
 
 
 @pytest.mark.parametrize(("verbose", "lines"), [(0, 0), (1, 1), (2, 3)])
-def test_without_a_terminal_a_download_tells_as_much_as_it_is_asked_to(
-    folder, mirror, capsys, verbose, lines
-):
+def test_a_download_tells_as_much_as_it_is_asked_to(folder, mirror, capsys, verbose, lines):
     fill(folder, FILES, [tag(mirror)], FetchProgress(verbose))
     printed = capsys.readouterr()
     assert printed.out == ""
     assert len(printed.err.splitlines()) == lines
-
-
-def test_on_a_terminal_a_download_draws_a_bar(folder, mirror, capsys, monkeypatch):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    fill(folder, FILES, [tag(mirror)], FetchProgress(1))
-    drawn = capsys.readouterr().err
-    assert "100%" in drawn
-    assert f"{mirror.url}/v1" in drawn

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from maseval.frames.columns import TABLES
+from maseval.frames.frame import TABLES
 
 PAGE = Path(__file__).parents[2] / "docs" / "frames.md"
 

@@ -8,9 +8,8 @@ import pytest
 
 from maseval import frames
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
-from maseval.frames.columns import TABLES
 from maseval.frames.export import export, write_frame
-from maseval.frames.frame import Frame
+from maseval.frames.frame import TABLES, Frame
 from maseval.interface.extras import MissingExtraError
 from tests.frames.recordings import booking_reports, library_run
 

@@ -9,7 +9,7 @@ from maseval import frames
 from maseval.app.results.finding import UnknownRunError
 from maseval.commands import macs, show, tau2
 from maseval.core.outcome import RecordedReport
-from maseval.frames.columns import TABLES
+from maseval.frames.frame import TABLES
 from maseval.frames.tables import frame_named
 from maseval.runs import Remark, RunFolder, change_note, change_tags, keep_remark
 from tests.frames.recordings import booking_reports, library_run

@@ -6,9 +6,8 @@ import pytest
 
 from maseval import frames
 from maseval.core.exceptions import OutputExistsError
-from maseval.frames.columns import TABLES
 from maseval.frames.export import export
-from maseval.frames.frame import Frame
+from maseval.frames.frame import TABLES, Frame
 from maseval.interface import arrow
 from maseval.interface.extras import MissingExtraError
 from tests.frames.recordings import library_run

@@ -5,7 +5,7 @@ import gzip
 import json
 import re
 
-from maseval.report.columns import unpack
+from maseval.report.index import unpack
 
 
 def index_of(path):

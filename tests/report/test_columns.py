@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from maseval.report.columns import pack, unpack
+from maseval.report.index import pack, unpack
 
 ROWS = 6
 

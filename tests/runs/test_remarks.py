@@ -21,8 +21,7 @@ from maseval.runs import (
     read_remarks,
     run_state,
 )
-from maseval.runs.annotations import AnnotationError
-from maseval.runs.remarks import remarks_path
+from maseval.runs.annotations import REMARKS, AnnotationError
 from tests.report.reading import index_of
 from tests.runs.worlds import finished_run
 
@@ -53,7 +52,7 @@ def test_a_results_file_has_them_beside_it(tmp_path):
 
     keep_remark(file, Remark(ONE, "odd"))
 
-    assert remarks_path(file) == tmp_path / "theirs.json.remarks"
+    assert (tmp_path / "theirs.json.remarks").exists()
     assert [each.text for each in read_remarks(file)] == ["odd"] and file.read_text() == "{}"
 
 
@@ -103,12 +102,12 @@ def test_what_somebody_else_changed_meanwhile_is_not_overwritten(run):
     ["{", "[]", '{"remarks": [1]}', '{"remarks": [{"id": "x"}]}', '{"remarks": {"a": 1}}'],
 )
 def test_a_damaged_file_is_reported_and_not_overwritten(run, content):
-    remarks_path(run).write_text(content)
+    (run / REMARKS).write_text(content)
 
     with pytest.raises(RunFolderError, match="damaged"):
         keep_remark(run, Remark(ONE, "more"))
 
-    assert remarks_path(run).read_text() == content
+    assert (run / REMARKS).read_text() == content
     assert "damaged" in show(run, explain=False).reading
 
 
@@ -117,14 +116,14 @@ def test_what_cannot_be_a_remark_is_refused(run, text):
     with pytest.raises(AnnotationError, match="the remark"):
         keep_remark(run, Remark(ONE, text))
 
-    assert not remarks_path(run).exists()
+    assert not (run / REMARKS).exists()
 
 
 def test_a_folder_that_cannot_be_written_to_is_said_so(run, monkeypatch):
     def refuse(path, content):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("maseval.runs.remarks.write_bytes", refuse)
+    monkeypatch.setattr("maseval.runs.annotations.write_bytes", refuse)
 
     with pytest.raises(RunWriteError, match="Permission denied; make the folder writable"):
         keep_remark(run, Remark(ONE, "more"))

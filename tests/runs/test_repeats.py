@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maseval.runs.repeats import with_repeats, without_repeats
+from maseval.runs.report_line import with_repeats, without_repeats
 
 LONG = "The wall is red, and so is the door. " * 3
 

@@ -5,8 +5,7 @@ import pytest
 from maseval import ScriptedModelAdapter
 from maseval.benchmark.tau2 import DefaultAgentTau2Benchmark, load_tasks
 from maseval.benchmark.tau2.formats.message import assistant_message
-from maseval.benchmark.tau2.players.rehearsal import make_model
-from maseval.benchmark.tau2.players.user import make_user
+from maseval.benchmark.tau2.players.scripted import make_model, make_user
 from maseval.core import call_policy
 from maseval.server import ModelServer, ReplayServer
 from maseval.server.upstream import PLACEHOLDER

@@ -5,7 +5,6 @@ from itertools import permutations
 
 import pytest
 
-from benchmarks.coverage import difference_coverage
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats import IncomparableRunsError, Outcome, compare, compare_all, holm
 from maseval.stats.sign_flip import sign_flip_test
@@ -73,7 +72,7 @@ def test_tasks_that_only_one_run_has_are_left_out_and_named():
     comparison = compare(more, run(B), names=("old", "new"))
 
     assert comparison.main.tasks == 6
-    assert comparison.dropped == ["task 'shop 99' of old: not in every run"]
+    assert comparison.dropped == ["task 'shop/99' of old: not in every run"]
     assert comparison.main == compare(run(A), run(B)).main
 
 
@@ -141,11 +140,6 @@ def test_a_clear_difference_is_decided():
     assert "significant at the 5% level" in comparison.plan.advice
 
 
-def test_most_intervals_hold_the_true_difference():
-    # benchmarks/coverage.py has the large simulations.
-    assert difference_coverage(tasks=20, trials=4, k=1, repetitions=60) >= 0.85
-
-
 RUNS = {"a": run([4, 3, 0, 2] * 4), "b": run([4, 4, 1, 4] * 4), "c": run([0, 0, 1, 2] * 4)}
 
 
@@ -190,9 +184,9 @@ def test_every_run_is_summed_up_on_the_tasks_that_all_of_them_have():
     assert {summary.overall.tasks for summary in table.runs.values()} == {15}
     assert {pair.main.tasks for pair in table.pairs} == {15}
     assert sorted(table.dropped) == [
-        "task 'shop 5' of a: not in every run",
-        "task 'shop 5' of b: not in every run",
-        "task 'shop new' of b: not in every run",
+        "task 'shop/5' of a: not in every run",
+        "task 'shop/5' of b: not in every run",
+        "task 'shop/new' of b: not in every run",
     ]
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from maseval.core.exceptions import ConfigurationError
 from maseval.stats.estimation import estimate
 from maseval.stats.intervals import mean_interval, wilson
 from maseval.stats.trials import Trials
@@ -62,8 +61,3 @@ def test_bounds_are_what_the_missing_trials_can_still_make_of_the_value():
     assert estimate([Trials(3, 2)], planned=[4]).bounds == (0.5, 0.75)
     assert estimate([Trials(3, 2)], k=2, planned=[4]).bounds == pytest.approx((1 / 6, 1 / 2))
     assert estimate([Trials(3, 2)], planned=[3]).bounds is None
-
-
-def test_an_unknown_method_is_refused():
-    with pytest.raises(ConfigurationError, match="unknown method 'guess'"):
-        estimate(TASKS, method="guess")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.sequential import Cell, simulate
+from benchmarks.sequential import Cell
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats.forecast import (
     TaskSet,
@@ -24,15 +24,6 @@ def as_hard_as(domain):
     chances = Cell(domain, "equal", "alongside").chances[0]
     rate, square = (sum(p**k for p in chances) / len(chances) for k in (1, 2))
     return TaskSet(len(chances), rate, rate - square, square - rate * rate)
-
-
-@pytest.mark.parametrize("baseline", ["alongside", "finished"])
-def test_the_share_that_is_run_is_that_of_simulated_runs(baseline):
-    about = replace(as_hard_as("retail"), trials=4 if baseline == "finished" else None)
-    found = forecast(about, difference=0.1).rows[3]
-
-    run = simulate(Cell("retail", "+10", baseline), 150)
-    assert found.expected == pytest.approx(run.run, abs=0.07)
 
 
 def test_a_precision_that_the_tasks_cannot_give_is_answered_with_what_they_can():

@@ -6,7 +6,7 @@ from statistics import stdev, variance
 
 import pytest
 
-from benchmarks.coverage import detection, draw_trials, planned_power
+from benchmarks.coverage import draw_trials
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats import requirement
 from maseval.stats.planning import Pairs, detectable_difference, plan, reach
@@ -88,19 +88,6 @@ def test_one_trial_of_each_task_does_not_tell_how_many_more_are_needed():
 
     assert found.trials is None
     assert "run two or more" in found.advice
-
-
-def test_a_design_finds_its_detectable_difference_as_often_as_it_says():
-    # benchmarks/coverage.py has the large simulations.
-    found, expected = detection(repetitions=100)
-
-    assert found == pytest.approx(expected, abs=0.1)
-
-
-def test_the_trials_that_a_plan_asks_for_decide_the_difference_in_four_of_five_cases():
-    share, _ = planned_power(seed=1, repetitions=40)
-
-    assert 0.65 <= share <= 0.95
 
 
 def test_runs_of_different_numbers_of_tasks_cannot_be_paired():

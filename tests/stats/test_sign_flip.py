@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.coverage import false_alarms
 from maseval.stats import sign_flip
 from maseval.stats.sign_flip import EXACT, SAMPLED, sign_flip_test, subsets_within
 from tests.stats.made_up import rng
@@ -102,8 +101,3 @@ def test_four_of_ten_trials_of_three_hundred_tasks_are_tested_exactly():
 
     assert 0 < test.p_value <= 1
     assert test.method == EXACT
-
-
-def test_equal_agents_are_called_different_in_no_more_than_five_of_a_hundred_cases():
-    # benchmarks/coverage.py has the large simulation.
-    assert 0 < false_alarms(repetitions=200) <= 0.08

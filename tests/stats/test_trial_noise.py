@@ -2,14 +2,12 @@
 
 from itertools import product
 from math import comb
-from statistics import fmean, pvariance
+from statistics import fmean
 
 import pytest
 
-from benchmarks.coverage import POPULATIONS, coverage_of, draw_chances, draw_trials
 from maseval.stats.trial_noise import rerun_interval, trial_noise
 from maseval.stats.trials import Trials, mean_over_tasks, pass_at_k, pass_hat_k
-from tests.stats.made_up import rng
 
 
 def interval_of(tasks, k, measure="pass^k"):
@@ -62,20 +60,6 @@ def test_tasks_with_equal_chances_have_binomial_noise():
     assert trial_noise(tasks, 1, trials=600) == pytest.approx(0.7 * 0.3 / 600, rel=1e-2)
 
 
-@pytest.mark.parametrize("k", [1, 2, 4])
-@pytest.mark.parametrize("shape", [(0.6, 0.6), (4, 1), (8, 0.7)])
-def test_the_noise_is_that_of_runs_of_the_same_tasks(shape, k):
-    numbers = rng(5)
-    fixed = draw_chances(200, *shape, numbers)
-    runs = [draw_trials(fixed, 4, numbers) for _ in range(150)]
-    scattered = pvariance([mean_over_tasks(run, "pass^k", k) for run in runs])
-
-    noise = fmean(trial_noise(run, k) / 200 for run in runs[:20])
-
-    # Four trials do not show the eighth power, and what they do not show is taken to be large.
-    assert scattered * 0.7 < noise < scattered * (1.3 if k < 4 else 1.9)
-
-
 def test_more_trials_make_less_noise_and_it_goes_to_nothing():
     tasks = [Trials(4, passed) for passed in (0, 1, 2, 3, 4, 4)]
     noise = [trial_noise(tasks, 2, trials) for trials in (2, 4, 16, 64, 1000)]
@@ -118,11 +102,3 @@ def test_thousands_of_trials_have_an_interval_at_any_k():
         value = mean_over_tasks(tasks, measure, k)
         interval = rerun_interval(tasks, measure, k, value, 0.95)
         assert 0 <= interval.low <= value <= interval.high <= 1
-
-
-@pytest.mark.parametrize("name", ["0.05 or 0.95", "never or 0.8", "low, Beta(1, 9)", "all 0.5"])
-def test_the_interval_of_a_rerun_holds_the_score_of_these_very_tasks(name):
-    # benchmarks/coverage.py has the large simulations, of all kinds of tasks.
-    held = coverage_of(POPULATIONS[name], tasks=20, trials=4, repetitions=150)
-
-    assert all(each.rerun >= 0.9 for each in held.values()), held

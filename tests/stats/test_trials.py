@@ -107,7 +107,7 @@ def test_an_excluded_trial_does_not_count_and_its_task_stays():
 
 
 def test_the_same_trial_twice_is_refused():
-    with pytest.raises(ConfigurationError, match="trial 0 of task 'air 1' appears twice"):
+    with pytest.raises(ConfigurationError, match="trial 0 of task 'air/1' appears twice"):
         by_task([Outcome("air", "1", 0, True)] * 2)
 
 

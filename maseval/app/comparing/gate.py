@@ -16,11 +16,19 @@ from typing import Literal
 from urllib.parse import quote
 
 from maseval.app.benchmarks import OnProgress
+from maseval.app.comparing.blocks import (
+    Block,
+    TableBlock,
+    difference_in_words,
+    differences_table,
+    flips_table,
+    reasons_table,
+)
 from maseval.app.comparing.compare import RunComparison, compare
 from maseval.app.comparing.compared_runs import ComparedRun
 from maseval.app.results.variants import Metric
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.figures import in_points, p_is, p_value, percent
+from maseval.core.figures import p_is, percent
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
@@ -141,14 +149,17 @@ class Gate:
         """
         parts = [
             _headline(self),
-            _numbers(self),
+            _table(differences_table(self.comparison, self.two)),
             _flips("Tasks that pass less often", self.fell, self, report_url),
             _flips("Tasks that pass more often", self.rose, self, report_url),
-            _reasons(self),
+            *(_details("Why simulations failed", _table(e)) for e in self._reasons()),
             _bullets(self.cautions),
             _method(self),
         ]
         return "\n\n".join(part for part in parts if part) + "\n"
+
+    def _reasons(self) -> list[Block]:
+        return reasons_table(self.comparison, _MOST_TASKS)
 
     def to_junit(self) -> bytes:
         """Return the verdict as JUnit XML."""
@@ -227,7 +238,7 @@ def gate(
 def _shows_collapse(tasks: int, gate: Gate) -> bool:
     """Return whether a loss of every task would be called worse, if there were that many."""
     span = mean_interval([-1.0] * tasks, 1 - 2 * gate.alpha, bounds=(-1.0, 1.0))
-    return 2.0**-tasks <= gate.alpha and span is not None and span.high < -gate.margin
+    return span is not None and span.high < -gate.margin
 
 
 _HEADLINES: dict[GateVerdict, tuple[str, str]] = {
@@ -247,65 +258,21 @@ def _headline(gate: Gate) -> str:
     return (
         f"### {mark} {second} is {words} {first}\n\n{first_of_all}"
         f"{gate.measure} {percent(found.first)} → **{percent(found.second)}**: "
-        f"{_difference(found)} percentage points on {count_of(found.tasks, 'task')}{objection}"
+        f"{inline(difference_in_words(found))} percentage points on "
+        f"{count_of(found.tasks, 'task')}{objection}"
     )
-
-
-def _difference(found: Difference) -> str:
-    span = found.interval
-    reach = "" if span is None else f" [{in_points(span.low)}, {in_points(span.high)}]"
-    return f"{in_points(found.difference)}{reach}"
-
-
-def _numbers(gate: Gate) -> str:
-    first, second = map(inline, gate.two.names)
-    rows = [
-        [
-            inline(each.group or "all"),
-            gate.comparison.label(each.name),
-            str(each.tasks),
-            percent(each.first),
-            percent(each.second),
-            _difference(each),
-            p_value(each.test.p_value),
-        ]
-        for each in gate.two.differences
-        if each.measure == gate.main.measure
-    ]
-    return _table(["", "", "tasks", first, second, "difference", "p"], rows)
 
 
 def _flips(title: str, flips: Sequence[Flip], gate: Gate, report_url: str | None) -> str:
     if not flips:
         return ""
-    first, second = map(inline, gate.two.names)
-    rows = [
-        [
-            _task_cell(gate, TaskKey(flip.group, flip.task), report_url),
-            f"{flip.first.passed}/{flip.first.total}",
-            f"{flip.second.passed}/{flip.second.total}",
-        ]
-        for flip in flips[:_MOST_TASKS]
-    ]
-    more = len(flips) - len(rows)
-    rest = f"\n\n… and {more} more" if more > 0 else ""
-    table = _table(["task", first, second], rows)
-    return f"<details><summary>{title}: {len(flips)}</summary>\n\n{table}{rest}\n\n</details>"
+    (block,) = flips_table(title, flips, gate.two.names, _MOST_TASKS)
+    cells = [_task_cell(gate, TaskKey(flip.group, flip.task), report_url) for flip in flips]
+    return _details(f"{title}: {len(flips)}", _table(block, cells))
 
 
-def _reasons(gate: Gate) -> str:
-    """Return why simulations failed before and now, what differs most first."""
-    rows = [
-        [inline(row.words(title)), *map(str, row.counts)]
-        for title, several in gate.comparison.reasons.items()
-        for row in several[:_MOST_TASKS]
-    ]
-    if not rows:
-        return ""
-    why = gate.comparison.why.items()
-    names = [f"{inline(name)} ({each.failed} of {each.verdicts})" for name, each in why]
-    table = _table(["", *names], rows)
-    return f"<details><summary>Why simulations failed</summary>\n\n{table}\n\n</details>"
+def _details(title: str, content: str) -> str:
+    return f"<details><summary>{title}</summary>\n\n{content}\n\n</details>"
 
 
 def _task_cell(gate: Gate, key: TaskKey, report_url: str | None) -> str:
@@ -337,9 +304,17 @@ def _method(gate: Gate) -> str:
     )
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def _table(block: Block, names: Sequence[str] = ()) -> str:
+    """Draw a table; ``names`` stand in place of the columns that name a row."""
+    assert isinstance(block, TableBlock)
+    head, rows = map(inline, block.columns), [[*map(inline, row)] for row in block.rows]
+    if names:
+        head = map(inline, ["task", *block.columns[block.names :]])
+        rows = [[n, *row[block.names :]] for n, row in zip(names, rows, strict=False)]
+    columns = [*head]
+    lines = [columns, ["---"] * len(columns), *rows]
+    drawn = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{drawn}\n\n… and {block.more} more" if block.more else drawn
 
 
 def inline(text: str) -> str:

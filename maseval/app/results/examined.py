@@ -16,12 +16,12 @@ from itertools import repeat
 from typing import Any, Literal, NamedTuple
 
 from maseval.app.benchmarks import OnProgress, support_for
-from maseval.app.results.explained import MISFIT, VerdictExplanation, count_causes
+from maseval.app.results.explained import VerdictExplanation, count_causes, misfit
 from maseval.app.results.recomputed import RecomputedRun
 from maseval.app.results.variants import VariantScore, variant_scores
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding, read_findings
-from maseval.core.outcome import OutcomeKind, RecordedReport, SimulationLine
+from maseval.core.outcome import RecordedReport, SimulationLine
 from maseval.core.report import Report
 from maseval.core.storage.files import part_size
 from maseval.core.words import text_or_none
@@ -231,7 +231,9 @@ class ExaminedRun:
         if "timeline" in parts:
             new["timeline"] = support.timeline_form(report)
         if (doubt := doubt_in(report)) is not None and doubt.is_misfit:
-            findings: Sequence[Finding] = [_misfit(doubt.text, RecordedReport(report).kind)]
+            findings: Sequence[Finding] = [
+                misfit(doubt.text, passed=RecordedReport(report).kind == "pass")
+            ]
             explanation = None
         else:
             findings = support.findings(report) if "findings" in parts else []
@@ -257,23 +259,6 @@ class _Known(NamedTuple):
 
 
 _New = tuple[dict[str, Any], str | None]
-
-
-def _misfit(words: str, kind: OutcomeKind) -> Finding:
-    """Return the finding that a task does not fit, so that nothing else is looked for.
-
-    Nobody failed it, as far as anyone can tell.
-    """
-    passed = kind == "pass"
-    return Finding(
-        "record" if passed else "cause",
-        "unclear",
-        MISFIT,
-        "task of another conversation",
-        words,
-        weight="remark" if passed else "state",
-        evidence=(words,),
-    )
 
 
 def _count_calls(report: Report) -> dict[str, list[int]]:

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from maseval.app.benchmarks import read_results, warn_once
-from maseval.app.results.task_names import TaskName, tasks_called, why_not_one
+from maseval.app.results.task_names import tasks_called, why_not_one
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import RecordedReport
+from maseval.core.outcome import RecordedReport, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder, Simulation, default_root, list_runs
 from maseval.runs.config_file import is_run_folder
@@ -119,9 +119,9 @@ def open_recording(
     return read_results(found, lambda each: each.recording(found, options or ScoringOptions()))
 
 
-def task_named(name: str, simulations: Iterable[Simulation]) -> TaskName:
+def task_named(name: str, simulations: Iterable[Simulation]) -> TaskKey:
     """Return the one task that ``name`` means: an id, a number in the list, or a part of an id."""
-    tasks = [TaskName(one.domain, one.task_id) for one in simulations]
+    tasks = [one.task for one in simulations]
     found = tasks_called(name, tasks)
     if len(found) == 1:
         return found[0]
@@ -134,7 +134,7 @@ def trials_named(
 ) -> list[Simulation]:
     """Return all recorded trials of a task, in order."""
     task = task_named(name, planned)
-    found = [one for one in recorded if TaskName(one.domain, one.task_id) == task]
+    found = [one for one in recorded if one.task == task]
     if not found:
         raise ConfigurationError(f"no trial of {task} is finished in {path}")
     return sorted(found, key=lambda one: one.trial)
@@ -146,5 +146,5 @@ def trial_numbered(trial: int, trials: Sequence[Simulation]) -> Simulation:
         if each.trial == trial:
             return each
     numbers = ", ".join(str(each.trial) for each in trials)
-    task = TaskName(trials[0].domain, trials[0].task_id)
+    task = trials[0].task
     raise ConfigurationError(f"{task} has no finished trial {trial}; it has {numbers}")

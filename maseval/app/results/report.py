@@ -33,8 +33,8 @@ from maseval.core.words import count_of, text_or_none
 from maseval.report import write_report
 from maseval.report.page import TimelineOf
 from maseval.runs import Simulation
+from maseval.runs.annotations import remarks_by_simulation
 from maseval.runs.recording import Recording
-from maseval.runs.remarks import remarks_by_simulation
 from maseval.runs.verdict_check import doubt_about, doubt_in
 
 

@@ -19,7 +19,6 @@ from maseval.app.results.explained import Section, VerdictExplanation, sections_
 from maseval.app.results.finding import open_recording, trial_numbered, trials_named, warn_of_damage
 from maseval.app.results.recording import line_of, notes_on, simulation_in
 from maseval.app.results.results import RunSummary, run_summary
-from maseval.app.results.task_names import TaskName
 from maseval.app.results.users import users_note
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
@@ -30,10 +29,9 @@ from maseval.core.storage.redaction import redact
 from maseval.report.checks import shown_verdicts, state_changes
 from maseval.report.conversation import conversation
 from maseval.runs import Annotations, Remark, Simulation
-from maseval.runs.annotations import annotations_or_problem
+from maseval.runs.annotations import annotations_or_problem, remarks_by_simulation
 from maseval.runs.live import WorkerHistory
 from maseval.runs.recording import Recording
-from maseval.runs.remarks import remarks_by_simulation
 from maseval.runs.verdict_check import doubt_in
 from maseval.stats.first_failures import summarise_run
 from maseval.stats.summary import Ks
@@ -204,7 +202,7 @@ def _first_wanted(folder: Recording, trials: Sequence[Simulation], wanted: _Want
         found = run.examine(each, parts)
         if found.line is not None and wanted.includes(found.line, found.findings):
             return each
-    task = TaskName(trials[0].domain, trials[0].task_id)
+    task = trials[0].task
     raise ConfigurationError(f"none of the {len(trials)} trials of {task} matches")
 
 

@@ -52,6 +52,8 @@ class Until:
             if values["question"] == FIRST_FAILURE:
                 return cls(k=int(values["k"]))
             known = {**values["plan"], "looks": tuple(values["plan"]["looks"])}
+            for former in ("spending", "futility"):  # of earlier versions, and at their defaults
+                known.pop(former, None)
             old = mapping(values.get("baseline"))
             verdicts = mapping(old.get("verdicts"))
             return cls(SequentialPlan(**known), 0, _outcomes(verdicts), str(old.get("name", "")))
@@ -82,11 +84,7 @@ class Until:
         """Return the simulations of a round, counted from 1; those of settled tasks are not run."""
         first, last = (0, *self.looks)[number - 1], self.looks[number - 1]
         settled = _settled(outcomes, first) if self.k else set()
-        return [
-            one
-            for one in planned
-            if first <= one.trial < last and TaskKey(one.domain, one.task_id) not in settled
-        ]
+        return [one for one in planned if first <= one.trial < last and one.task not in settled]
 
     def look(
         self, number: int, planned: Collection[Simulation], outcomes: Sequence[Outcome]
@@ -119,7 +117,7 @@ class Until:
                 failed[each.key] = min(each.trial, failed.get(each.key, each.trial))
         trials: dict[str, dict[str, int]] = {}
         for one in planned:
-            run = failed.get(TaskKey(one.domain, one.task_id), self.k - 1) + 1
+            run = failed.get(one.task, self.k - 1) + 1
             trials.setdefault(one.domain, {})[one.task_id] = run
         left = sum(self.k - run for each in trials.values() for run in each.values())
         reason = f"each task ran until its first failure, or {count_of(self.k, 'time')}"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from maseval.core.figures import percent
-from maseval.core.finding import Finding, Source
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding, Source
 from maseval.core.outcome import Outcome
 from maseval.core.words import count_of
 from maseval.runs import Simulation
@@ -24,8 +24,6 @@ from maseval.stats.estimation import estimate
 from maseval.stats.trials import by_task, shown_k
 
 OFFICIAL = "official"
-LEFT_OUT, SOUND_PASS, SOUND_FAIL = "left out", "sound: passed", "sound: failed"
-"""The kinds of findings about a task that change what counts over sound tasks."""
 
 Findings = Mapping[Simulation, Sequence[Finding]]
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 
@@ -37,9 +38,20 @@ class FolderRun(ABC):
     """A run before it begins: its options, what it may cost, and where it is kept."""
 
     options: FolderRunOptions
-    budget: Budget | None
-    prices: Prices
     path: Path
+
+    @cached_property
+    def budget(self) -> Budget | None:
+        """The limit on what the run may cost, if there is one."""
+        return None if self.options.budget is None else Budget.of(self.options.budget)
+
+    @cached_property
+    def prices(self) -> Prices:
+        """The prices in the file that is named, else those of the run that is resumed."""
+        named = self.options.output
+        if self.options.prices is None and named is not None and is_run_folder(Path(named)):
+            return Prices.from_config(RunFolder.read(named).config.values)
+        return Prices.of(self.options.prices)
 
     @property
     @abstractmethod
@@ -80,7 +92,7 @@ class FolderRun(ABC):
         ``on_folder`` gets the path, which is another one for a run that forks off. For ``turn``,
         ``priced`` and ``time_limit`` see ``RunWatch``.
         """
-        options, engine = self.options, self.options.chosen_engine
+        options, engine, budget = self.options, self.options.chosen_engine, self.budget
         notes: dict[str, object] = {"command": options.command} if options.command else {}
         if policy := options.call_policy:
             benchmark.use_policy(policy)
@@ -113,7 +125,7 @@ class FolderRun(ABC):
                 Secrets.of(self.config),
                 support,
                 engine=engine,
-                budget=self.budget,
+                budget=budget,
                 turn=turn,
                 priced=priced,
                 time_limit=time_limit,
@@ -164,22 +176,6 @@ class FolderRun(ABC):
             if self.options.on_view is not None:
                 self.options.on_view(address)
             yield
-
-
-def budget_of(options: FolderRunOptions) -> Budget | None:
-    """Return the budget, if there is one."""
-    return None if options.budget is None else Budget.of(options.budget)
-
-
-def prices_of(options: FolderRunOptions) -> Prices:
-    """Return the prices in the file that is named, else those of the run that is resumed."""
-    if (
-        options.prices is None
-        and options.output is not None
-        and is_run_folder(Path(options.output))
-    ):
-        return Prices.from_config(RunFolder.read(options.output).config.values)
-    return Prices.of(options.prices)
 
 
 def path_of(options: FolderRunOptions, *title: str) -> Path:

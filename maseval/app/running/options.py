@@ -6,26 +6,26 @@ command line shows and reads, and those that are ``recorded`` go into the run's 
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import wraps
 from typing import (
-    Annotated,
+    TYPE_CHECKING,
     Any,
     NamedTuple,
     ParamSpec,
     TypeVar,
-    get_args,
-    get_origin,
     get_type_hints,
 )
 
-from maseval.core.engine.engines import PROCESSES, AnyEngine, Engine, engine_of
 from maseval.core.exceptions import ConfigurationError
+
+if TYPE_CHECKING:  # help of every command loads this file
+    from maseval.core.engine.engines import AnyEngine, Engine
 
 TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution", "Output"
 """The panels of the help of every command that runs tasks."""
 
-RAY = "ray"
+RAY, PROCESSES = "ray", "processes"
 RAY_ADDRESS = "For --engine ray: local (the default), auto or ray://HOST:PORT"
 WORKER_PROCESSES = "Worker processes, for --engine processes and ray (default: one for each core)"
 
@@ -55,6 +55,14 @@ class Flag:
     recorded: bool = False
 
 
+REQUIRED = MISSING
+
+
+def option(default: object, help: str, panel: str, **more: Any) -> Any:
+    """Declare an option of a dataclass with its default and its ``Flag``."""
+    return field(default=default, metadata={"flag": Flag(help, panel, **more)})
+
+
 class OptionSpec(NamedTuple):
     """One option of a dataclass; ``flag`` is None if it is for Python alone."""
 
@@ -66,19 +74,15 @@ class OptionSpec(NamedTuple):
 
 def list_options(options: type) -> list[OptionSpec]:
     """Return the options of a dataclass, its own before inherited ones."""
-    hints = get_type_hints(options, include_extras=True)
+    hints = get_type_hints(options)
     shared = [
         each.name for base in options.__bases__ if is_dataclass(base) for each in fields(base)
     ]
     own_first = sorted(fields(options), key=lambda each: each.name in shared)
-    return [OptionSpec(each.name, *_parts(hints[each.name], each.default)) for each in own_first]
-
-
-def _parts(hint: object, default: object) -> tuple[object, object, Flag | None]:
-    if get_origin(hint) is not Annotated:
-        return hint, default, None
-    kind, flag = get_args(hint)
-    return kind, default, flag
+    return [
+        OptionSpec(each.name, hints[each.name], each.default, each.metadata.get("flag"))
+        for each in own_first
+    ]
 
 
 def recorded_values(options: object) -> dict[str, object]:
@@ -116,14 +120,18 @@ def _parameter(option: OptionSpec) -> inspect.Parameter:
     return inspect.Parameter(option.name, keyword, default=default, annotation=option.type)
 
 
-def chosen_engine(engine: AnyEngine, ray_address: str | None, processes: int | None) -> Engine:
+def chosen_engine(engine: "AnyEngine", ray_address: str | None, processes: int | None) -> "Engine":
     """Return the engine; raise if there is none of that name, or it cannot be had."""
+    from maseval.core.engine.engines import engine_of
+
     check_engine_options(engine, ray_address, processes)
     given = {"address": ray_address, "processes": processes}
     return engine_of(engine, **{name: value for name, value in given.items() if value is not None})
 
 
-def check_engine_options(engine: AnyEngine, ray_address: str | None, processes: int | None) -> None:
+def check_engine_options(
+    engine: "AnyEngine", ray_address: str | None, processes: int | None
+) -> None:
     """Raise if an option is given that is for another engine."""
     for name, value, engines in (
         ("ray_address", ray_address, (RAY,)),

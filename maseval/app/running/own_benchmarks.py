@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from maseval.app.results.task_names import TaskName, list_names, tasks_called, why_not_one
+from maseval.app.results.task_names import list_names, tasks_called, why_not_one
 from maseval.app.running.options import ExtraArguments
 from maseval.app.running.own_code import (
     OwnCode,
@@ -33,6 +33,7 @@ from maseval.app.running.run_options import AnyBenchmark, BenchmarkRunOptions
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import ProgressBarCallback
 from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.outcome import TaskKey
 from maseval.core.task import (
     AdaptiveTaskQueue,
     BaseTaskQueue,
@@ -218,7 +219,7 @@ def by_domain(tasks: Iterable[Task]) -> list[list[Task]]:
     """Group tasks by domain: ids differ within a domain only."""
     found: dict[str, list[Task]] = {}
     for task in tasks:
-        found.setdefault(name_of(task).domain, []).append(task)
+        found.setdefault(name_of(task).group, []).append(task)
     return list(found.values())
 
 
@@ -227,9 +228,9 @@ def fingerprints(tasks: Iterable[Task]) -> dict[str, str]:
     return {str(name_of(task)): _digest(task) for task in tasks}
 
 
-def name_of(task: Task) -> TaskName:
+def name_of(task: Task) -> TaskKey:
     """Return the domain and id of a task."""
-    return TaskName(str(task.metadata.get("domain") or ""), str(task.id))
+    return TaskKey(str(task.metadata.get("domain") or ""), str(task.id))
 
 
 def _task_source(own: OwnBenchmark, options: BenchmarkRunOptions) -> Any:
@@ -304,8 +305,8 @@ def _no_arguments(arguments: ExtraArguments, place: object) -> None:
         )
 
 
-def _wanted_names(tasks: Sequence[Task], names: Sequence[str]) -> set[TaskName]:
-    every, wanted = [name_of(task) for task in tasks], set[TaskName]()
+def _wanted_names(tasks: Sequence[Task], names: Sequence[str]) -> set[TaskKey]:
+    every, wanted = [name_of(task) for task in tasks], set[TaskKey]()
     for name in list_names(names, every):
         found = tasks_called(name, every)
         if len(found) != 1:

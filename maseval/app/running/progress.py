@@ -98,9 +98,9 @@ class RunStatus:
     stopping: str | None
     time_limit: float | None
     nodes: Mapping[str, int] = field(default_factory=dict)
-    """How many simulations each machine has, where they are not threads of this process."""
+    """The number of simulations on each machine, where they are not threads of this process."""
     incidents: Sequence[str] = ()
-    """What became of worker processes, the latest last."""
+    """Sentences about worker processes that died or were refused, the latest last."""
     pauses: Sequence["Pause"] = ()
     """The models whose calls wait to be repeated."""
 

@@ -1,21 +1,340 @@
-"""``maseval run``: any benchmark, into a run folder."""
+"""``maseval run``: any benchmark, into a run folder.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+``maseval run shopping.py:Shopping`` makes the benchmark once. It is a subclass of ``Benchmark``, a
+function that returns one, or one that is made already. Its tasks come from the option ``tasks``,
+else from the benchmark: those it was made with, those that its method ``load_tasks`` returns, or
+``TASKS`` or ``load_tasks`` in its module.
+"""
+
+import hashlib
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
 
 from maseval.app.results.results import RunResult
-from maseval.app.running.folder_run import FolderRun, as_file_name, budget_of, path_of, prices_of
+from maseval.app.results.task_names import list_names, tasks_called, why_not_one
+from maseval.app.running.folder_run import FolderRun, as_file_name, path_of
 from maseval.app.running.options import ExtraArguments, recorded_values, takes
-from maseval.app.running.own_benchmarks import OwnBenchmark, by_domain, fingerprints, tasks_to_run
+from maseval.app.running.own_code import (
+    OwnCode,
+    load_module,
+    load_named,
+    member_of,
+    qualified_name,
+    source_sha256,
+    title_of,
+    way_out,
+)
 from maseval.app.running.prices import AgentPrices
-from maseval.app.running.run_options import BenchmarkRunOptions
+from maseval.app.running.run_options import AnyBenchmark, BenchmarkRunOptions
 from maseval.core.benchmark import Benchmark
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.callbacks import ProgressBarCallback
+from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.outcome import TaskKey
 from maseval.core.reasoning import ReasoningPolicy
-from maseval.core.task import ChosenSubset, Task
+from maseval.core.task import (
+    AdaptiveTaskQueue,
+    BaseTaskQueue,
+    ChosenSubset,
+    DISCOQueue,
+    SequentialTaskQueue,
+    Task,
+)
+from maseval.core.task.queues import task_queue
 from maseval.runs import subset_config, task_ids
+
+Maker = Callable[..., Benchmark]
+
+
+_FORM = "my_benchmark.py:MyBenchmark or package.module:MyBenchmark"
+_BENCHMARK = OwnCode("benchmark", "benchmark", _FORM)
+
+
+@dataclass(frozen=True)
+class OwnBenchmark:
+    """A benchmark with the module it was found in, and how a run calls it."""
+
+    benchmark: Benchmark
+    home: ModuleType | None
+    name: str
+    source_sha256: str | None
+
+    @classmethod
+    def of(cls, given: AnyBenchmark, arguments: ExtraArguments) -> "OwnBenchmark":
+        """Make the benchmark that was named or given, with ``arguments``."""
+        found, home = _find_benchmark(given)
+        code = type(found) if isinstance(found, Benchmark) else found
+        benchmark = _without_bar(_make_benchmark(found, arguments))
+        home = home or sys.modules.get(getattr(code, "__module__", ""))
+        return cls(benchmark, home, _name_of(code), source_sha256(code))
+
+    def to_config(self) -> dict[str, object]:
+        """Return its part of the run's configuration: another version of the code is another."""
+        return {"benchmark": self.name, "source_sha256": self.source_sha256}
+
+
+def _find_benchmark(given: AnyBenchmark) -> tuple[Benchmark | Maker, ModuleType | None]:
+    if not isinstance(given, str):
+        return _check_benchmark(given), None
+    place, colon, name = given.rpartition(":")
+    home = load_module(place if colon else given, _BENCHMARK)
+    found = member_of(home, name, place, _BENCHMARK) if colon else _only_one(home, given)
+    return _check_benchmark(found), home
+
+
+def _check_benchmark(found: object) -> Benchmark | Maker:
+    if isinstance(found, Benchmark):
+        return found
+    if isinstance(found, type) and not issubclass(found, Benchmark):
+        raise ConfigurationError(
+            f"{found.__name__} is not a Benchmark; derive it from maseval.Benchmark"
+        )
+    if not callable(found):
+        raise ConfigurationError(
+            f"{found!r} is not a benchmark; name a subclass of maseval.Benchmark, "
+            "a function that returns one, or a benchmark that is made already"
+        )
+    if missing := getattr(found, "__abstractmethods__", None):
+        raise ConfigurationError(
+            f"{_name_of(found)} is abstract: it has no {', '.join(sorted(missing))}; "
+            "write a subclass that has, and name that"
+        )
+    return found
+
+
+def _only_one(home: ModuleType, place: str) -> object:
+    """Return the benchmark of a file that has one."""
+    found = [name for name, value in vars(home).items() if _is_own(value, home)]
+    if len(found) == 1:
+        return getattr(home, found[0])
+    there = f"there are {', '.join(found)}" if found else "it defines none"
+    raise ConfigurationError(f"which benchmark of {place}? {there}; write it like {_FORM}")
+
+
+def _is_own(value: object, home: ModuleType) -> bool:
+    if isinstance(value, Benchmark):
+        return True
+    if not isinstance(value, type) or not issubclass(value, Benchmark):
+        return False
+    within = f"{value.__module__}.".startswith(f"{home.__name__}.")
+    return within and not inspect.isabstract(value)
+
+
+def _make_benchmark(found: Benchmark | Maker, arguments: ExtraArguments) -> Benchmark:
+    if isinstance(found, Benchmark):
+        if arguments:
+            raise ConfigurationError(
+                f"set has {next(iter(arguments))!r}, but the benchmark is made already; "
+                "name its class, or a function that makes it"
+            )
+        return found
+    made = call_with(found, arguments, "set")
+    if not isinstance(made, Benchmark):
+        raise ConfigurationError(
+            f"{qualified_name(found)} returned {made!r}; it must return a Benchmark"
+        )
+    return made
+
+
+def call_with(function: Callable[..., object], arguments: Mapping[str, Any], option: str) -> object:
+    """Call a function of the user's; ``option`` is where its arguments come from."""
+    try:
+        signature = inspect.signature(function)
+        signature.bind(**arguments)
+    except TypeError as error:
+        takes = ", ".join(signature.parameters) or "nothing"
+        way = f"give them with --{option.replace('_', '-')} ({option}=...)"
+        raise ConfigurationError(
+            f"{qualified_name(function)} cannot be called: {error}; it takes {takes}: {way}"
+        ) from None
+    try:
+        return function(**arguments)
+    except MASEvalError:
+        raise
+    except Exception as error:  # somebody's own code, which may fail in any way
+        why = f"{type(error).__name__}: {error}"
+        raise ConfigurationError(
+            f"{qualified_name(function)} failed: {why}{way_out(error)}"
+        ) from error
+
+
+def _without_bar(benchmark: Benchmark) -> Benchmark:
+    """Remove progress bars: whoever runs it shows the progress."""
+    bars = [one for one in benchmark.callbacks if isinstance(one, ProgressBarCallback)]
+    for bar in bars:
+        benchmark.callbacks.remove(bar)
+    return benchmark
+
+
+def _name_of(code: Maker) -> str:
+    """Return ``package.module:Name``, or ``file.py:Name`` of a module that is in no package."""
+    module = str(getattr(code, "__module__", ""))
+    name = qualified_name(code)
+    in_package = "." in module or name.startswith("__init__.py:")
+    return f"{module}:{title_of(code)}" if in_package else name
+
+
+_TASKS = OwnCode(
+    "tasks",
+    "tasks",
+    "tasks.json, my_benchmark.py:TASKS or package.module:load",
+)
+LOADER, LIST = "load_tasks", "TASKS"
+
+
+class TasksOfRun(NamedTuple):
+    """The tasks of a run; ``subset`` marks those that were chosen to estimate the whole."""
+
+    tasks: list[Task]
+    subset: ChosenSubset | None = None
+
+
+def tasks_to_run(own: OwnBenchmark, options: BenchmarkRunOptions) -> TasksOfRun:
+    """Return the tasks that the options choose, with the timeout of the options if there is one."""
+    source = _task_source(own, options)
+    tasks = _task_list(source)
+    if not tasks:
+        raise ConfigurationError(f"{own.name} has no tasks")
+    subset = source.subset if isinstance(source, BaseTaskQueue) else None
+    if options.anchor_points is not None:
+        queue = queue_of_anchor_points(tasks, options.anchor_points)
+        tasks, subset = queue.to_list(), queue.subset or subset
+    if options.task_id:
+        wanted = _wanted_names(tasks, options.task_id)
+        tasks = [task for task in tasks if name_of(task) in wanted]
+    chosen = [task for part in by_domain(tasks) for task in part[: options.num_tasks]]
+    return TasksOfRun([_with_timeout(task, options.timeout) for task in chosen], subset)
+
+
+def queue_of_anchor_points(tasks: Iterable[Task], path: str | os.PathLike[str]) -> DISCOQueue:
+    """Return the tasks at the positions that a file lists; raise if it lists none."""
+    queue = DISCOQueue(tasks, anchor_points_path=path)
+    if not len(queue):
+        raise ConfigurationError(f"{path} lists no position, so there is no task to run")
+    return queue
+
+
+def by_domain(tasks: Iterable[Task]) -> list[list[Task]]:
+    """Group tasks by domain: ids differ within a domain only."""
+    found: dict[str, list[Task]] = {}
+    for task in tasks:
+        found.setdefault(name_of(task).group, []).append(task)
+    return list(found.values())
+
+
+def fingerprints(tasks: Iterable[Task]) -> dict[str, str]:
+    """Hash each task's content: a run is not mixed of two versions of a task."""
+    return {str(name_of(task)): _digest(task) for task in tasks}
+
+
+def name_of(task: Task) -> TaskKey:
+    """Return the domain and id of a task."""
+    return TaskKey(str(task.metadata.get("domain") or ""), str(task.id))
+
+
+def _task_source(own: OwnBenchmark, options: BenchmarkRunOptions) -> Any:
+    given, arguments = options.tasks, options.task_args or {}
+    if isinstance(given, str | os.PathLike):
+        if not str(given).endswith(".json"):
+            return _call_or_return(load_named(str(given), _TASKS), arguments)
+        _no_arguments(arguments, given)
+        return _read_tasks(Path(given))
+    if given is not None:
+        return _call_or_return(given, arguments)
+    if len(own.benchmark.tasks):
+        _no_arguments(arguments, own.name)
+        return own.benchmark.tasks
+    for place in (own.benchmark, own.home):
+        for name in (LOADER, LIST):
+            if (found := getattr(place, name, None)) is not None:
+                return _call_or_return(found, arguments)
+    raise ConfigurationError(
+        f"{own.name} has no tasks; define {LIST} or {LOADER}() beside it, give the benchmark a "
+        f"method {LOADER}, or name a file: --tasks tasks.json (tasks=...)"
+    )
+
+
+def _task_list(tasks: Any) -> list[Task]:
+    if isinstance(tasks, AdaptiveTaskQueue):
+        raise ConfigurationError(
+            f"{type(tasks).__name__} chooses tasks by the results of one process alone, so its run "
+            "could not be resumed; give a list of tasks or another queue"
+        )
+    if isinstance(tasks, BaseTaskQueue):
+        listed = tasks.to_list()
+    elif isinstance(tasks, Iterable) and not isinstance(tasks, Mapping | str):
+        listed = SequentialTaskQueue.from_list(_with_ids(tasks)).to_list()
+    else:
+        listed = task_queue(tasks).to_list()
+    for part in by_domain(listed):
+        task_queue(part)  # raises if two have the same id
+    return listed
+
+
+def _with_ids(entries: Iterable[Any]) -> Iterator[Any]:
+    """Number dicts without an id: an id made anew at each reading would let no run resume."""
+    for number, entry in enumerate(entries):
+        unnamed = isinstance(entry, Mapping) and entry.get("id") is None
+        yield {**entry, "id": str(number)} if unnamed else entry
+
+
+def _read_tasks(path: Path) -> list[Task]:
+    if not path.is_file():
+        raise ConfigurationError(f"there is no file {str(path)!r}")
+    queue = SequentialTaskQueue.from_json_file(path)
+    text = path.read_text(encoding="utf-8")
+    return [  # named as in _with_ids where the file has no id
+        task if str(task.id) in text else replace(task, id=str(number))
+        for number, task in enumerate(queue.to_list())
+    ]
+
+
+def _call_or_return(found: Any, arguments: ExtraArguments) -> Any:
+    if callable(found):
+        return call_with(found, arguments, "task_args")
+    _no_arguments(arguments, LIST)
+    return found
+
+
+def _no_arguments(arguments: ExtraArguments, place: object) -> None:
+    if arguments:
+        raise ConfigurationError(
+            f"task_args has {next(iter(arguments))!r}, but the tasks in {place} are a list; "
+            f"arguments are for a function that loads tasks"
+        )
+
+
+def _wanted_names(tasks: Sequence[Task], names: Sequence[str]) -> set[TaskKey]:
+    every, wanted = [name_of(task) for task in tasks], set[TaskKey]()
+    for name in list_names(names, every):
+        found = tasks_called(name, every)
+        if len(found) != 1:
+            raise ConfigurationError(
+                f"{name!r} does not name one task; {why_not_one(name, found, every)}"
+            )
+        wanted.update(found)
+    return wanted
+
+
+def _with_timeout(task: Task, timeout: float | None) -> Task:
+    if timeout is None:
+        return task
+    return replace(task, protocol=replace(task.protocol, timeout_seconds=timeout))
+
+
+def _digest(task: Task) -> str:
+    content = (task.query, task.environment_data, task.user_data, task.evaluation_data)
+    # What JSON cannot hold counts by its kind: its text may hold an address in memory.
+    text = json.dumps(content, sort_keys=True, default=lambda value: type(value).__name__)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
 
 AGENT_DATA = "AGENT_DATA"
 
@@ -49,8 +368,6 @@ class PreparedBenchmarkRun(FolderRun):
         own = OwnBenchmark.of(options.benchmark, {**(options.set or {}), **seed})
         return cls(
             options,
-            budget_of(options),
-            prices_of(options),
             path_of(options, as_file_name(own.name.replace(".py:", "-"))),
             own,
             *tasks_to_run(own, options),

@@ -1,11 +1,12 @@
 """The options of every command that runs tasks into a run folder."""
 
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import NamedTuple
 
 from maseval.app.running.options import (
     EXECUTION,
@@ -14,12 +15,11 @@ from maseval.app.running.options import (
     TASKS,
     WORKER_PROCESSES,
     ExtraArguments,
-    Flag,
     check_engine_options,
     chosen_engine,
+    option,
 )
 from maseval.app.running.progress import Display
-from maseval.app.running.questions import QuestionOptions
 from maseval.core.answer_cache import AnswerCache, answer_cache
 from maseval.core.benchmark import Benchmark
 from maseval.core.call_policy import CallPolicy
@@ -31,9 +31,136 @@ from maseval.core.engine.engines import (
     ThreadEngine,
 )
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import Outcome
 from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.task.queues import TasksToRun
 from maseval.data.cache import cache_dir
+from maseval.runs.config import UNTIL
+
+USUAL_TRIALS = 4
+_COMPARISON = re.compile(r"(?P<how>better|not-worse)-than[ =](?P<run>.+)")
+_WIDTH = re.compile(
+    r"(?:±|\+/?-|within )\s*(?P<points>\d{1,3}(?:\.\d+)?)\s*(?:points?|pp|%)?"
+    r"(?P<wide> on tasks like these)?(?: on these tasks)?"
+)
+_PASS_HAT = re.compile(r"pass\^(?P<k>[1-9]\d{0,2})")
+FORMS = "better-than RUN, not-worse-than RUN with --margin 5, or '±4'"
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionOptions:
+    """The number of trials per task, or the question that decides it."""
+
+    trials: int = option(1, "Trials per task", TASKS, short="-k", alias="num_trials", recorded=True)
+    until: str | None = option(
+        None,
+        "Stop when it is answered: better-than RUN, not-worse-than RUN, '+-4' (points) or "
+        "'+-4 on tasks like these'; --trials is the most per task (default: 4)",
+        TASKS,
+    )
+    margin: float | None = option(None, "Points that not-worse-than tolerates, such as 5", TASKS)
+    question: str | None = option(
+        None, "pass^4, or another k: a task stops at its first failure, and runs k times", TASKS
+    )
+
+    def question_config(self, tasks: Mapping[str, Collection[str]]) -> dict[str, object]:
+        """Return the ``until`` of a run's configuration; nothing for a run of a fixed size.
+
+        ``tasks`` are the ids of the run's tasks by domain; a baseline is compared in these alone.
+        """
+        if self.until is None and self.question is None:
+            return {}
+        from maseval.app.results.until import Until  # loads statistics that few runs need
+        from maseval.stats.sequential_plan import SequentialPlan
+
+        if self.question is not None:
+            return {UNTIL: Until(k=read_question(self.question)).to_config()}
+        asked, looks = read_until(str(self.until)), tuple(range(1, self.trials + 1))
+        if not asked.how:
+            plan = SequentialPlan(
+                "precision",
+                looks,
+                half_width=asked.points / 100,
+                claim="on tasks like these" if asked.wide else "on these tasks",
+            )
+            return {UNTIL: Until(plan).to_config()}
+        name, baseline = _read_baseline(asked.run, tasks)
+        plan = SequentialPlan(
+            "better" if asked.how == "better" else "not worse",
+            looks,
+            baseline_trials=max(each.trial for each in baseline) + 1,
+            margin=(self.margin or 0) / 100,
+        )
+        return {UNTIL: Until(plan, 0, baseline, name).to_config()}
+
+    def meant_trials(self) -> int:
+        """Return how many trials the options mean; raise for a question that makes no sense."""
+        trials, until, question = self.trials, self.until, self.question
+        if until is not None and question is not None:
+            raise ConfigurationError("a run answers one question; give until or question, not both")
+        if question is not None:
+            k = read_question(question)
+            if trials not in (1, k):
+                raise ConfigurationError(
+                    f"trials is {trials}, but tasks stop at their first failure only where "
+                    f"{question} is asked of {k} trials; leave out --trials, or --question"
+                )
+            return k
+        asked = read_until(until) if until is not None else AskedQuestion()
+        if (asked.how == "not-worse") != (self.margin is not None):
+            raise ConfigurationError(
+                "margin is the loss in points that not-worse-than tolerates; give both, such as "
+                "--until 'not-worse-than RUN' --margin 5"
+            )
+        if self.margin is not None and not 0 < self.margin < 100:
+            raise ConfigurationError(f"margin is {self.margin:g}; give points, such as 5")
+        return USUAL_TRIALS if until is not None and trials == 1 else trials
+
+
+class AskedQuestion(NamedTuple):
+    """An ``--until`` as it was typed: a comparison with a run, or a half-width in points."""
+
+    how: str = ""
+    run: str = ""
+    points: float = 0.0
+    wide: bool = False
+
+
+def read_until(text: str) -> AskedQuestion:
+    """Read ``better-than RUN``, ``not-worse-than RUN`` or ``±4``; raise for anything else."""
+    if found := _COMPARISON.fullmatch(text.strip()):
+        return AskedQuestion(found["how"], found["run"].strip())
+    if (found := _WIDTH.fullmatch(text.strip())) and 0 < float(found["points"]) < 100:
+        return AskedQuestion(points=float(found["points"]), wide=bool(found["wide"]))
+    if "equal" in text or "same" in text:
+        from maseval.stats.first_failures import EQUAL_OUTCOMES_REFUSED  # rarely needed
+
+        raise ConfigurationError(f"until is {text!r}: {EQUAL_OUTCOMES_REFUSED} (question='pass^4')")
+    raise ConfigurationError(f"until is {text!r}; give {FORMS}")
+
+
+def read_question(text: str) -> int:
+    """Return the k of ``pass^k``; raise for anything else."""
+    if found := _PASS_HAT.fullmatch(text.strip()):
+        return int(found["k"])
+    raise ConfigurationError(f"question is {text!r}; give pass^4, or another k")
+
+
+def _read_baseline(run: str, tasks: Mapping[str, Collection[str]]) -> tuple[str, Sequence[Outcome]]:
+    from maseval.app.comparing.compared_runs import read_outcomes
+
+    found = read_outcomes(run)
+    wanted = {(domain, task) for domain, ids in tasks.items() for task in ids}
+    shared = [each for each in found.outcomes if (each.group, each.task) in wanted]
+    lacking = wanted - {(each.group, each.task) for each in shared if each.passed is not None}
+    if lacking:
+        domain, task = min(lacking)
+        raise ConfigurationError(
+            f"the baseline {run} has no verdict on {len(lacking)} of the {len(wanted)} tasks, such "
+            f"as {domain}/{task}; choose tasks that it has (--task-id), or another baseline"
+        )
+    return found.name, shared
+
 
 OnView = Callable[[str], object]
 """Called with the address of the page that shows a run."""
@@ -46,16 +173,14 @@ _UNLIMITED = 1_000_000
 class OutputOptions:
     """The folder of a run, and the ``command`` that it notes as how it was started."""
 
-    output: Annotated[
-        str | os.PathLike[str] | None,
-        Flag(
-            "Run folder; an existing run resumes (default: a new folder below runs/)",
-            OUTPUT,
-            short="-o",
-            alias="save_to",
-            typed=Path,
-        ),
-    ] = None
+    output: str | os.PathLike[str] | None = option(
+        None,
+        "Run folder; an existing run resumes (default: a new folder below runs/)",
+        OUTPUT,
+        short="-o",
+        alias="save_to",
+        typed=Path,
+    )
     command: str | None = None
 
 
@@ -63,103 +188,84 @@ class OutputOptions:
 class FolderRunOptions(QuestionOptions, OutputOptions):
     """The options of every run: tasks, trials, concurrency, budget, and output."""
 
-    task_id: Annotated[
-        Sequence[str],
-        Flag("Only this task, or 1-5,9 (repeatable)", TASKS, alias="task_ids", typed=list[str]),
-    ] = ()
-    num_tasks: Annotated[
-        int | None, Flag("Maximum tasks per domain", TASKS, short="-n", alias="limit")
-    ] = None
-    anchor_points: Annotated[
-        str | os.PathLike[str] | None,
-        Flag(
-            "JSON list of the positions of chosen tasks; their results are named an estimate",
-            TASKS,
-            typed=Path,
-        ),
-    ] = None
-    concurrency: Annotated[
-        int, Flag("Simulations at once", EXECUTION, short="-j", alias="max_concurrency")
-    ] = 4
-    engine: Annotated[
-        str | Engine | None,
-        Flag(
-            "Where simulations run: threads of this process, processes (all cores), or ray "
-            "(clusters) (default: threads; processes for many simulations of scripted agents)",
-            EXECUTION,
-            typed=str,
-        ),
-    ] = None
-    ray_address: Annotated[str | None, Flag(RAY_ADDRESS, EXECUTION)] = None
-    processes: Annotated[int | None, Flag(WORKER_PROCESSES, EXECUTION)] = None
-    budget: Annotated[
-        str | None, Flag("Start no more simulations once 5usd or '2M tokens' are spent", EXECUTION)
-    ] = None
-    retry_failed: Annotated[
-        bool, Flag("Retry simulations that failed through no fault of the agent", EXECUTION)
-    ] = True
-    max_wait: Annotated[
-        float | None,
-        Flag(
-            "Seconds for which one call may wait to ask a provider again (default: 6 attempts, "
-            "and at most 300)",
-            EXECUTION,
-        ),
-    ] = None
-    cache: Annotated[
-        bool,
-        Flag(
-            "Take answers to equal requests from a cache, and keep new ones there; the run's "
-            "record says so",
-            EXECUTION,
-        ),
-    ] = False
-    cache_dir: Annotated[
-        str | os.PathLike[str] | None,
-        Flag(
-            "The same with the cache in this folder (default: below the user's cache folder)",
-            EXECUTION,
-            typed=Path,
-        ),
-    ] = None
-    prices: Annotated[
-        str | os.PathLike[str] | None,
-        Flag(
-            "JSON or TOML file of prices in USD per million tokens; they override the price list",
-            EXECUTION,
-            typed=Path,
-        ),
-    ] = None
-    fork: Annotated[
-        bool, Flag("If the configuration differs, start a new run folder beside --output", OUTPUT)
-    ] = False
-    view: Annotated[
-        bool,
-        Flag(
-            "Watch the run in the browser (needs the extra view); in a terminal the page stays "
-            "until Ctrl-C, elsewhere it ends with the run",
-            OUTPUT,
-        ),
-    ] = False
+    task_id: Sequence[str] = option(
+        (), "Only this task, or 1-5,9 (repeatable)", TASKS, alias="task_ids", typed=list[str]
+    )
+    num_tasks: int | None = option(
+        None, "Maximum tasks per domain", TASKS, short="-n", alias="limit"
+    )
+    anchor_points: str | os.PathLike[str] | None = option(
+        None,
+        "JSON list of the positions of chosen tasks; their results are named an estimate",
+        TASKS,
+        typed=Path,
+    )
+    concurrency: int = option(
+        4, "Simulations at once", EXECUTION, short="-j", alias="max_concurrency"
+    )
+    engine: str | Engine | None = option(
+        None,
+        "Where simulations run: threads of this process, processes (all cores), or ray "
+        "(clusters) (default: threads; processes for many simulations of scripted agents)",
+        EXECUTION,
+        typed=str,
+    )
+    ray_address: str | None = option(None, RAY_ADDRESS, EXECUTION)
+    processes: int | None = option(None, WORKER_PROCESSES, EXECUTION)
+    budget: str | None = option(
+        None, "Start no more simulations once 5usd or '2M tokens' are spent", EXECUTION
+    )
+    retry_failed: bool = option(
+        True, "Retry simulations that failed through no fault of the agent", EXECUTION
+    )
+    max_wait: float | None = option(
+        None,
+        "Seconds for which one call may wait to ask a provider again (default: 6 attempts, "
+        "and at most 300)",
+        EXECUTION,
+    )
+    cache: bool = option(
+        False,
+        "Take answers to equal requests from a cache, and keep new ones there; the run's "
+        "record says so",
+        EXECUTION,
+    )
+    cache_dir: str | os.PathLike[str] | None = option(
+        None,
+        "The same with the cache in this folder (default: below the user's cache folder)",
+        EXECUTION,
+        typed=Path,
+    )
+    prices: str | os.PathLike[str] | None = option(
+        None,
+        "JSON or TOML file of prices in USD per million tokens; they override the price list",
+        EXECUTION,
+        typed=Path,
+    )
+    fork: bool = option(
+        False, "If the configuration differs, start a new run folder beside --output", OUTPUT
+    )
+    view: bool = option(
+        False,
+        "Watch the run in the browser (needs the extra view); in a terminal the page stays "
+        "until Ctrl-C, elsewhere it ends with the run",
+        OUTPUT,
+    )
     on_view: OnView | None = None
-    otel: Annotated[
-        bool, Flag("Send a trace of each simulation to OTEL_EXPORTER_OTLP_ENDPOINT", OUTPUT)
-    ] = False
-    otel_endpoint: Annotated[
-        str | None, Flag("The same to this OTLP endpoint: http://localhost:4318", OUTPUT)
-    ] = None
-    otel_content: Annotated[
-        bool, Flag("Include messages and tool arguments in the traces", OUTPUT)
-    ] = False
-    track: Annotated[
-        Sequence[str],
-        Flag(
-            "Send the run to mlflow, wandb, langfuse or otel, or to NAME=ADDRESS for another "
-            "server (repeatable)",
-            OUTPUT,
-            typed=list[str],
-        ),
-    ] = ()
+    otel: bool = option(
+        False, "Send a trace of each simulation to OTEL_EXPORTER_OTLP_ENDPOINT", OUTPUT
+    )
+    otel_endpoint: str | None = option(
+        None, "The same to this OTLP endpoint: http://localhost:4318", OUTPUT
+    )
+    otel_content: bool = option(False, "Include messages and tool arguments in the traces", OUTPUT)
+    track: Sequence[str] = option(
+        (),
+        "Send the run to mlflow, wandb, langfuse or otel, or to NAME=ADDRESS for another "
+        "server (repeatable)",
+        OUTPUT,
+        typed=list[str],
+    )
     display: Display | None = None
 
     def __post_init__(self) -> None:
@@ -236,46 +342,37 @@ class BenchmarkRunOptions(FolderRunOptions):
     """The options of ``maseval run``."""
 
     benchmark: AnyBenchmark
-    set: Annotated[
-        ExtraArguments | None,
-        Flag("JSON, key=value or FILE.json for what makes the benchmark", MADE, typed=list[str]),
-    ] = None
-    agent_data: Annotated[
-        ExtraArguments | None,
-        Flag(
-            "JSON, key=value or FILE.json for its agents: model_id=openai/gpt-4.1",
-            MADE,
-            typed=list[str],
-        ),
-    ] = None
-    tasks: Annotated[
-        str | os.PathLike[str] | TasksToRun | None,
-        Flag(
-            "FILE.json, or FILE.py:NAME of a list or function (default: the benchmark's own)",
-            TASKS,
-            typed=str,
-        ),
-    ] = None
-    task_args: Annotated[
-        ExtraArguments | None,
-        Flag("JSON, key=value or FILE.json for what loads the tasks", TASKS, typed=list[str]),
-    ] = None
-    seed: Annotated[
-        int | None, Flag("Seed of the benchmark (default: its own)", EXECUTION, recorded=True)
-    ] = None
-    timeout: Annotated[
-        float | None,
-        Flag("Seconds per simulation (default: as its task says)", EXECUTION, recorded=True),
-    ] = None
+    set: ExtraArguments | None = option(
+        None, "JSON, key=value or FILE.json for what makes the benchmark", MADE, typed=list[str]
+    )
+    agent_data: ExtraArguments | None = option(
+        None,
+        "JSON, key=value or FILE.json for its agents: model_id=openai/gpt-4.1",
+        MADE,
+        typed=list[str],
+    )
+    tasks: str | os.PathLike[str] | TasksToRun | None = option(
+        None,
+        "FILE.json, or FILE.py:NAME of a list or function (default: the benchmark's own)",
+        TASKS,
+        typed=str,
+    )
+    task_args: ExtraArguments | None = option(
+        None, "JSON, key=value or FILE.json for what loads the tasks", TASKS, typed=list[str]
+    )
+    seed: int | None = option(
+        None, "Seed of the benchmark (default: its own)", EXECUTION, recorded=True
+    )
+    timeout: float | None = option(
+        None, "Seconds per simulation (default: as its task says)", EXECUTION, recorded=True
+    )
 
-    reasoning: Annotated[
-        str | None,
-        Flag(
-            "Which of their own thoughts the benchmark's models are sent again: keep, drop or "
-            "auto (default: each model's own)",
-            MADE,
-        ),
-    ] = None
+    reasoning: str | None = option(
+        None,
+        "Which of their own thoughts the benchmark's models are sent again: keep, drop or "
+        "auto (default: each model's own)",
+        MADE,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

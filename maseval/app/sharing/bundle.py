@@ -28,13 +28,10 @@ from maseval.runs.bundle import (
 
 @dataclass(frozen=True)
 class BundleFile:
-    """A bundle that was written, and its manifest."""
-
     path: Path
     manifest: BundleManifest
 
     def to_dict(self) -> dict[str, object]:
-        """Return the path and the manifest as JSON values."""
         return {"path": str(self.path), "bundle": self.manifest}
 
 
@@ -124,7 +121,6 @@ class UnbundledRun:
         return not self.certificate and not self.data and not self.verdicts
 
     def to_dict(self) -> dict[str, object]:
-        """Return the findings as JSON values."""
         return {**vars(self), "path": str(self.path), "holds": self.holds}
 
 

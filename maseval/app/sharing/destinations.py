@@ -98,8 +98,6 @@ SENT = "sent.jsonl"
 
 @dataclass(frozen=True)
 class SentLog:
-    """The notes on what was sent to one destination."""
-
     path: Path
     destination: Destination
 

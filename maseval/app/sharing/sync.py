@@ -48,7 +48,6 @@ class SyncResult:
     run: str | None = None
 
     def to_dict(self) -> dict[str, object]:
-        """Return the result as JSON values."""
         return dict(vars(self))
 
 

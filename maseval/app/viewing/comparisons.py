@@ -76,7 +76,6 @@ class _Recent(OrderedDict[Hashable, Value]):
 
 
 def comparisons() -> Answers:
-    """Return the feature that compares runs."""
     desk = _Desk()
     return Answers(
         "compare", {"/api/compare": desk.compare, "/api/compare/reasons": desk.find_reasons}
@@ -169,7 +168,6 @@ def _await(work: _Work) -> RunComparison | None:
 
 
 def _places(library: Library, query: Query) -> list[_Place]:
-    """Return the runs in the query, each once."""
     names = list(dict.fromkeys(query.getlist("run")))
     if len(names) < 2:
         raise ConfigurationError(

@@ -2,20 +2,16 @@
 
 import os
 import shlex
+import threading
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 
 from maseval.app.benchmarks import WorldTimeline, support_for
-from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import ORIGIN
 from maseval.core.recorded import mapping
-from maseval.core.report import Report
-from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import (
     Annotations,
     Remark,
-    RunFolder,
     RunFolderError,
     Simulation,
     change_note,
@@ -25,45 +21,48 @@ from maseval.runs import (
     run_state,
 )
 from maseval.runs.config_file import read_config
-from maseval.runs.recording import Recording
 from maseval.view.api import Answers, Body, Query, required_parts, required_text
 from maseval.view.exceptions import BadRequestError, NothingThereError
-from maseval.view.library import Library, options_in
+from maseval.view.library import Library
 
-
-def _change_stamp(path: Path) -> int:
-    """Return a number that changes whenever a run does."""
-    files = path.iterdir() if path.is_dir() else [path]
-    return max((each.stat().st_mtime_ns for each in files if each.is_file()), default=0)
+_KEPT_TIMELINES = 16
 
 
 def timelines() -> Answers:
     """Return the feature of time travel: the world after each message, and its records."""
-    return Answers("timeline", {"/api/run/timeline": _timeline, "/api/run/records": _records})
+    # A timeline is asked for once, and then for every word that is searched in it.
+    known: dict[tuple[Path, str], WorldTimeline | None] = {}
+    lock = threading.Lock()
 
+    def find(library: Library, query: Query) -> tuple[Path, Simulation, WorldTimeline | None]:
+        name, domain, task = required_parts(query, "run", "domain", "task")
+        one, run = Simulation(domain, task, _number(query, "trial")), library.run(name).source
+        if one not in run.recorded:
+            raise NothingThereError(f"the run has no finished simulation {one}")
+        key = run.path, run.content_key(one)
+        with lock:
+            if key not in known:
+                known[key] = support_for(run).timeline(run.report(one))
+            found = known[key]
+            while len(known) > _KEPT_TIMELINES:
+                del known[next(iter(known))]
+        return run.path, one, found
 
-def _timeline(library: Library, query: Query) -> Mapping[str, object]:
-    path, *_, simulation = place = _place(library, query)
-    found = _find_timeline(*place)
-    if found is None:
-        return {"timeline": None}
-    return {"timeline": found.to_dict(), "branch": _branch_command(path, simulation)}
+    def timeline(library: Library, query: Query) -> Mapping[str, object]:
+        path, one, found = find(library, query)
+        if found is None:
+            return {"timeline": None}
+        return {"timeline": found.to_dict(), "branch": _branch_command(path, one)}
 
+    def records(library: Library, query: Query) -> Mapping[str, object]:
+        (words,) = required_parts(query, "q")
+        *_, found = find(library, query)
+        if found is None:
+            raise NothingThereError("this simulation has no databases to search")
+        message = _number(query, "message") if "message" in query else None
+        return found.search_form(words, message)
 
-def _records(library: Library, query: Query) -> Mapping[str, object]:
-    (words,) = required_parts(query, "q")
-    found = _find_timeline(*_place(library, query))
-    if found is None:
-        raise NothingThereError("this simulation has no databases to search")
-    message = _number(query, "message") if "message" in query else None
-    return found.search_form(words, message)
-
-
-def _place(library: Library, query: Query) -> tuple[Path, int, ScoringOptions, Simulation]:
-    """Return a run, when it last changed, how it is scored, and the simulation asked for."""
-    run, domain, task = required_parts(query, "run", "domain", "task")
-    path, simulation = library.path_of(run), Simulation(domain, task, _number(query, "trial"))
-    return path, _change_stamp(path), options_in(run), simulation
+    return Answers("timeline", {"/api/run/timeline": timeline, "/api/run/records": records})
 
 
 def _number(query: Query, name: str) -> int:
@@ -71,27 +70,6 @@ def _number(query: Query, name: str) -> int:
     if not (given.isascii() and given.isdecimal()):
         raise BadRequestError(f"{name} is {given!r}; give a number")
     return int(given)
-
-
-# A timeline is asked for once, and then for every word that is searched in it.
-@lru_cache(maxsize=16)
-def _find_timeline(
-    path: Path, stamp: int, options: ScoringOptions, simulation: Simulation
-) -> WorldTimeline | None:
-    run = _open_run(path, stamp, options)
-    return support_for(run).timeline(_report(run, simulation))
-
-
-# A log is read as a whole, and the verdicts of a results file are recomputed.
-@lru_cache(maxsize=2)
-def _open_run(path: Path, stamp: int, options: ScoringOptions) -> Recording:
-    return RunFolder.read(path) if path.is_dir() else open_recording(path, options)
-
-
-def _report(run: Recording, simulation: Simulation) -> Report:
-    if simulation not in run.recorded:
-        raise NothingThereError(f"the run has no finished simulation {simulation}")
-    return run.report(simulation)
 
 
 def _branch_command(path: Path, simulation: Simulation) -> str:

@@ -49,13 +49,13 @@ from maseval.benchmark.tau2.review.policy.confirming import (
 )
 from maseval.benchmark.tau2.review.policy.confirming import one_call_at_a_time as one_call_at_a_time
 from maseval.benchmark.tau2.review.policy.rules import Broken as Broken
-from maseval.benchmark.tau2.review.policy.rules import CallMoment as CallMoment
 from maseval.benchmark.tau2.review.policy.rules import CannotTell as CannotTell
 from maseval.benchmark.tau2.review.policy.rules import Kind as Kind
 from maseval.benchmark.tau2.review.policy.rules import Rule as Rule
-from maseval.benchmark.tau2.review.policy.rules import Talk as Talk
 from maseval.benchmark.tau2.review.policy.rules import rule as rule
 from maseval.benchmark.tau2.review.policy.rules import talk_rule as talk_rule
+from maseval.benchmark.tau2.review.talk import CallMoment as CallMoment
+from maseval.benchmark.tau2.review.talk import Talk as Talk
 from maseval.benchmark.tau2.run_metrics import by_convention as by_convention
 from maseval.benchmark.tau2.scoring.score import score_simulation as score_simulation
 from maseval.benchmark.tau2.texts.loading import load_texts as load_texts

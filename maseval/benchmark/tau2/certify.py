@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.data import title_of, version_titled
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_config
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
-from maseval.benchmark.tau2.rescoring.findings import record_findings
+from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
 from maseval.benchmark.tau2.rescoring.record import (
     MALFORMED,
     RecordItem,
@@ -22,7 +22,6 @@ from maseval.benchmark.tau2.rescoring.record import (
     SimulationRecord,
     open_record,
 )
-from maseval.benchmark.tau2.rescoring.record_finding import in_words
 from maseval.benchmark.tau2.rescoring.remote import score_with_engine
 from maseval.benchmark.tau2.rescoring.rescore import JudgePanel, RescoredRecord, rescore_record
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation

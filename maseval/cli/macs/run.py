@@ -8,8 +8,7 @@ from maseval import commands
 from maseval.benchmark.macs.app.options import MACSRunOptions
 from maseval.cli.display import run_and_finish
 from maseval.cli.groups import examples
-from maseval.cli.option_objects import command_with
-from maseval.cli.options import AsJson
+from maseval.cli.options import AsJson, command_with
 
 EXAMPLES = examples(
     (

@@ -11,8 +11,14 @@ from maseval.cli.command_line import command_line, is_debugging
 from maseval.cli.console import inert, print_json, stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.groups import examples
-from maseval.cli.option_objects import command_with
-from maseval.cli.options import TASK_OF_RUN, AsJson, DataVersion, DomainOfFile, RunOrResultsFile
+from maseval.cli.options import (
+    TASK_OF_RUN,
+    AsJson,
+    DataVersion,
+    DomainOfFile,
+    RunOrResultsFile,
+    command_with,
+)
 from maseval.cli.results import finish
 from maseval.cli.view import Watching
 from maseval.core.figures import in_percent, percent

@@ -12,8 +12,7 @@ from maseval.benchmark.tau2.app.running.options import SubmitOptions
 from maseval.cli import completion
 from maseval.cli.console import here, inert, number_columns, print_json, stderr, stdout
 from maseval.cli.groups import examples
-from maseval.cli.option_objects import command_with
-from maseval.cli.options import AsJson, Overwrite, RunName
+from maseval.cli.options import AsJson, Overwrite, RunName, command_with
 from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes it

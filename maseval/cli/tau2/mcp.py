@@ -10,7 +10,7 @@ from maseval.benchmark.tau2.app.running.options import McpOptions
 from maseval.cli.command_line import INCOMPLETE, command_line
 from maseval.cli.console import inert, stderr
 from maseval.cli.groups import examples
-from maseval.cli.option_objects import command_with
+from maseval.cli.options import command_with
 from maseval.cli.results import print_outcome
 
 EXAMPLES = examples(

@@ -14,8 +14,7 @@ from maseval.cli.command_line import INCOMPLETE, command_line
 from maseval.cli.console import ended_by_signals, here, inert, stdout
 from maseval.cli.conversation import print_verdict
 from maseval.cli.groups import examples
-from maseval.cli.option_objects import command_with
-from maseval.cli.options import load_domain
+from maseval.cli.options import command_with, load_domain
 from maseval.cli.tau2.play_terminal import PlayTerminal
 
 if TYPE_CHECKING:  # help must not load what makes these

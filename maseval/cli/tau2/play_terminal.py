@@ -222,7 +222,7 @@ class Field:
 
     @property
     def kind(self) -> str:
-        """What to type, in words."""
+        """The kind of value to type, in words."""
         if choices := self.schema.get("enum"):
             return "|".join(map(str, choices))
         if self._is_list_of_texts:

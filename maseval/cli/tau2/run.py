@@ -22,8 +22,7 @@ from maseval.cli.console import (
 )
 from maseval.cli.display import run_and_finish
 from maseval.cli.groups import examples
-from maseval.cli.option_objects import command_with
-from maseval.cli.options import AsJson
+from maseval.cli.options import AsJson, command_with
 from maseval.core.words import count_of
 
 EXAMPLES = examples(

@@ -128,7 +128,7 @@ class Carrier(Protocol):
     cores: int
     """The number of cores of all machines together."""
     limits: Any
-    """What knows how much all processes together may ask of each provider; or None."""
+    """The keeper of what all processes together may ask of each provider; or None."""
 
     def start(self) -> Any:
         """Start a process with a ``Worker``."""
@@ -149,7 +149,7 @@ class Carrier(Protocol):
         """End a process at once."""
 
     def is_down(self, node_id: str) -> bool:
-        """Tell whether a machine has gone down."""
+        """Return True if a machine has gone down."""
 
 
 class Question(NamedTuple):

@@ -255,11 +255,11 @@ class Job(NamedTuple):
     """A run that needs workers."""
 
     setting: RunSetting
-    """What all its repetitions share."""
+    """The part that all its repetitions share."""
     size: int
-    """How many repetitions may take place at once."""
+    """The number of repetitions that may take place at once."""
     timed: bool
-    """Whether any of them has a deadline: it can then be given up while it runs."""
+    """True if any of them has a deadline: it can then be given up while it runs."""
     domains: frozenset[str]
     """The domains of its tasks; empty for a benchmark that has none."""
     run: RunRepetition

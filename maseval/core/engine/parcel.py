@@ -238,7 +238,7 @@ class WorkerReply(NamedTuple):
     heard: Mapping[int, Heard] = {}
     """News of conversations in progress, by the numbers of their orders."""
     complaints: int = 0
-    """How often a provider complained to the worker since its last reply."""
+    """The number of complaints of providers to the worker since its last reply."""
 
 
 def pack_reply(reply: WorkerReply) -> bytes:

@@ -177,7 +177,7 @@ def end_all(children: Sequence[ChildProcess]) -> None:
 
 
 def may_fork() -> bool:
-    """Tell whether children of this process begin with all that it has in memory."""
+    """Return True if children of this process begin with all that it has in memory."""
     # Also threads that Python does not know of count here; other systems do not tell.
     return sys.platform == "linux" and _THREADS.is_dir() and len(os.listdir(_THREADS)) == 1
 

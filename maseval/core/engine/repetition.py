@@ -56,7 +56,7 @@ class RunSetting:
     cache: AnswerCache | None
     policy: CallPolicy | None
     stopping: Callable[[], bool]
-    """Whether the run is stopping."""
+    """Returns True once the run is stopping."""
     shared: ComponentRegistry | None = None
     """The components of the whole run."""
     conversations: Conversations = field(default_factory=Conversations)

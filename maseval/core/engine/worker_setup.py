@@ -196,7 +196,7 @@ class OwnSecrets:
         self._written = [each.encode("utf-8", "surrogatepass") for each in self._secrets.spellings]
 
     def are_in(self, data: bytes) -> bool:
-        """Tell whether any may be in a pickled value: its texts are in there as they are."""
+        """Return True if any may be in a pickled value: its texts are in there as they are."""
         return any(each in data for each in self._written)
 
     def removed_from(self, record: Mapping[str, object]) -> Mapping[str, object]:

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from maseval.core.exceptions import OutputExistsError, ResultFileError
 from maseval.core.storage import strict_json
@@ -68,14 +68,10 @@ class RecordWriter:
 
         If it cannot be written whole, nothing of it stays in the file.
         """
-        return self.append_line(strict_json.dumps(record).encode("ascii"))
-
-    def append_line(self, text: bytes) -> int:
-        """``append`` for a record that is JSON already, in one line."""
-        return self.append_lines([text])
+        return self.append_lines([strict_json.dumps(record).encode("ascii")])
 
     def append_lines(self, texts: Sequence[bytes]) -> int:
-        """``append_line`` for several records, for which the disk is waited for once."""
+        """``append`` for several lines of JSON, for which the disk is waited for once."""
         lines = b"".join(text + b"\n" for text in texts)
         try:
             self._check_in_place()
@@ -142,20 +138,6 @@ def new_record_file(path: Path, *, sync: bool = True) -> RecordWriter:
             candidate = path.with_name(f"{path.stem}-{number}{path.suffix}")
 
 
-class Records(NamedTuple):
-    """The content of a record file; ``torn`` is the text of a last line that was cut off."""
-
-    records: list[dict[str, Any]]
-    torn: str | None
-
-
-def read_records(path: str | os.PathLike[str]) -> Records:
-    """Return all records of a file at once."""
-    torn: list[bytes] = []
-    records = list(iter_records(path, on_torn=torn.append))
-    return Records(records, torn[0].decode("utf-8", "replace") if torn else None)
-
-
 def iter_records(
     path: str | os.PathLike[str], *, on_torn: Callable[[bytes], object] | None = None
 ) -> Iterator[dict[str, Any]]:
@@ -219,7 +201,7 @@ def seal_problem(line: bytes) -> str | None:
 
 
 _STEP = 1 << 16
-"""How much is read at a time, from the end backwards."""
+"""The bytes that are read at a time, from the end backwards."""
 
 
 def mend(path: str | os.PathLike[str]) -> Path | None:

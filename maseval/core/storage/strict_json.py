@@ -11,7 +11,7 @@ from typing import Any
 from maseval.core.exceptions import NestedTooDeeplyError
 
 MAX_DEPTH = 100
-"""How deep anything from outside may be nested; no tool, task or message needs a tenth of it."""
+"""The depth to which anything from outside may be nested; nothing of ours needs a tenth of it."""
 
 # More than the limit for what is read: a report wraps what it quotes.
 _MAX_DEPTH = 200

@@ -345,7 +345,7 @@ def _add_results(
 
 
 def _origin(item: Any) -> tuple[bool, str]:
-    """Tell whether an item is a tool's result, and the name of its agent."""
+    """Return True if an item is a tool's result, and the name of its agent."""
     return item.type in ("tool_call_output_item", "handoff_output_item"), item.agent.name
 
 

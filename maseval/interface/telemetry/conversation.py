@@ -1,9 +1,8 @@
 """The stretches of a conversation: a report's messages, cut where the speaker changes.
 
 An environment that records the whole conversation with its times is asked first, because it sees
-the agents of all frameworks alike. Otherwise every agent's own messages are read. Frameworks hand
-these over when a turn is finished, so their times are not used: the times between those that are
-known are spread evenly, and marked as estimated.
+the agents of all frameworks alike. Otherwise every agent's own messages are read; frameworks hand
+these over when a turn is finished, so that the steps of a turn may seem to take no time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,8 +10,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from maseval.core.outcome import RecordedReport
-from maseval.core.recorded import RecordedMessage, RecordedTrace
-from maseval.interface.telemetry.span import began_and_ended, lasting, moment, spread
+from maseval.core.recorded import RecordedMessage
+from maseval.interface.telemetry.span import lasting, moment
 
 USER = "user"
 NOTHING = RecordedMessage({})
@@ -36,7 +35,6 @@ class Stretch:
     end: int
     steps: Sequence[Step]
     heard: RecordedMessage = NOTHING
-    estimated: bool = False
 
 
 def stretches(report: RecordedReport) -> list[Stretch]:
@@ -53,7 +51,7 @@ def bounds(report: RecordedReport) -> tuple[int, int]:
 
 
 def counts_its_tokens(report: RecordedReport, agent: str) -> bool:
-    """Tell whether an agent asks its model itself, as those of frameworks do."""
+    """Return True if an agent asks its model itself, as those of frameworks do."""
     return "input_tokens" in report.agent_usage.get(agent, {})
 
 
@@ -87,13 +85,12 @@ def _time_steps(messages: Sequence[RecordedMessage], start: int) -> list[Step]:
 
 def _of_agents(report: RecordedReport) -> Iterator[Stretch]:
     for name, trace in report.traced_agents.items():
-        turns = list(_turns(trace.messages))
-        if counts_its_tokens(report, name):
-            yield from _estimated_stretches(
-                name, turns, _known_times(trace, len(turns), bounds(report))
-            )
-        else:
-            yield from _stretches_as_logged(name, turns, bounds(report)[0])
+        start = bounds(report)[0]
+        for heard, answers in _turns(trace.messages):
+            start = max(start, moment(heard.timestamp) or start)
+            steps = _time_steps(answers, start)
+            yield Stretch(name, start, steps[-1].end, steps, heard)
+            start = steps[-1].end
 
 
 _Turn = tuple[RecordedMessage, list[RecordedMessage]]
@@ -113,31 +110,3 @@ def _turns(messages: Sequence[RecordedMessage]) -> Iterator[_Turn]:
         heard = message
     if answers:
         yield heard, answers
-
-
-def _stretches_as_logged(name: str, turns: Sequence[_Turn], start: int) -> Iterator[Stretch]:
-    for heard, answers in turns:
-        start = max(start, moment(heard.timestamp) or start)
-        steps = _time_steps(answers, start)
-        yield Stretch(name, start, steps[-1].end, steps, heard)
-        start = steps[-1].end
-
-
-def _known_times(trace: RecordedTrace, turns: int, whole: tuple[int, int]) -> list[tuple[int, int]]:
-    """Return the times of each turn: as logged, else in equal parts of the whole."""
-    known = [each for each in map(began_and_ended, trace.logs) if each is not None]
-    if len(known) == turns:
-        return known
-    first = min([start for start, _ in known], default=whole[0])
-    last = max([end for _, end in known], default=whole[1])
-    ends = spread(first, last, turns) if turns else []
-    return list(zip([first, *ends], ends, strict=False))
-
-
-def _estimated_stretches(
-    name: str, turns: Sequence[_Turn], times: Sequence[tuple[int, int]]
-) -> Iterator[Stretch]:
-    for (heard, answers), (start, end) in zip(turns, times, strict=True):
-        ends = spread(start, end, len(answers))
-        steps = [Step(message, at) for message, at in zip(answers, ends, strict=True)]
-        yield Stretch(name, start, end, steps, heard, estimated=True)

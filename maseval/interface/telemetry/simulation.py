@@ -39,7 +39,6 @@ SCORE_LABEL = "gen_ai.evaluation.score.label"
 ERROR_TYPE = "error.type"
 
 CHAT, EXECUTE_TOOL, INVOKE_AGENT = "chat", "execute_tool", "invoke_agent"
-ESTIMATED = "maseval.time.estimated"
 
 _PROVIDERS = {
     "OpenAIModelAdapter": "openai",
@@ -152,16 +151,13 @@ def _stretch_span(report: RecordedReport, stretch: Stretch, *, content: bool) ->
         PROVIDER: _provider_of(model),
         AGENT: stretch.name,
         MODEL: model,
-        ESTIMATED: stretch.estimated or None,
         **_tokens_logged(report, stretch),
     }
     name = f"{INVOKE_AGENT} {stretch.name}"
     span = Span(name, stretch.start, stretch.end, drop_unknown(facts))
     if content:
         span.attributes |= drop_unknown(_content_attributes(stretch))
-    if counts_its_tokens(report, stretch.name):
-        span.children += _chats(stretch, model)
-    span.children += _tool_calls(stretch, content=content)
+    span.children += _steps(stretch, model, counts_its_tokens(report, stretch.name), content)
     return span
 
 
@@ -181,43 +177,34 @@ def _tokens_logged(report: RecordedReport, stretch: Stretch) -> dict[str, Value 
     }
 
 
-def _chats(stretch: Stretch, model: str | None) -> Iterator[Span]:
-    """Yield a model call for each of the agent's messages, from the step before to its end."""
-    start = stretch.start
-    for step in stretch.steps:
-        if step.message.role == "assistant":
-            yield _chat_span(model, "", start, step.end, estimated=stretch.estimated)
-        start = step.end
+def _steps(stretch: Stretch, model: str | None, asks_itself: bool, content: bool) -> Iterator[Span]:
+    """Yield tool calls and, of an agent that asks its model itself, a model call for each message.
 
-
-def _chat_span(
-    model: str | None, adapter: str, start: int, end: int, *, estimated: bool = False
-) -> Span:
-    facts = {
-        OPERATION: CHAT,
-        PROVIDER: _provider_of(model, adapter),
-        MODEL: model,
-        ESTIMATED: estimated or None,
-    }
-    name = f"{CHAT} {model}" if model else CHAT
-    return Span(name, start, end, drop_unknown(facts), client=True)
-
-
-def _tool_calls(stretch: Stretch, *, content: bool) -> Iterator[Span]:
-    """Yield tool calls; each starts when it is made, or when the one before it is done."""
+    Each lasts from the step before to its own end.
+    """
     called: dict[object, RecordedCall] = {}
     start = stretch.start
     for step in stretch.steps:
         if step.message.role == "tool":
             call = called.get(step.message.call_id, RecordedCall({}))
-            yield _tool_span(step, call, start, estimated=stretch.estimated, content=content)
+            yield _tool_span(step, call, start, content=content)
+        elif step.message.role == "assistant" and asks_itself:
+            yield _chat_span(model, "", start, step.end)
         called |= {each.id: each for each in step.message.calls}
         start = step.end
 
 
-def _tool_span(
-    step: Step, call: RecordedCall, start: int, *, estimated: bool, content: bool
-) -> Span:
+def _chat_span(model: str | None, adapter: str, start: int, end: int) -> Span:
+    facts = {
+        OPERATION: CHAT,
+        PROVIDER: _provider_of(model, adapter),
+        MODEL: model,
+    }
+    name = f"{CHAT} {model}" if model else CHAT
+    return Span(name, start, end, drop_unknown(facts), client=True)
+
+
+def _tool_span(step: Step, call: RecordedCall, start: int, *, content: bool) -> Span:
     name = call.name or step.message.name or "unknown"
     failed = step.message.error is True
     facts: dict[str, Value | None] = {
@@ -225,7 +212,6 @@ def _tool_span(
         TOOL: name,
         TOOL_TYPE: "function",
         CALL_ID: text_or_none(step.message.call_id),
-        ESTIMATED: estimated or None,
         ERROR_TYPE: "tool_error" if failed else None,
     }
     if content:

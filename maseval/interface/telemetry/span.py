@@ -111,8 +111,3 @@ def began_and_ended(call: LoggedCall) -> tuple[int, int] | None:
     if start is None and call.start_time is not None:
         start = int(call.start_time * SECOND)
     return None if start is None else (start, start + lasting(call.seconds))
-
-
-def spread(first: int, last: int, count: int) -> list[int]:
-    """Return ``count`` moments at equal distances after ``first``, the last one being ``last``."""
-    return [first + (last - first) * place // count for place in range(1, count + 1)]

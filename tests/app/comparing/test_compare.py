@@ -90,7 +90,7 @@ def test_only_the_edited_task_of_a_file_is_left_out(runs, tmp_path):
     found = compare([runs["careful"], written.path])
 
     assert found.two.main.tasks == 11
-    name = f"library {results['tasks'][0]['id']}"
+    name = f"library/{results['tasks'][0]['id']}"
     assert found.dropped == [f"task {name!r}: its content differs between the runs"]
     assert any("1 of 12 tasks in the file are not the benchmark's" in note for note in found.notes)
 

@@ -109,13 +109,17 @@ def test_too_few_comparable_tasks_are_no_verdict(runs: dict[str, Path], tmp_path
     assert gate(most, runs["gold"]).main.tasks == 10
     with pytest.raises(ConfigurationError, match="min_comparable is 80"):
         gate(most, runs["gold"], min_comparable=80)
+    five = tau2.run(domain="library", agent="gold", task_id=ids[:5], output=tmp_path / "5").folder
+    assert gate(few, five).main.tasks == 4  # exactly 80 % are enough
+    with pytest.raises(ConfigurationError, match="only 4 of 5 tasks"):
+        gate(few, five, min_comparable=0.81)
 
 
 def test_the_summary_has_the_verdict_the_numbers_and_links(runs: dict[str, Path]) -> None:
     found = gate(runs["noisy"], runs["gold"])
     text = found.to_markdown("https://example.org/a b/report.html")
     assert text.startswith("### ✅ noisy is not shown worse than gold")
-    assert "| library | pass^1 | 12 | 100.0% | 75.0% |" in text
+    assert "| library pass^1 | 12 | 100.0% | 75.0% |" in text
     assert "(https://example.org/a%20b/report.html#library/first_waiver/0)" in text
     assert "](" not in found.to_markdown()
 

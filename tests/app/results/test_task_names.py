@@ -2,15 +2,16 @@
 
 import pytest
 
-from maseval.app.results.task_names import TaskName, list_names, tasks_called, why_not_one
+from maseval.app.results.task_names import list_names, tasks_called, why_not_one
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import TaskKey
 
-AIRLINE = [TaskName("airline", str(number)) for number in range(3)]
-RETAIL = [TaskName("retail", str(number)) for number in range(2)]
+AIRLINE = [TaskKey("airline", str(number)) for number in range(3)]
+RETAIL = [TaskKey("retail", str(number)) for number in range(2)]
 TELECOM = [
-    TaskName("telecom", "[mobile_data_issue]data_saver_mode_on|data_usage_exceeded[PERSONA:Easy]"),
-    TaskName("telecom", "[mms_issue]airplane_mode_on|bad_vpn[PERSONA:None]"),
-    TaskName("telecom", "[mms_issue]airplane_mode_on[PERSONA:Hard]"),
+    TaskKey("telecom", "[mobile_data_issue]data_saver_mode_on|data_usage_exceeded[PERSONA:Easy]"),
+    TaskKey("telecom", "[mms_issue]airplane_mode_on|bad_vpn[PERSONA:None]"),
+    TaskKey("telecom", "[mms_issue]airplane_mode_on[PERSONA:Hard]"),
 ]
 EVERY = [*AIRLINE, *RETAIL, *TELECOM]
 
@@ -28,7 +29,7 @@ EVERY = [*AIRLINE, *RETAIL, *TELECOM]
         ("BAD_VPN", EVERY, [TELECOM[1]]),
         ("telecom/bad_vpn", EVERY, [TELECOM[1]]),
         ("[mms_issue]airplane_mode_on", EVERY, TELECOM[1:]),
-        (TELECOM[2].task_id, EVERY, [TELECOM[2]]),
+        (TELECOM[2].task, EVERY, [TELECOM[2]]),
         ("", EVERY, []),
         ("telecom/", EVERY, []),
     ],
@@ -52,7 +53,7 @@ def test_numbers_are_listed_and_spanned(name, names):
 
 
 def test_an_id_that_looks_like_numbers_is_an_id():
-    assert list_names(["1-2"], [TaskName("d", "1-2")]) == ["1-2"]
+    assert list_names(["1-2"], [TaskKey("d", "1-2")]) == ["1-2"]
 
 
 def test_a_span_from_large_to_small_is_refused():
@@ -61,7 +62,7 @@ def test_a_span_from_large_to_small_is_refused():
 
 
 def test_a_number_is_that_of_the_task_and_not_a_part_of_an_id():
-    tasks = [TaskName("d", "issue_7"), TaskName("d", "issue_1")]
+    tasks = [TaskKey("d", "issue_7"), TaskKey("d", "issue_1")]
 
     assert tasks_called("1", tasks) == [tasks[1]]
     assert tasks_called("7", tasks) == []

@@ -4,17 +4,14 @@ import pytest
 
 from maseval.app.results.variants import (
     IF_UNDECIDED,
-    LEFT_OUT,
     SOUND,
-    SOUND_FAIL,
-    SOUND_PASS,
     WITHOUT_BREACHES,
     variant_notes,
     variant_rows,
     variant_scores,
     worth_showing,
 )
-from maseval.core.finding import Finding
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding
 from maseval.core.outcome import Outcome
 from maseval.runs import Simulation
 from maseval.stats import summarise

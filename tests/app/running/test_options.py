@@ -2,11 +2,10 @@
 
 import inspect
 from dataclasses import dataclass
-from typing import Annotated
 
 import pytest
 
-from maseval.app.running.options import Flag, list_options, recorded_values, takes
+from maseval.app.running.options import REQUIRED, list_options, option, recorded_values, takes
 from maseval.benchmark.tau2.app.running.options import MAX_STEPS, TIMEOUT, McpOptions, RunOptions
 from maseval.benchmark.tau2.benchmark import MAX_INVOCATIONS
 from maseval.benchmark.tau2.data_loader import DEFAULT_TIMEOUT_SECONDS
@@ -15,13 +14,13 @@ from maseval.commands import tau2
 
 @dataclass(frozen=True, kw_only=True)
 class Shared:
-    seed: Annotated[int, Flag("Seed", "Execution", recorded=True)] = 1
+    seed: int = option(1, "Seed", "Execution", recorded=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Brewing(Shared):
-    leaves: Annotated[str, Flag("Which tea", "Tea")]
-    cups: Annotated[int, Flag("How many cups", "Tea")] = 2
+    leaves: str = option(REQUIRED, "Which tea", "Tea")
+    cups: int = option(2, "How many cups", "Tea")
     watch: object = None
 
 

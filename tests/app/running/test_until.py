@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 from maseval.app.results.until import Until, run_rounds
-from maseval.app.running.questions import read_question, read_until
+from maseval.app.running.run_options import read_question, read_until
 from maseval.cli.app import join_question
 from maseval.commands import compare, show, tau2
 from maseval.core.exceptions import ConfigurationError

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from maseval.benchmark.macs import MACSBenchmark, score_conversation
+from maseval.benchmark.macs import score_conversation
 from maseval.benchmark.macs.default_benchmark import team_of
 from maseval.benchmark.macs.scoring import conversation_text
 from maseval.benchmark.macs.templates import load_templates
@@ -202,11 +202,6 @@ def test_a_team_is_what_can_be_reached_from_its_primary_agent_each_once():
     assert [spec["agent_id"] for spec in team_of(TEAM)] == ["desk", "hotel", "cleaner"]
     with pytest.raises(ConfigurationError, match="'chef', which is none of the agents: desk"):
         team_of({"agents": [agent("desk")], "primary_agent_id": "chef"})
-
-
-def test_a_benchmark_needs_agents():
-    with pytest.raises(TypeError, match="setup_agents"):
-        MACSBenchmark()
 
 
 @pytest.mark.parametrize(("policy", "sent"), [(None, 0), ("auto", 1)])

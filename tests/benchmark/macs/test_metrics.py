@@ -30,11 +30,6 @@ def test_where_nothing_was_scored_there_is_no_rate():
     assert {_rate(rate) for rate in found.rates.values()} == {"no verdict"}
 
 
-def test_the_verdict_is_no_metric():
-    metrics = compute_benchmark_metrics([report(overall_gsr=1.0, passed=True, reward=1.0)])
-    assert metrics["mean_metrics"] == {"overall_gsr": 1.0}
-
-
 def test_what_the_judge_left_open_is_listed():
     coverage = {"assertions": 3, "rows": 2, "true": 1, "false": 0, "undecided": 1}
     whole = {"assertions": 1, "rows": 1, "true": 1, "false": 0, "undecided": 0}

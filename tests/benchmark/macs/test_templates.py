@@ -5,7 +5,6 @@ from maseval.benchmark.macs.templates import (
     constants_in,
     fill_template,
     load_templates,
-    public_form,
 )
 
 
@@ -40,10 +39,6 @@ def test_a_template_is_filled_in_one_pass():
     assert fill_template("S {{scenario}} H {{history}} {{other}}", values) == (
         "S {{history}} and {scenario} H said {{other}}"
     )
-
-
-def test_the_public_form_has_double_braces():
-    assert public_form("a {scenario} b") == "a {{scenario}} b"
 
 
 def test_a_file_without_the_three_templates_is_refused(monkeypatch):

@@ -25,12 +25,6 @@ def test_the_model_gets_the_whole_scenario_the_history_and_the_condition_for_sto
         assert part in prompt
 
 
-def test_the_default_tokens_belong_to_one_user():
-    first = user()
-    first.stop_tokens.append("x")
-    assert user().stop_tokens == MACSUser.DEFAULT_STOP_TOKENS == ["</stop>"]
-
-
 def test_a_reset_forgets_why_the_user_stopped():
     person = user("bye </stop>", "again")
     person.respond("done")

@@ -10,7 +10,7 @@ import pytest
 from maseval.benchmark.tau2 import Broken, Kind, rule
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains.domain import OpenChoice
-from maseval.benchmark.tau2.review.errata import errata_for, sound_verdict
+from maseval.benchmark.tau2.review.errata import errata_for, sound_finding
 from maseval.benchmark.tau2.review.errata.accepting import other_right_end
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.scoring.score import score
@@ -160,9 +160,9 @@ class TestPublishedTasks:
             for record in map(json.loads, lines):
                 if record["task_id"] in ("38", "64", "74", "90", "100"):
                     case = open_case(record["simulation"], "retail")
-                    reason = sound_verdict(case).reason
-                    if reason is not None:
-                        found[record["id"][:8]] = reason
+                    sound = sound_finding(case)
+                    if sound is not None:
+                        found[record["id"][:8]] = sound.text
 
         prefix = "another right end state: "
         assert found == {

@@ -6,7 +6,10 @@ import pytest
 
 from maseval.benchmark.tau2 import Broken, Kind, rule
 from maseval.benchmark.tau2.review.audit import KINDS, audit
+from maseval.benchmark.tau2.review.errata import load_errata
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
+
+DOMAINS = ("airline", "retail", "telecom")
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +35,14 @@ def test_a_sound_domain_of_ones_own_has_no_findings_but_the_empty_check(tmp_path
     assert finding.text == "COMMUNICATE is scored in 1 task, 1 of them without criteria"
     assert finding.evidence == ("without criteria: a_task",)
     assert of_tool.text == "update_task_status takes 'no such thing' for status"
+
+
+def test_a_word_from_a_list_that_nobody_says_is_an_open_choice(tmp_path):
+    raw = {**task(COMPLETE), "user_scenario": {"instructions": "Ask about the tidying up."}}
+
+    (finding,) = (f for f in audit(todo_list(tmp_path, raw)) if f.kind.startswith("several"))
+
+    assert "decides status of update_task_status: the gold has completed, but" in finding.text
 
 
 @pytest.mark.parametrize(
@@ -134,7 +145,19 @@ def test_the_known_faults_of_the_published_tasks_are_found(findings):
     assert len(raising) == 23
     assert len({each.task_id for each in raising}) == 18
     assert len(of(findings, "airline", "gold changes nothing")) == 20
+    open_choices = [len(of(findings, each, "several right end states")) for each in DOMAINS]
+    assert open_choices == [13, 23, 0]
     assert not of(findings, "telecom", "gold misses its own checks")
+
+
+@pytest.mark.data
+def test_an_erratum_that_names_the_audit_is_found_by_it(findings):
+    found = {(each.domain, each.task_id, each.kind) for each in findings}
+    for each in load_errata():
+        kinds = [known[7:] for known in each.known if known.startswith("audit: ")]
+        assert {*kinds} <= {*KINDS}
+        if each.domain in DOMAINS and "0.2.0" in each.releases:
+            assert {(each.domain, each.task, kind) for kind in kinds} <= found
 
 
 @pytest.mark.data

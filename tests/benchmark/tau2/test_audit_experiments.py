@@ -190,7 +190,10 @@ def test_a_choice_that_nothing_decides_is_found_with_what_was_tried(shop):
     assert finding.evidence[1].startswith("happened: taken by the tools")
 
 
-@pytest.mark.parametrize("told", ["Pay with your gift card.", "Pay with card_1."])
+@pytest.mark.parametrize(
+    "told",
+    ["Pay with your gift card.", "Pay with card_1.", "Pay with the card of the highest balance."],
+)
 def test_a_choice_that_the_user_can_make_is_none(shop, told):
     assert not found(shop(PAY, told=told), "several right end states")
 

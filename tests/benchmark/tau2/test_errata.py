@@ -6,14 +6,14 @@ import pytest
 from maseval.benchmark.tau2 import Broken, Kind, rule
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.review.errata import (
-    SoundVerdict,
     errata_for,
     load_errata,
-    sound_verdict,
+    sound_finding,
 )
 from maseval.benchmark.tau2.review.explain import explain
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS
 from tests.benchmark.tau2.staged import gold, staged
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
 
@@ -32,9 +32,10 @@ def own_errata(domain, **changes):
     return domain
 
 
-def verdict(domain, raw, actions=None, *, said=()):
-    simulation = staged(domain, raw, actions, said=said)
-    return sound_verdict(open_case(simulation, domain, raw))
+def sound(domain, raw, actions=None, *, said=()):
+    """Return how the sound verdict differs, as kind and reason; None if it does not."""
+    found = sound_finding(open_case(staged(domain, raw, actions, said=said), domain, raw))
+    return found and (found.kind, found.text)
 
 
 def step(call):
@@ -44,29 +45,23 @@ def step(call):
 def test_a_sound_task_without_errata_has_the_official_verdict(tmp_path):
     domain, raw = todo_list(tmp_path, task(COMPLETE)), task(COMPLETE)
 
-    assert verdict(domain, raw) == SoundVerdict("passed", True)
-    assert verdict(domain, raw, []) == SoundVerdict("failed", False)
+    assert sound(domain, raw) is sound(domain, raw, []) is None
 
 
 def test_an_erratum_can_leave_a_task_out(tmp_path):
     domain = own_errata(todo_list(tmp_path, task(COMPLETE)))
 
     for actions in (None, []):
-        found = verdict(domain, task(COMPLETE), actions)
-        assert (found.outcome, found.official) == ("left out", actions is None)
-        assert found.reason == "several right end states: Either will do."
-        assert not found.differs
+        found = sound(domain, task(COMPLETE), actions)
+        assert found == (LEFT_OUT, "several right end states: Either will do.")
 
 
 def test_a_corrected_gold_makes_passes_and_failures(tmp_path):
     domain = own_errata(todo_list(tmp_path, task(COMPLETE)), sound_verdict={"gold": [step(CREATE)]})
 
-    fallen = verdict(domain, task(COMPLETE))
-    risen = verdict(domain, task(COMPLETE), [CREATE])
-
-    assert (fallen.outcome, fallen.official, fallen.differs) == ("failed", True, True)
-    assert (risen.outcome, risen.official, risen.differs) == ("passed", False, True)
-    assert fallen.reason == risen.reason == "several right end states: Either will do."
+    why = "several right end states: Either will do."
+    assert sound(domain, task(COMPLETE)) == (SOUND_FAIL, why)
+    assert sound(domain, task(COMPLETE), [CREATE]) == (SOUND_PASS, why)
 
 
 def test_another_right_end_state_is_accepted_beside_the_gold(tmp_path):
@@ -74,28 +69,25 @@ def test_another_right_end_state_is_accepted_beside_the_gold(tmp_path):
         todo_list(tmp_path, task(COMPLETE)), sound_verdict={"accept": [[step(CREATE)]]}
     )
 
-    assert verdict(domain, task(COMPLETE)) == SoundVerdict("passed", True)
-    other = verdict(domain, task(COMPLETE), [CREATE])
-    assert (other.outcome, other.official) == ("passed", False)
-    assert other.reason.startswith("another right end state: ")
-    assert verdict(domain, task(COMPLETE), []) == SoundVerdict("failed", False)
+    assert sound(domain, task(COMPLETE)) is sound(domain, task(COMPLETE), []) is None
+    kind, why = sound(domain, task(COMPLETE), [CREATE])
+    assert kind == SOUND_PASS and why.startswith("another right end state: ")
 
 
 def test_a_text_to_be_told_can_be_corrected(tmp_path):
     raw = task(COMPLETE, communicate_info=["five"], reward_basis=["DB", "COMMUNICATE"])
     domain = own_errata(todo_list(tmp_path, raw), sound_verdict={"tell": ["four"]})
 
-    assert verdict(domain, raw, said=["five"]).outcome == "failed"
-    assert verdict(domain, raw, said=["four"]).outcome == "passed"
+    assert sound(domain, raw, said=["five"])[0] == SOUND_FAIL
+    assert sound(domain, raw, said=["four"])[0] == SOUND_PASS
 
 
 def test_a_gold_that_fails_is_unsound_without_any_erratum(tmp_path):
     raw = task(do("update_task_status", task_id="no_such_task", status="completed"))
 
-    found = verdict(todo_list(tmp_path, raw), raw, [])
+    kind, why = sound(todo_list(tmp_path, raw), raw, [])
 
-    assert (found.outcome, found.official) == ("left out", True)
-    assert found.reason.startswith("gold impossible: update_task_status fails")
+    assert kind == LEFT_OUT and why.startswith("gold impossible: update_task_status fails")
 
 
 def test_a_gold_that_the_policy_forbids_is_unsound_without_any_erratum(tmp_path):
@@ -106,17 +98,16 @@ def test_a_gold_that_the_policy_forbids_is_unsound_without_any_erratum(tmp_path)
 
     domain = replace(todo_list(tmp_path, task(COMPLETE)), rules=(never,))
 
-    assert verdict(domain, task(COMPLETE)) == SoundVerdict(
-        "left out", True, "gold against the policy: nothing may be completed"
-    )
+    forbidden = "gold against the policy: nothing may be completed"
+    assert sound(domain, task(COMPLETE)) == (LEFT_OUT, forbidden)
     corrected = own_errata(domain, sound_verdict={"gold": [step(CREATE)]})
-    assert verdict(corrected, task(COMPLETE), [CREATE]).outcome == "passed"
+    assert sound(corrected, task(COMPLETE), [CREATE])[0] == SOUND_PASS
 
 
 def test_a_text_that_is_never_found_is_unsound(tmp_path):
     raw = task(COMPLETE, communicate_info=["1,024"], reward_basis=["DB", "COMMUNICATE"])
 
-    assert verdict(todo_list(tmp_path, raw), raw, said=["1,024"]).outcome == "left out"
+    assert sound(todo_list(tmp_path, raw), raw, said=["1,024"])[0] == LEFT_OUT
 
 
 @pytest.mark.parametrize(
@@ -169,7 +160,7 @@ def test_an_explanation_tells_a_sound_verdict_that_is_not_the_official_one(tmp_p
     titles = {each.title: each.lines for each in other.sections()}
     (line,) = titles["Sound verdict"]
     assert line.startswith("passed: another right end state: also create_task")
-    assert other.to_dict()["sound"]["outcome"] == "passed" and not other.passed
+    assert other.to_dict()["sound"]["kind"] == SOUND_PASS and not other.passed
 
 
 @pytest.mark.data
@@ -179,5 +170,5 @@ def test_a_cancellation_that_the_policy_forbids_no_longer_passes():
     played = open_case(staged("airline", raw), "airline")
     refused = open_case(staged("airline", raw, gold(raw)[1:]), "airline")
 
-    assert sound_verdict(played).official and sound_verdict(played).outcome == "failed"
-    assert not sound_verdict(refused).official and sound_verdict(refused).outcome == "passed"
+    assert sound_finding(played).kind == SOUND_FAIL
+    assert sound_finding(refused).kind == SOUND_PASS

@@ -13,14 +13,16 @@ from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains.releases import release_of
 from maseval.benchmark.tau2.review.errata import (
     errata_for,
+    faults_of_task,
     load_errata,
-    sound_verdict,
-    soundness_of,
+    sound_finding,
 )
 from maseval.benchmark.tau2.review.errata.erratum import gold_actions
 from maseval.benchmark.tau2.review.policy import check_gold, scenario_text
 from maseval.benchmark.tau2.scoring.case import open_case
+from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.world.reference import gold_state
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS
 
 pytestmark = [
     pytest.mark.data,
@@ -97,8 +99,11 @@ def test_a_ticket_counts_only_for_an_agent_that_works_alone():
     task_id = "[mms_issue]break_app_storage_permission|data_usage_exceeded[PERSONA:Easy]"
     raw = tasks("telecom", "0.2.0")[task_id]
 
-    assert soundness_of(unplayed("telecom", raw, "0.2.0")).sound
-    assert not soundness_of(unplayed("telecom", raw, "0.2.0", solo=True)).sound
+    assert not faults_of_task(unplayed("telecom", raw, "0.2.0"))
+    assert faults_of_task(unplayed("telecom", raw, "0.2.0", solo=True))
+
+
+_OUTCOMES = {LEFT_OUT: "left out", SOUND_PASS: "passed", SOUND_FAIL: "failed"}
 
 
 @pytest.mark.contract
@@ -108,8 +113,10 @@ def test_the_page_says_what_the_errata_do_to_the_public_conversations(domain, co
     with gzip.open(contract_dir / f"conversations/{domain}.jsonl.gz", "rt") as lines:
         for record in map(json.loads, lines):
             case = open_case(record["simulation"], domain, solo=record["solo"])
-            found = sound_verdict(case)
-            seen[found.outcome, found.official] += 1
+            official = score(case).reward_info
+            passed, found = official["reward"] == 1.0, sound_finding(case, official=official)
+            outcome = ("passed" if passed else "failed") if found is None else _OUTCOMES[found.kind]
+            seen[outcome, passed] += 1
     total, left_out = seen.total(), seen["left out", True] + seen["left out", False]
     passed = sum(number for (_, official), number in seen.items() if official)
     risen, fallen = seen["passed", False], seen["failed", True]

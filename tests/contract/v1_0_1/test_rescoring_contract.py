@@ -3,7 +3,7 @@
 import json
 
 from maseval.benchmark.tau2.data_loader import load_raw_task
-from maseval.benchmark.tau2.rescoring.record_finding import in_words
+from maseval.benchmark.tau2.rescoring.findings import in_words
 from maseval.commands import show, tau2
 
 

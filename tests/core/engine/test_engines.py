@@ -146,15 +146,6 @@ def test_all_threads_are_there_before_the_first_works(workers_alive):
     assert min(seen) == 20
 
 
-def test_worker_threads_do_not_keep_the_process_alive():
-    seen = []
-    Shop(lambda query: seen.append(threading.current_thread().daemon), num_workers=2).run(
-        numbered(4)
-    )
-
-    assert seen == [True] * 4
-
-
 def test_one_worker_without_deadlines_is_the_calling_thread():
     seen = []
     Shop(lambda query: seen.append(threading.current_thread())).run(numbered(2))

@@ -26,6 +26,7 @@ from maseval.core.engine.process import (
 )
 from maseval.core.exceptions import ConfigurationError
 from tests.core.worlds import Diary, Shop, numbered, tasks
+from tests.waiting import hang_ups_heeded
 
 PATIENCE = 60
 
@@ -73,17 +74,12 @@ class Overlapping:
         Shop(work, num_workers=100).run(numbered(1))
 
 
-def test_two_overlapping_runs_leave_the_process_as_it_was():
-    Overlapping().run()
-
-    assert sys.getswitchinterval() == pytest.approx(0.005)
-
-
 def test_the_end_of_one_run_does_not_change_what_the_other_needs():
     overlapping = Overlapping()
     overlapping.run()
 
     assert overlapping.meanwhile == [pytest.approx(0.1)]
+    assert sys.getswitchinterval() == pytest.approx(0.005)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a setting of Linux")
@@ -189,22 +185,10 @@ def test_the_same_signal_handler_may_be_installed_twice():
     assert signal.getsignal(signal.SIGTERM) is original
 
 
-def test_signal_handlers_are_put_back_after_an_error():
-    original = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
-
-    with (
-        pytest.raises(LookupError),
-        signal_handlers({signal.SIGTERM: Handler(), signal.SIGINT: Handler()}),
-    ):
-        raise LookupError
-
-    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == original
-
-
 def test_every_signal_that_ends_a_process_is_handled():
     handler = Handler()
 
-    with end_signals(handler):
+    with hang_ups_heeded(), end_signals(handler):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.raise_signal(number)
 
@@ -473,17 +457,3 @@ def test_the_process_does_not_wait_for_a_thread_that_hangs(tmp_path, workers):
     assert process.returncode == 0, errors
     assert "'hang': 'task_timeout'" in output
     assert "'go': 'success'" in output
-
-
-def test_a_run_outside_the_main_thread_leaves_the_signal_alone():
-    found = []
-
-    def run():
-        reports = Shop().run(tasks("a"))
-        found.append((reports[0]["status"], signal.getsignal(signal.SIGINT)))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-
-    assert found == [("success", signal.default_int_handler)]

@@ -169,26 +169,6 @@ def test_a_refused_key_stops_the_run_with_one_message_and_keeps_the_reports(work
     assert len(diary.of("repeat start")) == len(diary.of("repeat end")) == len(shop.reports)
 
 
-def test_a_key_that_worked_and_is_refused_once_costs_one_simulation():
-    replies = ["a", refused(), "b", refused(), refused(), "c"]
-
-    reports = Shop(asking(*replies, model_id="moody"), stop_when_hopeless=True).run(numbered(6))
-
-    assert [report["status"] == "success" for report in reports] == [
-        *(True, False, True, False, False, True)
-    ]
-
-
-def test_a_key_that_worked_and_is_withdrawn_ends_the_run_after_three():
-    agent = asking("a", *[refused() for _ in range(9)], model_id="withdrawn")
-    shop = Shop(agent, stop_when_hopeless=True)
-
-    with pytest.raises(RunStoppedError, match="kept so far: 4;"):
-        shop.run(numbered(10))
-
-    assert len(shop.reports) == 4
-
-
 def test_a_run_can_be_made_again_after_it_was_stopped():
     shop = Shop(asking(refused(), "a", "b", model_id="repaired"), stop_when_hopeless=True)
     with pytest.raises(RunStoppedError):

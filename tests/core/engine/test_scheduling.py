@@ -87,12 +87,6 @@ def test_as_many_repetitions_run_at_once_as_there_are_workers_until_the_work_is_
     assert diary.most_unfinished() == 6
 
 
-def test_more_workers_than_work_do_no_harm():
-    crowd = Crowd(3)
-
-    assert len(Shop(crowd, num_workers=50).run(numbered(3))) == 3
-
-
 def test_start_events_fire_when_a_repetition_starts():
     class Watch(Diary):
         def on_task_repeat_start(self, benchmark, task, repeat_idx):

@@ -51,15 +51,6 @@ def test_tasks_survive_being_written_as_json(some_tasks):
     assert SequentialTaskQueue.from_list(written).to_list() == some_tasks
 
 
-def test_from_list_keeps_tasks_and_reads_dicts():
-    ready = task("ready")
-    protocol = TaskProtocol(priority=4)
-    queue = SequentialTaskQueue.from_list([ready, {"query": "Hi", "id": 7, "protocol": protocol}])
-    assert queue[0] is ready
-    assert (queue[1].query, queue[1].id) == ("Hi", "7")
-    assert queue[1].protocol is protocol
-
-
 @pytest.mark.parametrize("queue_class", [SequentialTaskQueue, PriorityTaskQueue])
 @pytest.mark.parametrize("entry", ["text", 3, None, ["query"]])
 def test_an_entry_that_is_no_task_is_refused_by_position(queue_class, entry):
@@ -80,16 +71,6 @@ def test_an_entry_that_is_no_task_is_refused_by_position(queue_class, entry):
 def test_a_faulty_entry_is_named(entry, error, complaint):
     with pytest.raises(error, match=complaint):
         SequentialTaskQueue.from_list([{"query": "Hi"}, {"query": "Hi", **entry}])
-
-
-@pytest.mark.parametrize("wrap", [list, lambda entries: {"data": entries, "version": 1}])
-@pytest.mark.parametrize(("limit", "count"), [(None, 3), (0, 0), (2, 2), (9, 3)])
-def test_a_json_file_gives_its_first_tasks(tmp_path, wrap, limit, count):
-    path = tmp_path / "tasks.json"
-    path.write_text(json.dumps(wrap([{"id": n, "query": "é"} for n in range(3)])))
-    queue = PriorityTaskQueue.from_json_file(path, limit=limit)
-    assert isinstance(queue, PriorityTaskQueue)
-    assert ids(queue) == ["0", "1", "2"][:count]
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,7 @@ import pickle
 import pytest
 
 from maseval.core.exceptions import ConfigurationError, TaskFormatError, TaskFrozenError
-from maseval.core.task import FrozenDict, Task, TaskProtocol, TimeoutAction
-
-
-def test_a_task_needs_no_more_than_a_query():
-    one, other = Task("Hi"), Task("Hi")
-    assert one.id != other.id
-    assert (one.environment_data, one.user_data, one.evaluation_data, one.metadata) == ({},) * 4
-    assert one.protocol == TaskProtocol()
-    assert not one.is_frozen
+from maseval.core.task import FrozenDict, Task, TaskProtocol
 
 
 def frozen_task():
@@ -63,15 +55,6 @@ def test_freezing_leaves_lists_and_the_protocol_as_they_are():
     task.protocol.priority = 5
     assert task.environment_data == {"db": {"rows": [{"a": 1}, {"a": 2}]}}
     assert task.protocol.priority == 5
-
-
-def test_unfreezing_gives_plain_dicts_back():
-    task = frozen_task()
-    assert task.unfreeze() is task
-    task.query = "Bye"
-    task.metadata["level"]["deep"]["x"] = 2
-    assert type(task.metadata["level"]["deep"]) is dict
-    assert not task.is_frozen
 
 
 def test_freezing_twice_and_unfreezing_twice_are_errors():
@@ -152,24 +135,6 @@ def test_columns_of_a_dataset_that_no_field_is_called_like_are_left_aside():
     record = {"question": "Who?", "idx": 3, "answer": "Ann", "questions": [], "level": "easy"}
 
     assert Task.from_dict(record).query == "Who?"
-
-
-def test_a_protocol_becomes_a_dictionary_in_field_order():
-    protocol = TaskProtocol(2.5, TimeoutAction.RETRY, 1, 3, {"slow": True})
-    assert list(protocol.to_dict().items()) == [
-        ("timeout_seconds", 2.5),
-        ("timeout_action", "retry"),
-        ("max_retries", 1),
-        ("priority", 3),
-        ("tags", {"slow": True}),
-    ]
-    assert protocol.to_dict()["tags"] is not protocol.tags
-    assert TaskProtocol.from_dict(protocol.to_dict()) == protocol
-
-
-def test_a_protocol_has_no_limits_by_default():
-    assert TaskProtocol() == TaskProtocol(None, TimeoutAction.SKIP, 0, 0, {})
-    assert TaskProtocol.from_dict({}) == TaskProtocol()
 
 
 @pytest.mark.parametrize(

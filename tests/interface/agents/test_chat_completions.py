@@ -8,7 +8,7 @@ import pytest
 
 from maseval import ScriptedModelAdapter, Task, resolve_model
 from maseval.benchmark.tau2 import Tau2Environment, load_tasks
-from maseval.benchmark.tau2.players.agent import GOODBYE
+from maseval.benchmark.tau2.players.scripted import GOODBYE
 from maseval.commands import tau2
 from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import AgentError, EnvironmentError

@@ -7,7 +7,7 @@ import pytest
 from examples.booking import BookingBenchmark, load_tasks
 from maseval import AgentAdapter
 from maseval.core.usage import TokenUsage
-from maseval.interface.telemetry.simulation import ESTIMATED, simulation_span, trace_of
+from maseval.interface.telemetry.simulation import simulation_span, trace_of
 from maseval.interface.telemetry.span import number_spans
 
 
@@ -146,14 +146,11 @@ class Foreign(AgentAdapter):
         return TokenUsage(input_tokens=3, output_tokens=4, total_tokens=7)
 
 
-def test_times_that_nobody_recorded_are_spread_evenly_and_marked():
+def test_an_agent_that_asks_its_model_itself_has_its_calls_in_order():
     root = simulation_span(run_with(Foreign(None, "clerk")))
 
     (clerk,) = named(root, "invoke_agent clerk")
     assert [each.name for each in clerk.children] == ["chat", "execute_tool look", "chat"]
-    lengths = {(each.end - each.start) // 1000 for each in clerk.children}
-    assert max(lengths) - min(lengths) <= 1
-    assert all(each.attributes[ESTIMATED] is True for each in [clerk, *clerk.children])
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_the_map_has_a_cell_for_each_trial_told_apart_by_shape():
     assert sum(cell.get("class") == "good" for cell in cells) == 7 + 300
     assert sum(cell.get("class") == "bad line" for cell in cells) == 5 + 300
     assert sum(cell.tag == f"{SVG}circle" for cell in cells) == 1
-    assert columns[0].find(f"{SVG}title").text == "shop 0: ✓✓✓✓"
+    assert columns[0].find(f"{SVG}title").text == "shop/0: ✓✓✓✓"
     described = root.find(f"{SVG}desc").text
     assert "shop: 4 tasks, 1 always pass, 1 sometimes, 1 never, 1 missing" in described
 

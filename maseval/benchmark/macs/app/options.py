@@ -2,9 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
-from maseval.app.running.options import EXECUTION, PARTICIPANTS, TASKS, ExtraArguments, Flag
+from maseval.app.running.options import (
+    EXECUTION,
+    PARTICIPANTS,
+    REQUIRED,
+    TASKS,
+    ExtraArguments,
+    option,
+)
 from maseval.app.running.run_options import AnyBenchmark, FolderRunOptions, check_timeout
 from maseval.core.exceptions import ConfigurationError
 
@@ -15,46 +21,38 @@ JUDGE_MODEL = "openai/gpt-4o"
 class MACSRunOptions(FolderRunOptions):
     """The options of ``run``."""
 
-    domain: Annotated[
-        str | Sequence[str],
-        Flag("travel, mortgage or software (repeatable)", TASKS, short="-d", typed=list[str]),
-    ]
-    team: Annotated[
-        AnyBenchmark | None,
-        Flag(
-            "Your own agents: FILE.py:NAME of a subclass of MACSBenchmark", PARTICIPANTS, typed=str
-        ),
-    ] = None
-    agent_model: Annotated[
-        str | None, Flag("Model of every agent, e.g. openai/gpt-4.1", PARTICIPANTS, env=True)
-    ] = None
-    agent_data: Annotated[
-        ExtraArguments | None,
-        Flag(
-            "JSON, key=value or FILE.json for the agents: max_steps=10",
-            PARTICIPANTS,
-            typed=list[str],
-        ),
-    ] = None
-    user_model: Annotated[str | None, Flag("Model that plays the user", PARTICIPANTS, env=True)] = (
-        None
+    domain: str | Sequence[str] = option(
+        REQUIRED, "travel, mortgage or software (repeatable)", TASKS, short="-d", typed=list[str]
     )
-    tool_model: Annotated[
-        str | None, Flag("Model that plays the tools (default: the user's)", PARTICIPANTS)
-    ] = None
-    judge_model: Annotated[
-        str, Flag("Model that judges; the default is the original's", PARTICIPANTS)
-    ] = JUDGE_MODEL
-    base_url: Annotated[
-        str | None,
-        Flag("URL of an OpenAI-compatible server, for all models", PARTICIPANTS, env=True),
-    ] = None
-    seed: Annotated[int | None, Flag("Seed of models that take one", EXECUTION, recorded=True)] = (
-        None
+    team: AnyBenchmark | None = option(
+        None,
+        "Your own agents: FILE.py:NAME of a subclass of MACSBenchmark",
+        PARTICIPANTS,
+        typed=str,
     )
-    timeout: Annotated[
-        float | None, Flag("Seconds per simulation (default: no limit)", EXECUTION, recorded=True)
-    ] = None
+    agent_model: str | None = option(
+        None, "Model of every agent, e.g. openai/gpt-4.1", PARTICIPANTS, env=True
+    )
+    agent_data: ExtraArguments | None = option(
+        None,
+        "JSON, key=value or FILE.json for the agents: max_steps=10",
+        PARTICIPANTS,
+        typed=list[str],
+    )
+    user_model: str | None = option(None, "Model that plays the user", PARTICIPANTS, env=True)
+    tool_model: str | None = option(
+        None, "Model that plays the tools (default: the user's)", PARTICIPANTS
+    )
+    judge_model: str = option(
+        JUDGE_MODEL, "Model that judges; the default is the original's", PARTICIPANTS
+    )
+    base_url: str | None = option(
+        None, "URL of an OpenAI-compatible server, for all models", PARTICIPANTS, env=True
+    )
+    seed: int | None = option(None, "Seed of models that take one", EXECUTION, recorded=True)
+    timeout: float | None = option(
+        None, "Seconds per simulation (default: no limit)", EXECUTION, recorded=True
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -6,10 +6,9 @@ from functools import cached_property
 from typing import Any
 
 from maseval.app.results.results import RunResult
-from maseval.app.running.folder_run import as_file_name, budget_of, path_of, prices_of
+from maseval.app.running.folder_run import as_file_name, path_of
 from maseval.app.running.options import takes
-from maseval.app.running.own_benchmarks import OwnBenchmark, tasks_to_run
-from maseval.app.running.run import PreparedBenchmarkRun
+from maseval.app.running.run import OwnBenchmark, PreparedBenchmarkRun, tasks_to_run
 from maseval.app.running.run_options import BenchmarkRunOptions, FolderRunOptions
 from maseval.benchmark.macs.app.options import MACSRunOptions
 from maseval.benchmark.macs.benchmark import MACSBenchmark
@@ -52,8 +51,6 @@ class PreparedMACSRun(PreparedBenchmarkRun):
         path = path_of(general, "macs", "+".join(options.domains), as_file_name(title))
         return cls(
             general,
-            budget_of(general),
-            prices_of(general),
             path,
             own,
             *tasks_to_run(own, general),

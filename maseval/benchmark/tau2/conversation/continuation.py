@@ -11,8 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, cast
 
-from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator
-from maseval.benchmark.tau2.conversation.participants import CanRecall, Participant
+from maseval.benchmark.tau2.conversation.orchestrator import CanRecall, Orchestrator, Participant
 from maseval.benchmark.tau2.formats.message import (
     SpokenMessage,
     Tau2Message,

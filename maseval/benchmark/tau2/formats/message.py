@@ -419,3 +419,20 @@ def _is_seen_by(message: Tau2Message, side: Requestor) -> bool:
     if message["role"] == "tool":
         return message.get("requestor", "assistant") == side
     return message["role"] == side or not is_tool_call(message)
+
+
+_LONGEST_ARGUMENT, _LONGEST_CALL = 160, 300
+
+
+def render_call(call: Mapping[str, Any]) -> str:
+    """Return a call as one would write it in Python, cut where it gets long."""
+    values = (
+        (k, json.dumps(v, default=str, ensure_ascii=False)) for k, v in call["arguments"].items()
+    )
+    arguments = ", ".join(f"{name}={_cut(value, _LONGEST_ARGUMENT)}" for name, value in values)
+    side = "user: " if call.get("requestor") == "user" else ""
+    return _cut(f"{side}{call['name']}({arguments})", _LONGEST_CALL)
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"

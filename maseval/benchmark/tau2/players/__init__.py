@@ -5,8 +5,7 @@ from typing import Any
 
 from maseval.benchmark.tau2.benchmark import Mode, Tau2Benchmark
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.players.agent import DEFAULT_ERROR_RATE, make_agent
-from maseval.benchmark.tau2.players.user import make_user
+from maseval.benchmark.tau2.players.scripted import DEFAULT_ERROR_RATE, make_agent, make_user
 from maseval.core.agent import AgentAdapter
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task

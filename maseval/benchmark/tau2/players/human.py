@@ -26,7 +26,7 @@ from maseval.benchmark.tau2.formats.message import (
     messages_seen_by,
     user_message,
 )
-from maseval.benchmark.tau2.players.agent import make_call
+from maseval.benchmark.tau2.players.scripted import make_call
 from maseval.benchmark.tau2.texts.prompts import scenario_text
 from maseval.benchmark.tau2.user import MessageUser
 from maseval.core.agent import HUMAN

@@ -1,37 +1,85 @@
-"""Findings why a record is not what the benchmark would have written, each with its evidence."""
+"""Findings about a record: why it is not what the benchmark would have written.
 
+Their weight says what follows. Numbers of a record with one of weight ``state`` cannot be
+certified. One of weight ``manner`` is a fault that leaves the numbers as they are. A ``remark`` is
+a caution: something that deserves a look, and no fault. The evidence of a finding is what to try.
+"""
+
+import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from maseval.benchmark.tau2.data import title_of
-from maseval.benchmark.tau2.data.files import are_cached
-from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import RELEASES
-from maseval.benchmark.tau2.rescoring.completeness import (
-    foreign_seeds,
-    lost_simulations,
-    missing_simulations,
-    odd_simulations,
-    repeated_trials,
-    unlisted_tasks,
-)
-from maseval.benchmark.tau2.rescoring.record import BY_FORM
-from maseval.benchmark.tau2.rescoring.record_finding import (
-    record_finding,
-    share_of,
-    some_of,
-)
+from maseval.benchmark.tau2.rescoring.record import BY_FORM, MALFORMED, smallest_split
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.tasks import (
     REMOVED,
-    KnownTasks,
     differing_tasks,
+    has_tasks,
+    other_releases,
     policies,
-    task_content,
 )
-from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation
-from maseval.core.finding import Finding
+from maseval.benchmark.tau2.rescoring.verdict import (
+    FOREIGN_TASK,
+    NEEDS_JUDGE,
+    RescoredSimulation,
+)
+from maseval.benchmark.tau2.texts.original import trial_seed
+from maseval.core.figures import percent
+from maseval.core.finding import Finding, Weight
 from maseval.core.words import count_of
+
+_LISTED = 5
+
+
+def record_finding(
+    kind: str, text: str, remedy: str | None = None, weight: Weight = "state"
+) -> Finding:
+    """Return a finding about a record; ``remedy`` says what to try."""
+    evidence = () if remedy is None else (remedy,)
+    return Finding(
+        "record", "unclear", kind, "record", text, "proven", evidence=evidence, weight=weight
+    )
+
+
+def in_words(finding: Finding) -> str:
+    """Return a finding about a record as one sentence, with its kind and what to try."""
+    return "; ".join((f"{finding.kind}: {finding.text}", *finding.evidence))
+
+
+def scoring_remedy(finding: Finding) -> tuple[str, str] | None:
+    """Return the scoring options to try, as the query of an address, and what they do.
+
+    ``("remap-tasks", "judges each by the task it is")``.
+    """
+    words = re.match(r"--([a-z-]{1,20})(?: (\S{1,60}))? (judges .*)", "; ".join(finding.evidence))
+    return words and (f"{words[1]}={words[2]}" if words[2] else words[1], words[3])
+
+
+def _share_of(several: Sequence[RescoredSimulation], found: RescoredRecord) -> str:
+    return f"{len(several)} of {len(found.simulations)} simulations"
+
+
+def _about_some(
+    found: RescoredRecord,
+    kind: str,
+    several: Sequence[RescoredSimulation],
+    words: str,
+    detail: Callable[[RescoredSimulation], object],
+) -> Iterator[Finding]:
+    """Yield a finding about some simulations, if there are any, with the detail of the first."""
+    if several:
+        share, first = _share_of(several, found), several[0]
+        yield record_finding(kind, f"in {share} {words} (the first: {first.slot}: {detail(first)})")
+
+
+def _some_of(names: Iterable[str]) -> str:
+    every = list(names)
+    more = f" and {len(every) - _LISTED} more" if len(every) > _LISTED else ""
+    return ", ".join(every[:_LISTED]) + more
+
 
 _MANY = 0.25
 """From this share of a file on, answers that differ are not a matter of single edits."""
@@ -53,13 +101,14 @@ def shuffled_task_ids(found: RescoredRecord) -> Iterator[Finding]:
     """Yield a finding if recorded checks, or tasks in the file, belong to tasks of other ids."""
     checked = [each for each in found.simulations if each.checked_task]
     if checked:
-        first = checked[0]
         text = (
-            f"in {share_of(checked, found)} the recorded checks belong to another task (the first: "
-            f"task {first.named} has those of task {first.checked_task})"
+            f"in {_share_of(checked, found)} the recorded checks belong to another task (the "
+            f"first: task {checked[0].named} has those of task {checked[0].checked_task})"
         )
         remedy = "--remap-tasks judges each by the task its checks belong to"
-    elif moved := _moved_tasks(found):
+    elif found.domain and (
+        moved := found.known_tasks(found.domain).moved_tasks(found.record.tasks)
+    ):
         name, other = next(iter(moved.items()))
         text = (
             f"{len(moved)} of {len(found.record.tasks)} tasks in the file have another id than in "
@@ -69,15 +118,6 @@ def shuffled_task_ids(found: RescoredRecord) -> Iterator[Finding]:
     else:
         return
     yield record_finding("task ids shuffled", text, None if found.options.remap_tasks else remedy)
-
-
-def _moved_tasks(found: RescoredRecord) -> dict[str, str]:
-    """Return the tasks that stand in the file under another id, each with its own."""
-    if found.domain is None:
-        return {}
-    known = found.known_tasks(found.domain)
-    pairs = ((name, known.embedded_task(task)) for name, task in found.record.tasks.items())
-    return {name: other for name, other in pairs if other is not None}
 
 
 def other_tasks(found: RescoredRecord) -> Iterator[Finding]:
@@ -96,18 +136,19 @@ def other_tasks(found: RescoredRecord) -> Iterator[Finding]:
     others: Sequence[str] = ()
     absent: Sequence[str] = ()
     if not found.options.embedded_tasks:
-        others, absent = _other_releases(found.domain, found.version)
-    version = next((each for each in others if _has_tasks(each, found, differing)), None)
+        others, absent = other_releases(found.domain, found.version)
+    theirs = {name: found.record.tasks[name] for name in differing}
+    version = next((each for each in others if has_tasks(found.domain, each, theirs)), None)
     if version is not None:
         # The form of a file shows whose rules it was made by, whatever tasks it has.
         mixed = found.record.version_from == BY_FORM
         release = f"{found.version}+tasks.{version}" if mixed else version
-        theirs, ours = title_of(version), title_of(found.version)
+        other, ours = title_of(version), title_of(found.version)
         yield record_finding(
             "other data version",
             f"{len(differing)} of {len(found.record.tasks)} tasks in the file are those of "
-            f"{theirs}, not of {ours}: {some_of(differing)}; those of {ours} were used",
-            f"--data-version {release} judges by those of {theirs}",
+            f"{other}, not of {ours}: {_some_of(differing)}; those of {ours} were used",
+            f"--data-version {release} judges by those of {other}",
         )
         return
     kinds = Counter(part for parts in differing.values() for part in parts)
@@ -116,33 +157,9 @@ def other_tasks(found: RescoredRecord) -> Iterator[Finding]:
     yield record_finding(
         "criteria removed" if REMOVED in kinds else "other task version",
         f"{len(differing)} of {len(found.record.tasks)} tasks in the file are not the benchmark's "
-        f"({counts}): {some_of(differing)}; {used} were used"
+        f"({counts}): {_some_of(differing)}; {used} were used"
         + (f"; not compared with {' and '.join(absent)}, whose data is not here" if absent else ""),
         None if found.options.embedded_tasks else "--embedded-tasks judges by the file's",
-    )
-
-
-def _other_releases(domain: Domain, judged_by: str) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the other releases with the domain: those whose data is here, and the rest.
-
-    Of a release that nobody asked for, only what is here and whole is used: none is fetched.
-    """
-    if domain.data_dir is not None:
-        return [], []
-    having = [name for name, each in RELEASES.items() if domain.name in each.domains]
-    others = [name for name in having if name not in judged_by]
-    here = [name for name in others if are_cached(domain.folder_name, name)]
-    return here, [title_of(name) for name in others if name not in here]
-
-
-def _has_tasks(version: str, found: RescoredRecord, task_ids: Collection[str]) -> bool:
-    """Return True if a release has these tasks as the file has them."""
-    assert found.domain is not None
-    known = KnownTasks(RELEASES[version].domain(found.domain), version=version)
-    raw = {task_id: known.raw(task_id) for task_id in task_ids}
-    return all(
-        ours is not None and task_content(found.record.tasks[task_id]) == task_content(ours)
-        for task_id, ours in raw.items()
     )
 
 
@@ -158,9 +175,8 @@ def foreign_tasks(found: RescoredRecord) -> Iterator[Finding]:
         domain = "the benchmark" if found.domain is None else found.domain.name
         yield record_finding(
             "foreign tasks",
-            f"{count_of(len(strange), 'task')} not in {domain}: {some_of(strange)}; their "
-            "simulations "
-            "have no verdict",
+            f"{count_of(len(strange), 'task')} not in {domain}: {_some_of(strange)}; their "
+            "simulations have no verdict",
             None if not found.record.tasks else "--embedded-tasks judges by the file's",
         )
 
@@ -168,12 +184,8 @@ def foreign_tasks(found: RescoredRecord) -> Iterator[Finding]:
 def edited_rewards(found: RescoredRecord) -> Iterator[Finding]:
     """Yield a finding if recorded rewards contradict the recorded checks."""
     edited = [each for each in found.simulations if each.contradiction]
-    if edited:
-        yield record_finding(
-            "edited rewards",
-            f"in {share_of(edited, found)} the record contradicts itself (the first: "
-            f"{edited[0].slot}: {edited[0].contradiction})",
-        )
+    words = "the record contradicts itself"
+    yield from _about_some(found, "edited rewards", edited, words, lambda each: each.contradiction)
 
 
 def changed_tools(found: RescoredRecord) -> Iterator[Finding]:
@@ -183,8 +195,8 @@ def changed_tools(found: RescoredRecord) -> Iterator[Finding]:
         names = dict.fromkeys(str(each.unknown_tool) for each in using)
         yield record_finding(
             "changed tools",
-            f"{share_of(using, found)} got answers from tools that the domain does not have: "
-            f"{some_of(names)}",
+            f"{_share_of(using, found)} got answers from tools that the domain does not have: "
+            f"{_some_of(names)}",
         )
 
 
@@ -193,12 +205,8 @@ def unlike_answers(found: RescoredRecord) -> Iterator[Finding]:
     faults = [each for each in found.simulations if each.fault and not each.unknown_tool]
     unlike = [each for each in faults if each.fault and each.fault.found is not None]
     lost = [each for each in faults if each.fault and each.fault.found is None]
-    if lost:
-        yield record_finding(
-            "missing messages",
-            f"in {share_of(lost, found)} calls and answers do not belong together "
-            f"(the first: {lost[0].slot}, {_describe_fault(lost[0])})",
-        )
+    words = "calls and answers do not belong together"
+    yield from _about_some(found, "missing messages", lost, words, _describe_fault)
     if not unlike:
         return
     tools = {str((each.fault.call or {}).get("name")) for each in unlike if each.fault}
@@ -207,8 +215,8 @@ def unlike_answers(found: RescoredRecord) -> Iterator[Finding]:
         kind = "changed tools" if len(tools) == 1 else "other data version"
     yield record_finding(
         kind,
-        f"in {share_of(unlike, found)} a tool now answers otherwise than recorded "
-        f"({some_of(tools)}; the first: {unlike[0].slot}, {_describe_fault(unlike[0])})",
+        f"in {_share_of(unlike, found)} a tool now answers otherwise than recorded "
+        f"({_some_of(tools)}; the first: {unlike[0].slot}, {_describe_fault(unlike[0])})",
     )
 
 
@@ -225,7 +233,7 @@ def other_rules(found: RescoredRecord) -> Iterator[Finding]:
     if not left:
         return
     kinds = Counter(kind for each in left for kind in each.differing)
-    first = f"the first: {left[0].slot}: {both_rewards(left[0])}"
+    first = f"the first: {left[0].slot}: {left[0].both_rewards}"
     if kinds:
         kind = "other rules or edited checks"
         counts = ", ".join(f"{each} in {number}" for each, number in kinds.items())
@@ -234,7 +242,7 @@ def other_rules(found: RescoredRecord) -> Iterator[Finding]:
     else:
         kind = "rewards not confirmed"
         text = f"the recorded reward does not follow from the conversation ({first})"
-    yield record_finding(kind, f"in {share_of(left, found)} {text}")
+    yield record_finding(kind, f"in {_share_of(left, found)} {text}")
 
 
 def _is_explained(found: RescoredRecord) -> Callable[[RescoredSimulation], bool]:
@@ -252,7 +260,7 @@ def _is_explained(found: RescoredRecord) -> Callable[[RescoredSimulation], bool]
             or each.contradiction
             or each.fault
             or each.foreign_ending
-            or by_judge_alone(each)
+            or each.is_by_judge_alone
             or (each.named in other and not found.options.embedded_tasks)
         )
 
@@ -261,20 +269,14 @@ def _is_explained(found: RescoredRecord) -> Callable[[RescoredSimulation], bool]
 
 def judgements(found: RescoredRecord) -> Iterator[Finding]:
     """Yield findings for verdicts on which judges differ, cannot be read, or were not asked."""
-    differing = [each for each in found.disagreeing if by_judge_alone(each)]
+    differing = [each for each in found.disagreeing if each.is_by_judge_alone]
     unread = [each for each in found.simulations if each.unread_reply]
-    if differing:
-        yield record_finding(
-            "another judgement",
-            f"in {share_of(differing, found)} the judge decides otherwise than the recorded one "
-            f"(the first: {differing[0].slot}: {both_rewards(differing[0])})",
-        )
-    if unread:
-        yield record_finding(
-            "unreadable judgements",
-            f"in {share_of(unread, found)} the judge's reply cannot be read (the first: "
-            f"{unread[0].slot}: {unread[0].unread_reply})",
-        )
+    words = "the judge decides otherwise than the recorded one"
+    yield from _about_some(
+        found, "another judgement", differing, words, lambda each: each.both_rewards
+    )
+    words, kind = "the judge's reply cannot be read", "unreadable judgements"
+    yield from _about_some(found, kind, unread, words, lambda each: each.unread_reply)
     if found.unjudged:
         yield record_finding(
             "not recomputed",
@@ -282,16 +284,6 @@ def judgements(found: RescoredRecord) -> Iterator[Finding]:
             "count neither as passed nor as failed",
             None if found.panel.judges else "--judge-model asks one",
         )
-
-
-def by_judge_alone(each: RescoredSimulation) -> bool:
-    return each.differing == ("NL_ASSERTION",)
-
-
-def both_rewards(each: RescoredSimulation) -> str:
-    if each.reward is None:
-        return each.differences[0]
-    return f"recorded {each.recorded:g}, recomputed {each.reward:g}"
 
 
 def unknown_endings(found: RescoredRecord) -> Iterator[Finding]:
@@ -302,28 +294,28 @@ def unknown_endings(found: RescoredRecord) -> Iterator[Finding]:
     if stopped:
         yield record_finding(
             "relabelled simulations",
-            f"{share_of(stopped, found)} say they ended with {_endings_of(stopped)}, but their "
+            f"{_share_of(stopped, found)} say they ended with {_endings_of(stopped)}, but their "
             "last message is the user's stop; they count as failures",
         )
     relabelled = [each for each in found.simulations if each.is_relabelled]
     if relabelled:
-        statuses = some_of({each.shown.status: None for each in relabelled if each.shown})
+        statuses = _some_of({each.shown.status: None for each in relabelled if each.shown})
         yield record_finding(
             "relabelled simulations",
-            f"{share_of(relabelled, found)} are recorded as {statuses}, but their last message is "
+            f"{_share_of(relabelled, found)} are recorded as {statuses}, but their last message is "
             "the user's stop; they count by what was said",
         )
     if impossible := [each for each in found.simulations if each.impossible_ending]:
         yield record_finding(
             "impossible ends",
-            f"{share_of(impossible, found)} say that the user ended them, but their last message "
-            f"is not the user's stop ({some_of(str(each.slot) for each in impossible)}); they "
+            f"{_share_of(impossible, found)} say that the user ended them, but their last message "
+            f"is not the user's stop ({_some_of(str(each.slot) for each in impossible)}); they "
             "count as failures",
         )
     if others:
         yield record_finding(
             "unknown ends",
-            f"{share_of(others, found)} ended with {_endings_of(others)}, which "
+            f"{_share_of(others, found)} ended with {_endings_of(others)}, which "
             f"{title_of(found.version)} does not have; they count as failures",
             _other_version(found, others),
         )
@@ -339,24 +331,150 @@ def _other_version(found: RescoredRecord, several: Sequence[RescoredSimulation])
 
 
 def _endings_of(several: Iterable[RescoredSimulation]) -> str:
-    return some_of(dict.fromkeys(repr(each.ending) for each in several))
+    return _some_of(dict.fromkeys(repr(each.ending) for each in several))
 
 
-def chosen_tasks(found: RescoredRecord) -> Iterator[Finding]:
-    """Say that the number is an estimate."""
+def sampling(found: RescoredRecord) -> Iterator[Finding]:
+    """Say that the number is an estimate, or that the run ended when its question was answered."""
     if (subset := found.record.subset) is not None:
         yield record_finding("estimate", subset.note, weight="remark")
-
-
-def not_of_a_fixed_size(found: RescoredRecord) -> Iterator[Finding]:
-    """Say that the run ended when its question was answered."""
     if found.record.stopped is not None:
         yield record_finding("sequential run", found.record.stopped, weight="remark")
 
 
+def missing_simulations(found: RescoredRecord) -> Iterator[Finding]:
+    """Yield findings for simulations and tasks that are missing, and for trials that repeat."""
+    left_out = set(found.tasks_left_out)
+    missing = [slot for slot in found.missing if slot.task_id not in left_out]
+    if missing:
+        tasks = dict.fromkeys(slot.task_id for slot in missing)
+        yield record_finding(
+            "missing simulations",
+            f"{len(missing)} of {len(found.slots)} planned simulations are not there "
+            f"({count_of(len(tasks), 'task')}: {_some_of(tasks)}); they have no verdict",
+        )
+    if left_out and found.split is not None:
+        name, ids = found.split
+        yield record_finding(
+            "missing tasks",
+            f"{len(left_out)} of the {len(ids)} tasks of the {name} split are not there: "
+            f"{_some_of(found.tasks_left_out)}; their simulations have no verdict",
+            "--partial certifies the listed tasks alone",
+        )
+    if twice := [slot for slot, several in found.by_slot.items() if len(several) > 1]:
+        yield record_finding(
+            "repeated trials",
+            f"{count_of(len(twice), 'trial')} more than once in the file "
+            f"({_some_of(map(str, twice))}); each passes only if all its simulations do",
+        )
+
+
+def lost_simulations(found: RescoredRecord) -> Iterator[Finding]:
+    """Yield findings for parts of the file that cannot be read, and for runs that broke off."""
+    lines = found.record.malformed
+    if lines:
+        yield record_finding(
+            "unreadable simulations",
+            f"{count_of(len(lines), 'part')} of the file {MALFORMED} (the first: {lines[0]}); what "
+            "is lost has no verdict",
+        )
+    for problem, number in found.problems.items():
+        if problem not in (MALFORMED, FOREIGN_TASK, NEEDS_JUDGE):
+            yield record_finding(
+                "unfinished simulations",
+                f"{number} of {len(found.slots)} simulations did not finish ({problem})",
+                weight="manner",
+            )
+
+
+def foreign_seeds(found: RescoredRecord) -> Iterator[Finding]:
+    """Yield a finding if seeds of trials do not follow from the seed of the run."""
+    known = [each for each in found.simulations if each.identity.seed is not None]
+    seed = found.record.seed
+    if seed is None:
+        pairs = dict.fromkeys((each.slot.trial, each.identity.seed) for each in known)
+        seeds = Counter(trial for trial, _ in pairs)
+        mixed = [trial for trial, number in seeds.items() if number > 1]
+        if mixed and found.record.has_plan:
+            yield record_finding(
+                "mixed seeds",
+                f"simulations of trial {_some_of(map(str, mixed))} have different seeds, though "
+                "all tasks of a trial share one: they may come from several runs",
+                weight="remark",
+            )
+        return
+    foreign = [each for each in known if each.identity.seed != _seed(seed, each.slot.trial)]
+    if foreign:
+        first = foreign[0]
+        yield record_finding(
+            "foreign seeds",
+            f"{_share_of(foreign, found)} have a seed that does not follow from the run's {seed} "
+            f"(the first: {first.slot} has {first.identity.seed}, not "
+            f"{_seed(seed, first.slot.trial)}): they may come from another run",
+            # The seeds of later releases were not compared with files of the original.
+            weight="remark" if found.record.version_from == BY_FORM else "state",
+        )
+
+
+_seed = lru_cache(maxsize=4096)(trial_seed)
+
+
+def unlisted_tasks(found: RescoredRecord) -> Iterator[Finding]:
+    """Yield a caution with the range of the number if the record is about a part of a split."""
+    if found.split is not None or not found.record.has_plan:
+        return
+    for name, domain in found.domains.items():
+        known = found.known_tasks(domain)
+        listed = {slot.task_id for slot in found.slots if slot.domain == name}
+        ours = [task_id for task_id in listed if known.raw(task_id) is not None]
+        split = smallest_split(domain, ours, version=known.version) if ours else None
+        absent = [] if split is None else [each for each in split[1] if each not in listed]
+        if split is None or not absent:
+            continue
+        outcomes = [each for each in found.outcomes if each.group == name]
+        value, whole = found.summarise(outcomes).estimate("pass^k", 1).value, len(split[1])
+        words = ""
+        if value is not None:
+            low, high = (value * len(ours) / whole, (value * len(ours) + len(absent)) / whole)
+            words = (
+                f"; over the whole split, pass^1 is {percent(low)} if all of them fail, "
+                f"{percent(high)} if all pass"
+            )
+        yield record_finding(
+            "part of a split",
+            f"{len(absent)} of the {whole} tasks of {name}'s {split[0]} split are not there: "
+            f"{_some_of(absent)}{words}",
+            weight="remark",
+        )
+
+
+def odd_simulations(found: RescoredRecord) -> Iterator[Finding]:
+    """Yield cautions for ids or times that simulations share, and for what cannot have happened."""
+    for name in ("id", "times", "response ids"):
+        first: dict[str, RescoredSimulation] = {}
+        marked = [each for each in found.simulations if name in each.identity.marks]
+        again = [
+            each for each in marked if first.setdefault(each.identity.marks[name], each) is not each
+        ]
+        if again:
+            original = first[again[0].identity.marks[name]]
+            yield record_finding(
+                f"repeated {name}",
+                f"{_share_of(again, found)} have the {name} of another (the first: "
+                f"{again[0].identity.where} has that of {original.identity.where}); all of them "
+                "count",
+                weight="remark",
+            )
+    odd = [each for each in found.simulations if each.identity.oddities]
+    for kind in dict.fromkeys(kind for each in odd for kind in each.identity.oddities):
+        several = [each for each in odd if kind in each.identity.oddities]
+        words = several[0].identity.oddities[kind]
+        text = f"in {_share_of(several, found)} (the first: {several[0].slot}: {words})"
+        yield record_finding(kind, text, weight="remark")
+
+
 _CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Finding]]] = (
-    chosen_tasks,
-    not_of_a_fixed_size,
+    sampling,
     other_setting,
     shuffled_task_ids,
     edited_rewards,
@@ -367,7 +485,6 @@ _CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Finding]]] = (
     other_rules,
     unknown_endings,
     missing_simulations,
-    repeated_trials,
     lost_simulations,
     foreign_seeds,
     judgements,

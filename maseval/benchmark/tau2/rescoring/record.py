@@ -30,8 +30,7 @@ from maseval.benchmark.tau2.results import (
     simulation_of,
 )
 from maseval.benchmark.tau2.results.layout import MOST_SIMULATIONS, is_trial
-from maseval.benchmark.tau2.results.parts import split_results
-from maseval.benchmark.tau2.results.reading import recorded_domain
+from maseval.benchmark.tau2.results.reading import recorded_domain, split_results
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.world.state.records import canonical_json

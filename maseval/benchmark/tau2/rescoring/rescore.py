@@ -34,7 +34,6 @@ from maseval.benchmark.tau2.rescoring.verdict import (
     rescore_simulation,
 )
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
-from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import Outcome, Score, is_successful
 from maseval.core.recorded import whole_number
@@ -408,17 +407,13 @@ def rescore_record(
     """
     found = RescoredRecord(record, options, whole_split=whole_split, data_dir=data_dir, panel=panel)
     here = zip(record.items, repeat(None), repeat(None))
-    # A file that was read is many objects which all stay: a search for garbage among them takes
-    # longer than a hundred verdicts.
-    with rare_garbage_collection():
-        for number, (item, judged, note) in enumerate(
-            assessed(found, examine) if assessed else here, 1
-        ):
-            if judged is None:
-                note = examine(item, found.add(item))
-            else:
-                found.place(item, judged)
-            on_note(note)
-            if on_progress is not None:
-                on_progress(number)
+    through = assessed(found, examine) if assessed else here
+    for number, (item, judged, note) in enumerate(through, 1):
+        if judged is None:
+            note = examine(item, found.add(item))
+        else:
+            found.place(item, judged)
+        on_note(note)
+        if on_progress is not None:
+            on_progress(number)
     return found

@@ -6,6 +6,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from maseval.benchmark.tau2.data import title_of
+from maseval.benchmark.tau2.data.files import are_cached
 from maseval.benchmark.tau2.data_loader import (
     UnknownTaskError,
     load_domain_config,
@@ -13,6 +15,7 @@ from maseval.benchmark.tau2.data_loader import (
     load_raw_tasks,
 )
 from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.core.exceptions import TaskFormatError
@@ -135,6 +138,11 @@ class KnownTasks:
         found = self._by_instructions.get(_instructions(task), [])
         return found[0] if len(found) == 1 and found[0] != task["id"] else None
 
+    def moved_tasks(self, embedded: Mapping[str, RawTaskLike]) -> dict[str, str]:
+        """Return the tasks that stand in a file under another id, each with its own."""
+        pairs = ((name, self.embedded_task(task)) for name, task in embedded.items())
+        return {name: other for name, other in pairs if other is not None}
+
 
 def _names(actions: Sequence[object]) -> tuple[str, ...]:
     return tuple(sorted(str(mapping(action).get("action_id")) for action in actions))
@@ -161,6 +169,28 @@ def differing_tasks(
         ours = known.raw(task_id)
         if ours is not None and (parts := differing_parts(theirs, ours)):
             yield task_id, parts
+
+
+def other_releases(domain: Domain, judged_by: str) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the other releases with the domain: those whose data is here, and the rest.
+
+    Of a release that nobody asked for, only what is here and whole is used: none is fetched.
+    """
+    if domain.data_dir is not None:
+        return [], []
+    having = [name for name, each in RELEASES.items() if domain.name in each.domains]
+    others = [name for name in having if name not in judged_by]
+    here = [name for name in others if are_cached(domain.folder_name, name)]
+    return here, [title_of(name) for name in others if name not in here]
+
+
+def has_tasks(domain: Domain, version: str, tasks: Mapping[str, RawTaskLike]) -> bool:
+    """Return True if a release has these tasks."""
+    known = KnownTasks(RELEASES[version].domain(domain), version=version)
+    return all(
+        (ours := known.raw(task_id)) is not None and task_content(task) == task_content(ours)
+        for task_id, task in tasks.items()
+    )
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Any
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains.releases import release_named, release_of
 from maseval.benchmark.tau2.formats.message import Tau2Message, is_user_stop
-from maseval.benchmark.tau2.formats.simulation import RewardInfo, TerminationReason
+from maseval.benchmark.tau2.formats.simulation import RewardInfo, TerminationReason, replay_problem
 from maseval.benchmark.tau2.rescoring.record import PlannedTrial, PrintedVerdict, RecordItem
 from maseval.benchmark.tau2.review.explain.evidence import ReplayFault, replay_fault
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
@@ -47,7 +47,7 @@ class SimulationIdentity:
     seed: int | None = None
     stopped: bool = False
     marks: Mapping[str, str] = field(default_factory=dict)
-    oddities: tuple[Oddity, ...] = ()
+    oddities: Mapping[str, str] = field(default_factory=dict)
 
 
 def identity_of(
@@ -62,7 +62,7 @@ def identity_of(
         whole_number(simulation.get("seed")),
         bool(messages) and messages[-1]["role"] == "user" and is_user_stop(messages[-1]),
         {} if alone else dict(_marks(simulation, messages)),
-        () if alone else tuple(oddities(simulation)),
+        {} if alone else dict(oddities(simulation)),
     )
 
 
@@ -236,6 +236,18 @@ class RescoredSimulation:
         return self.differences[0] if self.differences else None
 
     @property
+    def is_by_judge_alone(self) -> bool:
+        """True if the two verdicts differ in nothing but what a judge says."""
+        return self.differing == ("NL_ASSERTION",)
+
+    @property
+    def both_rewards(self) -> str:
+        """The recorded and the recomputed reward in words, or what differs if there is none."""
+        if self.reward is None:
+            return self.differences[0]
+        return f"recorded {self.recorded:g}, recomputed {self.reward:g}"
+
+    @property
     def foreign_ending(self) -> bool:
         """True if it ended in a way that its release does not have."""
         endings = {each.value for each in release_named(self.version).rules.loop.endings}
@@ -322,7 +334,7 @@ def compare_verdicts(item: RecordItem, new: NewVerdict) -> dict[str, Any]:
     """Compare the two verdicts, and return fields of ``RescoredSimulation``."""
     recorded, found = mapping(item.recorded), new.reward_info
     reward = number(recorded.get("reward"))
-    fault = None if found is None else replay_fault(found)
+    fault = None if found is None or not replay_problem(found) else replay_fault(found)
     return {
         "recorded": reward,
         "reward": None if found is None else found["reward"],

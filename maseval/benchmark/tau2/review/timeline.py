@@ -27,6 +27,7 @@ from maseval.benchmark.tau2.review.explain.snapshot import (
     differences,
     differing_records,
     parse_fragment,
+    settle_twin,
 )
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
 from maseval.benchmark.tau2.world.reference import gold_state
@@ -77,20 +78,10 @@ class Moment:
     last: int
     role: str
     calls: tuple[RepeatedCall, ...]
-    world: _WorldThen
+    after: WorldSnapshot
+    from_start: Differences
+    from_gold: Differences | None
     problem: ReplayError | None = None
-
-    @property
-    def after(self) -> WorldSnapshot:
-        return self.world.snapshot
-
-    @property
-    def from_start(self) -> Differences:
-        return self.world.from_start
-
-    @property
-    def from_gold(self) -> Differences | None:
-        return self.world.from_gold
 
 
 @dataclass(frozen=True)
@@ -223,14 +214,8 @@ class _Replay:
             else:
                 calls.append(RepeatedCall(None, complete_call(recorded), made=False))
         here = problem is not None and index <= (problem.index or 0) <= last + 1
-        return Moment(
-            index,
-            last,
-            messages[index]["role"],
-            tuple(calls),
-            self.now,
-            problem if here else None,
-        )
+        role, stopped = messages[index]["role"], problem if here else None
+        return Moment(index, last, role, tuple(calls), *self.now, problem=stopped)
 
     def _repeat(self, index: int, call: Tau2ToolCall, recorded: Tau2Message) -> RepeatedCall:
         if not self._retracing.is_replayed(call):
@@ -250,11 +235,11 @@ class _Replay:
         return changed
 
     def _look_at_start(self, world: World) -> tuple[_WorldThen, Differences]:
-        return self._compare(_settled_snapshot(world), ()), ()
+        return self._compare(WorldSnapshot(settle_twin(world)), ()), ()
 
     def _look(self, world: World) -> tuple[_WorldThen, Differences]:
         """Look at a state: what is before it in the tree of states is always the same."""
-        before, now = self.now.snapshot, _settled_snapshot(world)
+        before, now = self.now.snapshot, WorldSnapshot(settle_twin(world))
         if now.state == before.state:
             return self.now, ()
         from_start = tuple(differences(self.start, now))
@@ -263,17 +248,6 @@ class _Replay:
     def _compare(self, now: WorldSnapshot, from_start: Differences) -> _WorldThen:
         gold = None if self._gold is None else tuple(differences(self._gold, now))
         return _WorldThen(now, from_start, gold)
-
-
-def _settled_snapshot(world: World) -> WorldSnapshot:
-    """Return a world as it is with both sides synchronised; it is not synchronised itself by that.
-
-    After a call that raised, scoring synchronises only with the next one.
-    """
-    if not world.is_settled:
-        world = world.twin()
-        world.settle()
-    return WorldSnapshot(world)
 
 
 def _answers(messages: Sequence[Tau2Message]) -> tuple[dict[int, Tau2ToolCall], ReplayError | None]:

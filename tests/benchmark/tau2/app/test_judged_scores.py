@@ -13,7 +13,7 @@ from maseval.core.model import register_model
 from maseval.core.provider_errors import AuthenticationError, OverloadedError
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder
-from tests.cli.commandline import last_json, maseval
+from tests.cli.commandline import maseval
 
 
 @pytest.fixture(scope="module")
@@ -90,20 +90,6 @@ def test_what_fails_whatever_a_judge_says_is_a_failure(theirs, passed):
     judged = [each for each in found.found.simulations if each.asks_judge]
     assert len(judged) == 6
     assert [each.reward for each in judged if not each.open] == [0.0] * (6 - passed[1])
-
-
-def test_the_command_line_says_the_range_and_how_to_get_a_number(theirs, passed):
-    every, judged = passed
-    shown = maseval("tau2", "score", theirs, "--embedded-tasks").stdout
-    told = maseval("tau2", "score", theirs, "--embedded-tasks", "--json")
-    (file,) = last_json(told.stdout)["files"]
-
-    assert f"passed: {every - judged} of {12 - judged} with a verdict" in shown
-    assert f"{12 - judged} of 12 simulations have a verdict ({judged} its verdict needs" in shown
-    assert f"pass^1 is {(every - judged) / 12:.1%} if all others fail, {every / 12:.1%}" in shown
-    assert f"{judged} depend on a judge (--judge-model)" in shown
-    assert (file["needs_judge"], file["verdicts"]) == (judged, 12 - judged)
-    assert file["pass^1"]["best"] == pytest.approx(every / 12)
 
 
 def test_what_waits_for_a_judge_is_shown_as_neither_passed_nor_failed(theirs, passed):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from maseval.benchmark.tau2.data_loader import load_tasks
-from maseval.benchmark.tau2.players.agent import GOODBYE, requests_in
+from maseval.benchmark.tau2.players.scripted import GOODBYE, requests_in
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from maseval.commands import compare, runs, show, tau2
 from maseval.core.exceptions import ConfigurationError, MASEvalError

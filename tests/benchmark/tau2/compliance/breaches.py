@@ -1,10 +1,10 @@
 """Breaches as data: for each rule, what is said and called otherwise in a gold conversation.
 
-A case of ``breaches_DOMAIN.json`` names a rule, a task, and edits of the conversation that follows
-the task's reference solution: where, how many steps go, and the pieces that take their place. A
-piece is a text (``agent``, ``user``), a call (``call``, ``user calls``) or other words in the text
-that stands there (``reword``); the bank's tools have shorter forms. ``rows`` are records with
-which the task begins. A case without a rule is a scene that keeps the policy.
+A case of ``breaches_DOMAIN.json`` names a rule, what it says, a task, and edits of the conversation
+that follows the task's reference solution: where, how many steps go, and the pieces that take their
+place. A piece is a text (``agent``, ``user``), a call (``call``, ``user calls``) or other words in
+the text that stands there (``reword``); the bank's tools have shorter forms. ``rows`` are records
+with which the task begins. A case without a rule is a scene that keeps the policy.
 """
 
 import json

@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.data.domain_files import domain_folder
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_of
 from maseval.benchmark.tau2.formats.message import INITIAL_GREETING
-from maseval.benchmark.tau2.review.policy import Compliance, check_case
+from maseval.benchmark.tau2.review.policy import PolicyResult, check_case
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.world.world import World
 from tests.benchmark.tau2.staged import call_and_answer, gold, simulation_of, wish
@@ -115,7 +115,7 @@ def compliance_of(
     *,
     version: str | None = None,
     solo: bool = False,
-) -> Compliance:
+) -> PolicyResult:
     """Play the steps and ask the rules about them."""
     simulation = play(domain, task, steps, version=version, solo=solo)
     return check_case(open_case(simulation, domain, task, version=version, solo=solo))

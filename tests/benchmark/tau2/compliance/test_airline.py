@@ -1,8 +1,6 @@
 """The airline's rules: gold conversations keep them, and each is found broken where it is."""
 
 import itertools
-import json
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +12,6 @@ from maseval.benchmark.tau2.review.policy.rules import Kind
 from maseval.benchmark.tau2.scoring.case import open_case
 from tests.benchmark.tau2.compliance.gold_airline import conversation
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of, play, steps_of
-from tests.contract.replay import records
 
 pytestmark = pytest.mark.data
 
@@ -47,10 +44,12 @@ def test_gold_conversations_break_only_what_the_gold_demands(version, request):
     found, demanded = set(), set()
     for task in load_raw_tasks("airline", None, version=version):
         compliance = compliance_of("airline", task, conversation(task, version), version=version)
-        assert not compliance.faults
-        assert not compliance.doubts, (task["id"], compliance.doubts)
+        assert not compliance.failed_rules
+        assert not compliance.undecided, (task["id"], compliance.undecided)
         for breach in compliance.breaches:
-            (demanded if breach.demanded else found).add((version, task["id"], breach.rule))
+            (demanded if breach.weight == "remark" else found).add(
+                (version, task["id"], breach.rule)
+            )
 
     assert demanded == {each for each in GOLD_BREAKS if each[0] == version}
     assert {each for each in found if each[2] not in FORM} == {
@@ -67,7 +66,7 @@ def test_rules_of_form_are_no_breach_of_substance(tau2_data):
     compliance = check_case(open_case(simulation, "airline", task))
 
     assert [breach.rule for breach in compliance.breaches] == ["airline.form.text_or_call"]
-    assert compliance.clean is True
+    assert compliance.without_breaches_found is True
 
 
 ABSURD = [None, "", -1, True, [], [None], [{}], {"a": 1}, "\u20ac" * 5]
@@ -100,7 +99,7 @@ def test_absurd_arguments_make_no_rule_raise(tau2_data):
 
     compliance = compliance_of("airline", task, steps)
 
-    assert compliance.faults == ()
+    assert compliance.failed_rules == ()
     assert compliance.unreadable is None
 
 
@@ -117,36 +116,3 @@ def test_a_change_to_no_flights_at_all_is_a_breach_that_was_carried_out(tau2_dat
     found = [b for b in compliance_of("airline", task, steps).breaches if "journey" in b.rule]
 
     assert [breach.text.startswith("no flight is left") for breach in found] == [True]
-
-
-READINGS = json.loads(Path(__file__).with_name("readings_airline.json").read_text("utf-8"))
-
-
-def public_conversations(contract_dir):
-    """The recorded conversations with whether they passed, and what the rules say."""
-    for file, version, verdict in (
-        ("conversations/airline.jsonl.gz", None, "reward_info"),
-        ("v1.0.1/conversations_v1/conversations.jsonl.gz", "1.0.1", "recorded_reward_info"),
-    ):
-        for row in records(contract_dir / file):
-            if row["domain"] == "airline":
-                task = row.get("embedded_task")
-                case = open_case(row["simulation"], "airline", task, version=version)
-                passed = (row[verdict] or {}).get("reward") == 1.0
-                yield row["id"], passed, check_case(case)
-
-
-def test_every_breach_in_a_passing_public_conversation_was_read(contract_dir, tau2_data):
-    read = [(r["conversation"], r["rule"], r["message_index"]) for r in READINGS["breaches"]]
-    seen, doubtful, checked = [], 0, 0
-    for name, passed, found in public_conversations(contract_dir):
-        checked += 1
-        doubtful += bool(found.doubts)
-        assert not found.faults and found.unreadable is None, name
-        if passed:
-            seen += [(name, b.rule, b.message_index) for b in found.breaches if b.counts]
-        if name in READINGS["read_without_finding"]:
-            assert found.clean is True, name
-
-    assert sorted(seen) == sorted(read)
-    assert doubtful <= 0.2 * checked

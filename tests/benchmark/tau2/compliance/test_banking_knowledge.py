@@ -1,4 +1,4 @@
-"""The bank's policy as rules: clean where it is kept, and each breach found and named."""
+"""The bank's policy as rules: nothing is found where it is kept."""
 
 import json
 from collections.abc import Callable
@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from maseval.benchmark.tau2.domains import DOMAINS
-from maseval.benchmark.tau2.review.policy import Compliance
+from maseval.benchmark.tau2.review.policy import PolicyResult
+from maseval.benchmark.tau2.review.policy.checking import DEMANDED
 from tests.benchmark.tau2.compliance.gold_banking_knowledge import (
     CALL,
     DOMAIN,
@@ -45,7 +46,7 @@ def tasks(banking_data: Path) -> list[dict[str, Any]]:
     return [json.loads(each.read_text("utf-8")) for each in files]
 
 
-def found_in(task: Task, steps: list[Step]) -> Compliance:
+def found_in(task: Task, steps: list[Step]) -> PolicyResult:
     return compliance_of(DOMAIN, task, steps, version="1.0.1")
 
 
@@ -53,7 +54,7 @@ def named(tasks: list[dict[str, Any]], number: str) -> dict[str, Any]:
     return next(each for each in tasks if each["id"] == f"task_{number}")
 
 
-def names(found: Compliance) -> set[str]:
+def names(found: PolicyResult) -> set[str]:
     return {breach.rule for breach in found.breaches}
 
 
@@ -63,13 +64,13 @@ def test_every_variant_has_the_rules() -> None:
     assert all([*each.rules] == [*RULES.values()] for each in variants)
 
 
-def test_the_reference_solutions_are_clean(tasks: list[dict[str, Any]]) -> None:
+def test_the_reference_solutions_are_without_breaches(tasks: list[dict[str, Any]]) -> None:
     broken = set()
     for task in tasks:
         found = found_in(task, clean_steps(task))
-        assert found.unreadable is None and not found.faults, (task["id"], found)
-        assert found.clean is True, (task["id"], found.breaches, found.doubts)
-        broken |= {(task["id"], each.rule) for each in found.breaches if each.demanded}
+        assert found.unreadable is None and not found.failed_rules, (task["id"], found)
+        assert found.without_breaches_found is True, (task["id"], found.breaches, found.undecided)
+        broken |= {(task["id"], each.rule) for each in found.breaches if each.weight == "remark"}
     assert broken == GOLD_BREACHES
 
 
@@ -96,7 +97,7 @@ def test_what_the_reference_solution_does_is_demanded_in_any_order(
 
     task = named(tasks, "091")
     (breach,) = found_in(task, altered(task, reversed_order)).breaches
-    assert (breach.rule, breach.demanded) == ("banking.card_order.waiting", True)
+    assert (breach.rule, breach.kind) == ("banking.card_order.waiting", DEMANDED)
 
 
 def test_whether_a_superior_agreed_is_not_guessed_at(tasks: list[dict[str, Any]]) -> None:
@@ -105,8 +106,8 @@ def test_whether_a_superior_agreed_is_not_guessed_at(tasks: list[dict[str, Any]]
     steps = clean_steps(changed)
     closed = [*unlocked(CLOSE), *served(CLOSE, inner(CLOSE, account_id="02"))]
     found = found_in(changed, [*steps[:-2], *known(changed, "123"), *closed, *steps[-2:]])
-    assert (found.clean, names(found)) == (None, set())
-    assert {doubt.rule for doubt in found.doubts} == {"banking.close.approval"}
+    assert (found.without_breaches_found, names(found)) == (None, set())
+    assert {doubt.rule for doubt in found.undecided} == {"banking.close.allowed"}
 
 
 def test_a_breach_names_what_is_due_and_what_is_charged(tasks: list[dict[str, Any]]) -> None:
@@ -126,9 +127,9 @@ def test_no_arguments_make_a_rule_raise(tasks: list[dict[str, Any]]) -> None:
             Do(CALL, {"agent_tool_name": tool, "arguments": value}) for value in ("[]", "{", "", 3)
         ]
         found = found_in(task, [*steps, Say("assistant", "Bye.")])
-        assert (found.unreadable, found.faults) == (None, ()), tool
+        assert (found.unreadable, found.failed_rules) == (None, ()), tool
         broken |= names(found)
-    assert len(broken) > 20
+    assert len(broken) > 15
 
 
 def test_no_statement_is_copied_from_policy_or_documents(banking_data: Path) -> None:

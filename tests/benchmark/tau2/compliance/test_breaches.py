@@ -14,8 +14,6 @@ from tests.benchmark.tau2.compliance.breaches import Case, base, cases, edited, 
 from tests.benchmark.tau2.compliance.gold_talk import Step, compliance_of
 
 pytestmark = pytest.mark.data
-# A superior's approval is in no record: the rule never finds a breach.
-NEVER_BROKEN = {"banking.close.approval"}
 BREACHES = ("airline", "retail", "telecom", "banking_knowledge")
 
 
@@ -38,11 +36,11 @@ def tasks(domain: str) -> dict[str, dict[str, Any]]:
 
 def rules_broken(
     domain: str, task: Mapping[str, Any], steps: list[Step], *, solo: bool = False
-) -> Counter[str]:
+) -> Counter[tuple[str, str]]:
     version = "1.0.1" if domain == "banking_knowledge" else None
     found = compliance_of(domain, task, steps, version=version, solo=solo)
-    assert not found.faults
-    return Counter(breach.rule for breach in found.breaches)
+    assert not found.failed_rules
+    return Counter((breach.rule, breach.text) for breach in found.breaches)
 
 
 def by_rule() -> Iterator[Any]:
@@ -63,7 +61,7 @@ def test_a_breach_is_found_and_named_and_nothing_in_scenes_that_keep_the_policy(
         steps = base(domain, task, solo=solo)
         before = rules_broken(domain, task, steps, solo=solo)
         more = rules_broken(domain, task, edited(case, task, steps), solo=solo) - before
-        assert case["rule"] in more if case["rule"] else not more, (case, more)
+        assert (case["rule"], case["text"]) in more if case["rule"] else not more, (case, more)
 
 
 @pytest.mark.parametrize("domain", BREACHES)
@@ -71,4 +69,4 @@ def test_every_rule_but_those_of_form_has_breaches(domain: str) -> None:
     wanted = {rule.id for rule in DOMAINS[domain].rules if rule.kind is not Kind.FORM}
     tried = {case["rule"] for case in cases(domain) if case["rule"]}
     form = {rule.id for rule in DOMAINS[domain].rules} - wanted
-    assert tried - form == wanted - NEVER_BROKEN
+    assert tried - form == wanted

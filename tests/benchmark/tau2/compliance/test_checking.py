@@ -5,19 +5,14 @@ from dataclasses import replace
 import pytest
 
 from maseval.benchmark.tau2.review.policy import check_case, check_gold
+from maseval.benchmark.tau2.review.policy.checking import BROKE, DEMANDED, TRIED
 from maseval.benchmark.tau2.review.policy.confirming import (
     explicit_yes,
     no_text_beside_a_call,
     one_call_at_a_time,
 )
-from maseval.benchmark.tau2.review.policy.rules import (
-    Broken,
-    CannotTell,
-    Kind,
-    Talk,
-    rule,
-    talk_rule,
-)
+from maseval.benchmark.tau2.review.policy.rules import Broken, CannotTell, Kind, rule, talk_rule
+from maseval.benchmark.tau2.review.talk import Talk
 from maseval.benchmark.tau2.scoring.case import open_case
 from tests.benchmark.tau2.todo_list import CREATE, task, todo_list
 
@@ -94,40 +89,38 @@ def test_a_rule_sees_the_world_just_before_the_call(check):
 
 def test_a_breach_names_message_call_and_values(check):
     (found,) = check([state_rule(always_broken)], say("user", "hi"), *make("one")).breaches
-    assert (found.rule, found.message_index, found.values) == ("todo.state", 1, {"title": "one"})
-    assert found.call["name"] == "create_task" and found.done and not found.demanded
+    assert (found.rule, found.message, found.evidence) == ("todo.state", 1, ("title: one",))
+    assert (found.kind, found.grade, found.weight) == (BROKE, "proven", "state")
+    assert found.call is not None and found.call.startswith("create_task(")
 
 
 def test_a_rule_that_raises_loses_nothing_that_it_or_others_found(check):
     rules = [state_rule(raises, "todo.raises"), state_rule(always_broken)]
     found = check(rules, *make("one"))
     assert [each.rule for each in found.breaches] == ["todo.raises", "todo.state"]
-    (fault,) = found.faults
-    assert (fault.rule, fault.error, fault.message_index) == (
-        "todo.raises",
-        "KeyError: 'absent'",
-        0,
-    )
+    (fault,) = found.failed_rules
+    said = "the rule failed: KeyError: 'absent'"
+    assert (fault.rule, fault.text, fault.message) == ("todo.raises", said, 0)
 
 
-def test_a_fault_of_a_rule_alone_leaves_it_open_whether_the_pass_is_clean(check):
+def test_a_rule_that_fails_leaves_open_what_it_would_have_found(check):
     def fault(moment):
         """Raise."""
         raise ValueError("no")
 
-    assert check([state_rule(fault)], *make("one")).clean is None
+    assert check([state_rule(fault)], *make("one")).without_breaches_found is None
 
 
 def test_a_refused_call_is_tried_and_not_held_against_the_agent(check):
     found = check([state_rule(always_broken)], *make("one", answer="Error: User not found"))
-    assert [each.done for each in found.breaches] == [False]
-    assert found.clean is True
+    assert [each.kind for each in found.breaches] == [TRIED]
+    assert found.without_breaches_found is True
 
 
 def test_a_breach_that_the_reference_solution_makes_too_is_demanded(check):
     title = CREATE["arguments"]["title"]
     found = check([state_rule(always_broken)], *make(title), *make("other", 1))
-    assert [each.demanded for each in found.breaches] == [True, False]
+    assert [each.kind for each in found.breaches] == [DEMANDED, BROKE]
 
 
 def test_the_reference_solution_is_asked_about_state_alone(tmp_path):
@@ -146,13 +139,13 @@ def test_a_conversation_in_another_language_cannot_be_told(check):
         "damit ich sie nicht vergesse und rechtzeitig erledigen kann."
     )
     found = check(rules, say("user", german), *make("one"))
-    assert [each.reason for each in found.doubts] == ["the conversation is not in English"]
-    assert found.clean is None and found.breaches == ()
+    assert [each.text for each in found.undecided] == ["the conversation is not in English"]
+    assert found.without_breaches_found is None and found.breaches == ()
 
 
 def test_in_solo_mode_nobody_is_asked_for_a_yes(check):
     found = check([explicit_yes("todo", PLACE, ["create_task"])], *make("one"), solo=True)
-    assert found.clean is True
+    assert found.without_breaches_found is True
 
 
 def test_a_doubt_leaves_it_open_and_a_breach_decides(check):
@@ -160,8 +153,11 @@ def test_a_doubt_leaves_it_open_and_a_breach_decides(check):
         """Doubt."""
         yield CannotTell("the record does not say")
 
-    assert check([state_rule(doubt)], *make("one")).clean is None
-    assert check([state_rule(doubt), state_rule(always_broken)], *make("one")).clean is False
+    assert check([state_rule(doubt)], *make("one")).without_breaches_found is None
+    assert (
+        check([state_rule(doubt), state_rule(always_broken)], *make("one")).without_breaches_found
+        is False
+    )
 
 
 def test_matters_of_form_are_found_and_no_breach_of_substance(check):
@@ -173,7 +169,7 @@ def test_matters_of_form_are_found_and_no_breach_of_substance(check):
         "todo.form.one_call",
         "todo.form.text_or_call",
     ]
-    assert found.clean is True
+    assert found.without_breaches_found is True
 
 
 def test_a_domain_without_rules_says_so(check):

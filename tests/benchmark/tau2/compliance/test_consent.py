@@ -4,7 +4,8 @@ import pytest
 
 from maseval.benchmark.tau2.review.policy.confirming import explicit_yes, spell_amount, spell_date
 from maseval.benchmark.tau2.review.policy.consent import Meaning, find_consent, read_reply
-from maseval.benchmark.tau2.review.policy.rules import Broken, CallMoment, CannotTell, Talk
+from maseval.benchmark.tau2.review.policy.rules import Broken, CannotTell
+from maseval.benchmark.tau2.review.talk import CallMoment, Talk
 
 CANCEL = {"name": "cancel_reservation", "arguments": {"reservation_id": "EHGLP3"}}
 BAGS = {

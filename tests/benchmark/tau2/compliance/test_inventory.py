@@ -10,7 +10,7 @@ import pytest
 
 from maseval.benchmark.tau2.domains import DOMAINS
 
-ROOT = files("maseval.benchmark.tau2.domains")
+ROOT = files("maseval.benchmark.tau2.review.policy")
 FOLDERS = sorted(
     {each.folder_name for each in DOMAINS.values() if each.folder_name != "library"}
     & {each.name for each in ROOT.iterdir() if (each / "statements.json").is_file()}

@@ -1,6 +1,5 @@
-"""The shop's policy as rules: clean where it is kept, and each breach found and named."""
+"""The shop's policy as rules: nothing is found where it is kept."""
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -8,9 +7,8 @@ from typing import Any
 import pytest
 
 from maseval.benchmark.tau2.domains import DOMAINS
-from maseval.benchmark.tau2.review.policy import Compliance, check_case
-from maseval.benchmark.tau2.review.policy.rules import Kind
-from maseval.benchmark.tau2.scoring.case import open_case
+from maseval.benchmark.tau2.review.policy import PolicyResult
+from maseval.benchmark.tau2.review.policy.checking import TRIED
 from tests.benchmark.tau2.compliance.gold_retail import (
     ADDRESS,
     CANCEL,
@@ -21,7 +19,6 @@ from tests.benchmark.tau2.compliance.gold_retail import (
 )
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of
 
-READINGS = json.loads(Path(__file__).with_name("readings_retail.json").read_text("utf-8"))
 RULES = {rule.id: rule for rule in DOMAINS["retail"].rules}
 # What reference solutions break: the task, the rule, and whether the tool lets them.
 BROKEN_BY_GOLD = {
@@ -78,7 +75,7 @@ def later_tasks(tau2_data_of_1_0_1: Path) -> dict[str, dict[str, Any]]:
     return {task["id"]: task for task in raw}
 
 
-def names(found: Compliance) -> set[str]:
+def names(found: PolicyResult) -> set[str]:
     return {breach.rule for breach in found.breaches}
 
 
@@ -87,25 +84,32 @@ def broken_by_gold(tasks: dict[str, dict[str, Any]], version: str) -> set[tuple[
     broken = set()
     for task in tasks.values():
         found = compliance_of("retail", task, conversation(task), version=version)
-        assert (found.clean, found.doubts, found.faults) == (True, (), ()), (task["id"], found)
-        assert all(breach.demanded for breach in found.breaches), (task["id"], found.breaches)
-        broken |= {(task["id"], breach.rule, breach.done) for breach in found.breaches}
+        assert (found.without_breaches_found, found.undecided, found.failed_rules) == (
+            True,
+            (),
+            (),
+        ), (task["id"], found)
+        assert all(breach.weight == "remark" for breach in found.breaches), (
+            task["id"],
+            found.breaches,
+        )
+        broken |= {(task["id"], breach.rule, breach.kind != TRIED) for breach in found.breaches}
     return broken
 
 
-def test_the_reference_solutions_are_clean_but_for_known_ones(
+def test_the_reference_solutions_are_without_breaches_but_for_known_ones(
     tasks: dict[str, dict[str, Any]],
 ) -> None:
     assert broken_by_gold(tasks, "0.2.0") == BROKEN_BY_GOLD["0.2.0"]
 
 
-def test_the_reference_solutions_of_the_next_release_are_clean_but_for_known_ones(
+def test_the_reference_solutions_of_the_next_release_are_without_breaches_but_for_known_ones(
     later_tasks: dict[str, dict[str, Any]],
 ) -> None:
     assert broken_by_gold(later_tasks, "1.0.1") == BROKEN_BY_GOLD["1.0.1"]
 
 
-def test_the_reference_solutions_of_the_verified_release_are_clean_but_for_known_ones(
+def test_the_reference_solutions_of_the_verified_release_are_without_breaches_but_for_known_ones(
     tau2_data_verified: Path,
 ) -> None:
     raw = json.loads((tau2_data_verified / "domains/retail/tasks.json").read_text("utf-8"))
@@ -132,7 +136,7 @@ def test_no_arguments_make_a_rule_raise(identified: bool, tasks: dict[str, dict[
     ]
     found = compliance_of("retail", tasks["0"], steps)
     assert found.unreadable is None
-    assert found.faults == ()
+    assert found.failed_rules == ()
     assert found.breaches
 
 
@@ -150,7 +154,7 @@ def test_a_breach_names_what_was_told_and_what_is_booked(tasks: dict[str, dict[s
     assert breach.text == "25.00 was told, and 22.55 is booked"
 
 
-def told(task: dict[str, Any], question: str, reply: str, tool: str) -> Compliance:
+def told(task: dict[str, Any], question: str, reply: str, tool: str) -> PolicyResult:
     """Ask about the only change of a task, with another question and another reply."""
     steps = conversation(task, with_wish=False)
     (at,) = writes(steps, tool)
@@ -197,7 +201,7 @@ def test_a_wish_for_a_payment_that_is_not_to_be_had_is_left_open(
 ) -> None:
     question = f"{HELMET}The difference of $22.55 goes to your credit card.{ASK}"
     found = told(tasks["70"], question, "Yes, but please use my gift card.", EXCHANGE)
-    assert (found.clean, names(found)) == (None, set())
+    assert (found.without_breaches_found, names(found)) == (None, set())
 
 
 @pytest.mark.parametrize(
@@ -255,25 +259,5 @@ def test_words_of_another_language_are_not_guessed_at(tasks: dict[str, dict[str,
         Say(step.role, german) if isinstance(step, Say) else step for step in conversation(task)
     ]
     found = compliance_of("retail", task, steps)
-    assert found.clean is None
-    assert "retail.amount.told" in {doubt.rule for doubt in found.doubts}
-
-
-def test_every_breach_in_a_passing_public_conversation_was_read(contract_dir: Path) -> None:
-    read = {
-        (each["conversation"], each["rule"], each["message_index"]) for each in READINGS["breaches"]
-    }
-    seen, doubtful, checked = set(), 0, 0
-    with gzip.open(contract_dir / "conversations/retail.jsonl.gz", "rt") as lines:
-        for row in map(json.loads, lines):
-            found = check_case(open_case(row["simulation"], "retail"))
-            assert not found.faults and found.unreadable is None, row["id"]
-            checked += 1
-            doubtful += any(doubt.kind is not Kind.FORM for doubt in found.doubts)
-            if (row["reward_info"] or {}).get("reward") == 1.0:
-                counting = [each for each in found.breaches if each.counts]
-                seen |= {(row["id"], each.rule, each.message_index) for each in counting}
-                if row["id"] in READINGS["read_without_finding"]:
-                    assert found.clean is True, row["id"]
-    assert seen == read
-    assert doubtful <= 0.2 * checked
+    assert found.without_breaches_found is None
+    assert "retail.amount.told" in {doubt.rule for doubt in found.undecided}

@@ -1,8 +1,6 @@
-"""The carrier's policy as rules: clean where it is kept, and each breach found and named."""
+"""The carrier's policy as rules: nothing is found where it is kept."""
 
-import gzip
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +8,7 @@ import pytest
 
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.review.policy import (
-    Compliance,
-    check_case,
+    PolicyResult,
     check_gold,
     scenario_text,
 )
@@ -26,7 +23,6 @@ from tests.benchmark.tau2.compliance.gold_telecom import (
     solo_steps,
 )
 
-READINGS = json.loads(Path(__file__).with_name("readings_telecom.json").read_text("utf-8"))
 RULES = {rule.id: rule for rule in DOMAINS["telecom"].rules}
 # Absurd values, each for every argument of a call; a tool may accept some of them.
 HOSTILE: list[dict[str, Any]] = [
@@ -50,29 +46,25 @@ def tasks(tau2_data: Path) -> list[dict[str, Any]]:
     return json.loads((tau2_data / "domains/telecom/tasks.json").read_text("utf-8"))
 
 
-@pytest.fixture(scope="module")
-def all_tasks(tau2_data: Path) -> dict[str, dict[str, Any]]:
-    raw = json.loads((tau2_data / "domains/telecom/tasks_full.json").read_text("utf-8"))
-    return {task["id"]: task for task in raw}
-
-
-def names(found: Compliance) -> set[str]:
+def names(found: PolicyResult) -> set[str]:
     return {breach.rule for breach in found.breaches}
 
 
 @pytest.mark.parametrize("domain", ["telecom", "telecom-workflow"])
-def test_the_reference_solutions_are_clean(domain: str, tasks: list[dict[str, Any]]) -> None:
+def test_the_reference_solutions_are_without_breaches(
+    domain: str, tasks: list[dict[str, Any]]
+) -> None:
     for task in tasks:
         found = compliance_of(domain, task, clean_steps(task))
-        assert (found.clean, found.breaches) == (True, ()), (task["id"], found)
+        assert (found.without_breaches_found, found.breaches) == (True, ()), (task["id"], found)
 
 
-def test_the_reference_solutions_of_the_next_release_are_clean(
+def test_the_reference_solutions_of_the_next_release_are_without_breaches(
     tasks: list[dict[str, Any]], tau2_data_of_1_0_1: Path
 ) -> None:
     for task in tasks[::15]:
         found = compliance_of("telecom", task, clean_steps(task), version="1.0.1")
-        assert found.clean is True, (task["id"], found)
+        assert found.without_breaches_found is True, (task["id"], found)
 
 
 def test_without_a_user_only_data_that_no_ticket_mentions_is_added_against_the_policy(
@@ -82,8 +74,10 @@ def test_without_a_user_only_data_that_no_ticket_mentions_is_added_against_the_p
     broken = set()
     for task in tasks:
         found = compliance_of("telecom", task, solo_steps(task), solo=True)
-        assert found.clean is True, (task["id"], found)
-        broken |= {(task["id"], breach.rule, breach.demanded) for breach in found.breaches}
+        assert found.without_breaches_found is True, (task["id"], found)
+        broken |= {
+            (task["id"], breach.rule, breach.weight == "remark") for breach in found.breaches
+        }
     demanded = {
         (task["id"], "telecom.refuel.permitted", True)
         for task in tasks
@@ -114,7 +108,7 @@ def test_no_arguments_make_a_rule_raise(solo: bool, tasks: list[dict[str, Any]])
     steps = [*calls, Say("assistant", "###STOP###")]
     found = compliance_of("telecom", tasks[0], steps, solo=solo)
     assert found.unreadable is None
-    assert found.faults == ()
+    assert found.failed_rules == ()
     assert found.breaches
 
 
@@ -244,7 +238,7 @@ def test_a_user_who_asks_for_data_may_have_it_before_the_limit(
         Say("assistant", "1 GB costs $2.00. Shall I add it?"),
         *(Say("user", "Yes."), call, Say("assistant", "Done."), Say("user", "###STOP###")),
     ]
-    assert compliance_of("telecom", task, steps).clean is True
+    assert compliance_of("telecom", task, steps).without_breaches_found is True
 
 
 def test_data_that_no_ticket_permits_leaves_an_agent_only_the_transfer(
@@ -258,7 +252,10 @@ def test_data_that_no_ticket_permits_leaves_an_agent_only_the_transfer(
     transfer = Do("transfer_to_human_agents", {"summary": "more data needs a permission"})
     done = [step for step in solo_steps(task)[:-1] if getattr(step, "name", "") != "refuel_data"]
     stop = Say("assistant", "###STOP###")
-    assert compliance_of("telecom", task, [*done, transfer, stop], solo=True).clean is True
+    assert (
+        compliance_of("telecom", task, [*done, transfer, stop], solo=True).without_breaches_found
+        is True
+    )
     hasty = compliance_of("telecom", task, [*done[:2], transfer, stop], solo=True)
     assert names(hasty) == {"telecom.transfer.exhausted"}
 
@@ -273,45 +270,5 @@ def test_words_of_another_language_are_not_guessed_at(tasks: list[dict[str, Any]
         for step in clean_steps(task)
     ]
     found = compliance_of("telecom", task, steps)
-    assert found.clean is None
-    assert "telecom.refuel.price" in {doubt.rule for doubt in found.doubts}
-
-
-def test_every_breach_in_a_passing_public_conversation_was_read(
-    contract_dir: Path, all_tasks: dict[str, dict[str, Any]]
-) -> None:
-    read = {
-        (each["conversation"], each["rule"], each["message_index"]) for each in READINGS["breaches"]
-    }
-    seen, doubtful, checked = set(), 0, 0
-    for row, found in public_conversations(contract_dir, all_tasks):
-        checked += 1
-        doubtful += bool(found.doubts)
-        assert not found.faults and found.unreadable is None, row["id"]
-        if row["reward"] == 1.0:
-            seen |= {
-                (row["id"], each.rule, each.message_index) for each in found.breaches if each.counts
-            }
-            if row["id"] in READINGS["read_without_finding"]:
-                assert found.clean is True, row["id"]
-    assert seen == read
-    assert doubtful <= 0.2 * checked
-
-
-def public_conversations(
-    contract_dir: Path, tasks: dict[str, dict[str, Any]]
-) -> Iterator[tuple[dict[str, Any], Compliance]]:
-    with gzip.open(contract_dir / "conversations/telecom.jsonl.gz", "rt") as lines:
-        for row in map(json.loads, lines):
-            task, solo = tasks[row["task_id"]], row["solo"]
-            case = open_case(row["simulation"], "telecom", task, solo=solo)
-            reward = (row["reward_info"] or {}).get("reward")
-            yield {"id": row["id"], "reward": reward}, check_case(case)
-    later = contract_dir / "v1.0.1/conversations_v1/conversations.jsonl.gz"
-    with gzip.open(later, "rt") as lines:
-        for row in map(json.loads, lines):
-            if row["domain"] == "telecom-workflow":
-                simulation, task = row["simulation"], row["embedded_task"]
-                case = open_case(simulation, row["domain"], task, version="1.0.1")
-                reward = (row["recorded_reward_info"] or {}).get("reward")
-                yield {"id": row["id"], "reward": reward}, check_case(case)
+    assert found.without_breaches_found is None
+    assert "telecom.refuel.price" in {doubt.rule for doubt in found.undecided}

@@ -12,9 +12,11 @@ from maseval.benchmark.tau2.conversation.orchestrator import (
     EmptyAgentTurnError,
     EmptyUserTurnError,
     Orchestrator,
+    TextAgent,
+    TextUser,
     check_history,
+    takes_part,
 )
-from maseval.benchmark.tau2.conversation.participants import TextAgent, TextUser, takes_part
 from maseval.benchmark.tau2.environment import ENDED, OVER
 from maseval.benchmark.tau2.formats.message import assistant_message, is_user_stop, user_message
 from maseval.core.exceptions import AgentError, ConfigurationError, UserError

@@ -74,4 +74,4 @@ def test_the_package_index_is_asked_last_and_only_for_the_older_version(monkeypa
         for version in ("0.2.0", "1.0.1")
     )
     assert older == [f"{GITHUB_BASE}/v0.2.0", "the package index (inspect-evals==0.26.0)"]
-    assert newer == [f"{GITHUB_BASE}/v1.0.1", "the package index"]
+    assert newer == [f"{GITHUB_BASE}/v1.0.1"]

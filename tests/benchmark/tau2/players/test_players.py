@@ -13,8 +13,14 @@ from maseval.benchmark.tau2.formats.message import (
     user_message,
 )
 from maseval.benchmark.tau2.players import PlayerTau2Benchmark
-from maseval.benchmark.tau2.players.agent import GOODBYE, make_agent, request_for, requests_in
-from maseval.benchmark.tau2.players.user import ScriptedUser, make_user
+from maseval.benchmark.tau2.players.scripted import (
+    GOODBYE,
+    ScriptedUser,
+    make_agent,
+    make_user,
+    request_for,
+    requests_in,
+)
 from maseval.core.exceptions import ConfigurationError
 from tests.benchmark.tau2.rooms import action, conversation, room_domain, room_task
 

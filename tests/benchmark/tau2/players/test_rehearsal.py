@@ -5,8 +5,7 @@ import json
 import pytest
 
 from maseval.benchmark.tau2 import Tau2Environment, load_tasks
-from maseval.benchmark.tau2.players.agent import GOODBYE
-from maseval.benchmark.tau2.players.rehearsal import make_model
+from maseval.benchmark.tau2.players.scripted import GOODBYE, make_model
 
 ASKED = [{"role": "user", "content": "Hello"}]
 

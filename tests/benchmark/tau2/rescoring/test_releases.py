@@ -78,14 +78,6 @@ def test_an_answer_that_only_the_later_release_accepts_moves_a_verdict_up(change
     assert change.reasons[0].text.split()[3] in tools
 
 
-def test_the_other_way_round_it_moves_down(changed):
-    found = score_under(changed(reworded("get_member")), [NEW, OLD])
-
-    (change,) = found.changes(OLD)
-    assert change.direction == "down"
-    assert found.first == NEW and found.totals[OLD].down == 1
-
-
 def test_strictly_replayed_an_answer_of_a_write_is_accepted_by_neither(changed):
     path = changed(reworded("renew_loan", "place_hold"))
 

@@ -1,7 +1,6 @@
 """Results files are read one simulation at a time, whatever their order, size and damage."""
 
 import copy
-import gzip
 import itertools
 import json
 import logging
@@ -40,19 +39,6 @@ def test_the_layout_of_a_file_does_not_matter(tmp_path, layout):
     said = simulation(messages=[{"role": "user", "content": 'é \U0001f600 \\"]}'}])
 
     assert list(read_results(written(tmp_path / "r.json", results(said), **layout))) == [said]
-
-
-def test_a_file_may_be_packed(tmp_path):
-    path = tmp_path / "r.json.gz"
-    path.write_bytes(gzip.compress(json.dumps(results(simulation())).encode()))
-
-    assert list(read_results(path)) == [simulation()]
-
-
-def test_a_file_can_be_read_again(tmp_path):
-    file = read_results(written(tmp_path / "r.json", results(simulation())))
-
-    assert list(file) == list(file) != []
 
 
 def test_what_later_versions_add_is_kept(tmp_path):
@@ -274,11 +260,6 @@ def test_info_and_tasks_are_checked_when_they_are_asked_for(tmp_path):
     with pytest.raises(ResultsFormatError, match=r"tasks\[1\], id: .* found 3"):
         file.tasks  # noqa: B018
     assert len(list(file)) == 1
-
-
-def test_a_file_that_is_not_there_is_no_format_error(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        read_results(tmp_path / "absent.json")
 
 
 READ_ALL = """

@@ -16,7 +16,7 @@ import pytest
 
 from maseval import resolve_model
 from maseval.benchmark.tau2 import Tau2Environment, load_tasks
-from maseval.benchmark.tau2.players.agent import GOODBYE
+from maseval.benchmark.tau2.players.scripted import GOODBYE
 from maseval.core.clock import Clock
 from maseval.core.context import TaskContext
 from maseval.core.exceptions import AgentError, ConfigurationError, EnvironmentError

@@ -14,20 +14,14 @@ from maseval.app.results.examined import FINDINGS, examine_run
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import notes_on
 from maseval.app.results.variants import SOUND, VariantScore
-from maseval.benchmark.tau2.app.results.findings import (
-    policy_findings,
-    policy_unchecked,
-)
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain, domain_named
-from maseval.benchmark.tau2.rescoring.record import RecordItem
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.results.reports import Tau2Report
-from maseval.benchmark.tau2.review.policy import check_case
+from maseval.benchmark.tau2.review.policy import check_case, not_checked
 from maseval.benchmark.tau2.review.policy.rules import Rule
-from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.core.finding import Finding
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
@@ -141,28 +135,13 @@ def check_report(report: Report) -> Sequence[Finding]:
     found = read_report(report)
     if isinstance(found, Omitted):
         return ()
-    scripted = found.parsed.is_scripted
-    return _check(found.parsed.world, lambda: found.case, scripted=scripted)
-
-
-def check_item(item: RecordItem, task: Mapping[str, object] | None) -> Sequence[Finding]:
-    """Return what the rules of its domain find in a simulation of a file."""
-    given = item.simulation, item.domain, task
-    return _check(
-        item.domain, lambda: open_case(*given, solo=item.solo, version=item.version, graded=True)
-    )
-
-
-def _check(
-    domain: Domain, find_case: Callable[[], Case], *, scripted: bool = False
-) -> Sequence[Finding]:
+    domain = found.parsed.world
     if not domain.rules:
-        return [policy_unchecked(f"the domain {domain.name} has no rules")]
+        return not_checked(f"the domain {domain.name} has no rules").findings
     try:
-        case = find_case()
+        return check_case(found.case, scripted=found.parsed.is_scripted).findings
     except UnknownTaskError as error:
-        return [policy_unchecked(str(error))]
-    return policy_findings(check_case(case, scripted=scripted))
+        return not_checked(str(error)).findings
 
 
 class PolicyStatement(NamedTuple):
@@ -221,7 +200,7 @@ def rule_book(domain: str | Domain) -> RuleBook:
 
 @cache
 def _statements(name: str) -> Sequence[PolicyStatement]:
-    place = resources.files("maseval.benchmark.tau2.domains") / name / STATEMENTS
+    place = resources.files("maseval.benchmark.tau2.review.policy") / name / STATEMENTS
     if not place.is_file():
         return ()
     return [PolicyStatement(**each) for each in json.loads(place.read_text(encoding="utf-8"))]

@@ -44,7 +44,6 @@ class ErrataFound:
             yield "To be told", [*correction.tell] or ["nothing in particular"]
 
     def to_dict(self) -> dict[str, object]:
-        """Return the errata as JSON."""
         return {
             "domains": list(self.domains),
             "data_version": self.data_version,

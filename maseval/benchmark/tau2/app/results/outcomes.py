@@ -17,13 +17,12 @@ from maseval.benchmark.tau2.app.results.sources import own_panel, read_report
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.domains.releases import release_named
-from maseval.benchmark.tau2.rescoring.findings import record_findings
+from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
 from maseval.benchmark.tau2.rescoring.record import (
     SimulationRecord,
     item_of_report,
     open_record,
 )
-from maseval.benchmark.tau2.rescoring.record_finding import in_words
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, rescore_record
 from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, task_content
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, RescoredSimulation

@@ -14,9 +14,8 @@ from typing import cast
 
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.environment import tool_types
-from maseval.benchmark.tau2.rescoring.findings import record_findings
+from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings, scoring_remedy
 from maseval.benchmark.tau2.rescoring.record import PlannedTrial, RecordItem, open_record
-from maseval.benchmark.tau2.rescoring.record_finding import in_words, scoring_remedy
 from maseval.benchmark.tau2.rescoring.rescore import (
     NO_RECORDED_VERDICT,
     RescoredRecord,
@@ -26,6 +25,7 @@ from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.benchmark.tau2.results.reports import JUDGED_BY
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.finding import Finding
 from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES, Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
@@ -190,10 +190,15 @@ class ResultsFileRun:
         ]
 
     @cached_property
+    def faults(self) -> list[Finding]:
+        """The reasons why the record is not what was recomputed."""
+        found = [each for each in record_findings(self._recount) if each.weight != "remark"]
+        return [each for each in found if each.kind not in _SHOWN_OTHERWISE]
+
+    @cached_property
     def doubt(self) -> RunDoubt | None:
         """The reason why the numbers are not to be taken at face value, if there is one."""
-        found = [each for each in record_findings(self._recount) if each.weight != "remark"]
-        doubtful = [each for each in found if each.kind not in _SHOWN_OTHERWISE]
+        doubtful = self.faults
         if not doubtful:
             return None
         new = self._recount.summary

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from maseval.app.results.task_names import TaskName, tasks_called, why_not_one
+from maseval.app.results.task_names import tasks_called, why_not_one
 from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, domain_name, reason_for_call
 from maseval.benchmark.tau2.data_loader import (
     UnknownTaskError,
@@ -17,6 +17,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.documents import Hit, know
 from maseval.benchmark.tau2.domains.banking_knowledge.variants import NAME as BANKING
 from maseval.benchmark.tau2.domains.releases import Release, release_named
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import TaskKey
 
 _SHOWN = 10
 
@@ -110,7 +111,7 @@ def _task(name: str, domains: Sequence[str], release: Release) -> DomainView:
     )
 
 
-def _names(domains: Sequence[str], release: Release, *, only_base: bool) -> list[TaskName]:
+def _names(domains: Sequence[str], release: Release, *, only_base: bool) -> list[TaskKey]:
     names = []
     for name in domains:
         domain = release.tasks.domain(name)
@@ -118,7 +119,7 @@ def _names(domains: Sequence[str], release: Release, *, only_base: bool) -> list
         every = [None] if domain.splits_file else list(domain.task_files)
         for split in ["base"] if only_base else every:
             tasks = load_raw_tasks(name, split, version=release)
-            names += [TaskName(name, str(raw.get("id"))) for raw in tasks]
+            names += [TaskKey(name, str(raw.get("id"))) for raw in tasks]
     return names
 
 

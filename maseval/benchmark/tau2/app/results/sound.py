@@ -1,19 +1,14 @@
 """Sound verdicts on the simulations of runs and results files."""
 
-from maseval.app.results.variants import LEFT_OUT, SOUND_FAIL, SOUND_PASS
 from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.review.errata import Erratum
-from maseval.benchmark.tau2.review.errata.sound import (
-    errata_of_case,
-    sound_verdict_by,
-    soundness_of,
-    with_corrections,
-)
+from maseval.benchmark.tau2.review.errata.sound import errata_of_case, sound_finding
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
-from maseval.core.finding import Finding
+from maseval.benchmark.tau2.world.replay import ReplayError
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, Finding
 from maseval.core.outcome import verdict_for
 from maseval.core.recorded import mapping, number
 from maseval.core.report import Report
@@ -29,28 +24,19 @@ def check_soundness(report: Report) -> Finding | None:
         case, errata = found.case, errata_of_report(found)
     except UnknownTaskError:
         return None
-    sound = soundness_of(case, errata)
-    if not sound.sound:
-        return _finding(LEFT_OUT, sound.reasons[0])
-    if passed and with_corrections(case, errata) is case:
-        return None
     try:
-        new = sound_verdict_by(case, errata, _whole(found.recorded.verdict))
-    except NoJudgeError:  # only a judge can decide, and none was asked
+        sound = sound_finding(case, errata, _whole(found.simulation["reward_info"]))
+    except (NoJudgeError, ReplayError):  # no judge was asked, or messages were deleted
         return None
-    if new.official is not passed or not new.differs:
-        # A copy, or a forged verdict: what decides the official one is not in the conversation.
-        return None
-    return _finding(SOUND_PASS if new.outcome == "passed" else SOUND_FAIL, new.reason or "")
-
-
-def _finding(kind: str, why: str) -> Finding:
-    return Finding("erratum", "task", kind, "known fault of the task", why, "proven")
+    if sound is None or sound.kind == LEFT_OUT:
+        return sound
+    # A forged verdict counts otherwise than the conversation that the finding is about.
+    return sound if passed is (sound.kind == SOUND_FAIL) else None
 
 
 def errata_of_report(found: ReadReport) -> tuple[Erratum, ...]:
     """Return the known faults of the task of a report."""
-    return errata_of_case(found.case, found.parsed.judged_by, found.recorded.version)
+    return errata_of_case(found.case, found.parsed.judged_by, found.parsed.release.name)
 
 
 def _whole(verdict: RewardInfo | None) -> RewardInfo | None:

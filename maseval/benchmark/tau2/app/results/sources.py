@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 from maseval.app.results.finding import (
     check_benchmark,
@@ -28,9 +28,7 @@ from maseval.benchmark.tau2.rescoring.record import (
 from maseval.benchmark.tau2.rescoring.rescore import JudgePanel
 from maseval.benchmark.tau2.results import (
     Omitted,
-    RecordedSimulation,
     ResultsFormatError,
-    SimulationForm,
     layout_of,
     read_results,
     simulation_of,
@@ -92,7 +90,8 @@ class SimulationSource:
 
 def open_source(file: str | os.PathLike[str]) -> SimulationSource:
     """Open a results file by its path, or a run by its folder, its name, or as ``last``."""
-    found = open_run_or_file(file)
+    path = Path(file)
+    found = path if path.is_file() else open_run_or_file(file)
     if isinstance(found, Path):
         return SimulationSource(found)
     check_benchmark(found, TAU2)
@@ -169,21 +168,13 @@ class ReadReport:
     parsed: Tau2Report
 
     @cached_property
-    def recorded(self) -> RecordedSimulation:
-        """The simulation as a results file has it."""
-        parsed, form = self.parsed, cast("SimulationForm", self.simulation)
-        verdict, version = self.simulation["reward_info"], parsed.release.name
-        domain = parsed.world.name
-        return RecordedSimulation(0, form, domain, parsed.solo, verdict, version=version)
-
-    @cached_property
     def case(self) -> Case:
         """The conversation in its world, replayed as in a grading after the run."""
-        recorded, parsed = self.recorded, self.parsed
+        parsed = self.parsed
         return open_case(
-            *(recorded.simulation, parsed.world, parsed.judged_by),
-            solo=recorded.solo,
-            version=recorded.version,
+            *(self.simulation, parsed.world, parsed.judged_by),
+            solo=parsed.solo,
+            version=parsed.release.name,
             graded=True,
         )
 

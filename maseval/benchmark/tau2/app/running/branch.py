@@ -14,7 +14,6 @@ from typing import Any
 from maseval.app.results.finding import trial_numbered, trials_named
 from maseval.app.results.recording import ORIGIN, name_of
 from maseval.app.results.results import RunResult
-from maseval.app.results.task_names import TaskName
 from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
 from maseval.benchmark.tau2.agent_brief import AgentBrief, FunctionAgentAdapter, make_agents
@@ -31,14 +30,14 @@ from maseval.benchmark.tau2.conversation.continuation import (
     check_turn_of_framework,
     checksum,
 )
-from maseval.benchmark.tau2.conversation.participants import CanRecall
+from maseval.benchmark.tau2.conversation.orchestrator import CanRecall
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import SpokenMessage, Tau2Message
-from maseval.benchmark.tau2.players.agent import PLAYERS
+from maseval.benchmark.tau2.players.scripted import PLAYERS
 from maseval.benchmark.tau2.results import read_results
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.core.exceptions import ConfigurationError
@@ -75,7 +74,7 @@ class Origin:
         one = self.recorded.simulation
         return {
             "run": self.run,
-            "task": str(TaskName(one.domain, one.task_id)),
+            "task": str(one.task),
             "trial": one.trial,
             "at": self.at,
             "messages": len(self.past),

@@ -67,7 +67,7 @@ class McpSimulation(SimulationThread):
         super().__init__(lambda: run(**given, agent=make), self.conversation.end, on_result)
 
     def is_long_over(self) -> bool:
-        """Return whether it has ended and the agent has been silent for long enough."""
+        """Return True if it has ended and the agent has been silent for long enough."""
         patience = _LINGER_SECONDS if self.conversation.knows_end else _ABSENCE_SECONDS
         silence = time.monotonic() - self.conversation.last_active
         return self.is_over and silence > patience

@@ -4,10 +4,18 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from maseval.app.results.results import RunResult
-from maseval.app.running.options import EXECUTION, OUTPUT, PARTICIPANTS, TASKS, ExtraArguments, Flag
+from maseval.app.running.options import (
+    EXECUTION,
+    OUTPUT,
+    PARTICIPANTS,
+    REQUIRED,
+    TASKS,
+    ExtraArguments,
+    option,
+)
 from maseval.app.running.run_options import FolderRunOptions, OutputOptions, check_timeout
 from maseval.benchmark.tau2.agent_brief import MakeAgent
 from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS
@@ -32,9 +40,10 @@ OnResult = Callable[[RunResult, str], None]
 
 @dataclass(frozen=True)
 class Human:
-    """A person who plays one side."""
+    """A person who plays one side, in a seat of ``players.human``."""
 
     side: Literal["assistant", "user"]
+    seat: Any
 
     def to_config(self) -> dict[str, object]:
         """Return the entry of the run's configuration; it says nothing about the person."""
@@ -45,65 +54,56 @@ class Human:
 class ConversationOptions(OutputOptions):
     """The user, the judge and the limits of a conversation, and the folder it is kept in."""
 
-    split: Annotated[
-        str, Flag("Task split: base; telecom: small, full; 1.0.1: train, test", TASKS)
-    ] = "base"
-    data_version: Annotated[
-        str,
-        Flag(f"Release of tau2-bench whose tasks and rules are used: {VERSIONS_IN_WORDS}", TASKS),
-    ] = DATA_VERSION
-    user: Annotated[
-        str | None, Flag("llm or scripted (the default if the agent is scripted)", PARTICIPANTS)
-    ] = None
-    user_model: Annotated[
-        str | None, Flag("Model that plays the user", PARTICIPANTS, env=True, alias="user_llm")
-    ] = None
-    judge_model: Annotated[
-        str | None, Flag("Model that judges natural-language assertions", PARTICIPANTS)
-    ] = None
-    user_args: Annotated[
-        ExtraArguments | None,
-        Flag(
-            "JSON or key=value for the user's model: temperature=0",
-            PARTICIPANTS,
-            env=True,
-            alias="user_llm_args",
-            typed=list[str],
-        ),
-    ] = None
-    texts: Annotated[
-        str | None,
-        Flag(
-            "Prompts and descriptions: original or ours (default: original if fetched)",
-            PARTICIPANTS,
-        ),
-    ] = None
-    base_url: Annotated[
-        str | None,
-        Flag("URL of an OpenAI-compatible server, for all models", PARTICIPANTS, env=True),
-    ] = None
-    max_steps: Annotated[
-        int, Flag("Maximum number of steps of a conversation", EXECUTION, recorded=True)
-    ] = MAX_STEPS
-    max_errors: Annotated[
-        int, Flag("Failed tool calls that end a conversation; 0.2.0 does not count them", EXECUTION)
-    ] = MAX_ERRORS
-    seed: Annotated[
-        int | None,
-        Flag("Seed of scripted agents and of models that take one", EXECUTION, recorded=True),
-    ] = SEED
-    timeout: Annotated[
-        float | None,
-        Flag(
-            "Seconds per simulation (0: no limit); then 1.0.1 ends it, and under 0.2.0, which has "
-            "no such limit, it is an error",
-            EXECUTION,
-            recorded=True,
-        ),
-    ] = TIMEOUT
-    probe: Annotated[bool, Flag("Ask each model once before the first simulation", EXECUTION)] = (
-        True
+    split: str = option("base", "Task split: base; telecom: small, full; 1.0.1: train, test", TASKS)
+    data_version: str = option(
+        DATA_VERSION,
+        f"Release of tau2-bench whose tasks and rules are used: {VERSIONS_IN_WORDS}",
+        TASKS,
     )
+    user: str | None = option(
+        None, "llm or scripted (the default if the agent is scripted)", PARTICIPANTS
+    )
+    user_model: str | None = option(
+        None, "Model that plays the user", PARTICIPANTS, env=True, alias="user_llm"
+    )
+    judge_model: str | None = option(
+        None, "Model that judges natural-language assertions", PARTICIPANTS
+    )
+    user_args: ExtraArguments | None = option(
+        None,
+        "JSON or key=value for the user's model: temperature=0",
+        PARTICIPANTS,
+        env=True,
+        alias="user_llm_args",
+        typed=list[str],
+    )
+    texts: str | None = option(
+        None,
+        "Prompts and descriptions: original or ours (default: original if fetched)",
+        PARTICIPANTS,
+    )
+    base_url: str | None = option(
+        None, "URL of an OpenAI-compatible server, for all models", PARTICIPANTS, env=True
+    )
+    max_steps: int = option(
+        MAX_STEPS, "Maximum number of steps of a conversation", EXECUTION, recorded=True
+    )
+    max_errors: int = option(
+        MAX_ERRORS,
+        "Failed tool calls that end a conversation; 0.2.0 does not count them",
+        EXECUTION,
+    )
+    seed: int | None = option(
+        SEED, "Seed of scripted agents and of models that take one", EXECUTION, recorded=True
+    )
+    timeout: float | None = option(
+        TIMEOUT,
+        "Seconds per simulation (0: no limit); then 1.0.1 ends it, and under 0.2.0, which has "
+        "no such limit, it is an error",
+        EXECUTION,
+        recorded=True,
+    )
+    probe: bool = option(True, "Ask each model once before the first simulation", EXECUTION)
 
     def __post_init__(self) -> None:
         check_timeout(self.timeout)
@@ -126,49 +126,40 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     if not the benchmark's; ``{policy}`` in it stands for the domain's policy.
     """
 
-    domain: Annotated[
-        str | Sequence[str],
-        Flag(
-            "airline, retail, telecom, ... or your own: FILE.py:NAME (repeatable)",
-            TASKS,
-            short="-d",
-            typed=list[str],
-        ),
-    ]
-    agent: Annotated[
-        str | MakeAgent,
-        Flag(
-            "llm; a scripted agent: gold, noop, noisy; or your own: FILE.py:FUNCTION",
-            PARTICIPANTS,
-            typed=str,
-        ),
-    ] = "llm"
-    agent_model: Annotated[
-        str | None,
-        Flag("Model of the agent, e.g. openai/gpt-4.1", PARTICIPANTS, env=True, alias="agent_llm"),
-    ] = None
-    agent_args: Annotated[
-        ExtraArguments | None,
-        Flag(
-            "JSON or key=value for the agent: temperature=0, error_rate=0.2",
-            PARTICIPANTS,
-            env=True,
-            alias="agent_llm_args",
-            typed=list[str],
-        ),
-    ] = None
-    reasoning: Annotated[
-        str | None,
-        Flag(
-            "Which of its own thoughts the agent's model is sent again: keep, drop or auto "
-            "(default: none, as the original, unless its API requires them)",
-            PARTICIPANTS,
-        ),
-    ] = None
-    rehearse: Annotated[
-        str | None, Flag("Replace the model of your own agent by gold, noop or noisy", PARTICIPANTS)
-    ] = None
-    mode: Annotated[str, Flag("normal, solo or oracle-plan", PARTICIPANTS)] = "normal"
+    domain: str | Sequence[str] = option(
+        REQUIRED,
+        "airline, retail, telecom, ... or your own: FILE.py:NAME (repeatable)",
+        TASKS,
+        short="-d",
+        typed=list[str],
+    )
+    agent: str | MakeAgent = option(
+        "llm",
+        "llm; a scripted agent: gold, noop, noisy; or your own: FILE.py:FUNCTION",
+        PARTICIPANTS,
+        typed=str,
+    )
+    agent_model: str | None = option(
+        None, "Model of the agent, e.g. openai/gpt-4.1", PARTICIPANTS, env=True, alias="agent_llm"
+    )
+    agent_args: ExtraArguments | None = option(
+        None,
+        "JSON or key=value for the agent: temperature=0, error_rate=0.2",
+        PARTICIPANTS,
+        env=True,
+        alias="agent_llm_args",
+        typed=list[str],
+    )
+    reasoning: str | None = option(
+        None,
+        "Which of its own thoughts the agent's model is sent again: keep, drop or auto "
+        "(default: none, as the original, unless its API requires them)",
+        PARTICIPANTS,
+    )
+    rehearse: str | None = option(
+        None, "Replace the model of your own agent by gold, noop or noisy", PARTICIPANTS
+    )
+    mode: str = option("normal", "normal, solo or oracle-plan", PARTICIPANTS)
     patience: float | None = None
     human: Human | None = None
     agent_prompt: str | None = None
@@ -187,16 +178,18 @@ class RunOptions(ConversationOptions, FolderRunOptions):
 class McpOptions(ConversationOptions):
     """The options of ``mcp``."""
 
-    domain: Annotated[str, Flag("Domain of the task", TASKS, short="-d")]
-    task_id: Annotated[str, Flag("The task", TASKS, typed=list[str])]
-    agent_name: Annotated[str, Flag("Name of the agent in reports", PARTICIPANTS)] = "mcp_agent"
-    transport: Annotated[str, Flag("stdio or http", EXECUTION)] = "stdio"
+    domain: str = option(REQUIRED, "Domain of the task", TASKS, short="-d")
+    task_id: str = option(REQUIRED, "The task", TASKS, typed=list[str])
+    agent_name: str = option("mcp_agent", "Name of the agent in reports", PARTICIPANTS)
+    transport: str = option("stdio", "stdio or http", EXECUTION)
     host: str = "127.0.0.1"
-    port: Annotated[int, Flag("For http (0: any free port)", EXECUTION)] = 0
-    timeout: Annotated[
-        float | None,
-        Flag("Seconds from the customer's first words (0: no limit)", EXECUTION, recorded=True),
-    ] = MCP_TIMEOUT
+    port: int = option(0, "For http (0: any free port)", EXECUTION)
+    timeout: float | None = option(
+        MCP_TIMEOUT,
+        "Seconds from the customer's first words (0: no limit)",
+        EXECUTION,
+        recorded=True,
+    )
     on_address: Callable[[str], object] = lambda url: None
     on_result: OnResult = lambda result, how: None
 
@@ -207,38 +200,32 @@ class PlayOptions(ConversationOptions):
 
     domain: str | None = None
     side: str = "agent"
-    resume: Annotated[
-        bool, Flag("Continue a conversation that was interrupted; else it begins anew", EXECUTION)
-    ] = True
+    resume: bool = option(
+        True, "Continue a conversation that was interrupted; else it begins anew", EXECUTION
+    )
     task_id: str | None = None
-    agent: Annotated[
-        str | MakeAgent | None,
-        Flag(
-            "If you play the customer: gold (default), noop, noisy, llm or FILE.py:FUNCTION",
-            PARTICIPANTS,
-            typed=str,
-        ),
-    ] = None
-    agent_model: Annotated[
-        str | None,
-        Flag(
-            "Model of the agent, if you play the customer",
-            PARTICIPANTS,
-            env=True,
-            alias="agent_llm",
-        ),
-    ] = None
-    agent_args: Annotated[
-        ExtraArguments | None,
-        Flag("JSON or key=value for the agent", PARTICIPANTS, typed=list[str]),
-    ] = None
-    user: Annotated[
-        str | None, Flag("If you play the agent: scripted (default) or llm", PARTICIPANTS)
-    ] = None
-    timeout: Annotated[
-        float | None,
-        Flag("Seconds for the whole conversation (0: no limit)", EXECUTION, recorded=True),
-    ] = None
+    agent: str | MakeAgent | None = option(
+        None,
+        "If you play the customer: gold (default), noop, noisy, llm or FILE.py:FUNCTION",
+        PARTICIPANTS,
+        typed=str,
+    )
+    agent_model: str | None = option(
+        None,
+        "Model of the agent, if you play the customer",
+        PARTICIPANTS,
+        env=True,
+        alias="agent_llm",
+    )
+    agent_args: ExtraArguments | None = option(
+        None, "JSON or key=value for the agent", PARTICIPANTS, typed=list[str]
+    )
+    user: str | None = option(
+        None, "If you play the agent: scripted (default) or llm", PARTICIPANTS
+    )
+    timeout: float | None = option(
+        None, "Seconds for the whole conversation (0: no limit)", EXECUTION, recorded=True
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,24 +236,20 @@ class SubmitOptions:
     """
 
     runs: Sequence[str | os.PathLike[str]]
-    output: Annotated[
-        str | os.PathLike[str],
-        Flag("Folder to write; it must not exist yet", OUTPUT, short="-o", typed=Path),
-    ]
-    model_name: Annotated[str | None, Flag("Name on the leaderboard (required)", SUBMISSION)] = None
-    model_organization: Annotated[str | None, Flag("Who made the model (required)", SUBMISSION)] = (
-        None
+    output: str | os.PathLike[str] = option(
+        REQUIRED, "Folder to write; it must not exist yet", OUTPUT, short="-o", typed=Path
     )
-    submitting_organization: Annotated[str | None, Flag("Who ran it (required)", SUBMISSION)] = None
-    email: Annotated[str | None, Flag("Address for questions (required)", SUBMISSION)] = None
-    contact_name: Annotated[str | None, Flag("Name of the contact", SUBMISSION)] = None
-    github: Annotated[str | None, Flag("GitHub account of the contact", SUBMISSION)] = None
-    submission_type: Annotated[
-        str | None,
-        Flag("standard or custom (default: standard for the reference agent)", SUBMISSION),
-    ] = None
-    date: Annotated[str | None, Flag("Day of the submission (default: today)", SUBMISSION)] = None
-    notes: Annotated[str | None, Flag("What readers should know", SUBMISSION)] = None
+    model_name: str | None = option(None, "Name on the leaderboard (required)", SUBMISSION)
+    model_organization: str | None = option(None, "Who made the model (required)", SUBMISSION)
+    submitting_organization: str | None = option(None, "Who ran it (required)", SUBMISSION)
+    email: str | None = option(None, "Address for questions (required)", SUBMISSION)
+    contact_name: str | None = option(None, "Name of the contact", SUBMISSION)
+    github: str | None = option(None, "GitHub account of the contact", SUBMISSION)
+    submission_type: str | None = option(
+        None, "standard or custom (default: standard for the reference agent)", SUBMISSION
+    )
+    date: str | None = option(None, "Day of the submission (default: today)", SUBMISSION)
+    notes: str | None = option(None, "What readers should know", SUBMISSION)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,35 +263,29 @@ class BranchOptions(RunOptions):
     run: str | os.PathLike[str]
     task: str
     trial: int | None = None
-    at: Annotated[
-        int, Flag("Continue after this message, as the report and the viewer number them", BRANCH)
-    ]
-    repeats: Annotated[int, Flag("Simulations from that point on", BRANCH, short="-k")] = 1
-    lenient: Annotated[
-        bool, Flag("Where a tool answers otherwise than recorded, use the new answer", BRANCH)
-    ] = False
+    at: int = option(
+        REQUIRED, "Continue after this message, as the report and the viewer number them", BRANCH
+    )
+    repeats: int = option(1, "Simulations from that point on", BRANCH, short="-k")
+    lenient: bool = option(
+        False, "Where a tool answers otherwise than recorded, use the new answer", BRANCH
+    )
     of_domain: str | None = None
-    agent: Annotated[
-        str | MakeAgent,
-        Flag(
-            "same; llm; a scripted agent: gold, noop, noisy; or your own: FILE.py:FUNCTION",
-            PARTICIPANTS,
-            typed=str,
-        ),
-    ] = SAME
-    prompt: Annotated[
-        str | os.PathLike[str] | None,
-        Flag(
-            "File with another system prompt for the reference agent; {policy} in it stands for "
-            "the domain's policy",
-            PARTICIPANTS,
-            typed=Path,
-        ),
-    ] = None
-    mode: Annotated[str, Flag("same, normal, solo or oracle-plan", PARTICIPANTS)] = SAME
-    user: Annotated[
-        str | None, Flag("llm or scripted (default: as in the original)", PARTICIPANTS)
-    ] = None
+    agent: str | MakeAgent = option(
+        SAME,
+        "same; llm; a scripted agent: gold, noop, noisy; or your own: FILE.py:FUNCTION",
+        PARTICIPANTS,
+        typed=str,
+    )
+    prompt: str | os.PathLike[str] | None = option(
+        None,
+        "File with another system prompt for the reference agent; {policy} in it stands for "
+        "the domain's policy",
+        PARTICIPANTS,
+        typed=Path,
+    )
+    mode: str = option(SAME, "same, normal, solo or oracle-plan", PARTICIPANTS)
+    user: str | None = option(None, "llm or scripted (default: as in the original)", PARTICIPANTS)
     # The origin gives these.
     domain: str | Sequence[str] = ""
     split: str = "base"

@@ -79,7 +79,7 @@ def check_imports(make: MakeAgent) -> None:
 
 
 def uses_chat_model(make: MakeAgent) -> bool:
-    """Return whether the function asks its brief for the ``chat_model``."""
+    """Return True if the function asks its brief for the ``chat_model``."""
     nodes = (node for part in _reachable_code(make) for node in ast.walk(part))
     return any(isinstance(node, ast.Attribute) and node.attr == "chat_model" for node in nodes)
 

@@ -18,10 +18,10 @@ from maseval.app.results.results import RunResult
 from maseval.app.running.folder_run import new_folder
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
-from maseval.benchmark.tau2.app.running.options import OnResult, PlayOptions, RunOptions
+from maseval.benchmark.tau2.app.running.options import Human, OnResult, PlayOptions, RunOptions
 from maseval.benchmark.tau2.app.running.run import PreparedRun
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart
-from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup, SeatedHuman
+from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.benchmark.tau2.app.running.tasks import domain_name
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.formats.message import Requestor, tool_calls_of
@@ -202,7 +202,7 @@ def play(options: PlayOptions) -> Play:
         raise ConfigurationError(f"side is {options.side!r}; choose one of: {', '.join(SIDES)}")
     _check_other_side(options)
     seat = Seat()
-    prepared = PlayedRun.of(_run_options(options, SeatedHuman(SIDES[options.side], seat)))
+    prepared = PlayedRun.of(_run_options(options, Human(SIDES[options.side], seat)))
     played = _finished_simulations(prepared)
     [(domain, tasks)] = prepared.tasks.items()
     left = [task for task in tasks if Simulation(domain, str(task.id), 0) not in played]
@@ -257,7 +257,7 @@ def _check_other_side(options: PlayOptions) -> None:
             )
 
 
-def _run_options(options: PlayOptions, human: SeatedHuman) -> RunOptions:
+def _run_options(options: PlayOptions, human: Human) -> RunOptions:
     return RunOptions(
         **options.shared_with_run(),
         domain=domain_name(options.domain or DEFAULT_DOMAIN),
@@ -271,7 +271,7 @@ def _run_options(options: PlayOptions, human: SeatedHuman) -> RunOptions:
 
 
 def _other_side(setup: RunSetup) -> str:
-    other = setup.user if isinstance(setup.agent, SeatedHuman) else setup.agent
+    other = setup.user if isinstance(setup.agent, Human) else setup.agent
     match other:
         case ModelSpec():
             return other.model_id

@@ -14,13 +14,13 @@ from typing import Self
 
 from maseval.app.results.recording import ORIGIN
 from maseval.app.results.results import RunResult
-from maseval.app.running.folder_run import FolderRun, as_file_name, budget_of, path_of, prices_of
+from maseval.app.running.folder_run import FolderRun, as_file_name, path_of
 from maseval.app.running.options import takes
 from maseval.app.running.prices import PriceTable
 from maseval.app.running.probe import probe
-from maseval.benchmark.tau2.app.running.options import RunOptions
+from maseval.benchmark.tau2.app.running.options import Human, RunOptions
 from maseval.benchmark.tau2.app.running.run_benchmark import RecordedStart, RunBenchmark
-from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup, SeatedHuman
+from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.benchmark.tau2.app.running.tasks import (
     TasksByDomain,
     chosen_tasks,
@@ -60,7 +60,6 @@ class PreparedRun(FolderRun):
     options: RunOptions  # with each domain by its name
     setup: RunSetup
     tasks: TasksByDomain
-    priced: PriceTable
     start: RecordedStart | None = None
     origin: Mapping[str, object] | None = None
     subset: ChosenSubset | None = None
@@ -70,7 +69,6 @@ class PreparedRun(FolderRun):
         """Prepare the run that the options ask for; raises ``ConfigurationError``."""
         options = replace(options, domain=[domain_name(name) for name in options.domains])
         setup = RunSetup.of(options)
-        budget, prices = budget_of(options), prices_of(options)
         tasks = select_tasks(
             options.domains,
             split=options.split,
@@ -84,9 +82,14 @@ class PreparedRun(FolderRun):
             tasks, subset = chosen_tasks(tasks, options.anchor_points)
         for each in tasks.values():
             setup.assign_models(each)
-        priced = PriceTable.of(prices, [(m.model_id, m.options) for m in setup.paid_models])
         path = path_of(options, "+".join(options.domains), as_file_name(_title(setup)))
-        return cls(options, budget, prices, path, setup, tasks, priced, subset=subset)
+        return cls(options, path, setup, tasks, subset=subset)
+
+    @cached_property
+    def priced(self) -> PriceTable:
+        """The prices of the models that take part."""
+        models = self.setup.paid_models
+        return PriceTable.of(self.prices, [(each.model_id, each.options) for each in models])
 
     @cached_property
     def config(self) -> dict[str, object]:
@@ -159,7 +162,7 @@ class PreparedRun(FolderRun):
             )
 
     def _needs_all_cores(self) -> bool:
-        """Tell whether nobody chose an engine for many simulations that wait for no model.
+        """Return True if nobody chose an engine for many simulations that wait for no model.
 
         Programs that call this are imported by their worker processes, and must choose.
         """
@@ -170,7 +173,7 @@ class PreparedRun(FolderRun):
             and options.command is not None
             and isinstance(setup.agent, str)
             and not (setup.models or self.start or own_domain_origins(self.tasks))
-            and not isinstance(setup.user, SeatedHuman)
+            and not isinstance(setup.user, Human)
             and len(self.missing()) >= _MANY
         )
 
@@ -194,7 +197,7 @@ def _notes_on_judges(result: RunResult) -> list[str]:
 def _title(setup: RunSetup) -> str:
     """Return the part of a new folder's name that says who takes part."""
     match setup.agent:
-        case SeatedHuman():
+        case Human():
             title = HUMAN
         case ModelSpec(model_id):
             title = model_id
@@ -203,4 +206,4 @@ def _title(setup: RunSetup) -> str:
             title = own.name.replace(".py:", "-") + rehearsed
         case scripted:
             title = scripted
-    return f"{title}-for-{HUMAN}" if isinstance(setup.user, SeatedHuman) else title
+    return f"{title}-for-{HUMAN}" if isinstance(setup.user, Human) else title

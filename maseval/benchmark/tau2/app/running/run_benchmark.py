@@ -26,8 +26,9 @@ from maseval.benchmark.tau2.agent_brief import (
     no_answer_error,
 )
 from maseval.benchmark.tau2.app.results.recorded_setup import memory_path
+from maseval.benchmark.tau2.app.running.options import Human
 from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_errors
-from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup, SeatedHuman
+from maseval.benchmark.tau2.app.running.setup import ModelSpec, OwnAgent, RunSetup
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import Continuation
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
@@ -35,10 +36,8 @@ from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.formats.message import Tau2Message, tool_calls_of
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.players.agent import make_agent
 from maseval.benchmark.tau2.players.human import seat_agent, seat_user
-from maseval.benchmark.tau2.players.rehearsal import make_model
-from maseval.benchmark.tau2.players.user import make_user
+from maseval.benchmark.tau2.players.scripted import make_agent, make_model, make_user
 from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge, RemoteJudgeMemory
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
@@ -149,7 +148,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             return {"model_id": agent.model_id, "llm_args": agent.llm_args}
         if isinstance(agent, OwnAgent):
             return {"agent": agent.name}
-        if isinstance(agent, SeatedHuman):
+        if isinstance(agent, Human):
             return agent.to_config()
         return {"player": agent, "error_rate": self.setup.error_rate}
 
@@ -264,7 +263,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
     ) -> User | None:
         if self.setup.user == "scripted" and self.mode is not Mode.SOLO:
             return make_user(task, environment)
-        if isinstance(self.setup.user, SeatedHuman):
+        if isinstance(self.setup.user, Human):
             tools = environment.create_user_tools(task.user_data.get("user_tools"))
             definitions = self._user_definitions(environment, tools)
             return seat_user(self.setup.user.seat, task, environment, tools, definitions)
@@ -294,7 +293,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             seed = seeds.derive_seed("agents/own")
             return self._own_agents(agent, environment, task, trial, seed)
         adapter: AgentAdapter
-        if isinstance(agent, SeatedHuman):
+        if isinstance(agent, Human):
             tools = self._tool_definitions(environment)
             adapter = seat_agent(agent.seat, task, environment, tools)
         else:

@@ -28,8 +28,7 @@ from maseval.benchmark.tau2.data_loader import configure_model_ids
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.players.agent import DEFAULT_ERROR_RATE, PLAYERS
-from maseval.benchmark.tau2.players.human import Seat
+from maseval.benchmark.tau2.players.scripted import DEFAULT_ERROR_RATE, PLAYERS
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.versions import RuleSet
 from maseval.benchmark.tau2.wording import OURS, wording_of
@@ -136,13 +135,6 @@ class OwnAgent:
         return config
 
 
-@dataclass(frozen=True)
-class SeatedHuman(Human):
-    """A person, and the seat in which that person plays."""
-
-    seat: Seat
-
-
 def _check_address(base_url: object) -> None:
     if base_url is None:
         return
@@ -177,8 +169,8 @@ class RunSetup:
     """
 
     options: RunOptions
-    agent: ModelSpec | OwnAgent | SeatedHuman | str
-    user: ModelSpec | SeatedHuman | str | None
+    agent: ModelSpec | OwnAgent | Human | str
+    user: ModelSpec | Human | str | None
     judge: ModelSpec | None
     error_rate: float
     mode: Mode
@@ -383,7 +375,7 @@ def _check_prompt(kind: str, mode: str, prompt: str | None) -> None:
         )
 
 
-def _agent(kind: str, options: RunOptions) -> ModelSpec | OwnAgent | SeatedHuman | str:
+def _agent(kind: str, options: RunOptions) -> ModelSpec | OwnAgent | Human | str:
     args = options.agent_args
     if options.reasoning is not None:
         if kind not in ("llm", "own") or (kind == "own" and not options.agent_model):
@@ -392,7 +384,7 @@ def _agent(kind: str, options: RunOptions) -> ModelSpec | OwnAgent | SeatedHuman
                 "maseval knows of; leave it out, or name its model (--agent-model)"
             )
         args = {**(args or {}), "reasoning_policy": options.reasoning}
-    if kind == HUMAN and isinstance(options.human, SeatedHuman):
+    if kind == HUMAN and options.human is not None:
         return options.human
     if kind == "llm":
         model = _model("agent", options.agent_model, args, options.base_url)
@@ -405,10 +397,10 @@ def _agent(kind: str, options: RunOptions) -> ModelSpec | OwnAgent | SeatedHuman
     return OwnAgent(make, model if options.agent_model else None, model.args, options.rehearse)
 
 
-def _user(agent: str, mode: str, options: RunOptions) -> ModelSpec | SeatedHuman | str | None:
+def _user(agent: str, mode: str, options: RunOptions) -> ModelSpec | Human | str | None:
     if mode == Mode.SOLO:
         return None
-    if isinstance(options.human, SeatedHuman) and options.human.side == "user":
+    if options.human is not None and options.human.side == "user":
         return options.human
     user = _USER_ALIASES.get(options.user, options.user) if options.user else None
     if user is None:

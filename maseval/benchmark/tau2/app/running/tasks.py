@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.app.results.task_names import TaskName, list_names, tasks_called, why_not_one
-from maseval.app.running.own_benchmarks import queue_of_anchor_points
+from maseval.app.results.task_names import list_names, tasks_called, why_not_one
 from maseval.app.running.own_code import OwnCode, load_named
+from maseval.app.running.run import queue_of_anchor_points
 from maseval.benchmark.tau2.data_loader import UnknownTaskError, build_tasks, load_raw_tasks
 from maseval.benchmark.tau2.domains import (
     Domain,
@@ -29,6 +29,7 @@ from maseval.benchmark.tau2.domains import (
 )
 from maseval.benchmark.tau2.formats.simulation import RawTask
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import TaskKey
 from maseval.core.storage.files import write_json
 from maseval.core.task import ChosenSubset, Task
 
@@ -192,7 +193,7 @@ def select_tasks(
     if task_ids:
         chosen = _resolve_task_names(task_ids, raw_tasks, split)
         raw_tasks = {
-            name: [raw for raw in each if TaskName(name, str(raw.get("id"))) in chosen]
+            name: [raw for raw in each if TaskKey(name, str(raw.get("id"))) in chosen]
             for name, each in raw_tasks.items()
         }
     # Only what is run is made into tasks: telecom has 2,285 of them.
@@ -225,10 +226,10 @@ def chosen_tasks(
 
 def _resolve_task_names(
     task_ids: Collection[str], raw_tasks: Mapping[str, Sequence[RawTask]], split: str
-) -> set[TaskName]:
+) -> set[TaskKey]:
     """Find the tasks with these names; an id that several domains have means each of them."""
-    every = [TaskName(name, str(raw.get("id"))) for name, each in raw_tasks.items() for raw in each]
-    chosen: set[TaskName] = set()
+    every = [TaskKey(name, str(raw.get("id"))) for name, each in raw_tasks.items() for raw in each]
+    chosen: set[TaskKey] = set()
     for name in list_names(task_ids, every):
         found = tasks_called(name, every)
         words = why_not_one(name, found, every)
@@ -237,7 +238,7 @@ def _resolve_task_names(
                 f"no task {name!r} among the {split} tasks of {', '.join(raw_tasks)}; {words} "
                 f"(`maseval tau2 tasks --domain {next(iter(raw_tasks))}` lists them)"
             )
-        if len({task.domain for task in found}) < len(found):
+        if len({task.group for task in found}) < len(found):
             raise UnknownTaskError(words)
         chosen.update(found)
     return chosen

@@ -120,7 +120,7 @@ class _Chooser:
         self.laboratory = Laboratory(task)
         self._beside = beside
         self._tables = task.audited.tables
-        self._words = _Words(task.told)
+        self._words = _Words(task.scenario)
         self._used = {
             text for action in task.spec.actions for _, text in texts_in(action.arguments)
         }

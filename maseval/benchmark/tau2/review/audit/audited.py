@@ -1,18 +1,20 @@
 """A domain and its tasks as the audit looks at them."""
 
+import inspect
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.data_loader import load_domain_config
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.domains.base import DB, ToolKitBase
+from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
 from maseval.benchmark.tau2.domains.domain import DomainDocument
+from maseval.benchmark.tau2.formats.message import Requestor
 from maseval.benchmark.tau2.formats.simulation import RawTask
-from maseval.benchmark.tau2.review.audit.task_finding import Severity, TaskFinding, make_finding
+from maseval.benchmark.tau2.review.audit.task_finding import FORMS, Severity, TaskFinding
 from maseval.benchmark.tau2.review.audit.values import Tables, parts_of, texts_in, words_of
 from maseval.benchmark.tau2.versions import RULES_0_2_0, RuleSet
 from maseval.benchmark.tau2.world.reference import GoldState, gold_state
@@ -97,10 +99,22 @@ class AuditedDomain:
         *evidence: str,
         rule: str | None = None,
         call: str | None = None,
+        task_id: str | None = None,
     ) -> TaskFinding:
-        """Return a finding about the domain as a whole."""
-        name = self.domain.name
-        return make_finding(name, None, kind, severity, text, *evidence, rule=rule, call=call)
+        """Return a finding about a task, or the domain as a whole; its rule is by default its kind.
+
+        A rule has a name of its own where one of the policy, or a promise of a tool, is broken.
+        """
+        grade, weight = FORMS[severity]
+        return TaskFinding(
+            *("audit", "task", kind, rule or kind, text),
+            grade=grade,
+            call=call,
+            evidence=evidence,
+            weight=weight,
+            domain=self.domain.name,
+            task_id=task_id,
+        )
 
 
 def _flat_texts(record: Mapping[str, Any]) -> dict[str, str]:
@@ -152,13 +166,13 @@ class AuditedTask:
     def gold(self) -> GoldState:
         return gold_state(self.setting)
 
-    def begun(self) -> World:
+    def new_world(self) -> World:
         """Return a world of its own in which the task begins."""
         return self.setting.world(self.spec.start.history)
 
     @cached_property
     def start(self) -> WorldState:
-        return self.begun().state()
+        return self.new_world().state()
 
     def is_in_the_world(self, value: str) -> bool:
         """Return True if the databases hold a text, before the task or at its start."""
@@ -187,23 +201,35 @@ class AuditedTask:
             return False
 
     @cached_property
-    def told(self) -> str:
+    def scenario(self) -> str:
         """All that the user, or the ticket, says of the task."""
         parts = [self.raw.get("user_scenario"), self.raw.get("ticket")]
         return "\n".join(text for _, text in texts_in(parts))
 
-    def finding(
-        self,
-        kind: str,
-        severity: Severity,
-        text: str,
-        *evidence: str,
-        rule: str | None = None,
-        call: str | None = None,
-    ) -> TaskFinding:
-        """Return a finding about the task."""
-        name = self.audited.domain.name
-        return make_finding(name, self.id, kind, severity, text, *evidence, rule=rule, call=call)
+    @property
+    def finding(self) -> Callable[..., TaskFinding]:
+        """The function that makes a finding about the task; it takes what the domain's takes."""
+        return partial(self.audited.finding, task_id=self.id)
+
+
+class ReadingTool(NamedTuple):
+    """A reading tool of one side, and the parameters that a call of it has to give."""
+
+    name: str
+    parameters: Sequence[str]
+    ask: Callable[..., object]
+    requestor: Requestor
+
+
+def reading_tools(world: World) -> Iterator[ReadingTool]:
+    """Yield the reading tools of both sides of a world."""
+    sides: dict[Requestor, Any] = {"assistant": world.tools, "user": world.user_tools}
+    for requestor, kit in sides.items():
+        for name, method in kit.tools.items() if kit is not None else ():
+            if kit.tool_type(name) is ToolType.READ:
+                parameters = inspect.signature(method).parameters.values()
+                required = [each.name for each in parameters if each.default is each.empty]
+                yield ReadingTool(name, required, method, requestor)
 
 
 def toolkit_with(domain: Domain, action: Action) -> type[ToolKitBase[Any]] | None:

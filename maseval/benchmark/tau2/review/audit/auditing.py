@@ -13,7 +13,7 @@ from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release
 from maseval.benchmark.tau2.review.audit import criteria, experiments, knowledge, references
 from maseval.benchmark.tau2.review.audit.alternatives import RecordsBeside, undecided_choices
 from maseval.benchmark.tau2.review.audit.audited import AuditedTask, audited_domain
-from maseval.benchmark.tau2.review.audit.task_finding import SEVERITIES, TaskFinding, make_finding
+from maseval.benchmark.tau2.review.audit.task_finding import SEVERITIES, TaskFinding
 from maseval.benchmark.tau2.review.audit.tool_trials import faulty_tools
 from maseval.core.exceptions import TaskFormatError
 from maseval.data.store import AnyPath
@@ -97,8 +97,8 @@ class _Audit:
             try:
                 tasks.append(AuditedTask.of(self._audited, raw))
             except TaskFormatError as error:
-                name, task_id = self.domain.name, str(raw.get("id"))
-                yield [make_finding(name, task_id, "task cannot be read", "error", str(error))]
+                make, task_id = self._audited.finding, str(raw.get("id"))
+                yield [make("task cannot be read", "error", str(error), task_id=task_id)]
         beside = RecordsBeside(self._audited, tasks)
         for task in tasks:
             yield list(_audit_task(task, beside))

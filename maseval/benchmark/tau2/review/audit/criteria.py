@@ -46,7 +46,7 @@ def gold_raises(task: AuditedTask) -> Iterator[TaskFinding]:
 def _is_led_there(task: AuditedTask, call: Tau2ToolCall) -> bool:
     """Return True if the user says what a look-up is about, and the action is not scored."""
     values = [str(value).lstrip("#") for value in call["arguments"].values()]
-    told = all(value.lower() in task.told.lower() for value in values)
+    told = all(value.lower() in task.scenario.lower() for value in values)
     return bool(values) and told and not task.counts(RewardType.ACTION)
 
 
@@ -55,7 +55,7 @@ def gold_is_refused(task: AuditedTask) -> Iterator[TaskFinding]:
 
     Only tools that answer with texts decline so; the others raise.
     """
-    world = task.begun()
+    world = task.new_world()
     for action in task.spec.actions:
         answer = world.respond(action.call())
         text = answer["content"] or ""
@@ -110,7 +110,7 @@ def doing_nothing_passes(task: AuditedTask) -> Iterator[TaskFinding]:
         return
     if task.counts(RewardType.DB) and task.gold.state != task.start:
         return
-    if task.counts(RewardType.ENV_ASSERTION) and not task.assertions_hold(task.begun()):
+    if task.counts(RewardType.ENV_ASSERTION) and not task.assertions_hold(task.new_world()):
         return
     text = "an agent that does nothing and says nothing gets the full reward"
     yield task.finding("doing nothing passes", "warning", text)
@@ -169,7 +169,7 @@ def text_matches_by_chance(task: AuditedTask) -> Iterator[TaskFinding]:
     common = {
         "the agent's greeting": INITIAL_GREETING,
         "the policy": task.audited.policy,
-        "what the user is told to say": task.told,
+        "what the user is told to say": task.scenario,
     }
     for info in (task.criteria and task.criteria.communicate_info) or ():
         wanted = info.lower()
@@ -218,9 +218,9 @@ def _criteria(task: AuditedTask) -> object:
 
 def against_the_policy(task: AuditedTask) -> Iterator[TaskFinding]:
     """Play the reference solution, and before each step ask whether the policy allows it."""
-    breaches = check_gold(task.setting, scenario_text(task.raw)).breaches
+    breaches = check_gold(task.setting, scenario_text(task.raw)).breaking_calls
     for action in task.spec.actions:
-        mine = [each for each in breaches if each.call == action.call()]
+        mine = [each for each, call in breaches if call == action.call()]
         unoffered = [(text, None) for text in _outside_the_schema(task, action)]
         for text, rule in (*unoffered, *((each.text, each.rule) for each in mine)):
             call = render_call(action.call())

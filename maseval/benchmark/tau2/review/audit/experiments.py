@@ -141,8 +141,8 @@ def _reword(text: str) -> str:
 def _is_given(laboratory: Laboratory, number: int, text: str) -> bool:
     """Return True if the user, the policy or a tool's answer before the call has the words."""
     task = laboratory.task
-    world = task.begun()
-    heard = [task.told, task.audited.policy]
+    world = task.new_world()
+    heard = [task.scenario, task.audited.policy]
     for action in laboratory.actions[:number]:
         heard.append(world.respond(action.call())["content"] or "")
     sought = text.lower()
@@ -209,7 +209,7 @@ def order_in_lists(task: AuditedTask) -> Iterator[TaskFinding]:
             if laboratory.is_another_way(varied):
                 yield task.finding(
                     "order in a list is compared",
-                    "info" if _ORDER.search(task.told) else "warning",
+                    "info" if _ORDER.search(task.scenario) else "warning",
                     f"{action.name} with {' and '.join(names)} in another order leads to another "
                     "end state, and the task fails",
                     f"tried: {render_apart(varied[number], action)}",

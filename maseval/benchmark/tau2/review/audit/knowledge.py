@@ -3,14 +3,11 @@
 That are ids of the reference solution, and texts that the agent must say.
 """
 
-import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
-from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType
-from maseval.benchmark.tau2.review.audit.audited import AuditedTask
+from maseval.benchmark.tau2.review.audit.audited import AuditedTask, ReadingTool, reading_tools
 from maseval.benchmark.tau2.review.audit.task_finding import Severity, TaskFinding
 from maseval.benchmark.tau2.review.audit.values import words_of
 from maseval.benchmark.tau2.review.explain.explanation import render_call
@@ -25,7 +22,7 @@ def ids_nobody_can_know(task: AuditedTask) -> Iterator[TaskFinding]:
     wanted = {value for action in task.spec.actions for value in _ids(action.arguments)}
     for value in sorted(Reader(task).never_learns(wanted)) if wanted else ():
         text = f"{value!r} is in no text and in no answer of a reading tool"
-        severity: Severity = "info" if value.lstrip("#") in words_of(task.told) else "warning"
+        severity: Severity = "info" if value.lstrip("#") in words_of(task.scenario) else "warning"
         calls = (a.call() for a in task.spec.actions if value in [*_ids(a.arguments)])
         yield task.finding("id nobody can know", severity, text, call=render_call(next(calls)))
 
@@ -72,20 +69,12 @@ def _ids(value: object) -> Iterator[str]:
                 yield from _ids(each)
 
 
-class _Tool(NamedTuple):
-    """A reading tool of one side, and the arguments it cannot do without."""
-
-    name: str
-    parameters: Sequence[str]
-    ask: Callable[..., object]
-
-
 class Reader:
     """A reader that tries ever more sources, cheapest first, until all wanted ids are known."""
 
     def __init__(self, task: AuditedTask) -> None:
         self._task = task
-        self._world = task.begun()
+        self._world = task.new_world()
         self._asked: set[str] = set()
         self._heard: list[str] = []
         self._known: set[str] = set()
@@ -111,7 +100,7 @@ class Reader:
 
     def hear_all(self) -> list[str]:
         """Return the answers to all that can be asked, and then to the gold's calls."""
-        self._known |= words_of(self._task.told)
+        self._known |= words_of(self._task.scenario)
         self._known |= {word for a in self._task.spec.actions for word in _ids(a.arguments)}
         for step in (self._read_by_id, self._read_by_word, self._read_without_arguments):
             step(set())
@@ -123,7 +112,7 @@ class Reader:
         self._known |= words_of(text)
 
     def _read_the_texts(self, wanted: set[str]) -> None:
-        self._hear(self._task.told)
+        self._hear(self._task.scenario)
         self._hear(self._task.audited.policy)
 
     def _follow_the_gold(self, wanted: set[str]) -> None:
@@ -142,7 +131,7 @@ class Reader:
 
     def _read_by_word(self, wanted: set[str]) -> None:
         """Ask with what the user knows: a phone number, an email address."""
-        words = {word for word in words_of(self._task.told) if re.search(r"[\d@]", word)}
+        words = {word for word in words_of(self._task.scenario) if re.search(r"[\d@]", word)}
         self._ask_about(words - self._asked)
         self._read_by_id(wanted)
 
@@ -166,7 +155,7 @@ class Reader:
             for arguments in self._guesses(tool, value):
                 self._try(tool, arguments)
 
-    def _guesses(self, tool: _Tool, value: str) -> Iterator[Mapping[str, object]]:
+    def _guesses(self, tool: ReadingTool, value: str) -> Iterator[Mapping[str, object]]:
         sources = [table[value] for table in self._task.audited.tables.values() if value in table]
         sources += [action.arguments for action in self._task.spec.actions]
         choices = [
@@ -178,12 +167,12 @@ class Reader:
                 return
             yield dict(zip(tool.parameters, combination, strict=True))
 
-    def _try(self, tool: _Tool, arguments: Mapping[str, object]) -> None:
+    def _try(self, tool: ReadingTool, arguments: Mapping[str, object]) -> None:
         answer = self._ask(tool, arguments)
         if answer is not None:
             self._hear(answer)
 
-    def _ask(self, tool: _Tool, arguments: Mapping[str, object]) -> str | None:
+    def _ask(self, tool: ReadingTool, arguments: Mapping[str, object]) -> str | None:
         """Return an answer; before anything was written, tasks that begin alike share it."""
         answers = {} if self._gold_is_played else self._task.audited.answers
         key = (self._task.spec.start.key, tool.name, tuple(arguments.items()))
@@ -195,17 +184,8 @@ class Reader:
         return answers[key]
 
     @property
-    def _tools(self) -> list[_Tool]:
-        kits = (self._world.tools, self._world.user_tools)
-        return [tool for kit in kits if kit is not None for tool in _readers(kit)]
-
-
-def _readers(kit: ToolKitBase[Any]) -> Iterator[_Tool]:
-    for name, method in kit.tools.items():
-        if kit.tool_type(name) is ToolType.READ:
-            parameters = inspect.signature(method).parameters.values()
-            required = [each.name for each in parameters if each.default is each.empty]
-            yield _Tool(name, required, method)
+    def _tools(self) -> list[ReadingTool]:
+        return list(reading_tools(self._world))
 
 
 def _values_named(key: str, value: object) -> Iterator[object]:

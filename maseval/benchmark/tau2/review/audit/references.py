@@ -17,7 +17,7 @@ _NUMBERED = re.compile(r"_\d{4}$")
 def persona_contradictions(task: AuditedTask) -> Iterator[TaskFinding]:
     """Emails, phone numbers and ids that the database does not have."""
     for pattern, what in ((_EMAIL, "email address"), (_PHONE, "phone number")):
-        for value in dict.fromkeys(pattern.findall(task.told)):
+        for value in dict.fromkeys(pattern.findall(task.scenario)):
             if not task.is_in_the_world(value) and not _is_written(task, value):
                 severity: Severity = "info" if _is_led_there(task, pattern, value) else "warning"
                 yield _contradiction(task, what, value, "no record has it", severity)
@@ -28,7 +28,7 @@ def persona_contradictions(task: AuditedTask) -> Iterator[TaskFinding]:
 def _is_led_there(task: AuditedTask, pattern: re.Pattern[str], value: str) -> bool:
     """Return True if a wrong fact is meant: the gold tries it, or a right one is told as well."""
     tried = any(value in action.arguments.values() for action in task.spec.actions)
-    return tried or any(map(task.is_in_the_world, pattern.findall(task.told)))
+    return tried or any(map(task.is_in_the_world, pattern.findall(task.scenario)))
 
 
 def _is_written(task: AuditedTask, value: str) -> bool:
@@ -46,8 +46,8 @@ def _contradiction(
 
 def _unknown_ids(task: AuditedTask) -> Iterator[tuple[str, str]]:
     """Words that look like the ids of a table and are not among them."""
-    words = sorted(words_of(task.told))
-    start = task.begun()
+    words = sorted(words_of(task.scenario))
+    start = task.new_world()
     for name, table in task.audited.tables.items():
         shape = _shape(task.audited, name)
         alike = [word for word in words if shape and shape.fullmatch(word) and word not in table]

@@ -39,11 +39,12 @@ KINDS: Mapping[str, str] = {
     "task cannot be read": "a task is not in the form that scoring needs",
 }
 
-_FORMS: Mapping[Severity, tuple[Grade, Weight]] = {
+FORMS: Mapping[Severity, tuple[Grade, Weight]] = {
     "error": ("proven", "state"),
     "warning": ("likely", "state"),
     "info": ("proven", "remark"),
 }
+"""The grade and weight that a severity is."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,8 @@ class TaskFinding(Finding):
 
     @property
     def severity(self) -> Severity:
-        if self.weight == "remark":
-            return "info"
-        return "error" if self.grade == "proven" else "warning"
+        form = self.grade, self.weight
+        return next(severity for severity, each in FORMS.items() if each == form)
 
     @property
     def place(self) -> str:
@@ -70,30 +70,3 @@ class TaskFinding(Finding):
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "severity": self.severity, "meaning": self.meaning}
-
-
-def make_finding(
-    domain: str,
-    task_id: str | None,
-    kind: str,
-    severity: Severity,
-    text: str,
-    *evidence: str,
-    rule: str | None = None,
-    call: str | None = None,
-) -> TaskFinding:
-    """Return a finding of the audit; ``rule`` is by default its kind."""
-    grade, weight = _FORMS[severity]
-    return TaskFinding(
-        source="audit",
-        who="task",
-        kind=kind,
-        rule=rule or kind,
-        text=text,
-        grade=grade,
-        call=call,
-        evidence=evidence,
-        weight=weight,
-        domain=domain,
-        task_id=task_id,
-    )

@@ -6,7 +6,6 @@ what can be done once. The calls that are varied are those of reference solution
 before it is made.
 """
 
-import inspect
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -14,7 +13,12 @@ from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall, ToolMessage
-from maseval.benchmark.tau2.review.audit.audited import AuditedDomain, AuditedTask
+from maseval.benchmark.tau2.review.audit.audited import (
+    AuditedDomain,
+    AuditedTask,
+    ReadingTool,
+    reading_tools,
+)
 from maseval.benchmark.tau2.review.audit.task_finding import Severity, TaskFinding
 from maseval.benchmark.tau2.review.explain.explanation import format_value, render_call
 from maseval.benchmark.tau2.review.explain.snapshot import (
@@ -69,9 +73,9 @@ def faulty_tools(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterat
 
 
 def _faults(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[_Fault]:
-    for kit, name in _reads(audited.world):
-        if parameters := _needed(kit, name):
-            yield from _fault_of_search(kit, name, parameters, audited)
+    for tool in reading_tools(audited.world):
+        if tool.parameters:
+            yield from _fault_of_search(tool, audited)
     for task in tasks[:_MOST_TRIALS]:
         yield from _reads_without_arguments(task)
     for trial in _trials(tasks):
@@ -128,7 +132,7 @@ def _trials(tasks: Sequence[AuditedTask]) -> Iterator[_Trial]:
         wanted = [a for a in task.spec.actions if counts[a.name] < _MOST_TRIALS]
         if not wanted:
             continue
-        world = task.begun()
+        world = task.new_world()
         for action in task.spec.actions:
             before = world.twin()
             answer = world.respond(action.call())
@@ -137,31 +141,16 @@ def _trials(tasks: Sequence[AuditedTask]) -> Iterator[_Trial]:
                 yield _Trial(action, before)
 
 
-def _reads(world: World) -> Iterator[tuple[ToolKitBase[Any], str]]:
-    """Yield the reading tools of both sides."""
-    for kit in (world.tools, world.user_tools):
-        if kit is not None:
-            yield from ((kit, name) for name in kit.tools if kit.tool_type(name) is ToolType.READ)
-
-
-def _needed(kit: ToolKitBase[Any], tool: str) -> list[str]:
-    """Return the parameters that a call of a tool has to give."""
-    parameters = inspect.signature(kit.tools[tool]).parameters.values()
-    return [each.name for each in parameters if each.default is each.empty]
-
-
-def _fault_of_search(
-    kit: ToolKitBase[Any], name: str, parameters: Sequence[str], audited: AuditedDomain
-) -> Iterator[_Fault]:
+def _fault_of_search(tool: ReadingTool, audited: AuditedDomain) -> Iterator[_Fault]:
     """Ask a reading tool for records by their own values."""
-    asked = 0
+    asked, name = 0, tool.name
     failed: list[tuple[Mapping[str, str], str]] = []
     wrong: list[tuple[Mapping[str, str], str]] = []
-    for key, texts in islice(audited.records_with(frozenset(parameters)), _MOST_RECORDS):
+    for key, texts in islice(audited.records_with(frozenset(tool.parameters)), _MOST_RECORDS):
         asked += 1
-        arguments = {each: texts[each] for each in parameters}
+        arguments = {each: texts[each] for each in tool.parameters}
         try:
-            answer = to_json_str(kit.tools[name](**arguments))
+            answer = to_json_str(tool.ask(**arguments))
         except Exception as error:  # a tool that does not find what is there
             failed.append((arguments, str(error)))
             continue
@@ -180,16 +169,16 @@ def _fault_of_search(
 
 def _reads_without_arguments(task: AuditedTask) -> Iterator[_Fault]:
     """Make every reading call that needs no arguments at the start of a task."""
-    start = task.begun()
+    start = task.new_world()
     before = WorldSnapshot(start)
-    for kit, name in _reads(start):
-        if not _needed(kit, name):
+    for tool in reading_tools(start):
+        if not tool.parameters:
             world = start.twin()
             call: Tau2ToolCall = {
-                "id": name,
-                "name": name,
+                "id": tool.name,
+                "name": tool.name,
                 "arguments": {},
-                "requestor": "user" if kit is start.user_tools else "assistant",
+                "requestor": tool.requestor,
             }
             world.respond(call)
             yield from _fault_of_read(call, differences(before, WorldSnapshot(world)))

@@ -16,11 +16,11 @@ from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.review import words
 from maseval.benchmark.tau2.review.causes.conversation import Conversation, same_call
 from maseval.benchmark.tau2.review.explain.explanation import Explanation, format_value
-from maseval.benchmark.tau2.review.policy import Breach, check_case, forbidden_steps
-from maseval.benchmark.tau2.review.policy.rules import CallMade, Utterance
+from maseval.benchmark.tau2.review.policy import check_case, forbidden_steps
+from maseval.benchmark.tau2.review.talk import CallMade, Utterance
 from maseval.benchmark.tau2.scoring.case import Case
+from maseval.core.finding import Finding
 
-# What is to be paid follows from what is chosen.
 _FOLLOWS = re.compile(r"amount|price|nonfree")
 # How people call the ways to pay, by their ids without the number.
 _WAYS_TO_PAY = {
@@ -58,6 +58,11 @@ class Pair(NamedTuple):
     made: CallMade
     wanted: Tau2ToolCall
     differences: tuple[Difference, ...]
+
+    @property
+    def choices(self) -> tuple[Difference, ...]:
+        """The differences that somebody chose; what is to be paid follows from them."""
+        return tuple(each for each in self.differences if not _FOLLOWS.search(each.argument))
 
 
 class Wish(NamedTuple):
@@ -138,16 +143,15 @@ class Failure(Conversation):
         return not self.wrong and not self.pairs
 
     @cached_property
-    def forbidden(self) -> list[tuple[CallMade, Breach]]:
+    def forbidden(self) -> list[tuple[CallMade, Finding]]:
         """The done writes, not of the reference solution, that a rule about the state forbids."""
         return [
             (each, breach)
-            for breach in check_case(self.case, scripted=True).breaches
+            for breach, call in check_case(self.case, scripted=True).breaking_calls
             for each in self.done
             if breach.counts
-            and breach.call is not None
-            and breach.message_index == each.message_index
-            and same_call(breach.call, each.call)
+            and breach.message == each.message_index
+            and same_call(call, each.call)
             and not self.is_gold(each.call)
         ]
 
@@ -192,10 +196,9 @@ class Failure(Conversation):
 
     def _differences(self, made: Tau2ToolCall, wanted: Tau2ToolCall) -> Iterator[Difference]:
         for argument, one, other in _differing("", made["arguments"], wanted["arguments"]):
-            if not _FOLLOWS.search(argument):
-                mine, its = self._names(argument, one), self._names(argument, other)
-                texts = self._text(one), self._text(other)
-                yield Difference(argument, *texts, _pattern(mine - its), _pattern(its - mine))
+            mine, its = self._names(argument, one), self._names(argument, other)
+            texts = self._text(one), self._text(other)
+            yield Difference(argument, *texts, _pattern(mine - its), _pattern(its - mine))
 
     def _text(self, value: object) -> str:
         """Return a value as it is shown, an item with its options."""

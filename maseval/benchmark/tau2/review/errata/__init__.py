@@ -10,21 +10,14 @@ from maseval.benchmark.tau2.review.errata.erratum import (
     errata_of,
     load_errata,
 )
-from maseval.benchmark.tau2.review.errata.sound import (
-    Soundness,
-    SoundVerdict,
-    sound_verdict,
-    soundness_of,
-)
+from maseval.benchmark.tau2.review.errata.sound import faults_of_task, sound_finding
 
 __all__ = [
     "Erratum",
     "ErratumKind",
-    "SoundVerdict",
-    "Soundness",
     "errata_for",
     "errata_of",
+    "faults_of_task",
     "load_errata",
-    "sound_verdict",
-    "soundness_of",
+    "sound_finding",
 ]

@@ -18,8 +18,8 @@ from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.review.errata.erratum import Erratum, gold_actions
 from maseval.benchmark.tau2.review.policy import check_case
-from maseval.benchmark.tau2.review.policy.checking import NOT_ENGLISH
-from maseval.benchmark.tau2.review.policy.rules import INNER_TOOL, Kind
+from maseval.benchmark.tau2.review.policy.checking import BROKE, DEMANDED, NOT_ENGLISH
+from maseval.benchmark.tau2.review.policy.rules import INNER_TOOL
 from maseval.benchmark.tau2.review.words import record
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.benchmark.tau2.scoring.score import score
@@ -261,7 +261,7 @@ def _may_be_swapped(setting: Setting, steps: Sequence[Action], twins: Sequence[_
 
 
 def _creating(setting: Setting, steps: Sequence[Action]) -> list[bool]:
-    """Tell of each step of a solution whether it makes a new record."""
+    """Return for each step of a solution True if it makes a new record."""
     world, created = evaluator_world(setting), []
     for step in steps:
         before = _records(world.tools.db)
@@ -282,11 +282,12 @@ def _chosen_well(case: Case) -> bool:
     if not case.setting.domain.rules:
         return True
     found = check_case(case)
-    if found.unreadable or any(doubt.reason == NOT_ENGLISH for doubt in found.doubts):
+    if found.unreadable or any(each.text == NOT_ENGLISH for each in found.undecided):
         return False
     gold = [(step.name, step.arguments) for step in case.task.actions]
-    breaches = [each.call for each in found.breaches if each.done and each.kind is not Kind.FORM]
-    against = [*breaches, *(fault.call for fault in found.faults)]
+    failed = found.failed_rules
+    pairs = zip(found.findings, found.calls, strict=True)
+    against = [call for each, call in pairs if each.kind in (BROKE, DEMANDED) or each in failed]
     return all((call["name"], call["arguments"]) in gold for call in against if call)
 
 

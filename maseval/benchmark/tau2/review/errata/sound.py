@@ -7,8 +7,6 @@ of the task's own, and other right end states count as well.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains.releases import AnyVersion
@@ -23,49 +21,18 @@ from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.state.copying import once
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec
 from maseval.core.exceptions import MASEvalError
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding
 from maseval.core.outcome import is_successful
 
-SoundOutcome = Literal["left out", "passed", "failed"]
 
-
-@dataclass(frozen=True)
-class Soundness:
-    """The reasons why no verdict on a task can be right; it is sound if there are none."""
-
-    reasons: tuple[str, ...] = ()
-    errata: tuple[Erratum, ...] = ()
-
-    @property
-    def sound(self) -> bool:
-        return not self.reasons
-
-
-@dataclass(frozen=True)
-class SoundVerdict:
-    """The sound verdict on a conversation beside the official one.
-
-    ``reason`` says why the task is left out, or why the two verdicts differ.
-    """
-
-    outcome: SoundOutcome
-    official: bool
-    reason: str | None = None
-
-    @property
-    def differs(self) -> bool:
-        """True if the task counts, with another verdict than the official one."""
-        return self.outcome != "left out" and (self.outcome == "passed") != self.official
-
-
-def soundness_of(case: Case, errata: Sequence[Erratum] = ()) -> Soundness:
-    """Tell whether a task is sound, by its ``errata`` and by what its reference solution does."""
+def faults_of_task(case: Case, errata: Sequence[Erratum] = ()) -> tuple[str, ...]:
+    """Return why no verdict on a task can be right, by its errata and its reference solution."""
     left_out = [str(each) for each in errata if each.sound_verdict.leave_out]
     corrected = with_corrections(case, errata).setting
     told = case.scenario
     ticket = case.raw_task.get("ticket") if case.setting.solo else None
     key = gold_key(corrected, f"{corrected.task.content}\n{told}", case.stage.files)
-    faults = _gold_faults(key, told, ticket if isinstance(ticket, str) else None)
-    return Soundness((*left_out, *faults), tuple(errata))
+    return (*left_out, *_gold_faults(key, told, ticket if isinstance(ticket, str) else None))
 
 
 def errata_of_case(
@@ -88,37 +55,32 @@ def errata_of_case(
     return found if same_words and TaskSpec.of(published) == case.task else ()
 
 
-def sound_verdict(
-    case: Case, release: AnyVersion = None, official: RewardInfo | None = None
-) -> SoundVerdict:
-    """Return the sound verdict on a conversation whose task is that of a release.
+def sound_finding(
+    case: Case, errata: Sequence[Erratum] | None = None, official: RewardInfo | None = None
+) -> Finding | None:
+    """Return how the sound verdict differs from the official one; None if it does not.
 
-    ``official`` is the official verdict, which is worked out if it is not given.
+    The ``errata`` are by default those of the case's task, as the release of its domain has it,
+    and the ``official`` verdict is worked out if it is not given.
     """
-    return sound_verdict_by(case, errata_of_case(case, release=release), official)
-
-
-def sound_verdict_by(
-    case: Case, errata: Sequence[Erratum] = (), official: RewardInfo | None = None
-) -> SoundVerdict:
-    """Return the sound verdict on a conversation, by the given errata of its task."""
-    known = score(case).reward_info if official is None else official
-    passed = is_successful(known["reward"])
-    sound = soundness_of(case, errata)
-    if not sound.sound:
-        return SoundVerdict("left out", passed, sound.reasons[0])
-    corrected, reason = with_corrections(case, errata), None
-    if corrected is not case:
-        right = passes(corrected, known)
-        if right != passed:
-            reason = "; ".join(str(each) for each in errata if _corrects(each))
-    else:
-        right = passed
+    known = errata_of_case(case) if errata is None else errata
+    if faults := faults_of_task(case, known):
+        return _finding(LEFT_OUT, faults[0])
+    verdict = score(case).reward_info if official is None else official
+    passed, corrected = is_successful(verdict["reward"]), with_corrections(case, known)
+    right = passed if corrected is case else passes(corrected, verdict)
     if not right:
-        other = other_right_end(corrected, errata, known)
+        other = other_right_end(corrected, known, verdict)
         if other is not None:
-            right, reason = True, None if passed else f"another right end state: {other}"
-    return SoundVerdict("passed" if right else "failed", passed, reason)
+            return None if passed else _finding(SOUND_PASS, f"another right end state: {other}")
+    if right == passed:
+        return None
+    why = "; ".join(str(each) for each in known if _corrects(each))
+    return _finding(SOUND_PASS if right else SOUND_FAIL, why)
+
+
+def _finding(kind: str, why: str) -> Finding:
+    return Finding("erratum", "task", kind, "known fault of the task", why, "proven")
 
 
 def _corrects(erratum: Erratum) -> bool:
@@ -142,7 +104,7 @@ def _gold_faults(key: GoldKey, told: str, ticket: str | None) -> tuple[str, ...]
 
 
 def _faults_of_gold(setting: Setting, told: str, ticket: str | None) -> Iterator[str]:
-    """Say why the reference solution of a task cannot be what a right agent does."""
+    """Yield why the reference solution of a task cannot be what a right agent does."""
     criteria = setting.task.evaluation_criteria
     if criteria is None:
         return

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.review.errata.sound import SoundVerdict, sound_verdict_by
+from maseval.benchmark.tau2.review.errata.sound import sound_finding
 from maseval.benchmark.tau2.review.explain.evidence import (
     AssertionEvidence,
     assertion_evidence,
@@ -15,13 +15,10 @@ from maseval.benchmark.tau2.review.explain.evidence import (
     replay_fault,
 )
 from maseval.benchmark.tau2.review.explain.explanation import Explanation, render_call
-from maseval.benchmark.tau2.review.explain.repair import MOST_TRIALS, Repair, RepairSearch
+from maseval.benchmark.tau2.review.explain.repair import MOST_TRIALS, RepairSearch
 from maseval.benchmark.tau2.review.explain.scored_case import CaseKeywords, ScoredCase, score_case
 from maseval.benchmark.tau2.review.explain.tracing import (
-    CallAt,
-    Divergence,
     WorldHistory,
-    WrongField,
     conversation_history,
     divergence,
     gold_history,
@@ -60,7 +57,7 @@ def explain_subject(subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> E
         if subject.case.counts(RewardType.COMMUNICATE):
             parts["to_be_said"] = tuple(each.info for each in said if not each.met)
         parts |= _explain_end_state(subject, passed, most_trials)
-        parts["sound"] = _sound(subject)
+        parts["sound"] = sound_finding(subject.case, subject.errata, reward_info)
     checks = check_summaries(subject.case.criteria, reward_info, looked=looked)
     cut_off = None
     if not subject.case.recording.ended_by_choice:
@@ -81,30 +78,24 @@ def explain_subject(subject: ScoredCase, *, most_trials: int = MOST_TRIALS) -> E
     return replace(explanation, summary=f"{name}: {_reason(explanation)}")
 
 
-def _sound(subject: ScoredCase) -> SoundVerdict | None:
-    """Return the sound verdict where it is not the official one."""
-    found = sound_verdict_by(subject.case, subject.errata, subject.reward_info)
-    return found if found.differs or found.outcome == "left out" else None
-
-
 def _explain_end_state(subject: ScoredCase, passed: bool, most_trials: int) -> dict[str, Any]:
     search = RepairSearch(subject, most_trials=most_trials)
     if passed:
         return {"repair": search.breaking()} if search.writes else {}
-    wrong, played, gold = _trace_end_state(subject)
-    calls_decide = _calls_decide(subject)
-    repair = None
-    if calls_decide:
+    case, histories = subject.case, _histories(subject)
+    wrong = [] if histories is None else wrong_fields(*histories, case.task.actions)
+    repair, point = None, None
+    if _calls_decide(subject):
         doubted = [each.written_by for each in wrong if each.written_by]
-        suspects = [n for n, write in enumerate(search.writes) if CallAt(*write) in doubted]
-        needed: list[set[str]] = []
-        if played is not None and gold is not None:
-            needed = needed_actions(played, gold, wrong, subject.case.task.actions)
+        suspects = [n for n, write in enumerate(search.writes) if write in doubted]
+        needed = [] if histories is None else needed_actions(*histories, wrong, case.task.actions)
         repair = search.search(suspects, needed)
+        is_open, last = repair.only_adds and repair.placement == "end", len(case.messages) - 1
+        point = divergence(case.setting.domain, histories, last, open_to_the_end=is_open)
     return {
         "wrong_fields": tuple(wrong),
         "repair": repair,
-        "divergence": _divergence(subject, repair, played, gold) if calls_decide else None,
+        "divergence": point,
         "assertions": _assertions(subject),
         "actions_not_taken": _not_taken(subject),
         "described_in": _described_in(subject),
@@ -132,32 +123,12 @@ def _calls_decide(subject: ScoredCase) -> bool:
     return any(subject.case.counts(kind) and wrong for kind, wrong in failed.items())
 
 
-def _trace_end_state(
-    subject: ScoredCase,
-) -> tuple[list[WrongField], WorldHistory | None, WorldHistory | None]:
+def _histories(subject: ScoredCase) -> tuple[WorldHistory, WorldHistory] | None:
+    """Return how conversation and gold went, if the end state counts and is not the gold one."""
     check = subject.reward_info["db_check"]
     if check is None or check["db_match"] or not subject.case.counts(RewardType.DB):
-        return [], None, None
-    played, gold = conversation_history(subject.case), gold_history(subject.case.setting)
-    return wrong_fields(played, gold, subject.case.task.actions), played, gold
-
-
-def _divergence(
-    subject: ScoredCase,
-    repair: Repair | None,
-    played: WorldHistory | None,
-    gold: WorldHistory | None,
-) -> Divergence | None:
-    last = len(subject.case.recording.messages) - 1
-    open_to_the_end = repair is not None and repair.only_adds and repair.placement == "end"
-    if played is not None and gold is not None:
-        return divergence(
-            subject.case.setting.domain, played, gold.end, last, open_to_the_end=open_to_the_end
-        )
-    if open_to_the_end:
-        reason = "the missing calls could have been made until the conversation ended"
-        return Divergence(True, reason, last)
-    return Divergence(False, "assertions can be met by more than one end state")
+        return None
+    return conversation_history(subject.case), gold_history(subject.case.setting)
 
 
 def _assertions(subject: ScoredCase) -> tuple[AssertionEvidence, ...]:

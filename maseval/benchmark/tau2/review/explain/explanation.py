@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from maseval.benchmark.tau2.review.errata.sound import SoundVerdict
+from maseval.benchmark.tau2.formats.message import render_call as render_call
 from maseval.benchmark.tau2.review.explain.evidence import (
     AssertionEvidence,
     CheckSummary,
@@ -18,9 +18,10 @@ from maseval.benchmark.tau2.review.explain.evidence import (
 )
 from maseval.benchmark.tau2.review.explain.repair import CallChange, Repair
 from maseval.benchmark.tau2.review.explain.snapshot import FieldPlace
-from maseval.benchmark.tau2.review.explain.tracing import Divergence, WrongField
+from maseval.benchmark.tau2.review.explain.tracing import CallAt, Divergence, WrongField
 from maseval.benchmark.tau2.world.state.permanence import ABSENT, Absent
 from maseval.benchmark.tau2.world.tasks import Action
+from maseval.core.finding import Finding
 
 CHECKS, END_STATE = "Checks", "End state"
 _WHERE = {"end": "", "start": " (before the recorded writes)", "instead": " (in its place)"}
@@ -34,6 +35,10 @@ class ExplanationSection(NamedTuple):
     lines: tuple[str, ...]
 
 
+def _sound(found: Finding) -> Iterator[str]:
+    yield f"{found.kind.removeprefix('sound: ')}: {found.text}"
+
+
 def _lines_of_fault(fault: ReplayFault) -> Iterator[str]:
     where = "" if fault.message_index is None else f"message {fault.message_index}: "
     yield f"{where}{fault.meaning}"
@@ -41,7 +46,7 @@ def _lines_of_fault(fault: ReplayFault) -> Iterator[str]:
         yield f"the call: {render_call(fault.call)}"
 
 
-def _described(texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _describe_documents(texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield the calls that the agent did not make, each with the documents that describe it."""
     for call, names in texts.items():
         more = f" and {len(names) - _MOST_TEXTS} more" if len(names) > _MOST_TEXTS else ""
@@ -135,15 +140,6 @@ def _change(change: CallChange) -> str:
     return f"leave out message {change.message_index}: {call}"
 
 
-def render_call(call: Mapping[str, Any]) -> str:
-    """Return a call as one would write it in Python."""
-    arguments = ", ".join(
-        f"{name}={format_value(value)}" for name, value in call["arguments"].items()
-    )
-    side = "user: " if call.get("requestor") == "user" else ""
-    return _cut(f"{side}{call['name']}({arguments})", 300)
-
-
 def format_value(value: object, length: int = 160) -> str:
     """Return a value as it stands in JSON, cut where it gets long."""
     if value is ABSENT:
@@ -163,7 +159,7 @@ class Explanation:
     only if ``state_gates``. ``repair`` is a smallest set of tool calls that would flip the
     verdict; where the agent also had to say something, ``to_be_said`` lists it. ``described_in``
     names, by call, the texts in which the agent could have read of calls that it did not make.
-    ``sound`` is the sound verdict, where it is not the official one.
+    ``sound`` says how the sound verdict differs from the official one, if it does.
     """
 
     domain: str
@@ -183,7 +179,7 @@ class Explanation:
     communication: tuple[CommunicationEvidence, ...] = ()
     actions_not_taken: tuple[Action, ...] = ()
     described_in: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    sound: SoundVerdict | None = None
+    sound: Finding | None = None
 
     @property
     def failed_gates(self) -> tuple[str, ...]:
@@ -197,10 +193,9 @@ class Explanation:
     def sections(self) -> list[ExplanationSection]:
         """Return the reasons in words, and what would have changed the verdict."""
         opposite = "fail" if self.passed else "pass"
-        sound = [f"{self.sound.outcome}: {self.sound.reason}"] if self.sound else ()
         found: Mapping[str, Iterable[str]] = {
             CHECKS: map(_check, self.checks),
-            "Sound verdict": sound,
+            "Sound verdict": _sound(self.sound) if self.sound else (),
             "Replay failed": _lines_of_fault(self.replay_fault) if self.replay_fault else (),
             END_STATE: _wrong_fields(self.wrong_fields),
             "Assertions": (line for each in self.assertions for line in _assertion(each)),
@@ -211,7 +206,7 @@ class Explanation:
             ),
             "Point of no return": _divergence(self.divergence) if self.divergence else (),
             f"What would have made it {opposite}": _repair(self.repair, self.to_be_said),
-            "Where it is described": _described(self.described_in),
+            "Where it is described": _describe_documents(self.described_in),
         }
         sections = (ExplanationSection(title, tuple(lines)) for title, lines in found.items())
         return [each for each in sections if each.lines]
@@ -228,6 +223,8 @@ def plain(value: object) -> Any:
     match value:
         case FieldPlace():
             return {**value._asdict(), "shown": str(value), "path": list(value.path)}
+        case CallAt():
+            return {name: plain(each) for name, each in value._asdict().items()}
         case _ if is_dataclass(value):
             return _members(value)
         case BaseModel():

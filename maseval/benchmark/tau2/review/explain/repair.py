@@ -12,14 +12,13 @@ from typing import Literal
 
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.review.explain.scored_case import ScoredCase
-from maseval.benchmark.tau2.review.explain.tracing import recorded_calls
+from maseval.benchmark.tau2.review.explain.tracing import CallAt, recorded_calls
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.benchmark.tau2.world.world import World
 
 MOST_TRIALS = 32
 
-RecordedCall = tuple[int, Tau2ToolCall]
 Needed = Set[str]
 Placement = Literal["end", "start", "instead"]
 
@@ -67,7 +66,7 @@ class RepairSearch:
         self._gates = {kind for kind in RewardType if subject.case.counts(kind)}
         every = list(recorded_calls(self.case.messages))
         self.reads = [call for _, call in every if not self.setting.may_write(call)]
-        self.writes = [each for each in every if self.setting.may_write(each[1])]
+        self.writes = [each for each in every if self.setting.may_write(each.call)]
         self.missing = list(_missing(self._gold_writes(), self.writes, solo=self.setting.solo))
 
     def _gold_writes(self) -> Iterator[Action]:
@@ -220,9 +219,7 @@ def _split_changes(chosen: Sequence[int | Action]) -> tuple[list[int], list[Acti
     return dropped, [each for each in chosen if isinstance(each, Action)]
 
 
-def _missing(
-    actions: Iterable[Action], made: Sequence[RecordedCall], *, solo: bool
-) -> Iterator[Action]:
+def _missing(actions: Iterable[Action], made: Sequence[CallAt], *, solo: bool) -> Iterator[Action]:
     """Yield the actions for which no recorded call stands; one call stands for one action."""
     left = [call for _, call in made]
     for action in actions:

@@ -14,6 +14,17 @@ DatabaseSide = Literal["company", "customer"]
 FieldPath = tuple[str | int, ...]
 
 
+def settle_twin(world: World) -> World:
+    """Return a world as it is with both sides synchronised; it is not synchronised itself by that.
+
+    After a call that raised, scoring synchronises only with the next one.
+    """
+    if not world.is_settled:
+        world = world.twin()
+        world.settle()
+    return world
+
+
 def path_text(path: FieldPath) -> str:
     """Return a path as it is written behind a name, such as ``.items[0].price``."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)

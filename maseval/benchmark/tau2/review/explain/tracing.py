@@ -23,6 +23,7 @@ from maseval.benchmark.tau2.review.explain.snapshot import (
     WorldSnapshot,
     differences,
     differing_records,
+    settle_twin,
 )
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.benchmark.tau2.world.reference import (
@@ -40,8 +41,12 @@ from maseval.benchmark.tau2.world.state.permanence import PermanenceRule
 from maseval.benchmark.tau2.world.tasks import Action
 from maseval.benchmark.tau2.world.world import World, WorldState
 
-RecordedCall = tuple[int, Tau2ToolCall]
-"""A call, and the index of the message that holds it."""
+
+class CallAt(NamedTuple):
+    """A recorded call, and the index of the message that holds it, or of the action in a gold."""
+
+    message_index: int
+    call: Tau2ToolCall
 
 
 class WorldStep(NamedTuple):
@@ -71,19 +76,19 @@ class WorldHistory(NamedTuple):
         return self.steps[number - 1].after if number else self.start
 
 
-def recorded_calls(messages: Sequence[Tau2Message]) -> Iterator[RecordedCall]:
+def recorded_calls(messages: Sequence[Tau2Message]) -> Iterator[CallAt]:
     """Yield every answered call."""
     for index, call, _ in calls_with_answers(messages):
         position = index - 1
         while messages[position]["role"] == "tool":
             position -= 1
-        yield position, call
+        yield CallAt(position, call)
 
 
 def conversation_history(case: Case) -> WorldHistory:
     """Play a conversation again, whose replay is known to come out as recorded."""
     stage, task, calls = case.stage, case.task, list(recorded_calls(case.messages))
-    writes = [each for each in calls if case.setting.may_write(each[1])]
+    writes = [each for each in calls if case.setting.may_write(each.call)]
     end = replay_along(stage, task, case.messages).find("state", _settled_state)
     history = _play(retrace(stage, task), writes)
     if history.end.state != end:
@@ -93,13 +98,10 @@ def conversation_history(case: Case) -> WorldHistory:
 
 
 def _settled_state(world: World) -> WorldState:
-    if not world.is_settled:
-        world = world.twin()
-        world.settle()
-    return world.state()
+    return settle_twin(world).state()
 
 
-def _play(retracing: Retracing, calls: Iterable[RecordedCall]) -> WorldHistory:
+def _play(retracing: Retracing, calls: Iterable[CallAt]) -> WorldHistory:
     def make(call: Tau2ToolCall) -> tuple[bool, WorldSnapshot]:
         return retracing.answer(call)[1], retracing.find("snapshot", WorldSnapshot)
 
@@ -114,8 +116,8 @@ def gold_history(setting: Setting) -> WorldHistory:
 @once(maxsize=TASKS)
 def _gold_history(key: GoldKey) -> WorldHistory:
     setting = key.setting
-    calls = [(number, action.call()) for number, action in enumerate(setting.task.actions)]
-    writes = [each for each in calls if setting.may_write(each[1])]
+    calls = [CallAt(number, each.call()) for number, each in enumerate(setting.task.actions)]
+    writes = [each for each in calls if setting.may_write(each.call)]
     history = _play_as_evaluator(evaluator_world(setting), writes)
     if history.end.state != gold_state(setting).state:
         # A tool that is declared as reading writes.
@@ -123,7 +125,7 @@ def _gold_history(key: GoldKey) -> WorldHistory:
     return history
 
 
-def _play_as_evaluator(world: World, calls: Iterable[RecordedCall]) -> WorldHistory:
+def _play_as_evaluator(world: World, calls: Iterable[CallAt]) -> WorldHistory:
     def make(call: Tau2ToolCall) -> tuple[bool, WorldSnapshot]:
         return call_as_evaluator(world, call) is not None, WorldSnapshot(world)
 
@@ -132,7 +134,7 @@ def _play_as_evaluator(world: World, calls: Iterable[RecordedCall]) -> WorldHist
 
 def _history(
     start: WorldSnapshot,
-    calls: Iterable[RecordedCall],
+    calls: Iterable[CallAt],
     make: Callable[[Tau2ToolCall], tuple[bool, WorldSnapshot]],
 ) -> WorldHistory:
     """Make calls, of each of which ``make`` says whether it failed, and the world after it."""
@@ -144,14 +146,6 @@ def _history(
             steps.append(WorldStep(position, call, after))
             last = after
     return WorldHistory(start, steps, last, failures)
-
-
-@dataclass(frozen=True)
-class CallAt:
-    """A recorded call, and the index of the message that holds it."""
-
-    message_index: int
-    call: Tau2ToolCall
 
 
 @dataclass(frozen=True)
@@ -236,30 +230,39 @@ class Divergence:
 
 def divergence(
     domain: Domain,
-    played: WorldHistory,
-    gold: WorldSnapshot,
+    histories: tuple[WorldHistory, WorldHistory] | None,
     last_message: int,
     *,
     open_to_the_end: bool,
 ) -> Divergence:
-    """Find the point of no return of a conversation that did not end in the gold state."""
-    rules = domain.permanence
-    lost = _lost(rules, played.start, gold)
+    """Find the point of no return of a conversation that did not end as it should.
+
+    ``histories`` are those of the conversation and the gold, None if the gold state was reached or
+    does not count.
+    """
+    lost = None if histories is None else _first_loss(domain.permanence, *histories)
     if lost is not None:
-        place, reason = lost
-        return Divergence(True, f"from the start: {reason}", place=place)
-    for step in played.steps:
-        lost = _lost(rules, step.after, gold)
-        if lost is not None:
-            place, reason = lost
-            at = CallAt(step.position, step.call)
-            return Divergence(True, reason, step.position, at, place)
+        return lost
     if open_to_the_end:
         reason = "the missing calls could have been made until the conversation ended"
         return Divergence(True, reason, last_message)
-    if not rules:
+    if histories is None:
+        return Divergence(False, "assertions can be met by more than one end state")
+    if not domain.permanence:
         return Divergence(False, f"{domain.name} has no rules about what is permanent")
     return Divergence(False, "no wrong value is known to be permanent")
+
+
+def _first_loss(
+    rules: Sequence[PermanenceRule], played: WorldHistory, gold: WorldHistory
+) -> Divergence | None:
+    """Return the first call after which a value could no longer become the gold one."""
+    if lost := _lost(rules, played.start, gold.end):
+        return Divergence(True, f"from the start: {lost[1]}", place=lost[0])
+    for position, call, after in played.steps:
+        if lost := _lost(rules, after, gold.end):
+            return Divergence(True, lost[1], position, CallAt(position, call), lost[0])
+    return None
 
 
 def _lost(

@@ -6,29 +6,24 @@ its tool are asked. A rule that raises is reported and keeps no other from being
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
-from maseval.benchmark.tau2.formats.message import Tau2ToolCall
-from maseval.benchmark.tau2.review.policy.finding import Breach, Compliance, Doubt, RuleFault
-from maseval.benchmark.tau2.review.policy.rules import (
-    INNER_TOOL,
-    Answer,
-    Broken,
-    CallMoment,
-    Kind,
-    Rule,
-    Talk,
-)
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall, render_call
+from maseval.benchmark.tau2.review.policy.rules import INNER_TOOL, Answer, Broken, Kind, Rule
+from maseval.benchmark.tau2.review.talk import CallMoment, Talk
 from maseval.benchmark.tau2.review.words import OWNERS, record
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
 from maseval.benchmark.tau2.world.reference import GoldKey, gold_key
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.state.copying import once
+from maseval.core.finding import Finding, Grade, Weight
+from maseval.core.words import excerpt
 from maseval.data.store import AnyPath
 
 NOT_ENGLISH = "the conversation is not in English"
@@ -37,15 +32,66 @@ GoldBreach = tuple[str, str, str]
 """A rule that a reference solution breaks, the tool, and the record or the arguments."""
 
 
+BROKE, DEMANDED = "broke the policy", "broke the policy as demanded"
+TRIED, FORM = "tried to break the policy", "matter of form"
+UNDECIDED, NOT_CHECKED = "policy undecided", "policy not checked"
+_RULE_FAILED = "the rule failed: "
+
+
+@dataclass(frozen=True)
+class PolicyResult:
+    """All that the rules of a policy found in a conversation, what is decided first.
+
+    ``asked`` are the rules that applied to it, ``calls`` the call of each finding, None for one
+    about the whole conversation. ``unreadable`` says why nothing could be checked at all.
+    """
+
+    asked: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    calls: tuple[Tau2ToolCall | None, ...] = ()
+    unreadable: str | None = None
+
+    @property
+    def breaches(self) -> tuple[Finding, ...]:
+        """The findings that are decided, whatever they weigh."""
+        return tuple(each for each in self.findings if each.grade != "undecided")
+
+    @property
+    def undecided(self) -> tuple[Finding, ...]:
+        return tuple(each for each in self.findings if each.grade == "undecided")
+
+    @property
+    def failed_rules(self) -> tuple[Finding, ...]:
+        """The rules that raised an exception: what they would have found is not known."""
+        return tuple(each for each in self.undecided if each.text.startswith(_RULE_FAILED))
+
+    @property
+    def breaking_calls(self) -> list[tuple[Finding, Tau2ToolCall]]:
+        """The breaches that lie in a call, each with it."""
+        pairs = zip(self.findings, self.calls, strict=True)
+        return [(each, call) for each, call in pairs if call and each.grade != "undecided"]
+
+    @property
+    def without_breaches_found(self) -> bool | None:
+        """False if a breach counts, None if that is undecided."""
+        if any(each.counts for each in self.findings):
+            return False
+        return None if any(each.weight == "state" for each in self.undecided) else True
+
+
+def not_checked(why: str) -> PolicyResult:
+    """Return the result of a conversation about which no rule could be asked."""
+    finding = Finding("policy", "agent", NOT_CHECKED, "no rule", why, "undecided")
+    return PolicyResult((), (finding,), (None,), why)
+
+
 class _Findings:
-    """The answers of rules, sorted by what they are."""
+    """The answers of rules as findings, each with its call."""
 
     def __init__(self, demanded: frozenset[GoldBreach] = frozenset()) -> None:
         self.demanded = demanded
         self.asked: dict[str, None] = {}
-        self.breaches: list[Breach] = []
-        self.doubts: list[Doubt] = []
-        self.faults: list[RuleFault] = []
+        self.found: list[tuple[Finding, Tau2ToolCall | None]] = []
 
     def ask(self, rule: Rule, moment: CallMoment) -> None:
         """Ask a rule about a call."""
@@ -62,50 +108,75 @@ class _Findings:
     def doubt(self, rule: Rule, reason: str) -> None:
         """Note that a rule could not be asked."""
         self.asked[rule.id] = None
-        self.doubts.append(Doubt(rule.id, rule.kind, reason))
+        self._undecided(rule, reason, None)
 
-    def result(self) -> Compliance:
-        """Return all that was found."""
-        return Compliance(
-            tuple(self.asked), tuple(self.breaches), tuple(self.doubts), tuple(self.faults)
+    def result(self) -> PolicyResult:
+        """Return all that was found, what is decided first."""
+        found = sorted(self.found, key=lambda each: each[0].grade == "undecided")
+        return PolicyResult(
+            tuple(self.asked), tuple(each for each, _ in found), tuple(call for _, call in found)
         )
 
     def _note(
         self, rule: Rule, answers: Callable[[], Iterable[Answer]], moment: CallMoment | None = None
     ) -> None:
         self.asked[rule.id] = None
-        at, call = (moment.message_index, moment.call) if moment else (None, None)
         try:
             for answer in answers():
                 if isinstance(answer, Broken):
-                    self.breaches.append(self._breach(rule, answer, moment))
+                    self._breach(rule, answer, moment)
                 else:
-                    self.doubts.append(Doubt(rule.id, rule.kind, answer.reason, at, call))
+                    self._undecided(rule, answer.reason, moment)
         except Exception as error:  # a rule of anybody's: what others found must stay
-            text = f"{type(error).__name__}: {error}"
-            self.faults.append(RuleFault(rule.id, rule.kind, text, at, call))
+            self._undecided(rule, f"{_RULE_FAILED}{type(error).__name__}: {error}", moment)
 
-    def _breach(self, rule: Rule, broken: Broken, moment: CallMoment | None) -> Breach:
-        found = Breach(rule.id, rule.kind, broken.text, broken.message_index, None, broken.values)
-        if moment is None:
-            return found
-        at = moment.message_index if broken.message_index is None else broken.message_index
-        demanded = (rule.id, *_subject(moment.call)) in self.demanded
-        return Breach(
-            *(rule.id, rule.kind, broken.text, at, moment.call, broken.values),
-            done=not moment.failed,
-            demanded=demanded,
+    def _undecided(self, rule: Rule, text: str, moment: CallMoment | None) -> None:
+        weight: Weight = "manner" if rule.kind is Kind.FORM else "state"
+        at = None if moment is None else moment.message_index
+        self._add(UNDECIDED, rule, text, "undecided", at, moment, (), weight)
+
+    def _breach(self, rule: Rule, broken: Broken, moment: CallMoment | None) -> None:
+        at, kind = broken.message_index, BROKE
+        weight: Weight = "state"
+        if moment is not None and at is None:
+            at = moment.message_index
+        if rule.kind is Kind.FORM:
+            kind, weight = FORM, "manner"
+        elif moment is not None and moment.failed:
+            kind, weight = TRIED, "remark"
+        elif moment is not None and (rule.id, *_subject(moment.call)) in self.demanded:
+            kind, weight = DEMANDED, "remark"
+        grade: Grade = "proven" if rule.is_replayed else "likely"
+        evidence = tuple(f"{name}: {excerpt(value)}" for name, value in broken.values.items())
+        self._add(kind, rule, broken.text, grade, at, moment, evidence, weight)
+
+    def _add(
+        self,
+        kind: str,
+        rule: Rule,
+        text: str,
+        grade: Grade,
+        at: int | None,
+        moment: CallMoment | None,
+        evidence: tuple[str, ...],
+        weight: Weight,
+    ) -> None:
+        call = None if moment is None else moment.call
+        words = None if call is None else render_call(call)
+        finding = Finding(
+            *("policy", "agent"), kind, rule.id, text, grade, at, words, evidence, weight
         )
+        self.found.append((finding, call))
 
 
-def check_case(case: Case, *, scripted: bool = False) -> Compliance:
+def check_case(case: Case, *, scripted: bool = False) -> PolicyResult:
     """Ask every rule of the domain's policy about a recorded conversation.
 
     An agent that is ``scripted`` does not talk, and is asked about its effect on the state alone.
     """
     book = _rule_book(case.setting.domain, scripted)
     if not book.rules:
-        return Compliance(unreadable=f"the domain {case.setting.domain.name} has no rules")
+        return not_checked(f"the domain {case.setting.domain.name} has no rules")
     ticket = case.raw_task.get("ticket") if case.setting.solo else None
     findings = _Findings(gold_breaches(case.setting, case.scenario, ticket))
     talk = Talk(case.recording.messages)
@@ -113,7 +184,7 @@ def check_case(case: Case, *, scripted: bool = False) -> Compliance:
     try:
         _play(case.setting, talk, book, findings, words=read, ticket=ticket)
     except ReplayError as error:
-        return Compliance(unreadable=str(error).partition("\n")[0])
+        return not_checked(str(error).partition("\n")[0])
     for rule in () if read else book.reading_words:
         findings.doubt(rule, NOT_ENGLISH)
     for rule in () if case.setting.solo else book.about_talk:
@@ -130,7 +201,7 @@ def check_simulation(
     solo: bool = False,
     data_dir: AnyPath | None = None,
     version: AnyVersion = None,
-) -> Compliance:
+) -> PolicyResult:
     """Ask every rule of the domain's policy about a simulation.
 
     The arguments are those of ``score_simulation``.
@@ -167,11 +238,11 @@ def _play(
 
 
 def _unlocks(setting: Setting, call: Tau2ToolCall) -> bool:
-    """Tell whether a tool that is no write changes what later calls can do."""
+    """Return True if a tool that is no write changes what later calls can do."""
     return call["requestor"] == "assistant" and setting.domain.toolkit.mutates(call["name"])
 
 
-def check_gold(setting: Setting, told: str, ticket: str | None = None) -> Compliance:
+def check_gold(setting: Setting, told: str, ticket: str | None = None) -> PolicyResult:
     """Ask the rules of state about the reference solution of a task.
 
     ``told`` is what the task lets the user say; nobody else speaks. ``ticket`` is what an agent
@@ -182,7 +253,7 @@ def check_gold(setting: Setting, told: str, ticket: str | None = None) -> Compli
 
 
 @once(maxsize=4096)
-def _check_gold(key: GoldKey, told: str, ticket: str | None) -> Compliance:
+def _check_gold(key: GoldKey, told: str, ticket: str | None) -> PolicyResult:
     setting = key.setting
     book, findings = _rule_book(setting.domain, True), _Findings()
     world = setting._replace(solo=False).world()
@@ -200,16 +271,16 @@ def _check_gold(key: GoldKey, told: str, ticket: str | None) -> Compliance:
 
 def forbidden_steps(setting: Setting, told: str) -> dict[str, str]:
     """Return the steps of the reference solution that the policy forbids: their ids, and why."""
-    found = check_gold(setting, told).breaches
-    return {each.call.get("id", ""): each.text for each in found if each.call is not None}
+    found = check_gold(setting, told).breaking_calls
+    return {call.get("id", ""): each.text for each, call in found}
 
 
 def gold_breaches(setting: Setting, told: str, ticket: str | None = None) -> frozenset[GoldBreach]:
     """Return the rules that the reference solution of a task breaks, and with which calls."""
     if not _rule_book(setting.domain).by_tool:
         return frozenset()
-    found = check_gold(setting, told, ticket).breaches
-    return frozenset((each.rule, *_subject(each.call)) for each in found if each.call is not None)
+    found = check_gold(setting, told, ticket).breaking_calls
+    return frozenset((each.rule, *_subject(call)) for each, call in found)
 
 
 def _subject(call: Tau2ToolCall) -> tuple[str, str]:

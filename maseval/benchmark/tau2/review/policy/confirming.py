@@ -15,14 +15,13 @@ from maseval.benchmark.tau2.review.policy.consent import (
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
     Broken,
-    CallMoment,
     CannotTell,
     Kind,
     Rule,
-    Talk,
     rule,
     talk_rule,
 )
+from maseval.benchmark.tau2.review.talk import CallMoment, Talk
 from maseval.benchmark.tau2.review.words import mentions, record, spellings
 
 TRANSFER_TOOL = "transfer_to_human_agents"
@@ -123,7 +122,7 @@ def words_before(moment: CallMoment, reply: int) -> str:
 
 
 def names(text: str, spelling: str | re.Pattern[str]) -> bool:
-    """Tell whether a text in lower case has a spelling as a word of its own, or fits a pattern."""
+    """Return True if a text in lower case has a spelling as a word, or fits a pattern."""
     if isinstance(spelling, re.Pattern):
         return spelling.search(text) is not None
     lower = spelling.lower()

@@ -13,7 +13,8 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
-from maseval.benchmark.tau2.review.policy.rules import CallMoment, Utterance, once_per_call
+from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.talk import CallMoment, Utterance, once_per_call
 from maseval.benchmark.tau2.review.words import (
     asks,
     closes,
@@ -45,61 +46,12 @@ class Topic(Enum):
     OPEN = auto()  # it says neither: "shall I go ahead?"
 
 
-_ACT = (
-    r"(?:proceed|go ahead|confirm|decide|(do|make|book|cancel|change|update|upgrade|modify|process"
-    r"|charge|exchange|return|finali[sz]e)(?: it| that| this| so| them| any| (?:the|my|this|that) "
-    r"(?:\w+ )?(?:change|booking|order|flight|reservation|trip|return|exchange)|\W*$))"
-)
 # Verbs that may stand for any action.
 _ANY_VERB = {"do", "make", "process", "charge", "finalize", "finalise"}
-_CLAUSE = re.compile(r"(?<=[.!?;])\s+|\n+|,\s+|\s{0,2}[\u2014\u2013]\s*|\s-\s")
-_YES = re.compile(
-    r"\b(?:yes|yeah|yea|yep|yup|oui|s\u00ed|(?<!make )sure|ok|okay|alright|all right|absolutely"
-    r"|definitely|certainly|of course|by all means|perfect|exactly|indeed|affirmative|agreed"
-    r"|approved|confirmed|correct(?! (?:the|my|it|this|that)\b)|accurate|go ahead|go for it"
-    r"|do (?:it|so|that)|please do(?! not|n't)|proceed(?:ing)?"
-    r"|i(?:'d| would)? (?:also )?(?:like to )?(?:confirm|accept|approve|authori[sz]e|agree|consent)"
-    r"|(?:that|it|this|which)(?:'s| is| all is)? (?:right|fine|good|great|okay|it\b|what i want)"
-    r"|(?:that|this|it|which|everything|all|these|those|option)(?: all| really| both)? works?"
-    r"|works for me"
-    r"|(?:sounds?|looks?|seems?|is|are)(?: all)? (?:good|great|fine|right|perfect|lovely|okay|ok)"
-    r"|sounds like a plan|let's (?:do|go|proceed|make|finali[sz]e|book|use)|make it so"
-    r"|i(?:'m| am) (?:\w+ )?(?:fine|ok|okay|good|happy|comfortable|ready) (?:with|to)"
-    r"|you (?:can|may) (?:now |please )?(?:go|proceed|cancel|book|make|process|use|start))\b"
-    r"|^\W*fine\b|\U0001f44d|\u2705",
-    re.IGNORECASE,
-)
-# Before a yes in its clause: then it is none.
-_TURNED = re.compile(
-    r"\bnot\b|n't\b|\bnever\b|\bwithout\b|\bbefore\b|\buntil\b|\bunless\b|\bhow\b|\bwhat\b|\bwhether\b"
-    r"|\b(?:can|could|would|will|did|do|does|are|is) (?:you|we|i|it|that|this|there)\b"
-    r"|\bcannot\b|\bto make sure\b|\bmake sure\b|\bif\b|\bonce\b|\bin order to\b|\blonger\b",
-    re.IGNORECASE,
-)
-_TAKES_BACK = re.compile(
-    r"(?:^|[.!?,;\u2014-]\s*)(?:but |and |oh,? |um,? |please |actually,? |hmm,? )*"
-    r"(?:wait(?! for)\b|hold (?:on|off)\b|stop\b(?! ?over))"
-    r"|(?:^|[.!?]\s+|actually,? )no\b(?=\s*(?:[,.!;]|$|thank|don't|wait|not\b|i ))"
-    r"|\bplease (?:don't|do not)\W*$"
-    r"|\bnever ?mind\b|\bforget (?:it|about it)\b|\bnot yet\b|\bchanged my mind\b"
-    r"|\bon second thought|\blet me think\b|\bneed (?:some )?(?:time )?to think\b"
-    rf"|\b(?:don't|do not|not)(?: want)?(?: you)?(?: to)? {_ACT}"
-    rf"|\b(?:i'd|i would|i'll) rather (?:not {_ACT}|wait\b|leave it|keep it)"
-    rf"|\bbefore (?:you|we|i)(?: can)? {_ACT}"
-    r"|\bleave (?:it|that|everything) (?:as|alone)|\bkeep (?:it|everything) (?:as|the way)",
-    re.IGNORECASE,
-)
 # One of these stands in every text that takes something back, which is quickly seen.
 _AGAINST = (
     *("wait", "hold o", "stop", "n't", "never", "forget", "mind", "thought", "think"),
     *("rather", "before", "leave", "keep"),
-)
-_NO = re.compile(r"not?\b")
-_CONDITION = re.compile(
-    r"\b(?:only if|as long as|so long as|provided (?:that|it|you|there|the)\b|assuming"
-    r"|unless|on (?:the )?condition"
-    r"|(?<!even )(?<!m\u00eame )if (?:it|that|this|there|you|the|i|so)\b)",
-    re.IGNORECASE,
 )
 # What customers and agents call it, beside the words of the tool's name.
 _ALSO = {
@@ -107,22 +59,14 @@ _ALSO = {
     "exchange": "|chang",
     "flights": "|seat|trip|leg|segment|upgrad|downgrad",
 }
-_CHOICE = re.compile(r"\b(?:which|what|how many|whose)\b[^.!?\n]*\?", re.IGNORECASE)
-# "Let's proceed with it" is no question.
-_EXPECTS = re.compile(
-    r"\?|\bconfirm|\byes\b|\b(?:let me know|tell me|say)\b|\b(?:if|should|whether|unless) you\b",
-    re.IGNORECASE,
-)
-_END = re.compile(r"[.!?\n]")
-_ID = re.compile(r"#?\w+(?:-\w+)*")
 
 
 def read_reply(text: str, call: Tau2ToolCall) -> Meaning:
     """Say what a reply means for a call that was proposed; its last word on the matter counts."""
     agreed = -1
     for start, clause in _clauses(text):
-        for found in _YES.finditer(clause):
-            if not _TURNED.search(clause[: found.start()]):
+        for found in phrases.YES.finditer(clause):
+            if not phrases.TURNED.search(clause[: found.start()]):
                 agreed = start + found.start()
                 break
     back = _last_refusal(text, call)
@@ -140,14 +84,14 @@ def read_reply(text: str, call: Tau2ToolCall) -> Meaning:
 def _last_refusal(text: str, call: Tau2ToolCall) -> int:
     """Return where the last words against a call begin, or -1."""
     lower = text.lower()
-    if not any(word in lower for word in _AGAINST) and not _NO.search(lower):
+    if not any(word in lower for word in _AGAINST) and not phrases.NO.search(lower):
         return -1
-    refusals = (found for found in _TAKES_BACK.finditer(text) if _is_about(found, call))
+    refusals = (found for found in phrases.TAKES_BACK.finditer(text) if _is_about(found, call))
     return max((found.start() for found in refusals), default=-1)
 
 
 def _is_about(refusal: re.Match[str], call: Tau2ToolCall) -> bool:
-    """Tell whether a refusal is about a call: "do not change it" is no word against a booking."""
+    """Return True if a refusal is about a call: "do not change it" is no word against a booking."""
     verbs = [verb.lower() for verb in refusal.groups() if verb]
     if not verbs or verbs[0] in _ANY_VERB:
         return True
@@ -157,16 +101,16 @@ def _is_about(refusal: re.Match[str], call: Tau2ToolCall) -> bool:
 
 def _clauses(text: str) -> Iterator[tuple[int, str]]:
     start = 0
-    for gap in _CLAUSE.finditer(text):
+    for gap in phrases.REPLY_CLAUSE.finditer(text):
         yield start, text[start : gap.start()]
         start = gap.end()
     yield start, text[start:]
 
 
 def _depends(text: str, agreed: int) -> bool:
-    """Tell whether the sentence with the yes goes on with a condition."""
-    sentence = _END.split(text[agreed + 1 :], maxsplit=1)[0]
-    return _CONDITION.search(sentence) is not None
+    """Return True if the sentence with the yes goes on with a condition."""
+    sentence = phrases.END.split(text[agreed + 1 :], maxsplit=1)[0]
+    return phrases.CONDITION.search(sentence) is not None
 
 
 def _last_order(text: str, call: Tau2ToolCall) -> int:
@@ -175,18 +119,10 @@ def _last_order(text: str, call: Tau2ToolCall) -> int:
 
 
 def _orders(clause: str, call: Tau2ToolCall) -> bool:
-    """Tell whether a clause tells the agent to do what a call does."""
-    if clause.rstrip().endswith("?") or _TURNED.search(clause):
+    """Return True if a clause tells the agent to do what a call does."""
+    if clause.rstrip().endswith("?") or phrases.TURNED.search(clause):
         return False
-    return _speaks_of(clause, call) or _BIDS.search(clause) is not None
-
-
-_BIDS = re.compile(
-    r"\bplease (?:just )?(?:cancel|book|update|change|upgrade|downgrade|add|process|charge|switch"
-    r"|exchange|return|modify|refund|make|send|use|confirm|complete|finali[sz]e|apply|remove)"
-    r"|^(?:just )?(?:cancel|book|update|change|upgrade|process|charge|switch|exchange|return)",
-    re.IGNORECASE,
-)
+    return _speaks_of(clause, call) or phrases.BIDS.search(clause) is not None
 
 
 def topic_of(text: str, moment: CallMoment) -> Topic:
@@ -200,17 +136,17 @@ def topic_of(text: str, moment: CallMoment) -> Topic:
 
 
 def _names_values(text: str, call: Tau2ToolCall) -> bool:
-    """Tell whether a text has two values of a call; ids are the same in many calls."""
+    """Return True if a text has two values of a call; ids are the same in many calls."""
     own = {k: v for k, v in call["arguments"].items() if not k.endswith("_id")}
     values = set(telling_values(own))
     return len(values) > 1 and sum(mentions(text, value) for value in values) > 1
 
 
 def _names_another(text: str, name: str, moment: CallMoment) -> bool:
-    """Tell whether a text names another record of the same kind that a tool has answered."""
+    """Return True if a text names another record of the same kind that a tool has answered."""
     alike = {
         word
-        for word in _ID.findall(text)
+        for word in phrases.ID.findall(text)
         if len(word) == len(name) and word.isupper() == name.isupper() and word != name
     }
     if not alike:
@@ -221,7 +157,7 @@ def _names_another(text: str, name: str, moment: CallMoment) -> bool:
 
 
 def _speaks_of(text: str, call: Tau2ToolCall) -> bool:
-    """Tell whether a text says what the name of a tool says, in these or in other words."""
+    """Return True if a text says what the name of a tool says, in these or in other words."""
     patterns = _topic(call["name"])
     return bool(patterns) and all(pattern.search(text) for pattern in patterns)
 
@@ -308,13 +244,13 @@ def _topic_said(said: Utterance, moment: CallMoment) -> Topic:
 @lru_cache(maxsize=1024)
 def _expects_a_yes(text: str) -> bool:
     return any(
-        _EXPECTS.search(each) and not _CHOICE.search(each) and asks(each)
+        phrases.EXPECTS.search(each) and not phrases.CHOICE.search(each) and asks(each)
         for each in sentences(text)
     )
 
 
 def done_since(at: int, moment: CallMoment) -> bool:
-    """Tell whether the same call was carried out after a message."""
+    """Return True if the same call was carried out after a message."""
     name, arguments = moment.call["name"], moment.arguments
     return any(
         made.message_index > at

@@ -10,7 +10,8 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     no_text_beside_a_call,
     one_call_at_a_time,
 )
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CallMoment, Kind, rule
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, Kind, rule
+from maseval.benchmark.tau2.review.talk import CallMoment
 
 MOST_OWED = 10.00
 MOST_RENEWALS = 2
@@ -107,7 +108,7 @@ def own_account(moment: CallMoment) -> Iterator[Answer]:
     made = moment.calls_read
     known = [each for each in made if each.call["name"] in ("get_member", "find_member")]
     if not any(not each.failed for each in known):
-        yield Broken("nobody had found out who the member is")
+        yield Broken("the member was not identified")
     elif member_id is not None and not any(member_id in each.answer for each in known):
         yield Broken("the account belongs to somebody else", {"member": member_id})
 

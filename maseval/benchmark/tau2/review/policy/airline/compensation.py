@@ -1,10 +1,10 @@
 """The airline's rules about compensation: for whom, for what, how much, and only when asked for."""
 
 import json
-import re
 from collections.abc import Iterator
 
 from maseval.benchmark.tau2.domains.airline.models import Reservation, User
+from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
     airline,
     find_reservation,
@@ -12,13 +12,8 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
     number_of,
     status_of,
 )
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    CannotTell,
-    Talk,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+from maseval.benchmark.tau2.review.talk import CallMoment, Talk
 from maseval.benchmark.tau2.review.words import sentences
 
 FOR_A_CANCELLATION = 100
@@ -28,25 +23,7 @@ HEADING = "Refunds and Compensation"
 _CHANGES = ("update_reservation_flights", "cancel_reservation")
 # Delayed and cancelled flights do not come up in these.
 _SEARCHES = ("search_direct_flight", "search_onestop_flight")
-_WANTED = re.compile(
-    r"\b(?:compensat|reimburs|travel credit|credit for|goodwill|make (?:it|this) up|make up for"
-    r"|some(?:thing| kind of)[^.!?]*(?:for (?:the|this|my)|in return)|owe|gesture"
-    r"|what (?:can|will|are) you (?:do|going to do|offer))",
-    re.IGNORECASE,
-)
-_MAYBE_WANTED = re.compile(r"\b(?:refund|money back|certificate|voucher)", re.IGNORECASE)
-_OFFERS = re.compile(
-    r"\b(?:offer|provide you|issue|send|give|eligible for|entitled to|qualif|arrange)[^.!?\n]*"
-    r"\b(?:compensation|(?:travel |\$ ?\d+ )?(?:certificate|voucher)s?)\b"
-    r"|\bas (?:a )?compensation\b|\bgesture of (?:goodwill|apology)|\bas a (?:goodwill )?gesture",
-    re.IGNORECASE,
-)
 _ITS_NAMES = ("compensation", "certificate", "voucher", "gesture")
-_REFUSES_IT = re.compile(
-    r"\b(?:not|n't|cannot|unable|no|only|unfortunately)\b[^.!?\n]{0,60}"
-    r"\b(?:compensat|certificate|voucher|offer)|\bpay(?:ment|ing)?\b",
-    re.IGNORECASE,
-)
 
 
 class _CertificateClaim:
@@ -71,11 +48,11 @@ class _CertificateClaim:
         return spoken or own
 
     def fits(self, reservation: Reservation, rate: int) -> bool:
-        """Tell whether the amount is a rate for each passenger of a reservation."""
+        """Return True if the amount is a rate for each passenger of a reservation."""
         return self.amount == rate * len(reservation.passengers)
 
     def has_grounds(self, reservation: Reservation) -> bool:
-        """Tell whether the amount is due for what happened to a reservation."""
+        """Return True if the amount is due for what happened to a reservation."""
         if self.fits(reservation, FOR_A_CANCELLATION) and self._had(reservation, "cancelled"):
             return True
         if not self.fits(reservation, FOR_A_DELAY) or not self._was_changed(reservation):
@@ -83,7 +60,7 @@ class _CertificateClaim:
         return not self.made or self._had(reservation, "delayed")
 
     def _had(self, reservation: Reservation, status: str) -> bool:
-        """Tell whether a flight of a reservation has a status, also one that it had before."""
+        """Return True if a flight of a reservation has a status, also one that it had before."""
         flights = {(flight.flight_number, flight.date) for flight in reservation.flights}
         for made in self.made:
             if made.call["arguments"].get("reservation_id") == reservation.reservation_id:
@@ -91,7 +68,7 @@ class _CertificateClaim:
         return any(status_of(self.moment.tools, *flight) == status for flight in flights)
 
     def _was_changed(self, reservation: Reservation) -> bool:
-        """Tell whether a reservation was changed or cancelled before.
+        """Return True if a reservation was changed or cancelled before.
 
         Where no call is recorded, as in a reference solution, its payments show it.
         """
@@ -191,9 +168,9 @@ def compensation_asked_for(talk: Talk) -> Iterator[Answer]:
         if offer is None:
             continue
         told = "\n".join(each.text for each in talk.user_before(said.message_index))
-        if _WANTED.search(told):
+        if phrases.WANTED.search(told):
             return
-        if _MAYBE_WANTED.search(told):
+        if phrases.MAYBE_WANTED.search(told):
             yield CannotTell("the user spoke of money, and perhaps of compensation")
         else:
             yield Broken(
@@ -205,4 +182,4 @@ def compensation_asked_for(talk: Talk) -> Iterator[Answer]:
 
 
 def _offers(sentence: str) -> bool:
-    return _OFFERS.search(sentence) is not None and not _REFUSES_IT.search(sentence)
+    return phrases.OFFERS.search(sentence) is not None and not phrases.REFUSES_IT.search(sentence)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from maseval.benchmark.tau2.domains.airline.models import Flight
 from maseval.benchmark.tau2.domains.airline.routes import AIRPORTS
+from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
     amount_moved,
     entries,
@@ -16,7 +17,7 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
     reservation_of,
     text_of,
 )
-from maseval.benchmark.tau2.review.policy.airline.terms import BAG, CABINS, kind_words
+from maseval.benchmark.tau2.review.policy.airline.terms import CABINS, kind_words
 from maseval.benchmark.tau2.review.policy.confirming import (
     Detail,
     Details,
@@ -24,11 +25,8 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     spell_date,
     spell_payment,
 )
-from maseval.benchmark.tau2.review.policy.rules import CallMoment
+from maseval.benchmark.tau2.review.talk import CallMoment
 
-_CARD_ON_FILE = re.compile(
-    r"original|same (?:card|payment|method)|on file|\bcard\b|certificate|voucher|payment method"
-)
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -58,7 +56,7 @@ def _payment_details(moment: CallMoment) -> Iterator[Detail]:
         alike = [each for each in user.payment_methods.values() if each.source == method.source]
         if len(alike) == 1:
             forms += kind_words(method)
-        yield Detail("the payment method", payment_id, forms, _CARD_ON_FILE)
+        yield Detail("the payment method", payment_id, forms, phrases.CARD_ON_FILE)
 
 
 def _flight_details(moment: CallMoment) -> Iterator[Detail]:
@@ -94,7 +92,7 @@ def _bag_details(moment: CallMoment) -> Iterator[Detail]:
         return
     counts = {int(total), int(total - before)}
     forms = [form for each in counts for form in _spell_count(each)]
-    yield Detail("the number of bags", int(total), forms, BAG)
+    yield Detail("the number of bags", int(total), forms, phrases.BAG)
 
 
 def _spell_count(count: int) -> list[str]:
@@ -108,10 +106,7 @@ def _passenger_details(moment: CallMoment) -> Iterator[Detail]:
     for passenger in entries(moment.arguments, "passengers"):
         first, last = (text_of(passenger.get(key)) for key in ("first_name", "last_name"))
         if first:
-            yield Detail("the passenger", f"{first} {last}", [first, last], _PEOPLE)
-
-
-_PEOPLE = re.compile(r"\b(?:myself|both|same passengers?|passengers?|travell?ers?|me)\b")
+            yield Detail("the passenger", f"{first} {last}", [first, last], phrases.PEOPLE)
 
 
 def _booking_details(moment: CallMoment) -> Iterator[Detail]:
@@ -124,10 +119,7 @@ def _booking_details(moment: CallMoment) -> Iterator[Detail]:
     for payment in entries(moment.arguments, "payment_methods") if total else ():
         # The parts are as good as their sum.
         forms = [*spell_amount(total or 0), *spell_amount(number_of(payment.get("amount")) or 0)]
-        yield Detail("the price", total, forms, _ANY_PRICE)
-
-
-_ANY_PRICE = re.compile(r"\$ ?\d")
+        yield Detail("the price", total, forms, phrases.ANY_PRICE)
 
 
 def _cabin_details(moment: CallMoment) -> Iterator[Detail]:

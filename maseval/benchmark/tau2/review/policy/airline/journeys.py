@@ -16,7 +16,8 @@ from maseval.benchmark.tau2.domains.airline.models import (
     User,
 )
 from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE, NOW, AirlineTools
-from maseval.benchmark.tau2.review.policy.rules import CallMoment, policy_of
+from maseval.benchmark.tau2.review.policy.rules import policy_of
+from maseval.benchmark.tau2.review.talk import CallMoment
 from maseval.benchmark.tau2.world.state.records import RecordT, Table
 
 airline = policy_of("airline")

@@ -11,7 +11,8 @@ from maseval.benchmark.tau2.domains.airline.models import (
     GiftCard,
     PaymentMethod,
 )
-from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE, INSURANCE_PRICE, NOW
+from maseval.benchmark.tau2.domains.airline.tools import BAGGAGE_PRICE, INSURANCE_PRICE
+from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
     BAGGAGES,
     BOOK,
@@ -31,12 +32,8 @@ from maseval.benchmark.tau2.review.policy.airline.journeys import (
 )
 from maseval.benchmark.tau2.review.policy.confirming import names, spell_date, spell_payment
 from maseval.benchmark.tau2.review.policy.consent import find_consent
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    CannotTell,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+from maseval.benchmark.tau2.review.talk import CallMoment
 from maseval.benchmark.tau2.review.words import read_amount, sentences
 
 PAID = (BOOK, FLIGHTS, BAGGAGES)
@@ -87,7 +84,6 @@ def kind_words(method: PaymentMethod) -> list[str]:
             return ["certificate", "voucher"]
 
 
-_AMOUNT = re.compile(r"\$ ?(\d[\d,]*(?:\.\d+)?)")
 _CLAIMS = {
     "book_reservation": "total|charge[ds]?|cost|pay|price",
     "cancel_reservation": "refund(?:ed)?",
@@ -97,18 +93,10 @@ _CLAIMS = {
 _TOTAL = "total"
 
 
-# In a line with a price: that it is one for each passenger.
-_PER_HEAD = re.compile(
-    r"\b(?:per|each|apiece)\b|/ ?(?:person|passenger|pax)|[x\u00d7*] ?\d\b|\b\d+ ?[x\u00d7*] ?\$",
-    re.IGNORECASE,
-)
-_PRICE = re.compile(r"\$|\b(?:price|fare|cost|amount|refund|difference)", re.IGNORECASE)
-
-
 @cache
 def _claim_patterns(tool: str) -> tuple[re.Pattern[str], ...]:
     words = _CLAIMS.get(tool, _TOTAL)
-    amount = _AMOUNT.pattern
+    amount = phrases.AIRLINE_AMOUNT.pattern
     return (
         re.compile(rf"\b(?:{words})\b[^$\n.!?]{{0,60}}{amount}", re.IGNORECASE),
         re.compile(rf"{amount} (?:\w+ ){{0,3}}(?:{words})\b", re.IGNORECASE),
@@ -123,7 +111,7 @@ def agreed_price(moment: CallMoment) -> Iterator[Answer]:
     if not moved or consent is None:
         return
     text = consent.question.text
-    told = _amounts(_AMOUNT, text)
+    told = _amounts(phrases.AIRLINE_AMOUNT, text)
     people = _people(moment) if _tells_prices_per_head(text) else 1
     sums = {each * factor for each in told for factor in (1, people)}
     parts = {number_of(each.get("amount")) for each in entries(moment.arguments, "payment_methods")}
@@ -162,9 +150,11 @@ def _new_prices(moment: CallMoment) -> set[float]:
 
 
 def _tells_prices_per_head(text: str) -> bool:
-    """Tell whether a text has prices for each passenger; free bags are not meant."""
+    """Return True if a text has prices for each passenger; free bags are not meant."""
     return any(
-        _PER_HEAD.search(line) and _PRICE.search(line) and not BAG.search(line)
+        phrases.PER_HEAD.search(line)
+        and phrases.AIRLINE_PRICE.search(line)
+        and not phrases.BAG.search(line)
         for line in sentences(text)
     )
 
@@ -204,7 +194,7 @@ def _amounts(pattern: re.Pattern[str], text: str) -> set[float]:
 
 
 def _adds_up(sums: Collection[float], moved: float) -> bool:
-    """Tell whether an amount is the sum or the difference of two that were told."""
+    """Return True if an amount is the sum or the difference of two that were told."""
     return any(moved in (a + b, abs(a - b)) for a, b in combinations(sorted(sums), 2))
 
 
@@ -215,30 +205,19 @@ def _people(moment: CallMoment) -> int:
     return len(entries(moment.arguments, "passengers"))
 
 
-_DECLINED = r"\b(?:no|not|n't|without|skip|decline|zero|neither)\b[^.!?;]{0,60}\b"
-_NO_INSURANCE = re.compile(rf"{_DECLINED}insurance", re.IGNORECASE)
-_NO_BAGS = re.compile(rf"{_DECLINED}(?:bags?|baggage|luggage|suitcases?)", re.IGNORECASE)
-_INSURANCE = re.compile(r"\binsur", re.IGNORECASE)
-BAG = re.compile(r"\b(?:bag|luggage|suitcase)", re.IGNORECASE)
-
-
-# In a proposal: "Travel insurance: No".
-_LISTED_INSURANCE = re.compile(r"insurance[*_\s]*:[*_\s]*(yes|no)\b", re.IGNORECASE)
-
-
 @airline.flow(
     "book.insurance_wanted", "Book flight, Travel insurance, 1st bullet", BOOK, words=True
 )
 def insurance_wanted(moment: CallMoment) -> Iterator[Answer]:
     """Insurance is sold to users who want it, and not to others."""
     consent, sold = find_consent(moment), moment.arguments.get("insurance")
-    listed = _LISTED_INSURANCE.search(consent.question.text) if consent else None
+    listed = phrases.LISTED_INSURANCE.search(consent.question.text) if consent else None
     if consent and listed and sold in ("yes", "no") and listed[1].lower() != sold:
-        if not _INSURANCE.search(consent.reply.text):
+        if not phrases.INSURANCE.search(consent.reply.text):
             text = f"the user agreed to insurance: {listed[1].lower()}, and it is booked as {sold}"
             yield Broken(text)
         return
-    declined = _refusal_of(moment, _INSURANCE, _NO_INSURANCE)
+    declined = _refusal_of(moment, phrases.INSURANCE, phrases.NO_INSURANCE)
     if sold == "yes" and declined:
         yield Broken("insurance is sold to a user who declined it", {"user": declined})
 
@@ -254,10 +233,10 @@ def bags_wanted(moment: CallMoment) -> Iterator[Answer]:
     if bags <= before:
         return
     spoken = (*moment.agent_texts, *moment.user_texts)
-    if not any(BAG.search(each.text) for each in spoken):
+    if not any(phrases.BAG.search(each.text) for each in spoken):
         yield Broken(f"{bags:g} bags are booked, and nobody spoke of bags")
         return
-    declined = _refusal_of(moment, BAG, _NO_BAGS)
+    declined = _refusal_of(moment, phrases.BAG, phrases.NO_BAGS)
     if declined:
         text = f"{bags:g} bags are booked for a user who declined them"
         yield Broken(text, {"user": declined})
@@ -279,13 +258,6 @@ def _refusal_of(moment: CallMoment, subject: re.Pattern[str], no: re.Pattern[str
     return ""
 
 
-_FLIGHT = re.compile(r"\b[A-Z]{2,3}\d{3}\b")
-# A day of the airline's year: birthdays are in others.
-_DATE = re.compile(
-    rf"{NOW[:4]}-\d\d-\d\d|\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*"
-    rf" \d{{1,2}}(?:st|nd|rd|th)?\b(?!,? (?!{NOW[:4]})\d{{4}})",
-    re.IGNORECASE,
-)
 CABINS = {
     "basic_economy": re.compile(r"basic[ _-]economy"),
     "economy": re.compile(r"(?<!basic )(?<!basic_)(?<!basic-)economy"),
@@ -307,9 +279,9 @@ def agreed_flights(moment: CallMoment) -> Iterator[Answer]:
             if said.message_index >= consent.reply.message_index
         ]
     )
-    lower, flights = text.lower(), set(_FLIGHT.findall(text))
+    lower, flights = text.lower(), set(phrases.FLIGHT.findall(text))
     kept = {(f.flight_number, f.date) for f in reservation.flights} if reservation else set()
-    has_date = _DATE.search(text) is not None
+    has_date = phrases.DATE.search(text) is not None
     taken = [each for each in flights_wanted(moment.arguments) if each not in kept]
     for flight, date in taken:
         if flights and flight not in flights:

@@ -1,11 +1,11 @@
 """The bank's policy on credit cards: closing, keeping a customer, limits, replacements, rewards."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW, TODAY, dispute_id
+from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     BankCall,
     balance_of,
@@ -78,7 +78,6 @@ _REPLACEMENTS = {"entry": 2, "mid": 3, "premium": 4}
 _OPEN_DISPUTE = ("SUBMITTED", "UNDER_REVIEW", "PENDING", "OPEN", "ACTIVE")
 _FINAL_ORDER = ("DELIVERED", "CANCELLED", "CANCELED", "ACTIVATED", "RECEIVED")
 _YEAR = 365
-_POINTS = re.compile(r"\d+ points")
 
 
 def broad_tier(card: Row | None) -> str | None:
@@ -100,8 +99,7 @@ def _debt_of(card: Row) -> float:
 
 
 def _open_orders(call: BankCall) -> list[Row]:
-    card = call.arguments.get("credit_card_account_id")
-    orders = rows_with(call.db, "credit_card_orders", "credit_card_account_id", card)
+    orders = _of_card(call, "credit_card_orders")
     return [each for each in orders if str(each.get("status")).upper() not in _FINAL_ORDER]
 
 
@@ -128,14 +126,19 @@ def _is_about(call: BankCall, dispute: Row, card: Row, digits: object) -> bool:
     return digits is None or dispute.get("card_last_4_digits") == digits
 
 
-def _objections(call: BankCall, card: Row) -> Iterator[Broken]:
-    """Yield what keeps a card from being closed."""
+@bank.state("cc_close.eligible", f"{_CLOSING}; {_RETENTION}: step 1", CLOSE_CREDIT, LOG_REASON)
+def check_closing_card(call: BankCall) -> Iterator[Answer]:
+    """A card is closed after 60 days, paid off, without dispute or replacement under way.
+
+    A customer is held back only from a closing that could be made.
+    """
+    card = _card(call)
+    if card is None:
+        return
     for dispute in _open_disputes(call, card):
-        named = dispute.get("dispute_id")
-        yield Broken(f"dispute {named} is not decided yet")
+        yield Broken(f"dispute {dispute.get('dispute_id')} is not decided yet")
     for order in _open_orders(call):
-        named = order.get("order_id")
-        yield Broken(f"replacement order {named} is {order.get('status')}")
+        yield Broken(f"replacement order {order.get('order_id')} is {order.get('status')}")
     age = _age(card)
     if age is not None and age < 60:
         yield Broken(f"the account is {age} days old")
@@ -143,64 +146,46 @@ def _objections(call: BankCall, card: Row) -> Iterator[Broken]:
         yield Broken(f"the balance is ${_debt_of(card):.2f}")
 
 
-@bank.state("cc_close.eligible", f"{_CLOSING}: eligibility", CLOSE_CREDIT)
-def check_closing_card(call: BankCall) -> Iterator[Answer]:
-    """A credit card is closed after 60 days, paid off, without dispute or replacement under way."""
-    card = _card(call)
-    if card is not None:
-        yield from _objections(call, card)
-
-
-@bank.state("cc_close.retention", f"{_RETENTION}: step 3", CLOSE_CREDIT)
-def check_reason_logged(call: BankCall) -> Iterator[Answer]:
-    """The reason for closing a card is on record before the card is closed."""
-    if not _reasons(call):
-        yield Broken("no reason for closing was logged within a year")
-
-
-def _reasons(call: BankCall, *, before_today: bool = False) -> list[Row]:
-    """Return the reasons for closing a card that were logged within a year."""
+def _of_card(call: BankCall, table: str) -> list[Row]:
     card = call.arguments.get("credit_card_account_id")
-    found = rows_with(call.db, "credit_card_closure_reasons", "credit_card_account_id", card)
-    ages = ((each, days_since(each.get("logged_at"))) for each in found)
-    recent = [each for each, age in ages if age is not None and age <= _YEAR]
-    return [each for each in recent if not (before_today and each.get("logged_at") == TODAY)]
+    return rows_with(call.db, table, "credit_card_account_id", card)
 
 
-@bank.state("retention.eligible", f"{_RETENTION}: step 1", LOG_REASON)
-def check_retention_order(call: BankCall) -> Iterator[Answer]:
-    """A customer is held back only from a closing that could be made."""
-    card = _card(call)
-    if card is not None:
-        yield from _objections(call, card)
+def _reasons(call: BankCall) -> list[Row]:
+    """Return the reasons for closing a card that were logged within a year."""
+    ages = (
+        (each, days_since(each.get("logged_at")))
+        for each in _of_card(call, "credit_card_closure_reasons")
+    )
+    return [each for each, age in ages if age is not None and age <= _YEAR]
 
 
-def _is_offer(call: BankCall) -> bool:
-    return call.name == LOG_REASON or call.text("reason") in ("retention_offer", "loyalty_benefit")
-
-
-@bank.state("retention.repeated", f"{_RETENTION}: step 2", LOG_REASON, STATEMENT_CREDIT, FLAG)
-def check_retention_once(call: BankCall) -> Iterator[Answer]:
-    """A customer who wanted to close the card within the last year is not held back again."""
-    earlier = _reasons(call, before_today=True) if _is_offer(call) else []
-    for each in earlier[:1]:
-        date = each.get("logged_at")
-        yield Broken(f"a reason for closing was logged on {date}")
-
-
-@bank.state("retention.amount", f"{_RETENTION}: step 5", STATEMENT_CREDIT)
-def check_offer(call: BankCall) -> Iterator[Answer]:
-    """The credit that keeps a customer is the one for the card's tier."""
-    due, amount = _OFFERS.get(broad_tier(_card(call)) or ""), call.figure("amount")
-    if call.text("reason") == "retention_offer" and None not in (due, amount) and amount != due:
-        yield Broken(f"the offer for this card is ${due}, and ${amount:g} are credited")
-
-
-@bank.state("retention.logged", f"{_RETENTION}: step 3", STATEMENT_CREDIT, FLAG)
-def check_offer_after_reason(call: BankCall) -> Iterator[Answer]:
-    """The customer's reason is logged before an offer is made."""
-    if _is_offer(call) and not _reasons(call):
+@bank.state(
+    "retention.steps",
+    f"{_RETENTION}: steps 2 to 5",
+    CLOSE_CREDIT,
+    LOG_REASON,
+    STATEMENT_CREDIT,
+    FLAG,
+)
+def check_retention(call: BankCall) -> Iterator[Answer]:
+    """The reason is logged before an offer or the closing, the offer is the tier's, and once."""
+    logged, reason = _reasons(call), call.text("reason")
+    if call.name == CLOSE_CREDIT:
+        if not logged:
+            yield Broken("no reason for closing was logged within a year")
+        return
+    if call.name != LOG_REASON and reason not in ("retention_offer", "loyalty_benefit"):
+        return
+    earlier = [each for each in logged if each.get("logged_at") != TODAY]
+    if earlier:
+        yield Broken(f"a reason for closing was logged on {earlier[0].get('logged_at')}")
+    if call.name != LOG_REASON and not logged:
         yield Broken("no reason for closing was logged before the offer")
+    due, amount = _OFFERS.get(broad_tier(_card(call)) or ""), call.figure("amount")
+    offered = call.name == STATEMENT_CREDIT and reason == "retention_offer"
+    if offered and None not in (due, amount) and amount != due:
+        yield Broken(f"the offer for this card is ${due}, and ${amount:g} are credited")
 
 
 @bank.state("waiver.terms", f"{_RETENTION}: step 4", FLAG)
@@ -250,7 +235,9 @@ def _obstacles(call: BankCall, card: Row, terms: _LimitTerms) -> dict[str, str]:
     found, age, limit = {}, _age(card), figure(card.get("credit_limit"))
     if age is not None and age < terms.age:
         found["insufficient_account_age"] = f"the account is {age} days old"
-    for request in _approved_requests(call):
+    for request in _of_card(call, "credit_limit_increase_requests"):
+        if str(request.get("status")).upper() != "APPROVED":
+            continue
         days = days_since(request.get("submitted_date") or request.get("submitted_at"))
         if days is not None and days < terms.cooldown:
             found["cooldown_period_active"] = f"a request was approved {days} days ago"
@@ -269,15 +256,8 @@ def _obstacles(call: BankCall, card: Row, terms: _LimitTerms) -> dict[str, str]:
     return found
 
 
-def _approved_requests(call: BankCall) -> list[Row]:
-    card = call.arguments.get("credit_card_account_id")
-    found = rows_with(call.db, "credit_limit_increase_requests", "credit_card_account_id", card)
-    return [each for each in found if str(each.get("status")).upper() == "APPROVED"]
-
-
 def _payments_on_time(call: BankCall, months: int) -> int | None:
-    card = call.arguments.get("credit_card_account_id")
-    payments = rows_with(call.db, "payment_history", "credit_card_account_id", card)
+    payments = _of_card(call, "payment_history")
     dated = [(read_date(each.get("payment_date")), each) for each in payments]
     if any(date is None for date, _ in dated):
         return None
@@ -286,135 +266,83 @@ def _payments_on_time(call: BankCall, months: int) -> int | None:
     return next(late, len(latest))
 
 
-@bank.state("cli.most", f"{_LIMIT}: step 0", ASK_LIMIT, APPROVE)
+@bank.state("cli.allowed", f"{_LIMIT}: steps 0 to 4", ASK_LIMIT, APPROVE, DENY)
 def check_increase(call: BankCall) -> Iterator[Answer]:
-    """A credit limit is raised by no more than the card's tier allows."""
+    """A higher limit is requested, within what the tier allows, and then decided by the records."""
     card, terms = _card(call), _TERMS.get(broad_tier(_card(call)) or "")
     limit = figure(card.get("credit_limit")) if card else None
-    if terms is None or limit is None:
-        return
-    asked = call.figure("requested_increase_amount")
-    new = call.figure("new_credit_limit")
-    more = asked if asked is not None else None if new is None else new - limit
-    if more is not None and more > terms.most * limit:
+    asked, new = call.figure("requested_increase_amount"), call.figure("new_credit_limit")
+    more = asked if new is None or limit is None else new - limit
+    if terms is not None and limit is not None and more is not None and more > terms.most * limit:
         yield Broken(f"${more:g} are more than {100 * terms.most:g} % of ${limit:g}")
-
-
-@bank.state("cli.eligible", f"{_LIMIT}: steps 2 and 3", APPROVE)
-def check_approval(call: BankCall) -> Iterator[Answer]:
-    """An increase is approved when age, use, payments and standing of the card allow it."""
-    card, terms = _card(call), _TERMS.get(broad_tier(_card(call)) or "")
-    if card is not None and terms is not None:
-        for text in _obstacles(call, card, terms).values():
-            yield Broken(text)
-
-
-@bank.state("cli.denial", f"{_LIMIT}: step 4", DENY)
-def check_denial(call: BankCall) -> Iterator[Answer]:
-    """An increase is denied for a reason that the records bear out."""
-    card, terms = _card(call), _TERMS.get(broad_tier(_card(call)) or "")
-    reason = call.text("denial_reason")
-    if card is None or terms is None:
+    if call.name == ASK_LIMIT:
         return
-    found = _obstacles(call, card, terms)
+    requests = _of_card(call, "credit_limit_increase_requests")
+    today = [each for each in requests if each.get("submitted_at") == TODAY]
+    wanted = [figure(each.get("requested_increase_amount")) for each in today]
+    if not today:
+        yield Broken("no request was submitted before the decision")
+    elif call.name == APPROVE and more is not None and more not in wanted:
+        yield Broken(f"${wanted[-1]:g} were requested, and ${more:g} are approved")
+    if card is not None and terms is not None:
+        obstacles = _obstacles(call, card, terms)
+        yield from _approval(obstacles) if call.name == APPROVE else _denial(call, obstacles)
+
+
+def _approval(obstacles: Mapping[str, str]) -> Iterator[Answer]:
+    return map(Broken, obstacles.values())
+
+
+def _denial(call: BankCall, obstacles: Mapping[str, str]) -> Iterator[Answer]:
+    """Yield a breach if the records do not bear out the reason of a denial."""
+    reason = call.text("denial_reason")
     if reason in ("other", "requested_amount_exceeds_limit"):
-        if not found:
+        if not obstacles:
             yield CannotTell(f"the records do not show why it was denied as {reason}")
-    elif reason not in found:
+    elif reason not in obstacles:
         yield Broken(f"the records do not show {reason}")
 
 
-@bank.state("cli.submitted", f"{_LIMIT}: step 1", APPROVE, DENY)
-def check_submitted(call: BankCall) -> Iterator[Answer]:
-    """A request for a higher limit is submitted before it is decided."""
+_READ_BEFORE = {
+    CLOSE_CREDIT: (ORDERS, REASONS),
+    **dict.fromkeys((APPROVE, DENY), (ORDERS, LIMITS, PAYMENTS)),
+}
+
+
+@bank.flow("card.checked", f"{_LIMIT}: step 2; {_CLOSING}; {_RETENTION}", *_READ_BEFORE)
+def check_records_read(call: BankCall) -> Iterator[Answer]:
+    """Disputes, orders and the card's history are looked up before it is decided about."""
     card = call.arguments.get("credit_card_account_id")
-    found = rows_with(call.db, "credit_limit_increase_requests", "credit_card_account_id", card)
-    if not any(each.get("submitted_at") == TODAY for each in found):
-        yield Broken("no request was submitted before the decision")
-
-
-@bank.state("cli.amount", f"{_LIMIT}: step 4", APPROVE)
-def check_approved_amount(call: BankCall) -> Iterator[Answer]:
-    """The limit is raised by what was requested."""
-    card, new = _card(call), call.figure("new_credit_limit")
-    limit = figure(card.get("credit_limit")) if card else None
-    account = call.arguments.get("credit_card_account_id")
-    requests = rows_with(
-        call.db, "credit_limit_increase_requests", "credit_card_account_id", account
-    )
-    asked = [
-        figure(each.get("requested_increase_amount"))
-        for each in requests
-        if each.get("submitted_at") == TODAY
-    ]
-    if asked and limit is not None and new is not None and new - limit not in asked:
-        yield Broken(f"${asked[-1]:g} were requested, and ${new - limit:g} are approved")
-
-
-@bank.flow("cli.checked", f"{_LIMIT}: step 2", APPROVE, DENY)
-def check_criteria_read(call: BankCall) -> Iterator[Answer]:
-    """Disputes, orders, earlier requests and payments are looked up before a decision."""
-    card = call.arguments.get("credit_card_account_id")
-    missing = [
-        tool
-        for tool in (ORDERS, LIMITS, PAYMENTS)
-        if not call.has_read(tool, credit_card_account_id=card)
-    ]
+    wanted = _READ_BEFORE[call.name]
+    missing = [each for each in wanted if not call.has_read(each, credit_card_account_id=card)]
     if not call.has_read(DISPUTES, user_id=call.arguments.get("user_id")):
         missing.append(DISPUTES)
     if missing:
         yield Broken(f"not looked up before the decision: {', '.join(missing)}")
 
 
-@bank.flow("cc_close.checked", f"{_CLOSING}; {_RETENTION}", CLOSE_CREDIT)
-def check_closing_read(call: BankCall) -> Iterator[Answer]:
-    """Disputes, orders and earlier reasons are looked up before a card is closed."""
-    card = call.arguments.get("credit_card_account_id")
-    missing = [
-        tool for tool in (ORDERS, REASONS) if not call.has_read(tool, credit_card_account_id=card)
-    ]
-    if not call.has_read(DISPUTES, user_id=call.arguments.get("user_id")):
-        missing.append(DISPUTES)
-    if missing:
-        yield Broken(f"not looked up before the closing: {', '.join(missing)}")
-
-
-@bank.state("cc_replace.pending", "Replacement rejected: 1st", REPLACE)
-def check_replacement_pending(call: BankCall) -> Iterator[Answer]:
-    """A credit card is not replaced while a replacement is under way."""
+@bank.state("cc_replace.allowed", "Replacement rejected: 1st and 2nd", REPLACE)
+def check_replacement(call: BankCall) -> Iterator[Answer]:
+    """A card is not replaced while another is under way, or too often in 60 days."""
     for order in _open_orders(call):
-        named = order.get("order_id")
-        yield Broken(f"order {named} is {order.get('status')}")
-
-
-@bank.state("cc_replace.most", "Replacement rejected: 2nd", REPLACE)
-def check_replacement_count(call: BankCall) -> Iterator[Answer]:
-    """A credit card is not replaced more often in 60 days than its tier allows."""
-    card = call.arguments.get("credit_card_account_id")
-    orders = rows_with(call.db, "credit_card_orders", "credit_card_account_id", card)
-    ages = (days_since(each.get("order_date")) for each in orders)
+        yield Broken(f"order {order.get('order_id')} is {order.get('status')}")
+    ages = (days_since(each.get("order_date")) for each in _of_card(call, "credit_card_orders"))
     made = sum(age is not None and age <= 60 for age in ages)
     most = _REPLACEMENTS.get(broad_tier(_card(call)) or "")
     if most is not None and made >= most:
         yield Broken(f"the card was replaced {made} times in 60 days")
 
 
-@bank.state("rewards.resolved", "Resolved cash back disputes", REWARDS)
-def check_rewards_dispute(call: BankCall) -> Iterator[Answer]:
-    """Rewards are corrected after a dispute about them was resolved."""
+@bank.state("rewards.allowed", "Resolved cash back disputes", REWARDS)
+def check_rewards(call: BankCall) -> Iterator[Answer]:
+    """Rewards are corrected after a dispute about them was resolved, by whole points."""
     booking = call.row("credit_card_transaction_history", "transaction_id")
-    if booking is None:
-        return
-    key = dispute_id(str(booking.get("user_id")), call.text("transaction_id"))
-    disputes = call.db.cash_back_disputes
-    status = disputes.view(key).get("status") if key in disputes else None
-    if status != "RESOLVED":
-        yield Broken(f"the dispute is {status}" if status else "there is no dispute about it")
-
-
-@bank.state("rewards.form", "Resolved cash back disputes: step 4", REWARDS)
-def check_rewards_form(call: BankCall) -> Iterator[Answer]:
-    """Rewards are written as a whole number of points."""
+    if booking is not None:
+        key = dispute_id(str(booking.get("user_id")), call.text("transaction_id"))
+        disputes = call.db.cash_back_disputes
+        status = disputes.view(key).get("status") if key in disputes else None
+        if status != "RESOLVED":
+            yield Broken(f"the dispute is {status}" if status else "there is no dispute about it")
     given = call.text("new_rewards_earned")
-    if not _POINTS.fullmatch(given):
+    if not phrases.POINTS.fullmatch(given):
         yield Broken(f"{given!r} is no whole number of points")

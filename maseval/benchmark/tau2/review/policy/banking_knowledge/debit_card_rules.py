@@ -1,13 +1,13 @@
 """The bank's policy on debit cards: ordering, activating, PINs, blocks, limits and closing."""
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_use import ACTIVATED_BY
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW, TODAY
+from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.banking_knowledge.account_rules import age_of, product_of
 from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
     BankCall,
@@ -68,7 +68,6 @@ _REPLACEMENTS: Mapping[str, tuple[float, float | None]] = {
 _REPLACED = ("lost", "stolen", "fraud", "damaged")
 _UNSAFE = ("lost", "stolen", "fraud_suspected")
 _LEAST_BALANCE = 25
-_US = re.compile(r",\s*[A-Z]{2}(?:\s+\d{5}(?:-\d{4})?)?\s*$")
 _SEQUENCES = ("0123456789", "9876543210")
 
 
@@ -93,52 +92,34 @@ def _business_days_since(value: object) -> int | None:
     return sum(day.weekday() < 5 for day in days)
 
 
-@bank.state("card_order.account", f"{_ORDERING}: eligibility", ORDER)
-def check_order_account(call: BankCall) -> Iterator[Answer]:
-    """A debit card is ordered for an open checking account that is three business days old."""
-    account = call.row("accounts", "account_id")
-    if account is None:
-        return
-    if kind_of(account) not in ("checking", "business_checking"):
-        kind = kind_of(account)
-        yield Broken(f"this is a {kind} account, which has no debit cards")
-    yield from other_status("account", account, "OPEN")
-    days = _business_days_since(account.get("date_opened"))
-    if days is not None and days < 3:
-        yield Broken(f"the account is {days} business days old")
+@bank.state("card_order.eligible", f"{_ORDERING}: eligibility", ORDER)
+def check_order(call: BankCall) -> Iterator[Answer]:
+    """A card is ordered for an adult in the United States with a checking account without one.
 
-
-@bank.state("card_order.balance", f"{_ORDERING}: eligibility", ORDER)
-def check_order_balance(call: BankCall) -> Iterator[Answer]:
-    """A debit card is ordered for an account that holds 25 dollars."""
-    account = call.row("accounts", "account_id")
-    if account is not None and balance_of(account) < _LEAST_BALANCE:
-        yield Broken(f"the account holds ${balance_of(account):.2f}")
-
-
-@bank.state("card_order.single", f"{_ORDERING}: eligibility", ORDER)
-def check_single_card(call: BankCall) -> Iterator[Answer]:
-    """An account has one debit card, in use or on its way."""
+    The account is open, three business days old, and holds 25 dollars.
+    """
+    account, user, age = (
+        call.row("accounts", "account_id"),
+        call.row("users", "user_id"),
+        age_of(call),
+    )
+    if account is not None:
+        if kind_of(account) not in ("checking", "business_checking"):
+            yield Broken(f"this is a {kind_of(account)} account, which has no debit cards")
+        yield from other_status("account", account, "OPEN")
+        days = _business_days_since(account.get("date_opened"))
+        if days is not None and days < 3:
+            yield Broken(f"the account is {days} business days old")
+        if balance_of(account) < _LEAST_BALANCE:
+            yield Broken(f"the account holds ${balance_of(account):.2f}")
     for card in _cards_of(call):
         if card.get("status") in ("ACTIVE", "PENDING"):
-            named, status = card.get("card_id"), card.get("status")
-            yield Broken(f"card {named} is {status}")
-
-
-@bank.state("card_order.age", f"{_ORDERING}: eligibility", ORDER)
-def check_order_age(call: BankCall) -> Iterator[Answer]:
-    """A debit card is ordered for an adult."""
+            yield Broken(f"card {card.get('card_id')} is {card.get('status')}")
     age = age_of(call)
     if age is not None and age < 18:
         yield Broken(f"the customer is {age:.0f} years old")
-
-
-@bank.state("card_order.address", f"{_ORDERING}: eligibility", ORDER)
-def check_order_address(call: BankCall) -> Iterator[Answer]:
-    """A debit card is ordered for who has an address in the United States on file."""
-    user = call.row("users", "user_id")
     address = str(user.get("address", "")) if user else ""
-    if address and not _US.search(address):
+    if address and not phrases.US.search(address):
         yield Broken(f"the address on file is {address}")
 
 
@@ -202,43 +183,31 @@ def check_waiting(call: BankCall) -> Iterator[Answer]:
             yield Broken(f"card {named} was closed on {closed}")
 
 
-@bank.state("activate.tool", "Activating a debit card: tools", *ACTIVATED_BY)
-def check_activation_tool(call: BankCall) -> Iterator[Answer]:
-    """A card is activated with the tool for the reason why it was issued."""
-    card = call.row("debit_cards", "card_id")
-    reason = str(card.get("issue_reason", "new_account")) if card else ""
-    if card is not None and reason not in ACTIVATED_BY[call.name]:
-        yield Broken(f"the card was issued as {reason}")
-
-
-@bank.state("activate.card", "Activating a debit card: requirements", *ACTIVATED_BY)
+@bank.state("activate.allowed", "Activating a debit card", *ACTIVATED_BY)
 def check_activation(call: BankCall) -> Iterator[Answer]:
-    """A card is activated that is pending, not expired, and of an open account."""
+    """A pending card of an open account is activated with the tool for the reason of its issue.
+
+    Digits, code and date that the customer reads from it are those on record.
+    """
     card = call.row("debit_cards", "card_id")
     if card is None:
         return
+    reason = str(card.get("issue_reason", "new_account"))
+    if reason not in ACTIVATED_BY[call.name]:
+        yield Broken(f"the card was issued as {reason}")
     yield from other_status("card", card, "PENDING")
     yield from other_status("account", _linked_account(call, card), "OPEN")
-    expires = read_date(card.get("expiration_date"))
-    if expires is not None and expires < NOW:
-        yield Broken("the card has expired")
-
-
-@bank.state("activate.details", "Activating a debit card: steps", *ACTIVATED_BY)
-def check_activation_details(call: BankCall) -> Iterator[Answer]:
-    """The digits, code and date that the customer reads from the card are those on record."""
-    card = call.row("debit_cards", "card_id")
-    if card is None:
-        return
     for field in ("last_4_digits", "cvv"):
         given, known = call.text(field), card.get(field)
         if given and known and given != known:
             yield Broken(f"the {field.replace('_', ' ')} {given} are not the card's")
     expires, given = read_date(card.get("expiration_date")), call.text("expiration_date")
-    if expires is None or not given:
+    if expires is None:
         return
+    if expires < NOW:
+        yield Broken("the card has expired")
     forms = {expires.strftime(form) for form in ("%m/%y", "%m/%Y", "%m/%d/%Y", "%Y-%m", "%m-%y")}
-    if given not in forms and given.lstrip("0") not in {form.lstrip("0") for form in forms}:
+    if given and given.lstrip("0") not in {form.lstrip("0") for form in forms}:
         yield Broken(f"the card does not expire {given}")
 
 
@@ -246,47 +215,28 @@ _SETS_A_PIN = {**dict.fromkeys(ACTIVATED_BY, "pin"), RESET_PIN: "new_pin", CHANG
 
 
 def is_weak(pin: str) -> bool:
-    """Tell whether a PIN is no four digits, a sequence, or one digit four times."""
+    """Return True if a PIN is no four digits, a sequence, or one digit four times."""
     if len(pin) != 4 or not pin.isdigit() or len(set(pin)) == 1:
         return True
     return any(pin in sequence for sequence in _SEQUENCES)
 
 
-@bank.state("pin.weak", f"{_PINS}: requirements", *_SETS_A_PIN)
+@bank.state("pin.allowed", f"{_PINS}: requirements; PIN lock investigation", *_SETS_A_PIN)
 def check_pin(call: BankCall) -> Iterator[Answer]:
-    """A PIN has four digits that are neither a sequence nor all the same."""
-    pin = call.text(_SETS_A_PIN[call.name])
+    """A PIN is not easily guessed, and is reset or changed on an active card without a hold."""
+    pin, card = call.text(_SETS_A_PIN[call.name]), call.row("debit_cards", "card_id")
     if is_weak(pin):
         yield Broken("the new PIN is too easily guessed, or has not four digits")
-
-
-@bank.state("pin.birth", f"{_PINS}: requirements", RESET_PIN, CHANGE_PIN)
-def check_pin_and_birth(call: BankCall) -> Iterator[Answer]:
-    """A new PIN is neither the year nor the day of the customer's birth."""
-    card = call.row("debit_cards", "card_id")
-    user = find_row(call.db, "users", card.get("user_id")) if card else None
-    born = read_date(user.get("date_of_birth")) if user else None
-    if born is not None and call.text("new_pin") in (born.strftime("%Y"), born.strftime("%m%d")):
-        yield Broken("the new PIN is taken from the customer's date of birth")
-
-
-@bank.state("pin.card", f"{_PINS}: requirements", RESET_PIN, CHANGE_PIN)
-def check_pin_card(call: BankCall) -> Iterator[Answer]:
-    """The PIN of an active card is set, after its last four digits were confirmed."""
-    card = call.row("debit_cards", "card_id")
-    if card is None:
+    if card is None or call.name in ACTIVATED_BY:
         return
+    user, digits = find_row(call.db, "users", card.get("user_id")), call.text("last_4_digits")
+    born = read_date(user.get("date_of_birth")) if user else None
+    if born is not None and pin in (born.strftime("%Y"), born.strftime("%m%d")):
+        yield Broken("the new PIN is taken from the customer's date of birth")
     yield from other_status("card", card, "ACTIVE")
-    digits = call.text("last_4_digits")
     if call.name == RESET_PIN and digits and digits != card.get("last_4_digits"):
         yield Broken(f"the card does not end in {digits}")
-
-
-@bank.state("pin.hold", "PIN lock investigation: step 1", RESET_PIN, CHANGE_PIN)
-def check_security_hold(call: BankCall) -> Iterator[Answer]:
-    """A card under a security hold is left to the security team."""
-    card = call.row("debit_cards", "card_id")
-    if card is not None and card.get("pin_lock_reason") == "security_hold":
+    if card.get("pin_lock_reason") == "security_hold":
         yield Broken("the card is under a security hold")
 
 
@@ -320,38 +270,25 @@ def check_alert(call: BankCall) -> Iterator[Answer]:
         yield Broken("the card has no fraud alert")
 
 
-@bank.state("limit_raise.account", "Temporary limit increase", RAISE_LIMIT)
-def check_limit_account(call: BankCall) -> Iterator[Answer]:
-    """A limit is raised for an active card of an open account that is 60 days old."""
-    card = call.row("debit_cards", "card_id")
-    account = _linked_account(call, card) if card else None
-    yield from other_status("card", card, "ACTIVE")
-    if account is None:
-        return
-    yield from other_status("account", account, "OPEN")
-    days = days_since(account.get("date_opened"))
-    if days is not None and days < 60:
-        yield Broken(f"the account is {days} days old")
-
-
-@bank.state("limit_raise.overdraft", "Temporary limit increase", RAISE_LIMIT)
-def check_overdrafts(call: BankCall) -> Iterator[Answer]:
-    """No limit is raised within 30 days of an overdraft fee."""
-    card = call.row("debit_cards", "card_id")
-    account_id = card.get("account_id") if card else None
-    for booking in rows_with(call.db, "bank_account_transaction_history", "account_id", account_id):
-        days = days_since(booking.get("date"))
-        if booking.get("type") == "overdraft_fee" and days is not None and days <= 30:
-            date = booking.get("date")
-            yield Broken(f"an overdraft fee was charged on {date}")
-
-
-@bank.state("limit_raise.most", "Temporary limit increase", RAISE_LIMIT)
+@bank.state("limit_raise.allowed", "Temporary limit increase", RAISE_LIMIT)
 def check_limit(call: BankCall) -> Iterator[Answer]:
-    """A limit is raised by a half at most, and once a day."""
+    """The limit of an active card is raised by a half at most, and once a day.
+
+    Its account is open, 60 days old, and without an overdraft fee for 30 days.
+    """
     card, kind = call.row("debit_cards", "card_id"), call.text("limit_type")
     if card is None:
         return
+    yield from other_status("card", card, "ACTIVE")
+    account, account_id = _linked_account(call, card), card.get("account_id")
+    yield from other_status("account", account, "OPEN")
+    age = days_since(account.get("date_opened")) if account else None
+    if age is not None and age < 60:
+        yield Broken(f"the account is {age} days old")
+    for booking in rows_with(call.db, "bank_account_transaction_history", "account_id", account_id):
+        days = days_since(booking.get("date"))
+        if booking.get("type") == "overdraft_fee" and days is not None and days <= 30:
+            yield Broken(f"an overdraft fee was charged on {booking.get('date')}")
     new, old = call.figure("new_limit"), card.get(f"daily_{kind}_limit")
     if new is not None and isinstance(old, int | float) and new > 1.5 * old:
         yield Broken(f"${new:g} are more than 150 % of ${old:g}")
@@ -359,27 +296,16 @@ def check_limit(call: BankCall) -> Iterator[Answer]:
         yield Broken("a limit of the card was raised today already")
 
 
-@bank.state("card_close.status", "Closing a debit card", CLOSE_CARD, BLOCK)
-def check_card_status(call: BankCall) -> Iterator[Answer]:
-    """A card that is closed is active or pending, and one whose payments are blocked is active."""
-    allowed = ("ACTIVE", "PENDING") if call.name == CLOSE_CARD else ("ACTIVE",)
-    return other_status("card", call.row("debit_cards", "card_id"), *allowed)
-
-
-@bank.state("card_close.age", "Closing a debit card", CLOSE_CARD)
-def check_card_age(call: BankCall) -> Iterator[Answer]:
-    """A card is closed after 14 days, or because it is not safe."""
+@bank.state("card_close.allowed", "Closing a debit card", CLOSE_CARD, BLOCK)
+def check_card_closing(call: BankCall) -> Iterator[Answer]:
+    """A card in use is closed after 14 days and without pending transactions, unless unsafe."""
     card = call.row("debit_cards", "card_id")
-    if card is None or call.text("reason").lower() in _UNSAFE:
+    yield from other_status(
+        "card", card, *(("ACTIVE", "PENDING") if call.name == CLOSE_CARD else ("ACTIVE",))
+    )
+    if card is None or call.name == BLOCK or call.text("reason").lower() in _UNSAFE:
         return
     days = days_since(card.get("issue_date") or card.get("date_issued"))
     if days is not None and days < 14:
         yield Broken(f"the card was issued {max(days, 0)} days ago")
-
-
-@bank.state("card_close.pending", "Closing a debit card", CLOSE_CARD)
-def check_card_bookings(call: BankCall) -> Iterator[Answer]:
-    """A card is not closed while transactions are pending, unless it is not safe."""
-    card = call.row("debit_cards", "card_id")
-    if card is not None and call.text("reason").lower() not in _UNSAFE:
-        yield from pending_bookings(call.db, card.get("account_id"))
+    yield from pending_bookings(call.db, card.get("account_id"))

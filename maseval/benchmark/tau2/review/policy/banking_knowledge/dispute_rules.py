@@ -1,6 +1,7 @@
 """The bank's policy on disputes about transactions with credit and debit cards."""
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW, last_4_digits
@@ -74,40 +75,36 @@ def _card_of(call: BankCall, paid: Row) -> Row | None:
     return alike[0] if len(alike) == 1 else None
 
 
-@bank.state("dispute.transaction", f"{_CREDIT}: 1", CREDIT_DISPUTE)
+@bank.state("dispute.facts", f"{_CREDIT}: 1 to 14", CREDIT_DISPUTE)
 def check_disputed(call: BankCall) -> Iterator[Answer]:
-    """A dispute is about a transaction that there is, on its date."""
-    paid = _card_transaction(call)
-    if paid is None:
-        named = call.arguments.get("transaction_id")
-        yield Broken(f"there is no transaction {named!r}")
-        return
-    date, given = read_date(paid.get("transaction_date")), call.text("purchase_date")
-    if date is not None and read_date(given) != date:
-        yield Broken(f"the purchase was on {paid.get('transaction_date')}, not {given}")
+    """A dispute is about a transaction that there is, with its date, card and customer as known.
 
-
-@bank.state("dispute.customer", f"{_CREDIT}: 4 to 8", CREDIT_DISPUTE)
-def check_contact(call: BankCall) -> Iterator[Answer]:
-    """A dispute gives the customer's name, phone, email and address as registered."""
+    A partial refund is a part of what was paid, and a full one names no part.
+    """
     user = call.row("users", "user_id")
     for field, known in _ON_RECORD.items() if user else ():
         given, registered = call.arguments.get(field), (user or {}).get(known)
         if registered and not is_same(given, registered):
             yield Broken(f"the registered {known.replace('_', ' ')} is {registered}, not {given}")
-
-
-@bank.state("dispute.digits", f"{_CREDIT}: 3", CREDIT_DISPUTE)
-def check_digits(call: BankCall) -> Iterator[Answer]:
-    """A dispute names the last digits of the card with which was paid."""
-    paid = _card_transaction(call)
-    card = _card_of(call, paid) if paid else None
-    given = call.arguments.get("card_last_4_digits")
-    if card is None:
+    paid, part = _card_transaction(call), call.figure("partial_refund_amount")
+    wanted = call.text("resolution_requested")
+    if wanted == "full_refund" and part:
+        yield Broken(f"a full refund is asked for, and ${part:g} are named")
+    if paid is None:
+        yield Broken(f"there is no transaction {call.arguments.get('transaction_id')!r}")
         return
-    known = (card.get("card_last_4_digits"), last_4_digits(str(card.get("account_id"))))
-    if given not in known:
-        yield Broken(f"the card does not end in {given}")
+    date, given = read_date(paid.get("transaction_date")), call.text("purchase_date")
+    if date is not None and read_date(given) != date:
+        yield Broken(f"the purchase was on {paid.get('transaction_date')}, not {given}")
+    card, digits = _card_of(call, paid), call.arguments.get("card_last_4_digits")
+    if card is not None:
+        known_digits = (card.get("card_last_4_digits"), last_4_digits(str(card.get("account_id"))))
+        if digits not in known_digits:
+            yield Broken(f"the card does not end in {digits}")
+    amount = figure(paid.get("transaction_amount"))
+    partial = wanted == "partial_refund" and amount is not None and part is not None
+    if partial and not 0 < (part or 0) < (amount or 0):
+        yield Broken(f"${part:g} are no part of the ${amount:g} that were paid")
 
 
 @bank.state("dispute.provisional", _PROVISIONAL, CREDIT_DISPUTE)
@@ -150,19 +147,6 @@ def _obstacles(call: BankCall, paid: Row, card: Row) -> Iterator[str]:
         yield "the merchant was not contacted"
 
 
-@bank.state("dispute.refund", f"{_CREDIT}: 13 and 14", CREDIT_DISPUTE)
-def check_refund(call: BankCall) -> Iterator[Answer]:
-    """A partial refund is a part of what was paid, and a full one names no part."""
-    paid, part = _card_transaction(call), call.figure("partial_refund_amount")
-    amount = figure(paid.get("transaction_amount")) if paid else None
-    wanted = call.text("resolution_requested")
-    if wanted == "partial_refund" and amount is not None and part is not None:
-        if not 0 < part < amount:
-            yield Broken(f"${part:g} are no part of the ${amount:g} that were paid")
-    elif wanted == "full_refund" and part:
-        yield Broken(f"a full refund is asked for, and ${part:g} are named")
-
-
 @bank.state("dispute.noticed", f"{_CREDIT}: 11; {_DEBIT}: 7", CREDIT_DISPUTE, DEBIT_DISPUTE)
 def check_noticed(call: BankCall) -> Iterator[Answer]:
     """An issue is noticed after the transaction, and not in the future."""
@@ -179,95 +163,68 @@ def _account_transaction(call: BankCall) -> Row | None:
     return call.row("bank_account_transaction_history", "transaction_id")
 
 
-@bank.state("debit_dispute.transaction", f"{_DEBIT}: 1 to 8", DEBIT_DISPUTE)
+@bank.state("debit_dispute.facts", f"{_DEBIT}: pre-filing and 1 to 8", DEBIT_DISPUTE)
 def check_debit_transaction(call: BankCall) -> Iterator[Answer]:
-    """A dispute is about a booking of the account, on its date, and no more than its amount."""
+    """A booking of the open account is disputed within 60 days, for a dollar up to its amount."""
+    account, card = call.row("accounts", "account_id"), call.row("debit_cards", "card_id")
+    account_id, amount = call.arguments.get("account_id"), call.figure("disputed_amount")
+    yield from other_status("account", account, "OPEN")
+    if card is not None and card.get("account_id") != account_id:
+        yield Broken(f"the card belongs to account {card.get('account_id')}")
+    most = _MOST_OPEN.get(tier_of(account) or "")
+    filed = rows_with(call.db, "debit_card_disputes", "account_id", account_id)
+    count = sum(each.get("status") in _OPEN for each in filed)
+    if most is not None and count >= most:
+        yield Broken(f"{count} disputes of the account are open")
+    liability = call.figure("customer_max_liability_amount")
+    if liability is not None and amount is not None and liability not in (50, 500, amount):
+        yield Broken(f"a liability of ${liability:g} is not one of the steps")
     booking = _account_transaction(call)
     if booking is None:
-        named = call.arguments.get("transaction_id")
-        yield Broken(f"there is no transaction {named!r}")
-        return
+        yield Broken(f"there is no transaction {call.arguments.get('transaction_id')!r}")
+    else:
+        yield from _booking_faults(call, booking, amount)
+
+
+def _booking_faults(call: BankCall, booking: Row, amount: float | None) -> Iterator[Answer]:
+    """Yield what speaks against a dispute about a booking."""
+    category = call.text("dispute_category")
     if booking.get("account_id") != call.arguments.get("account_id"):
-        named = booking.get("account_id")
-        yield Broken(f"the transaction was booked on account {named}")
+        yield Broken(f"the transaction was booked on account {booking.get('account_id')}")
     date, given = read_date(booking.get("date")), read_date(call.arguments.get("transaction_date"))
     if date is not None and (given is None or given.date() != date.date()):
         yield Broken(f"the transaction was on {date:%m/%d/%Y}")
-    booked, amount = figure(booking.get("amount")), call.figure("disputed_amount")
-    deposit = call.text("dispute_category") == "atm_deposit_not_credited"
-    if booked is not None and amount is not None and amount > abs(booked) and not deposit:
-        yield Broken(f"${amount:g} are disputed, and ${abs(booked):g} were booked")
-
-
-@bank.state("debit_dispute.eligible", f"{_DEBIT}: pre-filing", DEBIT_DISPUTE)
-def check_debit_eligible(call: BankCall) -> Iterator[Answer]:
-    """A transaction of at least a dollar is disputed within 60 days, on an open account."""
-    booking, account = _account_transaction(call), call.row("accounts", "account_id")
-    amount = abs(figure(booking.get("amount")) or 0.0) if booking else None
-    if amount is not None and amount < 1:
-        yield Broken(f"the transaction was about ${amount:.2f}")
-    days = days_since(booking.get("date")) if booking else None
+    booked = abs(figure(booking.get("amount")) or 0.0)
+    if amount is not None and amount > booked and category != "atm_deposit_not_credited":
+        yield Broken(f"${amount:g} are disputed, and ${booked:g} were booked")
+    if booked < 1:
+        yield Broken(f"the transaction was about ${booked:.2f}")
+    days = days_since(booking.get("date"))
     if days is not None and days > 60:
         yield Broken(f"the transaction is {days} days old")
-    yield from other_status("account", account, "OPEN")
+    if category == "duplicate_charge" and date is not None:
+        yield from _earlier_charges(call, booking, date)
 
 
-@bank.state("debit_dispute.most", f"{_DEBIT}: pre-filing 4", DEBIT_DISPUTE)
-def check_debit_count(call: BankCall) -> Iterator[Answer]:
-    """An account has no more open disputes than its tier allows."""
-    most = _MOST_OPEN.get(tier_of(call.row("accounts", "account_id")) or "")
-    account_id = call.arguments.get("account_id")
-    found = rows_with(call.db, "debit_card_disputes", "account_id", account_id)
-    count = sum(each.get("status") in _OPEN for each in found)
-    if most is not None and count >= most:
-        yield Broken(f"{count} disputes of the account are open")
-
-
-@bank.state("debit_dispute.card", f"{_DEBIT}: 3", DEBIT_DISPUTE)
-def check_debit_card(call: BankCall) -> Iterator[Answer]:
-    """The card of a dispute belongs to the account."""
-    card = call.row("debit_cards", "card_id")
-    if card is not None and card.get("account_id") != call.arguments.get("account_id"):
-        named = card.get("account_id")
-        yield Broken(f"the card belongs to account {named}")
-
-
-@bank.state("debit_dispute.action", f"{_DEBIT}: card action", DEBIT_DISPUTE)
-def check_card_action(call: BankCall) -> Iterator[Answer]:
-    """The category of the dispute decides what happens to the card."""
-    category, given = call.text("dispute_category"), call.text("card_action")
-    due = _ACTION.get(category)
-    if due is not None and given != due:
-        yield Broken(f"{category} calls for {due}, not {given}")
-
-
-@bank.state("debit_dispute.type", f"{_DEBIT}: 5 and 9", DEBIT_DISPUTE)
-def check_debit_type(call: BankCall) -> Iterator[Answer]:
-    """The type of a transaction fits the category of the dispute."""
-    category, given = call.text("dispute_category"), call.text("transaction_type")
-    fitting = _TYPES.get(category)
-    if fitting is not None and given not in fitting:
-        yield Broken(f"{category} does not fit a transaction of type {given}")
-
-
-@bank.state("debit_dispute.earliest", _DEBIT, DEBIT_DISPUTE)
-def check_earliest(call: BankCall) -> Iterator[Answer]:
-    """The first of charges that were made twice is disputed."""
-    booking = _account_transaction(call)
-    if booking is None or call.text("dispute_category") != "duplicate_charge":
-        return
-    date = read_date(booking.get("date"))
-    same = rows_with(
-        call.db, "bank_account_transaction_history", "account_id", booking.get("account_id")
-    )
-    for other in same:
+def _earlier_charges(call: BankCall, booking: Row, date: datetime) -> Iterator[Answer]:
+    """Yield the same charge of the days before: the first of them is disputed."""
+    account_id = booking.get("account_id")
+    for other in rows_with(call.db, "bank_account_transaction_history", "account_id", account_id):
         earlier = read_date(other.get("date"))
         alike = all(other.get(key) == booking.get(key) for key in ("description", "amount"))
-        if alike and earlier is not None and date is not None and earlier < date:
-            near = (date - earlier).days <= 7
-            named = other.get("transaction_id")
-            if near:
-                yield Broken(f"transaction {named} is the first of them")
+        if alike and earlier is not None and earlier < date and (date - earlier).days <= 7:
+            yield Broken(f"transaction {other.get('transaction_id')} is the first of them")
+
+
+@bank.state("debit_dispute.category", f"{_DEBIT}: 5, 9 and card action", DEBIT_DISPUTE)
+def check_category(call: BankCall) -> Iterator[Answer]:
+    """The category of a dispute fits the transaction, and decides what happens to the card."""
+    category, action = call.text("dispute_category"), call.text("card_action")
+    due, kind = _ACTION.get(category), call.text("transaction_type")
+    if due is not None and action != due:
+        yield Broken(f"{category} calls for {due}, not {action}")
+    if category in _TYPES and kind not in _TYPES[category]:
+        yield Broken(f"{category} does not fit a transaction of type {kind}")
 
 
 @bank.state("debit_dispute.provisional", f"Debit {_PROVISIONAL}", DEBIT_DISPUTE)
@@ -290,11 +247,3 @@ def check_debit_provisional(call: BankCall) -> Iterator[Answer]:
     stands = age is not None and age <= 60 and (account or {}).get("status") == "OPEN"
     if given is False and due and stands:
         yield Broken(f"provisional credit is required for {category}")
-
-
-@bank.state("debit_dispute.liability", _DEBIT, DEBIT_DISPUTE)
-def check_liability(call: BankCall) -> Iterator[Answer]:
-    """The customer's liability is 50 or 500 dollars at most, or the amount itself."""
-    most, amount = call.figure("customer_max_liability_amount"), call.figure("disputed_amount")
-    if most is not None and amount is not None and most not in (50, 500, amount):
-        yield Broken(f"a liability of ${most:g} is not one of the steps")

@@ -5,7 +5,6 @@ A rule here names the tool that does the work, and sees that tool's arguments, h
 
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,18 +14,12 @@ from typing import Any
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, Row
 from maseval.benchmark.tau2.domains.banking_knowledge.values import NOW
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
-from maseval.benchmark.tau2.review.policy.rules import (
-    INNER_TOOL,
-    Answer,
-    Broken,
-    CallMade,
-    CallMoment,
-    Policy,
-)
+from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.rules import INNER_TOOL, Answer, Broken, Policy
+from maseval.benchmark.tau2.review.talk import CallMade, CallMoment
 
 AGENT_CALL, USER_CALL = "call_discoverable_agent_tool", "call_discoverable_user_tool"
 _NAMED_BY = {AGENT_CALL: INNER_TOOL, USER_CALL: "discoverable_tool_name"}
-_BARE = re.compile(r"[\W_]+")
 _DATES = ("%m/%d/%Y", "%Y-%m-%d", "%m/%d/%Y %H:%M:%S")
 
 
@@ -76,7 +69,7 @@ class BankCall:
         return [(*inner_call(made.call), made) for made in self.moment.earlier_calls]
 
     def has_read(self, tool: str, **arguments: object) -> bool:
-        """Tell whether a tool answered before, with these arguments."""
+        """Return True if a tool answered before, with these arguments."""
         return any(
             name == tool
             and not made.failed
@@ -147,11 +140,12 @@ def read_date(value: object) -> datetime | None:
 
 
 def is_same(given: object, known: object) -> bool:
-    """Tell whether a value is the one on record, however it is punctuated."""
+    """Return True if a value is the one on record, however it is punctuated."""
     one, other = (str(each).casefold() for each in (given, known))
     if one == other or (read_date(given) is not None and read_date(given) == read_date(known)):
         return True
-    return bool(_BARE.sub("", one)) and _BARE.sub("", one) == _BARE.sub("", other)
+    bare = [phrases.SEPARATORS.sub("", each) for each in (one, other)]
+    return bare[0] == bare[1] != ""
 
 
 def days_since(value: object) -> int | None:

@@ -17,6 +17,7 @@ from maseval.benchmark.tau2.domains.retail import (
     WRITES,
 )
 from maseval.benchmark.tau2.domains.retail.models import CreditCard, GiftCard, User
+from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.retail.eligibility import (
     amount_booked,
     items_of,
@@ -27,60 +28,20 @@ from maseval.benchmark.tau2.review.policy.retail.eligibility import (
     replacements,
     retail,
 )
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    CannotTell,
-    Utterance,
-    once_per_call,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+from maseval.benchmark.tau2.review.talk import CallMoment, Utterance, once_per_call
 from maseval.benchmark.tau2.review.words import asks, mentions, read_amount, sentences
 
-_AMOUNT = re.compile(
-    r"\$ ?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]{0,12}\.\d\d)\b|\b(\d[\d,]{0,12})(?= ?(?:dollars|USD)\b)"
-)
-_DONE = (
-    r"(?:process|refund|issu|charg|credit|appli|cancel|complet|updat|exchang|modifi|initiat)\w*ed"
-)
-_REPORTS = re.compile(
-    rf"\b(?:has|have|had|was|were) (?:\w+ ){{0,3}}{_DONE}\b|\band refunded\b", re.I
-)
-_GIVES_BACK = re.compile(r"\b(?:refund|credited|receive|get back|returned to)", re.I)
-_TAKES = re.compile(r"\b(?:charg|pay(?!pal|ment)|additional|extra|owe|due|cost)", re.I)
-_OF_A_CHANGE = re.compile(
-    r"\b(?:differen|additional|extra|refund|charg|owe|credited|pay(?!pal|ment))"
-    r"|\$ ?[\d.,]+ (?:more|less|cheaper|back)",
-    re.I,
-)
-_OF_A_REFUND = re.compile(r"\b(?:refund|credited|receive|get back)|\$ ?[\d.,]+ back", re.I)
-# An amount right behind these is what will be moved, even if it is also a price.
-_MOVED = re.compile(
-    r"\b(?:differen|refund|charg|credited|pay(?!pal|ment))\w*(?: \w+){0,3}:? ?[-+]?\$? ?$", re.I
-)
-
-_GIFT_CARD = re.compile(r"\bgift[- ]?card")
-_PAYPAL = re.compile(r"\bpaypal")
-_CARD = re.compile(r"\b(?:credit|debit|my|the|your|that|this|same|original|visa|master) ?cards?\b")
-_CREDIT_CARD = re.compile(r"\b(?:credit|debit) ?cards?\b")
-_ENDING = re.compile(r"\bcard (?:\w+ ){0,3}ending (?:in|with) (\d{4})\b")
 _BRANDS = {
     "visa": re.compile(r"\bvisa\b"),
     "mastercard": re.compile(r"\bmaster ?card\b"),
     "amex": re.compile(r"\bamex\b|\bamerican express\b"),
     "discover": re.compile(r"\bdiscover card\b"),
 }
-_ORIGINAL = re.compile(
-    r"\b(?:original|same|initial)(?:ly)? (?:\w+ )?(?:payment|method|card|account|form|way|visa"
-    r"|mastercard|paypal)|payment method (?:you )?(?:\w+ )?used|used (?:for|to pay|in|on|when)"
-    r"|(?:paid|bought|purchased) (?:\w+ )?with|(?:originally|previously) (?:paid|used)"
-)
-_INSTEAD = re.compile(r"\b(?:inste?ad of|rather than)[^.,;!?\n]*")
 _OF_PAYMENT = (
     *("card", "paypal", "visa", "amex", "express", "pay", "paid", "used", "bought", "same"),
     *("original", "purchased", "existing", " on ", "initial"),
 )
-_ON_FILE = re.compile(r"\bon (?:file|record|your account|your profile)|existing payment")
 
 
 def _last_change(moment: CallMoment) -> int:
@@ -116,7 +77,10 @@ def changes_on_this_reply(moment: CallMoment) -> int:
 
 def amounts_in(text: str) -> list[tuple[int, float]]:
     """Return the amounts of money in a text, each with its place."""
-    found = ((each.start(), each[1] or each[2] or each[3]) for each in _AMOUNT.finditer(text))
+    found = (
+        (each.start(), each[1] or each[2] or each[3])
+        for each in phrases.RETAIL_AMOUNT.finditer(text)
+    )
     return [(at, read_amount(written)) for at, written in found]
 
 
@@ -127,15 +91,15 @@ def _figures_told(
 
     Prices and balances are no such amounts.
     """
-    if not _AMOUNT.search(text):
+    if not phrases.RETAIL_AMOUNT.search(text):
         return []
     prices = _prices(moment)
     return [
         (sentence, amount)
         for sentence in sentences(text)
-        if about.search(sentence) and bool(_REPORTS.search(sentence)) is done
+        if about.search(sentence) and bool(phrases.RETAIL_REPORTS.search(sentence)) is done
         for at, amount in amounts_in(sentence)
-        if amount not in prices or _MOVED.search(sentence[:at])
+        if amount not in prices or phrases.MOVED.search(sentence[:at])
     ]
 
 
@@ -231,7 +195,7 @@ def report_of(moment: CallMoment) -> Utterance | None:
 
 
 def _words_about(moment: CallMoment) -> re.Pattern[str]:
-    return _OF_A_REFUND if moment.call["name"] in (CANCEL, RETURN) else _OF_A_CHANGE
+    return phrases.OF_A_REFUND if moment.call["name"] in (CANCEL, RETURN) else phrases.OF_A_CHANGE
 
 
 def _is_well_formed(moment: CallMoment) -> bool:
@@ -247,10 +211,10 @@ def _same_amount(told: float, booked: float) -> bool:
 
 
 def _wrong_way(text: str, moment: CallMoment, booked: float) -> bool:
-    """Tell whether a text gives back what is taken, or the other way round."""
+    """Return True if a text gives back what is taken, or the other way round."""
     if moment.call["name"] == MODIFY_PAYMENT:
         return False  # one method gets back what the other pays
-    back, taken = bool(_GIVES_BACK.search(text)), bool(_TAKES.search(text))
+    back, taken = bool(phrases.GIVES_BACK.search(text)), bool(phrases.TAKES.search(text))
     return back != taken and (back if booked > 0 else taken) and booked != 0
 
 
@@ -266,18 +230,18 @@ def _methods_named(text: str, user: User, original: list[str]) -> set[str]:
     if not any(word in text for word in _OF_PAYMENT):
         return set()
     if "nstead" in text or "rather" in text or "insted" in text:
-        text = _INSTEAD.sub(" ", text)
+        text = phrases.INSTEAD.sub(" ", text)
     named = {each for each in user.payment_methods if each in text}
     if named:
         return named
-    for kind, pattern in (("gift_card", _GIFT_CARD), ("paypal", _PAYPAL)):
+    for kind, pattern in (("gift_card", phrases.GIFT_CARD), ("paypal", phrases.PAYPAL)):
         if pattern.search(text):
             own = {each.id for each in user.payment_methods.values() if each.source == kind}
             named |= own or {kind.replace("_", " ")}
     named |= _cards_named(text, user)
-    if _ORIGINAL.search(text):
+    if phrases.ORIGINAL.search(text):
         named |= set(original)
-    if not named and _ON_FILE.search(text):
+    if not named and phrases.ON_FILE.search(text):
         named |= set(user.payment_methods)
     return named
 
@@ -287,7 +251,7 @@ def _cards_named(text: str, user: User) -> set[str]:
     exact = {each.id for each in cards if mentions(text, each.last_four)}
     if exact:
         return exact
-    unknown = _ENDING.findall(text)
+    unknown = phrases.ENDING.findall(text)
     if unknown:
         return {f"card ending in {each}" for each in unknown}
     by_brand = {
@@ -297,10 +261,10 @@ def _cards_named(text: str, user: User) -> set[str]:
     }
     if by_brand:
         return by_brand
-    without_gifts = _GIFT_CARD.sub(" ", text)
-    if _CARD.search(without_gifts):
+    without_gifts = phrases.GIFT_CARD.sub(" ", text)
+    if phrases.CARD.search(without_gifts):
         return {each.id for each in cards} or (
-            {"credit card"} if _CREDIT_CARD.search(without_gifts) else set()
+            {"credit card"} if phrases.CREDIT_CARD.search(without_gifts) else set()
         )
     return set()
 
@@ -338,7 +302,7 @@ def _without_reports(text: str) -> str:
     """Return a text without the sentences that report what was done."""
     if " been " not in text and " was " not in text and " were " not in text:
         return text
-    return " ".join(each for each in sentences(text) if not _REPORTS.search(each))
+    return " ".join(each for each in sentences(text) if not phrases.RETAIL_REPORTS.search(each))
 
 
 def _question_names(moment: CallMoment, user: User, method_id: str) -> bool:

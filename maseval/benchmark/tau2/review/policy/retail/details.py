@@ -1,4 +1,4 @@
-"""Rules of the shop about what the customer heard before the yes: reason, items, address."""
+"""Rules of the shop about what the customer is told: before the yes, and of records and times."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,8 +14,10 @@ from maseval.benchmark.tau2.domains.retail import (
     USER_ADDRESS,
 )
 from maseval.benchmark.tau2.domains.retail.models import OrderItem, UserAddress, Variant
+from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.retail.agreement import (
     changes_on_this_reply,
+    report_of,
     texts_backwards,
 )
 from maseval.benchmark.tau2.review.policy.retail.eligibility import (
@@ -26,15 +28,10 @@ from maseval.benchmark.tau2.review.policy.retail.eligibility import (
     replacements,
     retail,
 )
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMade,
-    CallMoment,
-    CannotTell,
-    once_per_call,
-)
-from maseval.benchmark.tau2.review.words import agrees, asks, mentions
+from maseval.benchmark.tau2.review.policy.retail.identity import helped_user
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, Talk, Utterance, once_per_call
+from maseval.benchmark.tau2.review.words import agrees, asks, mentions, refusal, sentences
 
 _REASON_WORDS = {
     "no longer needed": re.compile(
@@ -49,27 +46,8 @@ _REASON_WORDS = {
         re.I,
     ),
 }
-_OTHER_REASON = re.compile(
-    r"\b(?:cheaper|afford|expensive|too (?:long|late|slow|much)|delay|financ|better (?:deal|price)"
-    r"|(?:price|money|budget) (?:drop|problem|trouble|issue)|lost my job|out of money)",
-    re.I,
-)
 _WHOLE = ("anything else", "everything", "complete list", "full list", "one-time", "one time")
-_ONCE = re.compile(r"\b(?:only|just) (?:\w+ ){0,4}once\b")
-_CHANGEABLE = re.compile(r"\b(?:item|product|change|modif|exchang)")
-_ALL = re.compile(
-    r"\b(?:all|any|other|more|additional|further|every|each|complete|only|else)\b[^.?!\n]*$"
-)
-_EVERYTHING = re.compile(
-    r"\b(?:all|everything|both|entire|whole|every|each|them|these|those|rest|other)\b"
-)
-_NO_WORD = re.compile(r"[^a-z0-9]+")
 _SIZES = {"s": "s|small", "m": "m|medium", "l": "l|large", "xl": "xl|extra[ -]large"}
-_ZIP = re.compile(r"(?<![\w#$.-])\d{5}(?![\w.-])")
-_DEFAULT = re.compile(
-    r"\b(?:default|on file|on record|in (?:my|your) (?:profile|account)|profile|same|current)\b"
-)
-_STREET = re.compile(r"\b\d+ (?:\w+ ){1,3}(?:st|street|ave|avenue|dr|drive|ln|lane|rd|road)\b")
 
 
 @retail.protocol("cancel.reason_said", "Cancel pending order: 2nd paragraph", CANCEL)
@@ -83,7 +61,7 @@ def reason_is_the_customers(moment: CallMoment) -> Iterator[Answer]:
     other = next(name for name in _REASON_WORDS if name != reason)
     if question is not None and reply is not None and agrees(reply.text):
         offered = [name for name in REASONS if _REASON_WORDS[name].search(question.text)]
-        if offered == [reason] and not _OTHER_REASON.search(moment.user_said):
+        if offered == [reason] and not phrases.OTHER_REASON.search(moment.user_said):
             return
     if _REASON_WORDS[other].search(moment.user_said):
         yield Broken(f"the customer said {other!r}, and {reason!r} is booked")
@@ -105,11 +83,11 @@ def customer_is_reminded(moment: CallMoment) -> Iterator[Answer]:
 
 
 def _reminds(text: str) -> bool:
-    """Tell whether a text speaks of all items, of further ones, or of the only chance."""
-    if any(each in text for each in _WHOLE) or ("once" in text and _ONCE.search(text)):
+    """Return True if a text speaks of all items, of further ones, or of the only chance."""
+    if any(each in text for each in _WHOLE) or ("once" in text and phrases.ONCE.search(text)):
         return True
-    places = (found.start() for found in _CHANGEABLE.finditer(text))
-    return any(_ALL.search(text[max(0, at - 70) : at]) for at in places)
+    places = (found.start() for found in phrases.CHANGEABLE.finditer(text))
+    return any(phrases.ALL.search(text[max(0, at - 70) : at]) for at in places)
 
 
 @retail.protocol(
@@ -139,7 +117,7 @@ def items_were_named(moment: CallMoment) -> Iterator[Answer]:
         return
     for item in {each.item_id: each for each in listed}.values():
         if not _names_item(text, item):
-            if _EVERYTHING.search(text) and len(listed) > 1:
+            if phrases.EVERYTHING.search(text) and len(listed) > 1:
                 yield CannotTell(f"{item.name} is among all of them, if at all")
             else:
                 yield Broken(f"{item.name} was not spoken of before the customer agreed")
@@ -179,11 +157,13 @@ def new_items_were_described(moment: CallMoment) -> Iterator[Answer]:
 
 
 def _says_option(text: str, value: str) -> bool:
-    """Tell whether a text in small letters has the words of an option, in any order or as one."""
+    """Return True if a text in small letters has the words of an option, in any order or as one."""
     words = re.findall(r"[a-z0-9]+", value.lower())
     if all(_find_word(_SIZES.get(word, word)).search(text) for word in words):
         return True
-    return len(value) > 3 and not value.isalpha() and "".join(words) in _NO_WORD.sub("", text)
+    return (
+        len(value) > 3 and not value.isalpha() and "".join(words) in phrases.NO_WORD.sub("", text)
+    )
 
 
 @cache
@@ -228,7 +208,7 @@ def _unexpected_items(moment: CallMoment, text: str) -> Iterator[Answer]:
     """Yield the items that a question about items of the same order leaves out."""
     listed = items_of(moment)
     named = [item for item in listed if _names_item(text, item)]
-    if not named or len(named) == len(listed) or _EVERYTHING.search(text):
+    if not named or len(named) == len(listed) or phrases.EVERYTHING.search(text):
         return
     earlier = "\n".join(said.text for said in moment.agent_texts if asks(said.text)).lower()
     tried = {each for made in moment.earlier_calls for each in _listed_before(made, moment)}
@@ -266,7 +246,7 @@ def address_was_named(moment: CallMoment) -> Iterator[Answer]:
         and value.lower() not in texts
         and value != getattr(_address_now(moment), name, None)
     }
-    if not missing or (_is_the_default(moment) and _DEFAULT.search(texts)):
+    if not missing or (_is_the_default(moment) and phrases.DEFAULT.search(texts)):
         return
     if _names_place(texts, city) and ("address1" not in missing or _hints_at(texts, street)):
         yield CannotTell(f"the address in {city} was named in other words, if at all")
@@ -279,9 +259,11 @@ def _names_place(texts: str, city: object) -> bool:
 
 
 def _hints_at(texts: str, street: object) -> bool:
-    """Tell whether texts have the number of a house, or speak of an address that is on record."""
+    """Return True if texts have the number of a house, or speak of an address that is on record."""
     number = re.match(r"\d+", street) if isinstance(street, str) else None
-    return _DEFAULT.search(texts) is not None or (number and mentions(texts, number[0])) is True
+    return (
+        phrases.DEFAULT.search(texts) is not None or (number and mentions(texts, number[0])) is True
+    )
 
 
 def _is_the_default(moment: CallMoment) -> bool:
@@ -298,7 +280,10 @@ def address_is_the_one_agreed(moment: CallMoment) -> Iterator[Answer]:
     if question is None or reply is None:
         return
     text, now = question.text.lower(), _address_now(moment)
-    for name, told in (("zip", _ZIP.findall(text)), ("address1", _STREET.findall(text))):
+    for name, told in (
+        ("zip", phrases.ZIP.findall(text)),
+        ("address1", phrases.STREET.findall(text)),
+    ):
         value = moment.arguments.get(name)
         others = set(told) - {getattr(now, name, "").lower()}
         if isinstance(value, str) and others and value.lower() not in text:
@@ -310,3 +295,52 @@ def _address_now(moment: CallMoment) -> UserAddress | None:
     """Return the address that a call would replace."""
     record = order_of(moment) if moment.call["name"] == MODIFY_ADDRESS else owner_of(moment)
     return record.address if record else None
+
+
+_UNITS = (" day", " hour", " week")
+_KNOWN_SPAN = ("5", "7")
+
+
+@retail.talk("told.time", "Introduction: 6th paragraph")
+def times_told_are_known(talk: Talk) -> Iterator[Answer]:
+    """The agent tells no other time than the policy has: five to seven days for a refund."""
+    for said in talk.agent:
+        if not any(unit in said.text for unit in _UNITS) or not phrases.SPAN.search(said.text):
+            continue
+        for sentence in sentences(said.text):
+            for found in phrases.SPAN.finditer(sentence):
+                right = found.groups() == _KNOWN_SPAN and not _of_a_delivery(sentence)
+                if not right and not _is_known(sentence, found, said, talk):
+                    yield Broken(
+                        f"neither the policy nor a record gives the time {found[0]!r}",
+                        message_index=said.message_index,
+                    )
+
+
+def _of_a_delivery(sentence: str) -> bool:
+    return phrases.DELIVERY.search(sentence) is not None and phrases.REFUND.search(sentence) is None
+
+
+def _is_known(sentence: str, found: re.Match[str], said: Utterance, talk: Talk) -> bool:
+    """Return True if a time is that of a product, or was said by the customer or read."""
+    if phrases.PRODUCT_TIME.search(sentence):
+        return True
+    times = (found[0], f"{found[1]} hours")
+    return any(talk.is_known_before(each, said.message_index) for each in times)
+
+
+@retail.protocol("told.foreign", "Introduction: 4th paragraph", "get_order_details")
+def strangers_order_is_not_told(moment: CallMoment) -> Iterator[Answer]:
+    """The agent does not tell one customer about the order of another."""
+    order, helped = order_of(moment), helped_user(moment)
+    if order is None or helped is None or order.user_id == helped:
+        return
+    report = report_of(moment)
+    if report is None or refusal(report.text):
+        return
+    named = [item.name for item in order.items if item.name.lower() in report.text.lower()]
+    if named or order.address.address1 in report.text:
+        yield Broken(
+            f"order {order.order_id} of {order.user_id} is told to {helped}",
+            message_index=report.message_index,
+        )

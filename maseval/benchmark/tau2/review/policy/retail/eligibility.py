@@ -27,13 +27,8 @@ from maseval.benchmark.tau2.domains.retail.models import (
     User,
     Variant,
 )
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    once_per_call,
-    policy_of,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, policy_of
+from maseval.benchmark.tau2.review.talk import CallMoment, once_per_call
 
 retail = policy_of("retail")
 REASONS = ("no longer needed", "ordered by mistake")

@@ -9,20 +9,16 @@ from maseval.benchmark.tau2.domains.retail import (
     USER_ADDRESS,
     WRITES,
 )
+from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.retail.eligibility import ids, order_of, owner_of, retail
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    CannotTell,
-)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
+from maseval.benchmark.tau2.review.talk import CallMoment
 
 _BY_EMAIL, _BY_NAME = "find_user_id_by_email", "find_user_id_by_name_zip"
 FINDING = (_BY_EMAIL, _BY_NAME)
 _READ_ORDER, _READ_USER = "get_order_details", "get_user_details"
 _PROFILE, _ORDERS = (_READ_USER, USER_ADDRESS), (_READ_ORDER, *OF_ORDERS)
 _ADDRESS_PARTS = ("address1", "address2", "city", "state", "zip")
-_SEPARATORS = re.compile(r"[\W_]+")
 _STATES = dict(
     re.findall(
         r"([A-Z]{2}) ([a-z ]+)",
@@ -62,7 +58,7 @@ def identity_comes_first(moment: CallMoment) -> Iterator[Answer]:
 
 
 def _already_used(moment: CallMoment) -> bool:
-    """Tell whether records were used before: the breach was then reported already."""
+    """Return True if records were used before: the breach was then reported already."""
     return any(
         made.call["name"] in (*_PROFILE, *_ORDERS) and not made.failed
         for made in moment.earlier_calls
@@ -178,4 +174,4 @@ def _bare(text: str) -> str:
 
 def _words(text: str) -> str:
     """Return a text in small letters, its words separated by one space and framed by spaces."""
-    return f" {_SEPARATORS.sub(' ', text.lower()).strip()} "
+    return f" {phrases.SEPARATORS.sub(' ', text.lower()).strip()} "

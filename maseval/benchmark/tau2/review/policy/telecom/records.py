@@ -10,7 +10,8 @@ from maseval.benchmark.tau2.domains.telecom.models import (
 )
 from maseval.benchmark.tau2.domains.telecom.tools import TODAY
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
-from maseval.benchmark.tau2.review.policy.rules import CallMoment, policy_of
+from maseval.benchmark.tau2.review.policy.rules import policy_of
+from maseval.benchmark.tau2.review.talk import CallMoment
 
 telecom = policy_of("telecom")
 UNPAID = (BillStatus.OVERDUE, BillStatus.AWAITING_PAYMENT)
@@ -67,7 +68,7 @@ def has_ended(line: Line) -> bool:
 
 
 def is_cut_off(line: Line) -> bool:
-    """Tell whether a line is suspended and no agent may resume it."""
+    """Return True if a line is suspended and no agent may resume it."""
     return line.status == LineStatus.SUSPENDED and has_ended(line)
 
 

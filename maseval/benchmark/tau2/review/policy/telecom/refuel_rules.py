@@ -4,61 +4,21 @@ import re
 from collections.abc import Iterator, Sequence
 
 from maseval.benchmark.tau2.domains.telecom.models import Plan
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    CannotTell,
-)
+from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
 from maseval.benchmark.tau2.review.policy.telecom.records import (
     amount_of,
     line_of,
     plan_of,
     telecom,
 )
+from maseval.benchmark.tau2.review.talk import CallMoment
 from maseval.benchmark.tau2.review.words import agrees, sentences
 
 _REFUELING = "Data Refueling"
 MOST_GB = 2.0
 _MOST_NAMED = 5.0
 _NUMERALS = {"one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "a": 1.0, "half": 0.5}
-_GB = re.compile(
-    r"(?<![\w.$])(\d+(?:\.\d+)?|one|two|three|four|five|half|a)[ -]*"
-    r"(?:(?:more|additional|extra|full|whole|a) )?(?:gb|gigs?|gigabytes?)\b",
-    re.IGNORECASE,
-)
-_ALL_OF_IT = re.compile(
-    r"\b(?:max(?:imum)?|full amount|as much as|most (?:you|i|that)|both)\b", re.I
-)
-_DATA = re.compile(
-    r"\brefuel|\btop[ -]?up|\bmore data|\badd\w* (?:\S+ )*?(?:data|gb|gigs?)\b", re.I
-)
-_MONEY = re.compile(r"\$|[Uu][Ss][Dd]|dollar|bucks")
-_PRICE = re.compile(
-    r"(?:\$|usd ?)(\d+(?:\.\d+)?)|"
-    r"\b(\d+(?:\.\d+)?|one|two|three|four|five) ?(?:dollars?|bucks|usd)\b",
-    re.I,
-)
-_EACH = re.compile(r"^\W{0,3}(?:/|per|a|each|for (?:each|every|one|1))? ?(?:gb|gig)", re.I)
-_EACH_GB = re.compile(r"(?:/|\bper|\beach|\bevery|\ba) ?(?:gb|gig)|\brate\b", re.I)
-_IF_NEEDED = re.compile(r"\bwilling\b|\bif (?:it is |it's )?(?:necessary|needed|required)", re.I)
-_PER_MONTH = re.compile(r"^\W{0,3}(?:/ ?|per |a |each )?month", re.I)
-_OF_DATA = re.compile(r"refuel|top[ -]?up|gb\b|\bgig|\bdata\b", re.I)
-_OF_COST = re.compile(r"cost|charge|total|price|\brate\b|\bfee\b", re.I)
-_OF_A_PLAN = re.compile(r"\bplans?\b|switch|upgrad|month", re.I)
-_OF_A_BILL = re.compile(
-    r"overdue|outstanding|past due|bill (?:of|for|amount|total)|amount due", re.I
-)
-_OF_THE_DATA = re.compile(r"refuel|top[ -]?up|\bgb\b|\bgig|\bdata\b|\bit\b|\bthat\b", re.I)
-_CLAUSE = re.compile(r"[.!?;,\n\u2014]+|\bbut\b|\bthough\b", re.I)
-_REFUSES = re.compile(r"n't\b|\b(?:not|never mind|hold off|without)\b|^\s*no\b", re.I)
-_WISHES = re.compile(
-    r"\b(?:yes|yeah|yep|sure|ok(?:ay)?|fine|please do|go ahead|go with|proceed|add|refuel|top up|"
-    r"willing|happy to|i'll take|do (?:it|that|so)|sounds good|confirm|agree|max(?:imum)?|"
-    r"gb|gigs?|gigabytes?)\b|\dgb\b",
-    re.I,
-)
-_OTHER_WISH = re.compile(r"\bplans?\b|\bprices?\b|\bcosts?\b|how much|\bcharged?\b", re.I)
 
 
 @telecom.state("refuel.most", f"{_REFUELING}: the most that may be added", "refuel_data")
@@ -107,7 +67,7 @@ def check_data_permission(moment: CallMoment) -> Iterator[Answer]:
 
 def gigabytes(text: str) -> list[float]:
     """Return the amounts of data that a text names, without repetition."""
-    return list(dict.fromkeys(_number(each) for each in _GB.findall(text)))
+    return list(dict.fromkeys(_number(each) for each in phrases.GB.findall(text)))
 
 
 def _number(word: str) -> float:
@@ -115,18 +75,18 @@ def _number(word: str) -> float:
 
 
 def asks_for_data_first(moment: CallMoment) -> bool:
-    """Tell whether the user spoke of adding data before the agent did."""
+    """Return True if the user spoke of adding data before the agent did."""
     if moment.ticket is not None:
         return False
     said = moment.user_texts
     asked = next((each for each in said if any(map(_asks_for_data, sentences(each.text)))), None)
     if asked is None:
         return False
-    return not any(_DATA.search(each.text) for each in moment.talk.agent_before(asked[0]))
+    return not any(phrases.DATA.search(each.text) for each in moment.talk.agent_before(asked[0]))
 
 
 def _asks_for_data(sentence: str) -> bool:
-    return bool(_DATA.search(sentence)) and not _IF_NEEDED.search(sentence)
+    return bool(phrases.DATA.search(sentence)) and not phrases.IF_NEEDED.search(sentence)
 
 
 @telecom.flow("refuel.amount", "Data Refueling: 1st step", "refuel_data", words=True)
@@ -144,7 +104,7 @@ def check_amount(moment: CallMoment) -> Iterator[Answer]:
     if wanted and (wanted[-1][0] == reply or amount not in offered):
         text = f"the user said {wanted[-1][1][0]:g} GB, and {amount:g} GB are added"
         yield Broken(text, {"said": wanted[-1][1]})
-    elif reply is not None and _ALL_OF_IT.search(reply.text):
+    elif reply is not None and phrases.ALL_OF_IT.search(reply.text):
         return
     elif reply is None or amount not in offered:
         yield Broken(f"{amount:g} GB are added, and no amount was agreed")
@@ -170,7 +130,7 @@ def check_price(moment: CallMoment) -> Iterator[Answer]:
     told = [
         prices
         for each in moment.talk.agent_before(replies[-1].message_index)
-        if _MONEY.search(each.text)
+        if phrases.MONEY.search(each.text)
         and (prices := list(_data_prices(each.text, plan, amount, others)))
     ]
     if not told:
@@ -194,25 +154,27 @@ def _data_prices(
         is_mixed = any(each.name in sentence for each in others)
         offers = gigabytes(sentence)
         totals = [unit * each for each in (*offers, amount)]
-        each_gb = [unit] if _EACH_GB.search(sentence) or not offers else []
-        for found in _PRICE.finditer(sentence):
+        each_gb = [unit] if phrases.EACH_GB.search(sentence) or not offers else []
+        for found in phrases.TELECOM_PRICE.finditer(sentence):
             after = sentence[found.end() : found.end() + 12]
             price = _number(found[1] or found[2])
-            if _PER_MONTH.search(after) or (price in monthly and _OF_A_PLAN.search(sentence)):
+            if phrases.PER_MONTH.search(after) or (
+                price in monthly and phrases.OF_A_PLAN.search(sentence)
+            ):
                 continue
-            right = [unit] if _EACH.search(after) else [*each_gb, *totals]
+            right = [unit] if phrases.EACH.search(after) else [*each_gb, *totals]
             is_right = any(abs(price - each) < 0.005 for each in right)
             if is_right or not is_mixed:
                 yield price, is_right
 
 
 def _is_about_data(sentence: str) -> bool:
-    """Tell whether the prices in a sentence can be those of data, and not of a bill or a plan."""
-    if _OF_A_BILL.search(sentence):
-        return _DATA.search(sentence) is not None
-    if _OF_DATA.search(sentence):
+    """Return True if the prices in a sentence can be those of data, and not of a bill or a plan."""
+    if phrases.OF_A_BILL.search(sentence):
+        return phrases.DATA.search(sentence) is not None
+    if phrases.OF_DATA.search(sentence):
         return True
-    return _OF_COST.search(sentence) is not None and not _OF_A_PLAN.search(sentence)
+    return phrases.OF_COST.search(sentence) is not None and not phrases.OF_A_PLAN.search(sentence)
 
 
 @telecom.protocol("refuel.yes", "Data Refueling: steps", "refuel_data")
@@ -239,17 +201,17 @@ def check_wish_for_data(moment: CallMoment) -> Iterator[Answer]:
 
 
 def _attitude(text: str) -> tuple[bool, bool]:
-    """Tell whether a reply wishes for data, and whether it refuses it."""
-    clauses = [each for each in _CLAUSE.split(text) if each.strip()]
+    """Return True if a reply wishes for data, and whether it refuses it."""
+    clauses = [each for each in phrases.TELECOM_CLAUSE.split(text) if each.strip()]
     refuses = any(
-        _REFUSES.search(each) and (_OF_THE_DATA.search(each) or len(each.split()) < 4)
+        phrases.REFUSES.search(each) and (phrases.OF_THE_DATA.search(each) or len(each.split()) < 4)
         for each in clauses
         if "plan" not in each.lower()
     )
     wishes = any(
-        _WISHES.search(each)
-        and not _REFUSES.search(each)
-        and (not _OTHER_WISH.search(each) or gigabytes(each) or agrees(each))
+        phrases.WISHES.search(each)
+        and not phrases.REFUSES.search(each)
+        and (not phrases.OTHER_WISH.search(each) or gigabytes(each) or agrees(each))
         for each in clauses
     )
     return wishes, refuses

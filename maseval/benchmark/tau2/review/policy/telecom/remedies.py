@@ -47,7 +47,7 @@ _ROAMING = _remedy(
 )
 _LINE_ROAMING = _remedy("enable roaming on the line", r"roaming")
 MORE_DATA = _remedy(
-    "offer more data", r"refuel|more data|add\w* (?:\S+ )*?data|data limit|exceed|cap\b"
+    "offer more data", r"refuel|more data|add\w* (?:\S+ ){0,8}?data|data limit|exceed|cap\b"
 )
 _SAVER = _remedy("turn data saver off", r"data[ -]sav")
 _MODE = _remedy("choose a newer network", r"network (?:mode|pref|type)|prefer|[45]g")

@@ -1,67 +1,186 @@
-"""Rules about the dealings with a user: known first, asked before a charge, told the truth."""
+"""Rules about what was read or said before a call, and about the dealings with a user."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 from maseval.benchmark.tau2.domains.telecom.models import Line
-from maseval.benchmark.tau2.review.policy.rules import (
-    Answer,
-    Broken,
-    CallMoment,
-    CannotTell,
-    Kind,
-    Talk,
-    Utterance,
+from maseval.benchmark.tau2.review.policy import phrases
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Kind
+from maseval.benchmark.tau2.review.policy.telecom.records import (
+    customer_of,
+    line_of,
+    phone_of,
+    telecom,
 )
-from maseval.benchmark.tau2.review.policy.telecom.flow_rules import (
-    TRAVELS,
-    WRITES,
-    identifying_calls,
-    text_from_user,
-)
-from maseval.benchmark.tau2.review.policy.telecom.records import phone_of, telecom
 from maseval.benchmark.tau2.review.policy.telecom.refuel_rules import gigabytes
 from maseval.benchmark.tau2.review.policy.telecom.remedies import (
     MORE_DATA,
     find_hopeless_fault,
     list_remedies,
 )
-from maseval.benchmark.tau2.review.words import agrees, sentences, wants_a_human
+from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, Talk, Utterance
+from maseval.benchmark.tau2.review.words import (
+    agrees,
+    mentions,
+    sentences,
+    spellings,
+    wants_a_human,
+)
+
+LOOKUPS = frozenset({"get_customer_by_phone", "get_customer_by_id", "get_customer_by_name"})
+LINE_WRITES = frozenset(
+    {"suspend_line", "resume_line", "enable_roaming", "disable_roaming", "refuel_data"}
+)
+WRITES = LINE_WRITES | {"send_payment_request"}
+_ARGUMENTS = {"phone_number": "phone number", "full_name": "name", "dob": "date of birth"}
+
+
+def text_from_user(moment: CallMoment) -> str:
+    """Return all that the user had said by then, or what the ticket says."""
+    return moment.user_said if moment.ticket is None else moment.ticket
+
+
+def says_travelling(moment: CallMoment) -> bool:
+    """Return True if the user, or the ticket, speaks of a journey."""
+    return any(
+        phrases.TRAVELS.search(each) and not phrases.AT_HOME.search(each)
+        for each in sentences(text_from_user(moment))
+    )
+
+
+def identifying_calls(calls: list[CallMade]) -> list[CallMade]:
+    """Return the look-ups that found a customer."""
+    return [each for each in calls if _finds_a_customer(each)]
+
+
+def _finds_a_customer(made: CallMade) -> bool:
+    name, record = made.call["name"], made.call["arguments"].get("id")
+    asks = name in LOOKUPS or (name == "get_details_by_id" and str(record).startswith("C"))
+    return asks and '"customer_id"' in made.answer
+
+
+@telecom.flow("identity.given", "Customer Lookup", *LOOKUPS)
+def check_lookup(moment: CallMoment) -> Iterator[Answer]:
+    """A customer is looked up by what the user gave: a number, an id, or name and birth date."""
+    known = moment.talk.known_before(moment.message_index) + (moment.ticket or "")
+    made_up = _find_unknown(moment.arguments, known)
+    earlier = moment.calls_read
+    tried = [each.call["arguments"] for each in earlier if each.call["name"] in LOOKUPS]
+    if any(_find_unknown(each, known) for each in tried):
+        return  # one guess of many: the first tells it
+    if made_up:
+        values = " and ".join(f"{_ARGUMENTS.get(name, name)} {made_up[name]}" for name in made_up)
+        yield Broken(f"nobody gave the {values}", made_up)
+
+
+def _find_unknown(arguments: Mapping[str, Any], known: str) -> dict[str, str]:
+    """Return the arguments of a look-up that stand in nothing that was read or said."""
+    return {
+        name: value
+        for name, value in arguments.items()
+        if isinstance(value, str) and not _is_known(name, value, known)
+    }
+
+
+def _is_known(name: str, value: str, known: str) -> bool:
+    lower = known.lower()
+    if name == "phone_number":
+        return value in known or _digits(value) in _phone_numbers(known)
+    if name == "full_name":
+        return all(part in lower for part in value.lower().split())
+    if name == "dob":
+        year, _, day = (*value.split("-"), "", "")[:3]
+        parts = year in lower and re.search(rf"\b0?{day.lstrip('0')}(?:st|nd|rd|th)?\b", lower)
+        return any(each in lower for each in spellings(value)) or bool(parts)
+    return mentions(known, value)
+
+
+def _digits(text: str) -> str:
+    return re.sub(r"\D", "", text)[-10:]
+
+
+def _phone_numbers(text: str) -> set[str]:
+    return {_digits(each) for each in phrases.NUMBER.findall(text)}
+
+
+@telecom.flow("customer.found", "Customer Lookup; Technical Support", *WRITES)
+def check_customer(moment: CallMoment) -> Iterator[Answer]:
+    """A write is made for a customer who was looked up before."""
+    customer = customer_of(moment)
+    found = identifying_calls(moment.calls_read)
+    if customer is None or any(f'"{customer.customer_id}"' in each.answer for each in found):
+        return
+    yield Broken(f"customer {customer.customer_id} was not looked up before")
+
+
+@telecom.flow("record.known", "introduction, 2nd paragraph", *WRITES)
+def check_record(moment: CallMoment) -> Iterator[Answer]:
+    """The line or bill of a write was read or named before."""
+    known = moment.talk.known_before(moment.message_index) + (moment.ticket or "")
+    for name in ("line_id", "bill_id"):
+        value = moment.arguments.get(name)
+        if isinstance(value, str) and not mentions(known, value):
+            yield Broken(f"{value} stands in nothing that was read or said")
+
+
+@telecom.flow(
+    "line.asked",
+    "Data Refueling and Data Roaming: the line of the number that the user gave",
+    *LINE_WRITES,
+)
+def check_line(moment: CallMoment) -> Iterator[Answer]:
+    """A write goes to the line of the phone number that the user gave."""
+    line, customer = line_of(moment), customer_of(moment)
+    if line is None or customer is None or line.line_id not in customer.line_ids:
+        return
+    told = text_from_user(moment)
+    lines = [each for each in moment.tools.db.lines if each.line_id in customer.line_ids]
+    numbers = _phone_numbers(told)
+    named = [
+        each.line_id
+        for each in lines
+        if _digits(each.phone_number) in numbers
+        or any(mentions(told, name) for name in (each.line_id, each.phone_number[-4:]))
+    ]
+    if phrases.ALL_LINES.search(told):
+        return
+    if line.line_id in named or len(lines) == 1 or _agrees_upon(moment, line.phone_number):
+        return
+    if named:
+        yield Broken(f"the user spoke of line {', '.join(named)}, and {line.line_id} is changed")
+    else:
+        yield CannotTell("the user named no line, and the customer has several")
+
+
+def _agrees_upon(moment: CallMoment, number: str) -> bool:
+    """Return True if the user said yes to a text that names a line by its number."""
+    pairs = moment.exchanges()
+    return any(number in question.text and agrees(reply.text) for question, reply in pairs)
+
+
+@telecom.flow(
+    "payment.checked", "Overdue Bill Payment: steps 1 and 2, last remark", "send_payment_request"
+)
+def check_bill_read(moment: CallMoment) -> Iterator[Answer]:
+    """A bill's status and amount are looked up before payment is requested."""
+    bill = moment.arguments.get("bill_id")
+    read = f'"bill_id": "{bill}"'
+    if not any(read in each.answer for each in moment.calls_read):
+        yield Broken(f"bill {bill} was not looked up before")
+
+
+@telecom.flow("roaming.checked", "Data Roaming: last two sentences", "enable_roaming")
+def check_line_read(moment: CallMoment) -> Iterator[Answer]:
+    """A line is looked up before roaming is enabled on it."""
+    line = moment.arguments.get("line_id")
+    read = f'"line_id": "{line}"'
+    before = moment.calls_read
+    if not any(read in each.answer and '"roaming_enabled"' in each.answer for each in before):
+        yield Broken(f"line {line} was not looked up before")
+
 
 _READS = frozenset({"get_details_by_id", "get_bills_for_customer", "get_data_usage"})
-_A_PLACE = re.compile(
-    r"\b(?:[Ii]'m|[Ii] am|[Ww]e're|[Ww]e are|now|currently|here|staying|flew|going|arrived) "
-    r"(?:\w+ ){0,2}(?:in|to) (?:the )?(?!United|US|America|Airplane)[A-Z][a-z]{2,}"
-)
-_SUSPENDS = re.compile(r"suspend|pause|stolen|\blost\b|deactivat", re.I)
-_ENDS_ROAMING = re.compile(
-    r"\b(?:disabl|turn\w* off|switch\w* off|deactivat|stop|cancel|remov|without)[^.?!]{0,30}roam|"
-    r"\b(?:want|like|need|please)[^.?!]{0,30}roaming[^.?!]{0,15}\b(?:off|disabled|removed)",
-    re.I,
-)
-_COMPLAINS = re.compile(
-    r"n't\b|\b(?:not|no|still|slow|issue|problem|error|fail\w*|unable|cannot|frustrat\w*|help|"
-    r"what (?:else|should|now|next))\b",
-    re.I,
-)
-_PIN = re.compile(
-    r"\b(?:enter|input|type|try)\b(?![^.?!\n]{0,20}(?:wrong|incorrect))[^.?!\n]{0,40}\bp(?:in|uk)\b|"
-    r"\bunlock\b[^.?!\n]{0,40}\b(?:with|using|by entering)\b[^.?!\n]{0,20}\bp(?:in|uk)\b",
-    re.I,
-)
-_NEGATED = re.compile(
-    r"(?:n't|\b(?:not|never|avoid|no need|without|instead of|unable|have you|did you|were you)|"
-    r"\b(?:human agent|specialist|technician)s? (?:can|will|to))\W+(?:\w+\W+){0,3}$",
-    re.I,
-)
-_ELSEWHERE = re.compile(
-    r"factory reset|reset (?:\w+ )?network settings|clear(?:ing)? (?:\S+ ){0,3}cache|safe mode|"
-    r"(?:software|system|firmware|ios|android|carrier settings) updates?\b|"
-    r"\b(?:try|insert|test|put|swap)\b[^.?!\n]{0,40}(?:different|another) (?:phone|device|sim)\b|"
-    r"(?:un|re-?)install\w* (?:\S+ ){0,3}app\b|"
-    r"contact (?:\w+ ){0,2}(?:manufacturer|apple|samsung)|visit (?:\w+ ){0,3}store",
-    re.I,
-)
 _STRANGE = (
     *("factory reset", "network settings", " cache", "safe mode", "uninstall", "reinstall"),
     *("re-install", "software update", "system update", "firmware update", "ios update"),
@@ -72,7 +191,6 @@ _STRANGE = (
         for what in ("phone", "device", "sim")
     ),
 )
-_REPORTS = re.compile(r"I(?:'ve| have) ")
 _I_HAVE = r"\bi(?:'ve| have) (?:now |just |also |already |successfully |gone ahead and )*"
 _CLAIMS = {
     "refuel_data": re.compile(
@@ -91,17 +209,6 @@ _CLAIMS = {
         _I_HAVE + r"(?:changed|switched|upgraded|moved)\b.*\bplan\b", re.I
     ),
 }
-_MMS = re.compile(
-    r"\bmms\b|\b(?:send|receiv)\w*[^.?!]{0,30}(?:picture|photo|image|media)|"
-    r"(?:picture|photo|media|group) (?:text|mess)",
-    re.I,
-)
-_INTERNET = re.compile(r"internet|mobile data|\bdata\b|brows|speed|slow|online", re.I)
-_GUIDES = re.compile(
-    r"status bar|air ?plane|re-?start|re-?boot|speed test|\bsim\b|toggle|\bapn\b|\bvpn\b|"
-    r"data saver|network (?:status|mode|setting)|check_|run_",
-    re.I,
-)
 
 
 @telecom.protocol(
@@ -125,7 +232,7 @@ def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
     if first is None or (found and found[0].message_index < first.message_index):
         return
     guided = talk.agent_before(first.message_index)[1:]
-    if any(_GUIDES.search(each.text) for each in guided):
+    if any(phrases.GUIDES.search(each.text) for each in guided):
         tool = first.call["name"]
         text = f"the user does {tool} on the phone before anybody was identified"
         yield Broken(text, message_index=first.message_index)
@@ -136,12 +243,14 @@ def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
 )
 def check_journey(moment: CallMoment) -> Iterator[Answer]:
     """It is known that the user travels before roaming is enabled."""
-    if TRAVELS.search(moment.user_said):
+    if phrases.TRAVELS.search(moment.user_said):
         return
     pairs = moment.exchanges()
-    if any(TRAVELS.search(question.text) and agrees(reply.text) for question, reply in pairs):
+    if any(
+        phrases.TRAVELS.search(question.text) and agrees(reply.text) for question, reply in pairs
+    ):
         return
-    if _A_PLACE.search(moment.user_said):
+    if phrases.A_PLACE.search(moment.user_said):
         yield CannotTell("the user names a place, which may be abroad")
     else:
         yield Broken("nobody said that the user travels")
@@ -152,7 +261,7 @@ def check_journey(moment: CallMoment) -> Iterator[Answer]:
 )
 def check_request(moment: CallMoment) -> Iterator[Answer]:
     """A line is suspended, or its roaming ended, only at the user's wish."""
-    words = _SUSPENDS if moment.call["name"] == "suspend_line" else _ENDS_ROAMING
+    words = phrases.SUSPENDS if moment.call["name"] == "suspend_line" else phrases.ENDS_ROAMING
     question, reply = moment.question_and_reply
     if words.search(text_from_user(moment)):
         return
@@ -164,7 +273,7 @@ def check_request(moment: CallMoment) -> Iterator[Answer]:
 @telecom.talk("sim.locked", "SIM Card Issues: locked; step 1.2")
 def check_locked_card(talk: Talk) -> Iterator[Answer]:
     """A locked SIM card is left to a human agent, and no PIN is tried."""
-    for said, sentence, _ in _advice(talk, _PIN, (" pin", "puk")):
+    for said, sentence, _ in _advice(talk, phrases.PIN, (" pin", "puk")):
         text = "the user is told to enter a PIN, where the manual has it escalated"
         yield Broken(text, {"said": sentence}, said.message_index)
         return
@@ -173,7 +282,7 @@ def check_locked_card(talk: Talk) -> Iterator[Answer]:
 @telecom.talk("advice.manual", "introduction, 2nd paragraph")
 def check_advice(talk: Talk) -> Iterator[Answer]:
     """The agent advises nothing that the manual does not know."""
-    for said, sentence, step in _advice(talk, _ELSEWHERE, _STRANGE):
+    for said, sentence, step in _advice(talk, phrases.ELSEWHERE, _STRANGE):
         text = f"{step!r} is no step of the manual"
         yield Broken(text, {"said": sentence}, said.message_index)
         return
@@ -193,7 +302,7 @@ def _advice(
         if any(hint in text for hint in hints):
             for sentence in sentences(said.text):
                 found = pattern.search(sentence)
-                if found and not _NEGATED.search(sentence[: found.start()]):
+                if found and not phrases.TELECOM_NEGATED.search(sentence[: found.start()]):
                     yield said, sentence, found[0]
 
 
@@ -203,8 +312,8 @@ def check_claims(talk: Talk) -> Iterator[Answer]:
     done = {each.call["name"] for each in talk.calls if not each.failed}
     open_claims = [each for each in _CLAIMS.items() if each[0] not in done]
     for said in talk.agent:
-        reports = (each for each in sentences(said.text) if _REPORTS.search(each))
-        for sentence in reports if _REPORTS.search(said.text) else ():
+        reports = (each for each in sentences(said.text) if phrases.TELECOM_REPORTS.search(each))
+        for sentence in reports if phrases.TELECOM_REPORTS.search(said.text) else ():
             for tool, pattern in open_claims:
                 if pattern.search(sentence):
                     text = f"the agent reports {tool.replace('_', ' ')}, which was not done"
@@ -244,7 +353,7 @@ def check_transfer(moment: CallMoment) -> Iterator[Answer]:
         return
     if not left:
         last = moment.user_texts[-1:]
-        if not last or not _COMPLAINS.search(last[0].text):
+        if not last or not phrases.COMPLAINS.search(last[0].text):
             yield Broken("all that the user complained about works")
         return
     said = "\n".join(each.text for each in moment.agent_texts)
@@ -257,7 +366,7 @@ def check_transfer(moment: CallMoment) -> Iterator[Answer]:
 
 
 def _asks_for_a_human(moment: CallMoment) -> bool:
-    """Tell whether the user spoke of a human agent before the agent did."""
+    """Return True if the user spoke of a human agent before the agent did."""
     asked = (each for each in moment.user_texts if wants_a_human(each.text))
     first = next(asked, None)
     if first is None:
@@ -269,6 +378,6 @@ def _asks_for_a_human(moment: CallMoment) -> bool:
 def _concern(moment: CallMoment) -> str:
     """Return what the user wants to work again."""
     told = text_from_user(moment)
-    if _MMS.search(told):
+    if phrases.MMS.search(told):
         return "mms"
-    return "data" if _INTERNET.search(told) else "service"
+    return "data" if phrases.INTERNET.search(told) else "service"

@@ -1,15 +1,16 @@
-"""The scripted agent: it needs no model, and acts out a script.
+"""The scripted agent, user and model, which act out a script and ask nobody.
 
-It takes part in the same loop, through the same adapters, and is scored by the same evaluator as
-every other agent. ``gold`` carries out a task's reference solution, ``noisy`` does so with
-mistakes, ``noop`` does nothing. It asks the user for an action of the user's own in words that the
-scripted user reads.
+The agent takes part in the same loop, through the same adapters, and is scored by the same
+evaluator as every other agent. ``gold`` carries out a task's reference solution, ``noisy`` does so
+with mistakes, ``noop`` does nothing. It asks the user for an action of the user's own in words that
+the scripted user reads. In a rehearsal the script plays the model of an agent of the user's own.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from random import Random
 from typing import Any
 
@@ -17,6 +18,7 @@ from maseval.benchmark.tau2.agent import MessageAgent, MessageAgentAdapter
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import (
     STOP,
+    STOP_TOKENS,
     Requestor,
     SpokenMessage,
     Tau2Message,
@@ -24,10 +26,15 @@ from maseval.benchmark.tau2.formats.message import (
     assistant_message,
     is_tool_call,
     tool_calls_of,
+    user_message,
 )
 from maseval.benchmark.tau2.players.mistakes import Mistakes
+from maseval.benchmark.tau2.user import MessageUser
 from maseval.benchmark.tau2.world.tasks import Action, TaskSpec
+from maseval.benchmark.tau2.world.trajectory import Trajectory
+from maseval.core import messages as chat
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.scripted import FixedReply, ScriptedModelAdapter, Tools
 from maseval.core.task import Task
 
 GOODBYE = "That is everything I can do for you today."
@@ -199,3 +206,155 @@ def make_agent(
     return PlayerAdapter(
         ScriptedAgent(script, environment.tools_on_demand(), alone=environment.solo)
     )
+
+
+_CONSENT = "Yes, please go ahead."
+_PATIENCE = 3
+_FAREWELL = f"Thank you, goodbye. {STOP}"
+
+
+class ScriptedUser(MessageUser):
+    """A customer that says why it calls, does what it is asked to do, and leaves.
+
+    It leaves when it hears ``GOODBYE``, when it has nothing more to say and is asked for no action,
+    or when it has taken ``max_actions``.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        facts: Sequence[str] = (),
+        tools: Mapping[str, Callable[..., Any]] | None = None,
+        *,
+        max_actions: int = 100,
+    ) -> None:
+        opening = _harmless(reason) or "Hello, I need your help."
+        super().__init__(opening, tools, max_turns=None)
+        self.facts = [text for text in map(_harmless, facts) if text]
+        self.max_actions = max_actions
+        self.begin([])
+
+    def begin(self, history: Sequence[Tau2Message]) -> None:
+        super().begin(history)
+        told = any(message["role"] == "user" for message in history)
+        lines = [*self.facts, *[_CONSENT] * _PATIENCE]
+        self._lines = lines if told else [self.initial_query, *lines]
+        self._actions = 0
+
+    def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
+        """Take over from another user, who has said why it calls."""
+        super().recall(incoming, message)
+        self._actions += len(tool_calls_of(message) or ())
+        if self._lines and self._lines[0] in (message["content"], self.initial_query):
+            self._next_line()
+
+    def _next_line(self) -> str:
+        return self._lines.pop(0) if self._lines else _FAREWELL
+
+    def get_initial_query(self) -> str:
+        """Return why the user calls, which it then has said."""
+        return self._next_line()
+
+    def _answer(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
+        last = messages[-1]
+        if last["role"] == "tool":
+            return user_message(_report(messages), cost=0.0)
+        text = str(last["content"])
+        if GOODBYE in text:
+            return user_message(_FAREWELL, cost=0.0)
+        wanted = [request for request in requests_in(text) if request[0] in self.tool_names]
+        if wanted and self._actions < self.max_actions:
+            return self._act(wanted)
+        return user_message(_FAREWELL if wanted else self._next_line(), cost=0.0)
+
+    def _act(self, wanted: Sequence[tuple[str, dict[str, Any]]]) -> SpokenMessage:
+        calls = []
+        for name, arguments in wanted:
+            self._actions += 1
+            calls.append(make_call(f"user_call_{self._actions}", name, arguments, "user"))
+        return user_message(None, tool_calls=calls, cost=0.0)
+
+    def gather_config(self) -> dict[str, Any]:
+        return {
+            **super().gather_config(),
+            "reason": self.initial_query,
+            "tools": list(self.tool_names),
+        }
+
+
+def _report(messages: Sequence[Tau2Message]) -> str:
+    """Return the user's report of what it saw when it did what it was asked to do."""
+    seen = takewhile(lambda message: message["role"] == "tool", reversed(messages))
+    texts = [_harmless(str(message["content"] or "")) for message in seen]
+    return "\n".join(["I have done that. I see:", *reversed(texts)])
+
+
+def _harmless(text: str) -> str:
+    """Return a text without the words that would end a conversation."""
+    for token in STOP_TOKENS:
+        text = text.replace(token, "")
+    return text.strip()
+
+
+def make_user(task: Task, environment: Tau2Environment) -> ScriptedUser:
+    """Return a scripted user with the task's reason for the call, and the domain's user tools."""
+    told = task.user_data.get("instructions")
+    instructions: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+    reason = instructions.get("reason_for_call") or (told if isinstance(told, str) else task.query)
+    facts = (instructions.get("known_info"), instructions.get("unknown_info"))
+    opening = f"Hello, this is why I am calling: {reason}" if reason else ""
+    return ScriptedUser(opening, list(filter(None, facts)), environment.user_tools_on_demand())
+
+
+# Some frameworks have their agents answer by a tool, which takes the answer under this name.
+ANSWERING_TOOLS = {"final_answer": "answer"}
+
+
+def make_model(
+    player: str,
+    task: Task,
+    environment: Tau2Environment,
+    *,
+    seed: int | None = None,
+    error_rate: float = DEFAULT_ERROR_RATE,
+    model_id: str | None = None,
+) -> ScriptedModelAdapter:
+    """Return a model for one repetition of ``task`` that acts as the scripted agent would.
+
+    Asked without tools, as a planner or a critic beside the acting agent is, it gives its plan. In
+    a conversation that continues a recorded one, it does what of its script is not done yet.
+    """
+    agent = make_agent(player, task, environment, seed=seed, error_rate=error_rate).agent
+    turns = _turns(agent, environment.trajectory)
+
+    def reply(messages: list[chat.Message], tools: Tools) -> FixedReply:
+        return _reply(next(turns), tools) if tools else _plan(agent.script)
+
+    name = model_id or f"{player}-{environment.domain}-{task.id}"
+    return ScriptedModelAdapter(reply, model_id=name)
+
+
+def _turns(agent: ScriptedAgent, trajectory: Trajectory) -> Iterator[SpokenMessage]:
+    """Yield the agent's turns, without end."""
+    for message in trajectory.messages[: trajectory.retold]:
+        if message["role"] == "assistant":
+            agent.recall((), message)
+    while True:
+        yield agent.reply(())
+
+
+def _plan(script: Script) -> str:
+    steps = [f"{number}. {action.name}" for number, action in enumerate(script.actions, 1)]
+    return "\n".join(["The plan:", *steps, "Then tell the customer what was done."])
+
+
+def _reply(turn: Tau2Message, tools: Tools) -> FixedReply:
+    calls = tool_calls_of(turn)
+    if calls:
+        return [chat.tool_call(call["name"], call["arguments"], id=call["id"]) for call in calls]
+    text = str(turn["content"])
+    offered = [tool["function"]["name"] for tool in tools or ()]
+    for name, argument in ANSWERING_TOOLS.items():
+        if name in offered:
+            return {"name": name, "arguments": {argument: text}}
+    return text

@@ -1,0 +1,186 @@
+"""What is shown of compared runs, as tables and lines; a terminal and Markdown draw them."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from maseval.app.comparing.compare import RunComparison
+from maseval.core.figures import between, in_percent, in_points, money, p_is, p_value, percent
+from maseval.stats import Comparison, Difference, Estimate, Flip
+
+MOST_ROWS = 12
+
+
+@dataclass(frozen=True)
+class TableBlock:
+    """A table: the first ``names`` columns hold words, and all others numbers.
+
+    Rows whose numbers are in ``bold`` matter most. So many ``more`` rows are left out.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    names: int = 1
+    bold: Collection[int] = ()
+    more: int = 0
+
+
+@dataclass(frozen=True)
+class LinesBlock:
+    """Lines, by what they are: warnings and notes come before what they are about."""
+
+    lines: Sequence[str]
+    style: Literal["warning", "note", "headline", "plain", "aside"] = "plain"
+    more: int = 0
+
+
+Block = TableBlock | LinesBlock
+
+
+def comparison_blocks(found: RunComparison) -> list[Block]:
+    """Return first what else may explain a difference, then two runs or a table of several."""
+    left_out = [f"Left out: {line}" for line in found.dropped]
+    unexplained = [f"{n}: {each.unexplained}" for n, each in found.why.items() if each.unexplained]
+    blocks = [
+        LinesBlock([*filter(None, [found.texts])], "warning"),
+        _first(found.notes, "note"),
+        _first(found.cautions, "note"),
+        LinesBlock([*filter(None, (found.official, found.headline))], "headline"),
+        *(_of_many(found) if found.two is None else _of_two(found, found.two)),
+        *reasons_table(found),
+        LinesBlock(unexplained, "aside"),
+        _first(left_out, "plain"),
+    ]
+    return [each for each in blocks if isinstance(each, TableBlock) or each.lines]
+
+
+def _first(lines: Sequence[str], style: Literal["note", "plain"]) -> LinesBlock:
+    return LinesBlock(lines[:MOST_ROWS], style, max(0, len(lines) - MOST_ROWS))
+
+
+def _of_two(about: RunComparison, two: Comparison) -> list[Block]:
+    main, (first, second) = two.main, two.names
+    cost = f", for {money(two.plan.cost)}" if two.plan.cost else ""
+    lines = [
+        f"{about.label(main.name)}: {second} \u2212 {first} = {difference_in_words(main)} "
+        f"percentage points, {p_is(main.test.p_value)}",
+        f"  {main.test.method}; {main.test.discordant} of {main.tasks} tasks differ",
+    ]
+    if main.detectable is not None:
+        lines.append(
+            f"  a true difference of {in_percent(main.detectable)} points would be found in 4 of 5 "
+            "cases by runs like these"
+        )
+    lines.append(f"  {two.plan.advice}{cost}")
+    return [
+        differences_table(about, two),
+        LinesBlock(lines),
+        *flips_table("tasks that changed", two.flipped, two.names),
+    ]
+
+
+def differences_table(about: RunComparison, two: Comparison) -> TableBlock:
+    """Return every pass^k of two runs, by domain."""
+    shown = [each for each in two.differences if each.measure == "pass^k"]
+    rows = [
+        [
+            f"{each.group or 'all'} {about.label(each.name)}",
+            str(each.tasks),
+            percent(each.first),
+            percent(each.second),
+            difference_in_words(each),
+            p_value(each.test.p_value),
+        ]
+        for each in shown
+    ]
+    columns = ["", "tasks", *two.names, "difference", "p"]
+    return TableBlock(columns, rows, bold=[at for at, e in enumerate(shown) if e == two.main])
+
+
+def difference_in_words(found: Difference) -> str:
+    """Return the points with the interval around them."""
+    span = found.interval
+    reach = "" if span is None else f" {between(span.low, span.high)}"
+    return f"{in_points(found.difference)}{reach}"
+
+
+def flips_table(
+    title: str, flips: Sequence[Flip], names: Sequence[str], most: int = MOST_ROWS
+) -> list[Block]:
+    """Return the tasks that pass more or less often; nothing if there are none."""
+    if not flips:
+        return []
+    rows = [
+        [
+            flip.group,
+            flip.task,
+            *(f"{each.passed}/{each.total}" for each in (flip.first, flip.second)),
+        ]
+        for flip in flips[:most]
+    ]
+    bold = [at for at, flip in enumerate(flips[:most]) if flip.fully]
+    more = max(0, len(flips) - most)
+    return [TableBlock(["domain", "task", *names], rows, title, 2, bold, more)]
+
+
+def reasons_table(found: RunComparison, most: int = MOST_ROWS) -> list[Block]:
+    """Return why simulations failed in each run: causes, and checks that were not met."""
+    rows = [
+        [row.words(title), *map(str, row.counts)]
+        for title, several in found.reasons.items()
+        for row in several[:most]
+    ]
+    names = [f"{name} ({each.failed} of {each.verdicts})" for name, each in found.why.items()]
+    return [TableBlock(["", *names], rows, "why simulations failed")] if rows else []
+
+
+def _of_many(about: RunComparison) -> list[Block]:
+    pairs = [
+        [
+            f"{pair.names[1]} \u2212 {pair.names[0]}",
+            about.label(pair.main.name),
+            difference_in_words(pair.main),
+            p_value(pair.main.test.p_value),
+            p_value(pair.adjusted),
+        ]
+        for pair in about.table.pairs
+    ]
+    sure = [at for at, pair in enumerate(about.table.pairs) if pair.sure]
+    columns = ["runs", "measure", "difference", "p", "p, corrected"]
+    return [
+        _scores(about),
+        TableBlock(columns, pairs, names=2, bold=sure),
+        LinesBlock(about.table.notes, "aside"),
+    ]
+
+
+def _scores(about: RunComparison) -> TableBlock:
+    runs = {name: summary.overall for name, summary in about.summaries.items()}
+    found = {name: {e.name: e for e in run.estimates if _is_shown(e)} for name, run in runs.items()}
+    measures = dict.fromkeys(measure for each in found.values() for measure in each)
+    priced = any(run.mean_cost for run in runs.values())
+    rows = [
+        [
+            name,
+            str(run.tasks),
+            f"{run.passed}/{run.done}",
+            *(_estimate(found[name].get(measure)) for measure in measures),
+            *([money(run.mean_cost)] if priced else []),
+        ]
+        for name, run in runs.items()
+    ]
+    columns = ["run", "tasks", "passed", *map(about.label, measures)]
+    return TableBlock([*columns, *(["mean cost"] if priced else [])], rows)
+
+
+def _is_shown(estimate: Estimate) -> bool:
+    return estimate.measure == "pass^k" and estimate.k <= 4 and estimate.value is not None
+
+
+def _estimate(found: Estimate | None) -> str:
+    if found is None or found.value is None:
+        return ""
+    span = found.interval
+    reach = "" if span is None else f" {between(span.low, span.high)}"
+    return f"{percent(found.value)}{reach}"

@@ -1,0 +1,323 @@
+"""Phrases: the regular expressions by which rules read what is said, for all domains.
+
+They are English, as the policies and the personas are, and read texts that ``talk`` has normalised.
+None of them decides by itself: each supports a rule that also looks at calls and records.
+"""
+
+import re
+
+from maseval.benchmark.tau2.domains.airline.tools import NOW
+
+# Replies
+ACT = (
+    r"(?:proceed|go ahead|confirm|decide|(do|make|book|cancel|change|update|upgrade|modify|process"
+    r"|charge|exchange|return|finali[sz]e)(?: it| that| this| so| them| any| (?:the|my|this|that) "
+    r"(?:\w+ )?(?:change|booking|order|flight|reservation|trip|return|exchange)|\W*$))"
+)
+REPLY_CLAUSE = re.compile(r"(?<=[.!?;])\s+|\n+|,\s+|\s{0,2}[\u2014\u2013]\s*|\s-\s")
+YES = re.compile(
+    r"\b(?:yes|yeah|yea|yep|yup|oui|s\u00ed|(?<!make )sure|ok|okay|alright|all right|absolutely"
+    r"|definitely|certainly|of course|by all means|perfect|exactly|indeed|affirmative|agreed"
+    r"|approved|confirmed|correct(?! (?:the|my|it|this|that)\b)|accurate|go ahead|go for it"
+    r"|do (?:it|so|that)|please do(?! not|n't)|proceed(?:ing)?"
+    r"|i(?:'d| would)? (?:also )?(?:like to )?(?:confirm|accept|approve|authori[sz]e|agree|consent)"
+    r"|(?:that|it|this|which)(?:'s| is| all is)? (?:right|fine|good|great|okay|it\b|what i want)"
+    r"|(?:that|this|it|which|everything|all|these|those|option)(?: all| really| both)? works?"
+    r"|works for me"
+    r"|(?:sounds?|looks?|seems?|is|are)(?: all)? (?:good|great|fine|right|perfect|lovely|okay|ok)"
+    r"|sounds like a plan|let's (?:do|go|proceed|make|finali[sz]e|book|use)|make it so"
+    r"|i(?:'m| am) (?:\w+ )?(?:fine|ok|okay|good|happy|comfortable|ready) (?:with|to)"
+    r"|you (?:can|may) (?:now |please )?(?:go|proceed|cancel|book|make|process|use|start))\b"
+    r"|^\W*fine\b|\U0001f44d|\u2705",
+    re.IGNORECASE,
+)
+# Before a yes in its clause: then it is none.
+TURNED = re.compile(
+    r"\bnot\b|n't\b|\bnever\b|\bwithout\b|\bbefore\b|\buntil\b|\bunless\b|\bhow\b|\bwhat\b|\bwhether\b"
+    r"|\b(?:can|could|would|will|did|do|does|are|is) (?:you|we|i|it|that|this|there)\b"
+    r"|\bcannot\b|\bto make sure\b|\bmake sure\b|\bif\b|\bonce\b|\bin order to\b|\blonger\b",
+    re.IGNORECASE,
+)
+TAKES_BACK = re.compile(
+    r"(?:^|[.!?,;\u2014-]\s*)(?:but |and |oh,? |um,? |please |actually,? |hmm,? )*"
+    r"(?:wait(?! for)\b|hold (?:on|off)\b|stop\b(?! ?over))"
+    r"|(?:^|[.!?]\s+|actually,? )no\b(?=\s*(?:[,.!;]|$|thank|don't|wait|not\b|i ))"
+    r"|\bplease (?:don't|do not)\W*$"
+    r"|\bnever ?mind\b|\bforget (?:it|about it)\b|\bnot yet\b|\bchanged my mind\b"
+    r"|\bon second thought|\blet me think\b|\bneed (?:some )?(?:time )?to think\b"
+    rf"|\b(?:don't|do not|not)(?: want)?(?: you)?(?: to)? {ACT}"
+    rf"|\b(?:i'd|i would|i'll) rather (?:not {ACT}|wait\b|leave it|keep it)"
+    rf"|\bbefore (?:you|we|i)(?: can)? {ACT}"
+    r"|\bleave (?:it|that|everything) (?:as|alone)|\bkeep (?:it|everything) (?:as|the way)",
+    re.IGNORECASE,
+)
+NO = re.compile(r"not?\b")
+CONDITION = re.compile(
+    r"\b(?:only if|as long as|so long as|provided (?:that|it|you|there|the)\b|assuming"
+    r"|unless|on (?:the )?condition"
+    r"|(?<!even )(?<!m\u00eame )if (?:it|that|this|there|you|the|i|so)\b)",
+    re.IGNORECASE,
+)
+CHOICE = re.compile(r"\b(?:which|what|how many|whose)\b[^.!?\n]*\?", re.IGNORECASE)
+# "Let's proceed with it" is no question.
+EXPECTS = re.compile(
+    r"\?|\bconfirm|\byes\b|\b(?:let me know|tell me|say)\b|\b(?:if|should|whether|unless) you\b",
+    re.IGNORECASE,
+)
+END = re.compile(r"[.!?\n]")
+ID = re.compile(r"#?\w+(?:-\w+)*")
+BIDS = re.compile(
+    r"\bplease (?:just )?(?:cancel|book|update|change|upgrade|downgrade|add|process|charge|switch"
+    r"|exchange|return|modify|refund|make|send|use|confirm|complete|finali[sz]e|apply|remove)"
+    r"|^(?:just )?(?:cancel|book|update|change|upgrade|process|charge|switch|exchange|return)",
+    re.IGNORECASE,
+)
+
+# Airline
+WANTED = re.compile(
+    r"\b(?:compensat|reimburs|travel credit|credit for|goodwill|make (?:it|this) up|make up for"
+    r"|some(?:thing| kind of)[^.!?]*(?:for (?:the|this|my)|in return)|owe|gesture"
+    r"|what (?:can|will|are) you (?:do|going to do|offer))",
+    re.IGNORECASE,
+)
+MAYBE_WANTED = re.compile(r"\b(?:refund|money back|certificate|voucher)", re.IGNORECASE)
+OFFERS = re.compile(
+    r"\b(?:offer|provide you|issue|send|give|eligible for|entitled to|qualif|arrange)[^.!?\n]*"
+    r"\b(?:compensation|(?:travel |\$ ?\d+ )?(?:certificate|voucher)s?)\b"
+    r"|\bas (?:a )?compensation\b|\bgesture of (?:goodwill|apology)|\bas a (?:goodwill )?gesture",
+    re.IGNORECASE,
+)
+REFUSES_IT = re.compile(
+    r"\b(?:not|n't|cannot|unable|no|only|unfortunately)\b[^.!?\n]{0,60}"
+    r"\b(?:compensat|certificate|voucher|offer)|\bpay(?:ment|ing)?\b",
+    re.IGNORECASE,
+)
+COVERED = re.compile(
+    r"\b(?:sick|ill(?:ness)?|health|medical|doctor|hospital|surgery|injur|pregnan|unwell|covid|flu"
+    r"|fever|disease|operation|diagnos|broke (?:my|his|her)|weather|storm|hurricane|snow|blizzard"
+    r"|flood|tornado|typhoon|under the weather|(?:not|n't|not been) feel(?:ing)? (?:\w+ )?"
+    r"(?:well|good|great|up to))",
+    re.IGNORECASE,
+)
+MAYBE_COVERED = re.compile(
+    r"\b(?:emergency|died|death|passed away|funeral|accident|feeling)", re.IGNORECASE
+)
+AIRLINE_NEGATED = re.compile(
+    r"\b(?:no|not|n't|isn't|without|never)\b[^.!?,;]{0,30}$", re.IGNORECASE
+)
+REASON = re.compile(
+    r"\b(?:because|reason|due to|change (?:of|in) (?:my |our )?plans?|changed? (?:my |our )?plans?"
+    r"|plans? (?:have |has |had )?(?:to )?change|no longer|mistake|conflict"
+    r"|(?:can't|cannot|can not|unable to|not able to|won't) (?:make|travel|go|fly|attend|take|be)"
+    r"|emergency|died|passed away|cancell?ed (?:by|my flight)|airline cancell?ed"
+    r"|(?:don't|do not) need|duplicate|overlap|mix-?up|(?:free|give) (?:up )?(?:my|your|the) seat)",
+    re.IGNORECASE,
+)
+REASON_TO_CANCEL = re.compile(
+    r"\b(?:since|schedul|meeting|too (?:long|expensive|late|early)|delay|better|instead"
+    r"|so (?:that )?i|save|cheaper|won't|can't)",
+    re.IGNORECASE,
+)
+CANCEL = re.compile(r"\bcancel|\brefund", re.IGNORECASE)
+ASKS_REASON = re.compile(r"\b(?:reasons?|why)\b", re.IGNORECASE)
+AIRLINE_REPORTS = re.compile(
+    r"(?:\bi've|\bhave|\bhas)(?: been| now| just| also| already| successfully)*"
+    r" (?:cancel|book|sen[dt]|issu|updat|chang|upgrad|downgrad|modif|add|switch|remov|mov|process"
+    r"|complet|finali|made|appli|submit)"
+)
+NOT_SO = re.compile(
+    r"\b(?:no|not|n't|none|neither|nor|if|once|after|when|by the airline|cannot|unable|until)\b",
+    re.IGNORECASE,
+)
+CARD_ON_FILE = re.compile(
+    r"original|same (?:card|payment|method)|on file|\bcard\b|certificate|voucher|payment method"
+)
+PEOPLE = re.compile(r"\b(?:myself|both|same passengers?|passengers?|travell?ers?|me)\b")
+ANY_PRICE = re.compile(r"\$ ?\d")
+USER_ID = re.compile(r"\b[a-z]+_[a-z]+_\d{4}\b")
+AIRLINE_AMOUNT = re.compile(r"\$ ?(\d[\d,]*(?:\.\d+)?)")
+# In a line with a price: that it is one for each passenger.
+PER_HEAD = re.compile(
+    r"\b(?:per|each|apiece)\b|/ ?(?:person|passenger|pax)|[x\u00d7*] ?\d\b|\b\d+ ?[x\u00d7*] ?\$",
+    re.IGNORECASE,
+)
+AIRLINE_PRICE = re.compile(r"\$|\b(?:price|fare|cost|amount|refund|difference)", re.IGNORECASE)
+DECLINED = r"\b(?:no|not|n't|without|skip|decline|zero|neither)\b[^.!?;]{0,60}\b"
+NO_INSURANCE = re.compile(rf"{DECLINED}insurance", re.IGNORECASE)
+NO_BAGS = re.compile(rf"{DECLINED}(?:bags?|baggage|luggage|suitcases?)", re.IGNORECASE)
+INSURANCE = re.compile(r"\binsur", re.IGNORECASE)
+BAG = re.compile(r"\b(?:bag|luggage|suitcase)", re.IGNORECASE)
+# In a proposal: "Travel insurance: No".
+LISTED_INSURANCE = re.compile(r"insurance[*_\s]*:[*_\s]*(yes|no)\b", re.IGNORECASE)
+FLIGHT = re.compile(r"\b[A-Z]{2,3}\d{3}\b")
+# A day of the airline's year: birthdays are in others.
+DATE = re.compile(
+    rf"{NOW[:4]}-\d\d-\d\d|\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*"
+    rf" \d{{1,2}}(?:st|nd|rd|th)?\b(?!,? (?!{NOW[:4]})\d{{4}})",
+    re.IGNORECASE,
+)
+
+# Retail
+RETAIL_AMOUNT = re.compile(
+    r"\$ ?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]{0,12}\.\d\d)\b|\b(\d[\d,]{0,12})(?= ?(?:dollars|USD)\b)"
+)
+DONE = (
+    r"(?:process|refund|issu|charg|credit|appli|cancel|complet|updat|exchang|modifi|initiat)\w*ed"
+)
+RETAIL_REPORTS = re.compile(
+    rf"\b(?:has|have|had|was|were) (?:\w+ ){{0,3}}{DONE}\b|\band refunded\b", re.I
+)
+GIVES_BACK = re.compile(r"\b(?:refund|credited|receive|get back|returned to)", re.I)
+TAKES = re.compile(r"\b(?:charg|pay(?!pal|ment)|additional|extra|owe|due|cost)", re.I)
+OF_A_CHANGE = re.compile(
+    r"\b(?:differen|additional|extra|refund|charg|owe|credited|pay(?!pal|ment))"
+    r"|\$ ?[\d.,]+ (?:more|less|cheaper|back)",
+    re.I,
+)
+OF_A_REFUND = re.compile(r"\b(?:refund|credited|receive|get back)|\$ ?[\d.,]+ back", re.I)
+# An amount right behind these is what will be moved, even if it is also a price.
+MOVED = re.compile(
+    r"\b(?:differen|refund|charg|credited|pay(?!pal|ment))\w*(?: \w+){0,3}:? ?[-+]?\$? ?$", re.I
+)
+GIFT_CARD = re.compile(r"\bgift[- ]?card")
+PAYPAL = re.compile(r"\bpaypal")
+CARD = re.compile(r"\b(?:credit|debit|my|the|your|that|this|same|original|visa|master) ?cards?\b")
+CREDIT_CARD = re.compile(r"\b(?:credit|debit) ?cards?\b")
+ENDING = re.compile(r"\bcard (?:\w+ ){0,3}ending (?:in|with) (\d{4})\b")
+ORIGINAL = re.compile(
+    r"\b(?:original|same|initial)(?:ly)? (?:\w+ )?(?:payment|method|card|account|form|way|visa"
+    r"|mastercard|paypal)|payment method (?:you )?(?:\w+ )?used|used (?:for|to pay|in|on|when)"
+    r"|(?:paid|bought|purchased) (?:\w+ )?with|(?:originally|previously) (?:paid|used)"
+)
+INSTEAD = re.compile(r"\b(?:inste?ad of|rather than)[^.,;!?\n]*")
+ON_FILE = re.compile(r"\bon (?:file|record|your account|your profile)|existing payment")
+OTHER_REASON = re.compile(
+    r"\b(?:cheaper|afford|expensive|too (?:long|late|slow|much)|delay|financ|better (?:deal|price)"
+    r"|(?:price|money|budget) (?:drop|problem|trouble|issue)|lost my job|out of money)",
+    re.I,
+)
+ONCE = re.compile(r"\b(?:only|just) (?:\w+ ){0,4}once\b")
+CHANGEABLE = re.compile(r"\b(?:item|product|change|modif|exchang)")
+ALL = re.compile(
+    r"\b(?:all|any|other|more|additional|further|every|each|complete|only|else)\b[^.?!\n]*$"
+)
+EVERYTHING = re.compile(
+    r"\b(?:all|everything|both|entire|whole|every|each|them|these|those|rest|other)\b"
+)
+NO_WORD = re.compile(r"[^a-z0-9]+")
+ZIP = re.compile(r"(?<![\w#$.-])\d{5}(?![\w.-])")
+DEFAULT = re.compile(
+    r"\b(?:default|on file|on record|in (?:my|your) (?:profile|account)|profile|same|current)\b"
+)
+STREET = re.compile(r"\b\d+ (?:\w+ ){1,3}(?:st|street|ave|avenue|dr|drive|ln|lane|rd|road)\b")
+SEPARATORS = re.compile(r"[\W_]+")
+SPAN = re.compile(
+    r"\b(\d+)(?: ?(?:-|to|\u2013|\u2014|or|and) ?(\d+))? (?:business |working )?"
+    r"(?:days?|hours?|weeks?)\b",
+    re.IGNORECASE,
+)
+PRODUCT_TIME = re.compile(r"\bbattery|\blife\b|\bcharg|\bplay", re.IGNORECASE)
+DELIVERY = re.compile(r"\b(?:arriv|deliver|ship)", re.IGNORECASE)
+REFUND = re.compile(r"\brefund|\bcredit|\bmoney", re.IGNORECASE)
+
+# Telecom
+NUMBER = re.compile(r"(?<!\d)\(?\d{3}\)?[\s.-]{0,2}\d{3}[\s.-]?\d{4}(?!\d)")
+ALL_LINES = re.compile(r"\b(?:all|both|every|each)\b[^.?!]{0,20}\blines?\b", re.I)
+TRAVELS = re.compile(
+    r"abroad|travel|\btrip\b|overseas|outside|foreign|vacation|holiday|visiting|france|"
+    r"(?:another|different|other) country|airport|cruise",
+    re.I,
+)
+AT_HOME = re.compile(r"\bat home\b|\bhome (?:network|area|country)\b|\bnot (?:\w+ )?travel", re.I)
+GB = re.compile(
+    r"(?<![\w.$])(\d+(?:\.\d+)?|one|two|three|four|five|half|a)[ -]*"
+    r"(?:(?:more|additional|extra|full|whole|a) )?(?:gb|gigs?|gigabytes?)\b",
+    re.IGNORECASE,
+)
+ALL_OF_IT = re.compile(
+    r"\b(?:max(?:imum)?|full amount|as much as|most (?:you|i|that)|both)\b", re.I
+)
+DATA = re.compile(
+    r"\brefuel|\btop[ -]?up|\bmore data|\badd\w* (?:\S+ ){0,8}?(?:data|gb|gigs?)\b", re.I
+)
+MONEY = re.compile(r"\$|[Uu][Ss][Dd]|dollar|bucks")
+TELECOM_PRICE = re.compile(
+    r"(?:\$|usd ?)(\d+(?:\.\d+)?)|"
+    r"\b(\d+(?:\.\d+)?|one|two|three|four|five) ?(?:dollars?|bucks|usd)\b",
+    re.I,
+)
+EACH = re.compile(r"^\W{0,3}(?:/|per|a|each|for (?:each|every|one|1))? ?(?:gb|gig)", re.I)
+EACH_GB = re.compile(r"(?:/|\bper|\beach|\bevery|\ba) ?(?:gb|gig)|\brate\b", re.I)
+IF_NEEDED = re.compile(r"\bwilling\b|\bif (?:it is |it's )?(?:necessary|needed|required)", re.I)
+PER_MONTH = re.compile(r"^\W{0,3}(?:/ ?|per |a |each )?month", re.I)
+OF_DATA = re.compile(r"refuel|top[ -]?up|gb\b|\bgig|\bdata\b", re.I)
+OF_COST = re.compile(r"cost|charge|total|price|\brate\b|\bfee\b", re.I)
+OF_A_PLAN = re.compile(r"\bplans?\b|switch|upgrad|month", re.I)
+OF_A_BILL = re.compile(
+    r"overdue|outstanding|past due|bill (?:of|for|amount|total)|amount due", re.I
+)
+OF_THE_DATA = re.compile(r"refuel|top[ -]?up|\bgb\b|\bgig|\bdata\b|\bit\b|\bthat\b", re.I)
+TELECOM_CLAUSE = re.compile(r"[.!?;,\n\u2014]+|\bbut\b|\bthough\b", re.I)
+REFUSES = re.compile(r"n't\b|\b(?:not|never mind|hold off|without)\b|^\s*no\b", re.I)
+WISHES = re.compile(
+    r"\b(?:yes|yeah|yep|sure|ok(?:ay)?|fine|please do|go ahead|go with|proceed|add|refuel|top up|"
+    r"willing|happy to|i'll take|do (?:it|that|so)|sounds good|confirm|agree|max(?:imum)?|"
+    r"gb|gigs?|gigabytes?)\b|\dgb\b",
+    re.I,
+)
+OTHER_WISH = re.compile(r"\bplans?\b|\bprices?\b|\bcosts?\b|how much|\bcharged?\b", re.I)
+A_PLACE = re.compile(
+    r"\b(?:[Ii]'m|[Ii] am|[Ww]e're|[Ww]e are|now|currently|here|staying|flew|going|arrived) "
+    r"(?:\w+ ){0,2}(?:in|to) (?:the )?(?!United|US|America|Airplane)[A-Z][a-z]{2,}"
+)
+SUSPENDS = re.compile(r"suspend|pause|stolen|\blost\b|deactivat", re.I)
+ENDS_ROAMING = re.compile(
+    r"\b(?:disabl|turn\w* off|switch\w* off|deactivat|stop|cancel|remov|without)[^.?!]{0,30}roam|"
+    r"\b(?:want|like|need|please)[^.?!]{0,30}roaming[^.?!]{0,15}\b(?:off|disabled|removed)",
+    re.I,
+)
+COMPLAINS = re.compile(
+    r"n't\b|\b(?:not|no|still|slow|issue|problem|error|fail\w*|unable|cannot|frustrat\w*|help|"
+    r"what (?:else|should|now|next))\b",
+    re.I,
+)
+PIN = re.compile(
+    r"\b(?:enter|input|type|try)\b(?![^.?!\n]{0,20}(?:wrong|incorrect))[^.?!\n]{0,40}\bp(?:in|uk)\b|"
+    r"\bunlock\b[^.?!\n]{0,40}\b(?:with|using|by entering)\b[^.?!\n]{0,20}\bp(?:in|uk)\b",
+    re.I,
+)
+TELECOM_NEGATED = re.compile(
+    r"(?:n't|\b(?:not|never|avoid|no need|without|instead of|unable|have you|did you|were you)|"
+    r"\b(?:human agent|specialist|technician)s? (?:can|will|to))\W+(?:\w+\W+){0,3}$",
+    re.I,
+)
+ELSEWHERE = re.compile(
+    r"factory reset|reset (?:\w+ )?network settings|clear(?:ing)? (?:\S+ ){0,3}cache|safe mode|"
+    r"(?:software|system|firmware|ios|android|carrier settings) updates?\b|"
+    r"\b(?:try|insert|test|put|swap)\b[^.?!\n]{0,40}(?:different|another) (?:phone|device|sim)\b|"
+    r"(?:un|re-?)install\w* (?:\S+ ){0,3}app\b|"
+    r"contact (?:\w+ ){0,2}(?:manufacturer|apple|samsung)|visit (?:\w+ ){0,3}store",
+    re.I,
+)
+TELECOM_REPORTS = re.compile(r"I(?:'ve| have) ")
+MMS = re.compile(
+    r"\bmms\b|\b(?:send|receiv)\w*[^.?!]{0,30}(?:picture|photo|image|media)|"
+    r"(?:picture|photo|media|group) (?:text|mess)",
+    re.I,
+)
+INTERNET = re.compile(r"internet|mobile data|\bdata\b|brows|speed|slow|online", re.I)
+GUIDES = re.compile(
+    r"status bar|air ?plane|re-?start|re-?boot|speed test|\bsim\b|toggle|\bapn\b|\bvpn\b|"
+    r"data saver|network (?:status|mode|setting)|check_|run_",
+    re.I,
+)
+
+# Banking
+POINTS = re.compile(r"\d+ points")
+SAYS_NO = re.compile(r"no\b(?! (?:problem|worries|need))|please don't|don't|do not|stop\b", re.I)
+TURNS_DOWN = re.compile(
+    r"(?:don't|do not|not) (?:want|wish|proceed|now|do)|never ?mind|chang\w+ my mind|rather not|"
+    r"second thought|\bleave (?:it|that|everything)|\bcancel (?:it|that|this)|\bhold off|\bkeep it",
+    re.I,
+)
+US = re.compile(r",\s*[A-Z]{2}(?:\s+\d{5}(?:-\d{4})?)?\s*$")

@@ -1,0 +1,287 @@
+"""Talk: a recorded conversation as rules read it.
+
+Who said what when, what the tools answered, what was known before a message, and which reply
+answers which text. Texts are normalised once, before anything is read: spaces and dashes of all
+kinds, typographic quotes, thousands commas, bold marks and the tokens that end a conversation.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from itertools import accumulate, takewhile
+from typing import Any, NamedTuple, TypeVar
+
+from maseval.benchmark.tau2.formats.message import (
+    STOP_TOKENS,
+    Tau2Message,
+    Tau2ToolCall,
+    complete_call,
+    spoken_text,
+    tool_calls_of,
+)
+
+_PLAIN = str.maketrans(
+    {
+        **dict.fromkeys("\u00a0\u2007\u2009\u202f", " "),
+        **dict.fromkeys("\u2010\u2011", "-"),
+        **dict.fromkeys("\u2018\u2019", "'"),
+        **dict.fromkeys("\u201c\u201d", '"'),
+    }
+)
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_WORD = re.compile(r"[^\W\d_]+")
+# The most frequent words of English that are rare in other languages written in Latin letters.
+_ENGLISH = frozenset(
+    {
+        *("the", "to", "you", "i", "is", "it", "my", "and", "of", "for", "that", "would", "like"),
+        *("your", "have", "please", "can", "with", "this", "not", "on", "do", "be", "yes", "are"),
+        *("thank", "thanks", "me", "we", "was", "what", "want", "which", "need", "will", "at"),
+        *("from", "there", "any", "order", "flight", "no", "ok"),
+    }
+)
+# Leaves the same words of a text in ASCII as the pattern finds, in a fifth of its time.
+_LETTERS = "".join(chr(n) if chr(n).isalpha() else " " for n in range(128))
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_LEAST_WORDS = 12
+_MOST_READ = 800
+_LEAST_SHARE = 0.15
+
+
+def normalise(text: str) -> str:
+    """Return a text as rules read it."""
+    if "###" in text:
+        for token in STOP_TOKENS:
+            text = text.replace(token, "")
+    if not text.isascii():
+        text = text.translate(_PLAIN)
+    if "**" in text:
+        text = text.replace("**", "")
+    return (_THOUSANDS.sub("", text) if "," in text else text).strip()
+
+
+class Utterance(NamedTuple):
+    """A text of one side, and the index of its message."""
+
+    message_index: int
+    text: str
+
+
+class CallMade(NamedTuple):
+    """A call of either side with its message, the index of its answer, and what was answered."""
+
+    message_index: int
+    call: Tau2ToolCall
+    answer_index: int
+    answer: str
+
+    @property
+    def failed(self) -> bool:
+        return self.answer.startswith("Error")
+
+
+class Talk:
+    """A conversation as rules read it: who said what when, and what the tools answered."""
+
+    def __init__(self, messages: Sequence[Tau2Message]) -> None:
+        self.messages = messages
+
+    @cached_property
+    def user(self) -> list[Utterance]:
+        """The user's texts, in order."""
+        return self._said_by("user")
+
+    @cached_property
+    def agent(self) -> list[Utterance]:
+        """The agent's texts, in order, also those beside a call."""
+        return self._said_by("assistant")
+
+    @cached_property
+    def agent_words(self) -> str:
+        """All that the agent says, in lower case: whether a word occurs at all is seen at once."""
+        return "\n".join(each.text for each in self.agent).lower()
+
+    def _said_by(self, role: str) -> list[Utterance]:
+        texts = (
+            (at, spoken_text(each)) for at, each in enumerate(self.messages) if each["role"] == role
+        )
+        return [Utterance(at, normalise(text)) for at, text in texts if text]
+
+    @cached_property
+    def calls(self) -> list[CallMade]:
+        """Every answered call of both sides, in order."""
+        return list(_answered_calls(self.messages))
+
+    def user_before(self, at: int) -> list[Utterance]:
+        """Return what the user said before a message."""
+        return self.user[: _until(self.user, at)]
+
+    def agent_before(self, at: int) -> list[Utterance]:
+        """Return what the agent said before a message."""
+        return self.agent[: _until(self.agent, at)]
+
+    def calls_before(self, at: int) -> list[CallMade]:
+        """Return the calls whose message stands before a message."""
+        return self.calls[: _until(self.calls, at)]
+
+    def known_before(self, at: int) -> str:
+        """Return all that the user said and the tools answered before a message."""
+        return self._known[0][: self._known_until(at)]
+
+    def known_words_before(self, at: int) -> str:
+        """Return the same in lower case."""
+        return self._known_words[: self._known_until(at)]
+
+    def is_known_before(self, value: str, at: int) -> bool:
+        """Return True if the user had said, or a tool answered, a text before a message."""
+        return self._known[0].find(value, 0, self._known_until(at)) >= 0
+
+    def _known_until(self, at: int) -> int:
+        _, places, ends = self._known
+        return ends[bisect_left(places, at)]
+
+    @cached_property
+    def _known_words(self) -> str:
+        text = self._known[0]
+        lower = text.lower()
+        # A few letters are longer in lower case, and would shift all that follows.
+        return lower if len(lower) == len(text) else "".join(c.lower()[:1] for c in text)
+
+    @cached_property
+    def _known(self) -> tuple[str, list[int], list[int]]:
+        """The user's texts and the tools' answers as one text, their messages, and where each ends.
+
+        An answer is known after the message with its call.
+        """
+        told = [(each.message_index, each.text) for each in self.user]
+        told += [(each.message_index, each.answer) for each in self.calls]
+        told.sort(key=lambda each: each[0])
+        ends = [0, *accumulate(len(text) + 1 for _, text in told)]
+        return "".join(f"{text}\n" for _, text in told), [at for at, _ in told], ends
+
+    @cached_property
+    def is_english(self) -> bool:
+        """True if the words of each side are English, or too few to tell.
+
+        The agent may list records, which have few words of any language.
+        """
+        return _is_english(self.user, _LEAST_SHARE) and _is_english(self.agent, _LEAST_SHARE / 5)
+
+
+def _is_english(side: Sequence[Utterance], least: float) -> bool:
+    text = " ".join(each.text for each in side)[:_MOST_READ]
+    foreign = () if text.isascii() else _NOT_ASCII.findall(text)
+    if any(map(str.isalpha, foreign)):  # and no dash, as in most texts
+        letters = [letter for letter in text if letter.isalpha()]
+        if sum(map(str.isascii, letters)) < len(letters) / 2:  # another script
+            return False
+    lower = text.lower()
+    found = lower.translate(_LETTERS).split() if lower.isascii() else _WORD.findall(lower)
+    return len(found) < _LEAST_WORDS or sum(map(_ENGLISH.__contains__, found)) >= least * len(found)
+
+
+def _until(entries: Sequence[Utterance | CallMade], at: int) -> int:
+    return bisect_left(entries, at, key=lambda each: each.message_index)
+
+
+def _answered_calls(messages: Sequence[Tau2Message]) -> Iterator[CallMade]:
+    """Yield the calls in order; the answers to a message's calls follow it in the same order."""
+    for index, message in enumerate(messages):
+        for number, call in enumerate(tool_calls_of(message) or ()):
+            at = index + 1 + number
+            if at < len(messages) and messages[at]["role"] == "tool":
+                answer = messages[at].get("content") or ""
+                yield CallMade(index, complete_call(call), at, answer)
+
+
+@dataclass(frozen=True)
+class CallMoment:
+    """A call of the agent that is about to be made, in the world as it is just then.
+
+    ``tools`` is the agent's toolkit, ``user_tools`` the customer's if there is one: they may be
+    read, and not changed. ``talk`` is the whole conversation, what comes later included.
+    ``ticket`` is what an agent that works alone was given; None where there is a user.
+    """
+
+    call: Tau2ToolCall
+    message_index: int
+    tools: Any
+    user_tools: Any
+    talk: Talk
+    answer: str = ""
+    ticket: str | None = None
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        return self.call["arguments"]
+
+    @property
+    def failed(self) -> bool:
+        """True if the tool refused the call."""
+        return self.answer.startswith("Error")
+
+    @cached_property
+    def notes(self) -> dict[object, Any]:
+        """Results that rules have worked out about this call, so that the next ones need not."""
+        return {}
+
+    @cached_property
+    def earlier_calls(self) -> list[CallMade]:
+        """The answered calls before this one, also those of the same message."""
+        return list(takewhile(self._comes_later_than, self.talk.calls))
+
+    def _comes_later_than(self, made: CallMade) -> bool:
+        return made.message_index <= self.message_index and made.call is not self.call
+
+    @property
+    def calls_read(self) -> list[CallMade]:
+        """The calls whose answers the agent had; it knows none of those in the same message."""
+        return self.talk.calls_before(self.message_index)
+
+    @property
+    def user_texts(self) -> list[Utterance]:
+        """The user's texts before this call, in order."""
+        return self.talk.user_before(self.message_index)
+
+    @property
+    def agent_texts(self) -> list[Utterance]:
+        """The agent's texts before this call, in order."""
+        return self.talk.agent_before(self.message_index)
+
+    @property
+    def user_said(self) -> str:
+        """All that the user had said by then."""
+        return "\n".join(each.text for each in self.user_texts)
+
+    @property
+    def question_and_reply(self) -> tuple[Utterance | None, Utterance | None]:
+        """The agent's text that the user's last one before this call answers, and that one."""
+        replies = self.user_texts
+        if not replies:
+            return None, None
+        questions = self.talk.agent_before(replies[-1].message_index)
+        return (questions[-1] if questions else None), replies[-1]
+
+    def exchanges(self) -> Iterator[tuple[Utterance, Utterance]]:
+        """Yield the agent's texts before this call with the user's replies, the last ones first."""
+        for reply in reversed(self.user_texts):
+            questions = self.talk.agent_before(reply.message_index)
+            if questions:
+                yield questions[-1], reply
+
+
+Found = TypeVar("Found")
+
+
+def once_per_call(look: Callable[[CallMoment], Found]) -> Callable[[CallMoment], Found]:
+    """Look something up only once for all rules that ask about a call."""
+
+    @wraps(look)
+    def look_once(moment: CallMoment) -> Found:
+        if look not in moment.notes:
+            moment.notes[look] = look(moment)
+        found: Found = moment.notes[look]
+        return found
+
+    return look_once
