@@ -1,17 +1,19 @@
-"""How often labels blame whom a reader blames: ``python -m benchmarks.readings``.
+"""How often causes blame whom a reader blames: ``python -m benchmarks.readings``.
 
-With ``--wrong`` each label that does not agree with the reader is printed.
+The readings are tuned material: the steps were written with them at hand. With ``--wrong`` each
+cause that does not name the reader's first party is printed.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from benchmarks.table import show
 from benchmarks.tau2 import contract_folder
 from maseval.stats.intervals import wilson
-from tests.benchmark.tau2.readings.reading import Compared, compared, counts
+from tests.benchmark.tau2.readings.reading import Compared, compare_readings, count_agreement
 
-NAMES = ("failures", "read", "right", "95% CI", "left open", "wrong", "always the agent")
+NAMES = ("failures", "read", "first party", "95% CI", "a named party", "open", "always the agent")
 
 
 def main() -> int:
@@ -20,44 +22,50 @@ def main() -> int:
     if folder is None:
         print("no recorded conversations; set MASEVAL_CONTRACT_DIR to the folder that holds them")
         return 1
-    for name, title in (("readings", "Drawn and read blind"), ("earlier", "Used for the rules")):
-        found = list(compared(name, folder))
-        show(title, NAMES, rows(found))
-        if "--wrong" in sys.argv:
-            for each in found:
-                if each.agreement != "right":
-                    print(describe(each))
+    groups = {name: list(compare_readings(name, folder)) for name in ("readings", "earlier")}
+    for name, found in groups.items():
+        show(f"{name}.jsonl (tuned)", NAMES, rows(found))
+    # A failure that is in both files counts once, as it was read last.
+    once = {each.reading["id"]: each for each in chain(groups["earlier"], groups["readings"])}
+    show("By step, both files (tuned)", NAMES, rows_by_step(once.values()))
+    if "--wrong" in sys.argv:
+        for each in once.values():
+            if not each.names_the_first:
+                print(describe(each))
     return 0
 
 
 def rows(found: Sequence[Compared]) -> list[tuple[object, ...]]:
-    """Return a row for each domain, one without telecom, and one for all."""
-    domains = {
-        name: [each for each in found if each.domain == name]
-        for name in ("airline", "retail", "telecom")
-    }
-    groups = {
-        **domains,
-        "without telecom": [*domains["airline"], *domains["retail"]],
-        "all": list(found),
-    }
-    return [_row(name, each) for name, each in groups.items()]
+    """Return a row for each domain, and one for all."""
+    domains = ("airline", "retail", "telecom")
+    groups = {name: [each for each in found if each.domain == name] for name in domains}
+    return [_row(name, each) for name, each in (*groups.items(), ("all", found))]
+
+
+def rows_by_step(found: Iterable[Compared]) -> list[tuple[object, ...]]:
+    """Return a row for each step that answered, the most frequent first."""
+    steps: dict[str, list[Compared]] = {}
+    for each in found:
+        steps.setdefault(each.cause.rule, []).append(each)
+    return [_row(name, those) for name, those in sorted(steps.items(), key=lambda e: -len(e[1]))]
 
 
 def _row(name: str, found: Sequence[Compared]) -> tuple[object, ...]:
-    total, of = counts(found), len(found)
-    interval = wilson(total["right"], of)
-    share = f"{total['right']} ({total['right'] / of:.0%})"
+    total = count_agreement(found)
+    interval = wilson(total["first"], total["read"])
+    first, named = (
+        f"{total[key]} ({total[key] / total['read']:.0%})" for key in ("first", "named")
+    )
     bounds = f"{interval.low:.0%} to {interval.high:.0%}"
-    return name, of, share, bounds, total["left open"], total["wrong"], total["always the agent"]
+    return name, total["read"], first, bounds, named, total["open"], total["agent"]
 
 
 def describe(each: Compared) -> str:
-    """Return a label and the reading that it does not agree with, in a line."""
-    reading, label = each.reading, each.label
-    named = "passed" if label is None else f"{label.who}: {label.what} ({label.rule})"
+    """Return a cause and the reading that it does not agree with, in a line."""
+    reading, cause = each.reading, each.cause
     where = f"{each.domain} {reading['task'][:40]} {reading['id'][:8]}"
-    return f"{each.agreement}: {where}: label {named}; read {reading['who']}: {reading['what']}"
+    read = " and ".join((reading["who"], *reading.get("also", ())))
+    return f"{where}: {cause.name} ({cause.rule}); read {read}: {reading['what']}"
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """What trust costs: ``python -m benchmarks.trust``.
 
-Explaining and labelling are measured against scoring the same recorded conversations in the same
-run, so that the ratio depends little on the machine. Reference end states are known beforehand,
-and every call is made.
+Explaining, and finding the cause of failures, is measured against scoring the same recorded
+conversations in the same run, so that the ratio depends little on the machine. Reference end states
+are known beforehand, and every call is made.
 """
 
 import json
@@ -14,8 +14,8 @@ from benchmarks.tau2 import contract_folder, conversations, every_call_made
 from maseval.benchmark.tau2.certify import certify
 from maseval.benchmark.tau2.results import RecordedSimulation
 from maseval.benchmark.tau2.review.audit import audit
+from maseval.benchmark.tau2.review.causes import find_cause
 from maseval.benchmark.tau2.review.explain import explain
-from maseval.benchmark.tau2.review.labels import label
 from maseval.benchmark.tau2.scoring.score import score_simulation
 
 DOMAINS = ("airline", "retail", "telecom")
@@ -35,7 +35,7 @@ def main() -> None:
         records = {domain: list(map(json.loads, conversations(domain))) for domain in DOMAINS}
         show(
             "Against scoring",
-            ("domain", "conversations", "score", "explain", "label"),
+            ("domain", "conversations", "score", "explain", "cause"),
             ratios(records),
         )
         rows.append(["certify 1,000 simulations", f"{certifying(records):.1f} s", "a few seconds"])
@@ -46,10 +46,10 @@ def ratios(records: dict[str, list[Record]]) -> list[list[object]]:
     """For each domain, and for all conversations together, the times over that of scoring."""
     rows, totals = [], [0.0, 0.0, 0.0]
     for domain, those in records.items():
-        times = [each_time(work, domain, those) for work in (score_simulation, explain, label)]
+        times = [each_time(work, domain, those) for work in (score_simulation, explain, find_cause)]
         totals = [total + time for total, time in zip(totals, times, strict=True)]
         rows.append(row(domain, len(those), times))
-    for name, time in zip(("explain", "label"), totals[1:], strict=True):
+    for name, time in zip(("explain", "cause"), totals[1:], strict=True):
         note(f"{name} over verdict", time / totals[0], at_most=MOST)
     return [*rows, row(f"all (at most {MOST:g})", sum(map(len, records.values())), totals)]
 

@@ -90,7 +90,7 @@ RANKS = {
         formats agent_brief
     """,
     "maseval.benchmark.tau2.review": """
-        causes labels audit timeline users
+        causes audit timeline
         explain
         errata
         policy
@@ -119,7 +119,7 @@ EXCEPTIONS = {
 # What benchmarks, reports and runs may use of the statistics.
 ARITHMETIC = {
     *("trials", "intervals", "sign_flip", "boundaries", "trial_noise"),
-    *("estimation", "result", "agreement", "failure_labels", "summary"),
+    *("estimation", "result", "agreement", "summary"),
     *("first_failures", "comparison"),
 }
 

@@ -82,9 +82,7 @@ def print_blocks(blocks: "Iterable[Block]", console: Console) -> None:
         else:
             mark = "[yellow]Note:[/yellow] " if block.style == "note" else ""
             for line in block.lines:
-                margin = len(line) - len(line.lstrip(" "))
-                words = f"{mark}{inert(line.lstrip(' '))}"
-                console.print(indent(words, margin), style=_STYLES[block.style])
+                console.print(f"{mark}{inert(line)}", style=_STYLES[block.style], soft_wrap=True)
         if block.more:
             console.print(f"[dim]and {block.more} more; --json lists all[/dim]")
 

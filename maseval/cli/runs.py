@@ -218,7 +218,7 @@ def tag(
 
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.app.results.remarks import RunNote
+    from maseval.app.results.runs import RunNote
 
 NOTE_EXAMPLES = examples(
     ("maseval note last 'temperature 0; the retry bug is fixed'", "what to remember of a run"),

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from maseval import commands
-from maseval.app.results.explained import names_of
+from maseval.app.results.explained import cause_in, names_of
 from maseval.app.results.recording import notes_on, origin_in_words, simulation_in
 from maseval.cli.console import counting, here, indent, inert, print_json, stdout
 from maseval.cli.conversation import print_simulation, print_unexplained
@@ -38,10 +38,10 @@ from maseval.cli.results import (
     print_warnings,
     scores,
 )
-from maseval.core.finding import LEFT_OUT, SOUND_PASS
+from maseval.core.finding import LEFT_OUT, SOUND_PASS, Finding
 from maseval.core.outcome import SimulationLine
 from maseval.core.scoring_options import ScoringKeywords
-from maseval.core.words import count_of
+from maseval.core.words import count_of, excerpt
 from maseval.runs import Annotations
 
 if TYPE_CHECKING:  # help must not load what makes these
@@ -55,11 +55,12 @@ EXAMPLES = examples(
     ("maseval show last retail/12", "one conversation, and why it passed or failed"),
     ("maseval show theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval show runs/mine 12 3 --full", "its trial 3, nothing shortened"),
-    ("maseval show last --failed --label 'wrong arguments'", "what failed for this reason"),
+    ("maseval show last --failed --label 'missing write'", "what failed for this reason"),
     ("maseval show last --sound", "which tasks are unsound, and which verdicts that changes"),
     ("maseval show last --json", "its numbers and simulations, for scripts"),
 )
 
+_LONGEST_FACT = 100
 _ChosenDomain = Annotated[
     str | None,
     domain_option("Only this domain; one of your own as FILE.py:NAME.", callback=load_domain),
@@ -214,9 +215,19 @@ def _chosen_rows(view: "RunView") -> Iterator[tuple[str, ...]]:
             inert(str(line.task)),
             str(line.trial),
             f"{MARKS[line.outcome]} {line.outcome}",
-            inert(", ".join(names_of(view.findings_on(line)))),
+            inert(", ".join(_facts(view.findings_on(line)))),
             inert(line.ended or line.status),
         )
+
+
+def _facts(findings: Sequence[Finding]) -> list[str]:
+    """Return the names of findings, the cause of a failure with the fact that decides it."""
+    cause = cause_in(findings)
+    names = names_of(findings)
+    if cause is None:
+        return names
+    fact = f"{cause.name}: {excerpt(cause.text, _LONGEST_FACT)}"
+    return [fact if name == cause.name else name for name in names]
 
 
 def _mark(view: "RunView", line: SimulationLine) -> str:

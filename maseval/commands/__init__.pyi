@@ -7,10 +7,10 @@ from maseval.app.comparing.plan import plan as plan
 from maseval.app.results.explained import Section as Section
 from maseval.app.results.explained import VerdictExplanation as VerdictExplanation
 from maseval.app.results.plots import plots as plots
-from maseval.app.results.remarks import note as note
-from maseval.app.results.remarks import tag as tag
 from maseval.app.results.report import report as report
+from maseval.app.results.runs import note as note
 from maseval.app.results.runs import runs as runs
+from maseval.app.results.runs import tag as tag
 from maseval.app.results.show import show as show
 from maseval.app.results.variants import ConventionScore as ConventionScore
 from maseval.app.results.variants import Variant as Variant

@@ -29,6 +29,9 @@ Weight = Literal["state", "manner", "remark"]
 """``state``: state and money, which counts. ``manner``: a matter of form. ``remark``: changes
 nothing, as a call that the tool refused, or a breach that the reference solution demands."""
 
+NOT_READ = "not read"
+"""The kind of the finding that nobody could look for faults of the simulated user."""
+
 LEFT_OUT, SOUND_PASS, SOUND_FAIL = "left out", "sound: passed", "sound: failed"
 """The kinds of an erratum's finding: its task does not count, or counts by another verdict."""
 
@@ -69,7 +72,7 @@ class Finding:
 
     @property
     def name(self) -> str:
-        """The finding in short: ``agent: wrong arguments`` and the like."""
+        """The finding in short: ``agent: forbidden write`` and the like."""
         return f"{self.parties}: {self.kind}"
 
     def __str__(self) -> str:

@@ -2,15 +2,15 @@ from maseval.core.outcome import Outcome as Outcome
 from maseval.stats.comparison import Comparison as Comparison
 from maseval.stats.comparison import ComparisonTable as ComparisonTable
 from maseval.stats.comparison import ComparisonTable as Table  # noqa: F401 - its earlier name
+from maseval.stats.comparison import Compatibility as Compatibility
 from maseval.stats.comparison import Difference as Difference
 from maseval.stats.comparison import Flip as Flip
+from maseval.stats.comparison import IncomparableRunsError as IncomparableRunsError
 from maseval.stats.comparison import Pair as Pair
 from maseval.stats.comparison import compare as compare
 from maseval.stats.comparison import compare_all as compare_all
+from maseval.stats.comparison import compatibility as compatibility
 from maseval.stats.comparison import holm as holm
-from maseval.stats.compatibility import Compatibility as Compatibility
-from maseval.stats.compatibility import IncomparableRunsError as IncomparableRunsError
-from maseval.stats.compatibility import compatibility as compatibility
 from maseval.stats.estimation import Estimate as Estimate
 from maseval.stats.estimation import estimate as estimate
 from maseval.stats.first_failures import pass_hat_until_failure as pass_hat_until_failure

@@ -73,7 +73,7 @@ def test_without_a_trial_the_first_that_failed_is_explained(failed):
     file = last_json(maseval("tau2", "explain", "theirs.json", failed.task_id, "--json").stdout)
 
     assert (run["trial"], run["domain"]) == (failed.trial, "library")
-    assert file["explanation"] == run["explanation"] and file["label"] == run["label"]
+    assert file["explanation"] == run["explanation"] and file["cause"] == run["cause"]
     assert not run["explanation"]["passed"]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.stats.compatibility import (
+from maseval.stats.comparison import (
     CONDITIONS,
     IncomparableRunsError,
     check_compatible,

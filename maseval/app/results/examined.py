@@ -16,20 +16,20 @@ from itertools import repeat
 from typing import Any, Literal, NamedTuple
 
 from maseval.app.benchmarks import OnProgress, support_for
-from maseval.app.results.explained import MISFIT, VerdictExplanation, count_causes
-from maseval.app.results.recomputed import RecomputedRun
+from maseval.app.results.explained import VerdictExplanation, count_causes, misfit
+from maseval.app.results.recording import ReadOnce
 from maseval.app.results.variants import VariantScore, variant_scores
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding, read_findings
-from maseval.core.outcome import OutcomeKind, RecordedReport, SimulationLine
-from maseval.core.report import Report
+from maseval.core.outcome import RecordedReport, SimulationLine
+from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.storage.files import part_size
 from maseval.core.words import text_or_none
 from maseval.data.kept import KeptValues, place_for
 from maseval.report.conversation import conversation
 from maseval.runs import Simulation
 from maseval.runs.config_file import LOG
-from maseval.runs.recording import Recording
+from maseval.runs.recording import Recording, report_key
 from maseval.runs.verdict_check import (
     Misstatement,
     RunCheck,
@@ -38,11 +38,13 @@ from maseval.runs.verdict_check import (
     doubt_in,
 )
 
-FindingPart = Literal["line", "verdict", "findings", "explanation", "calls", "timeline"]
+FindingPart = Literal["line", "verdict", "findings", "explanation", "title", "calls", "timeline"]
 LINE: tuple[FindingPart, ...] = ("line",)
 VERDICT: tuple[FindingPart, ...] = (*LINE, "verdict")
 FINDINGS: tuple[FindingPart, ...] = ("findings",)
 REASONS: tuple[FindingPart, ...] = (*FINDINGS, "explanation")
+# To read a title from the data loads more than all else of a simulation that is shown again.
+TITLE: tuple[FindingPart, ...] = ("title",)
 CALLS: tuple[FindingPart, ...] = ("calls",)
 # Found together with the rest, because that needs the same worlds; too long to be kept.
 TIMELINE: tuple[FindingPart, ...] = ("timeline",)
@@ -61,6 +63,7 @@ class SimulationFindings(NamedTuple):
     verdict: Misstatement | None = None
     findings: Sequence[Finding] = ()
     explanation: VerdictExplanation | None = None
+    title: str | None = None
     calls: Mapping[str, Sequence[int]] | None = None
     timeline: Mapping[str, object] | None = None
     obstacle: str | None = None
@@ -221,6 +224,8 @@ class ExaminedRun:
         support, obstacle = self.support, None
         if "calls" in parts:
             new["calls"] = _count_calls(report)
+        if "title" in parts:
+            new["title"] = support.task_title(report)
         if "verdict" in parts and self._checker is not None:
             try:
                 new["verdict"] = self._checker(report)
@@ -231,7 +236,9 @@ class ExaminedRun:
         if "timeline" in parts:
             new["timeline"] = support.timeline_form(report)
         if (doubt := doubt_in(report)) is not None and doubt.is_misfit:
-            findings: Sequence[Finding] = [_misfit(doubt.text, RecordedReport(report).kind)]
+            findings: Sequence[Finding] = [
+                misfit(doubt.text, passed=RecordedReport(report).kind == "pass")
+            ]
             explanation = None
         else:
             findings = support.findings(report) if "findings" in parts else []
@@ -259,23 +266,6 @@ class _Known(NamedTuple):
 _New = tuple[dict[str, Any], str | None]
 
 
-def _misfit(words: str, kind: OutcomeKind) -> Finding:
-    """Return the finding that a task does not fit, so that nothing else is looked for.
-
-    Nobody failed it, as far as anyone can tell.
-    """
-    passed = kind == "pass"
-    return Finding(
-        "record" if passed else "cause",
-        "unclear",
-        MISFIT,
-        "task of another conversation",
-        words,
-        weight="remark" if passed else "state",
-        evidence=(words,),
-    )
-
-
 def _count_calls(report: Report) -> dict[str, list[int]]:
     counts: dict[str, list[int]] = {}
     for message in conversation(RecordedReport(report)):
@@ -291,9 +281,43 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "verdict": lambda form: None if form is None else Misstatement(*form),
     "findings": read_findings,
     "explanation": lambda form: None if form is None else VerdictExplanation.read(form),
+    "title": lambda form: form,
     "calls": lambda form: form,
     "timeline": lambda form: form,
 }
+
+
+class RecomputedRun(ReadOnce):
+    """A run in which the recorded verdicts that do not hold are replaced by recomputed ones.
+
+    Whatever shows numbers of a run takes it from here, so that an edited log has the same numbers
+    wherever it is read.
+    """
+
+    def __init__(self, recording: Recording, check: VerdictCheck) -> None:
+        super().__init__(recording)
+        self._differing = check.differing
+        for at, report in enumerate(self._reports):
+            one = Simulation.of(report)
+            if one in check.differing:
+                self._reports[at] = _with_verdict(report, *check.differing[one])
+
+    def content_key(self, simulation: Simulation) -> str:
+        if simulation in self._differing:
+            return report_key(self.report(simulation))
+        return super().content_key(simulation)
+
+
+def _with_verdict(report: Report, words: str, passed: bool | None) -> Report:
+    """Return a report with the recomputed verdict in place of the recorded one."""
+    new = report.copy()
+    note = f"recomputed, as the recorded verdict does not hold: {words}"
+    new["error"] = None
+    new["status"] = (
+        TaskExecutionStatus.EVALUATION_FAILED if passed is None else TaskExecutionStatus.SUCCESS
+    ).value
+    new["eval"] = [] if passed is None else [{"passed": passed, "reward": +passed, "note": note}]
+    return new
 
 
 @dataclass(frozen=True)

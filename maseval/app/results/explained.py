@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from maseval.core.finding import Finding, Source
+from maseval.core.finding import Finding, Source, Weight
 from maseval.core.report import Report
 
 
@@ -40,6 +40,18 @@ class VerdictExplanation:
 
 MISFIT = "task does not fit"
 """The kind of the finding that the task is not that of the conversation."""
+
+
+def misfit(words: str, *, passed: bool = False) -> Finding:
+    """Return the finding that a task does not fit, so that nothing else is looked for.
+
+    Nobody failed it, as far as anyone can tell.
+    """
+    source: Source = "record" if passed else "cause"
+    weight: Weight = "remark" if passed else "state"
+    rule = "task of another conversation"
+    return Finding(source, "unclear", MISFIT, rule, words, weight=weight)
+
 
 # A cause stands above the explanation of the verdict, and all else below it.
 _TITLES: Mapping[Source, str] = {
@@ -85,7 +97,7 @@ def sections_of(
 ) -> list[Section]:
     """Return all that is known about a simulation in words, who failed first."""
     sections = [
-        Section(f"{each.name} (rule: {each.rule})", each.evidence)
+        Section(f"{each.name} (rule: {each.rule})", _fact_and_evidence(each))
         for each in findings
         if each.source == "cause"
     ]
@@ -96,6 +108,11 @@ def sections_of(
             kinds = ", ".join(dict.fromkeys(each.kind for each in mine))
             sections.append(Section(f"{title}: {kinds}", lines_of(mine)))
     return sections
+
+
+def _fact_and_evidence(cause: Finding) -> list[str]:
+    where = "" if cause.message is None else f"message {cause.message}: "
+    return [f"{where}{cause.text}", *cause.evidence]
 
 
 def complete_report(
@@ -116,7 +133,7 @@ def complete_report(
         form["label"] = {
             "name": cause.name,
             "rule": cause.rule,
-            "evidence": list(cause.evidence),
+            "evidence": _fact_and_evidence(cause),
             "meaning": cause.text,
         }
     if explanation is not None:

@@ -10,6 +10,7 @@ from maseval.app.results.examined import (
     FINDINGS,
     LINE,
     REASONS,
+    TITLE,
     VERDICT,
     ExaminedRun,
     RunFindings,
@@ -251,7 +252,7 @@ def _simulation_view(
     verdict = run.examine(chosen, VERDICT, report).verdict if checked else None
     reasons = REASONS if explain and unexplained is None else ()
     # The reasons are those of the verdict as it is recorded, which the page shows as well.
-    found = run.examine(chosen, reasons, report)
+    found = run.examine(chosen, (*TITLE, *reasons), report)
     lines = [line for one in recorded if (line := run.examine(one, LINE).line) is not None]
     run.save()
     doubt = doubt_in(report) if verdict is None else verdict.doubt
@@ -263,7 +264,7 @@ def _simulation_view(
         verdicts=shown_verdicts(parsed, messages),
         changes=state_changes(parsed),
         error=report["error"],
-        title=run.support.task_title(report),
+        title=found.title,
         findings=found.findings,
         explanation=found.explanation,
         unexplained=unexplained,

@@ -12,15 +12,12 @@ from typing import Any, NamedTuple
 from maseval.app.results.explained import MISFIT
 from maseval.app.results.variants import Findings
 from maseval.core.figures import percent
-from maseval.core.finding import Finding
+from maseval.core.finding import NOT_READ, Finding
 from maseval.core.outcome import SimulationLine
 from maseval.runs import Simulation
 from maseval.stats import Estimate
 from maseval.stats.estimation import estimate
 from maseval.stats.trials import count_trials
-
-NOT_READ = "not read"
-"""The kind of the finding that nobody could look for faults of the user."""
 
 
 class PlayedUser(NamedTuple):

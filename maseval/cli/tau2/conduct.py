@@ -175,15 +175,18 @@ def users(
 ) -> None:
     """Look for faults of the simulated user, in passes and failures.
 
-    A fault is told only where task and conversation show it. Shares are over tasks, as pass^1 is.
+    Only what the record shows is found, so that a share is a lower bound. Shares are over tasks, as
+    pass^1 is.
     """
     with counting("checked") as count:
         found = commands.tau2.users(files, on_progress=count, **scoring)
     console = stderr() if as_json else stdout()
+    console.print(found.looked_for)
     for run in found:
         _print_users(run, console, every=every)
     _print_scores(found.scores, console)
-    _finish(found, {"users": [each.to_dict() for each in found.scores]}, as_json=as_json)
+    kinds = {"looked_for": found.looked_for}
+    _finish(found, {**kinds, "users": [each.to_dict() for each in found.scores]}, as_json=as_json)
 
 
 def _print_users(run: "UsersOfRun", console: Console, *, every: bool) -> None:

@@ -237,8 +237,9 @@ def _print_passes(score: "FileScore", console: Console) -> None:
         _print(inert(score.shortfall), console)
     if score.open:
         _print(f"{score.open} depend on a judge (--judge-model)", console)
-    for line in conventions_in_words(score.conventions):
-        _print(inert(line), console)
+    if conventions := score.conventions:
+        for line in conventions_in_words(conventions):
+            _print(inert(line), console)
     if score.beside:
         print_variants(score.beside, console)
 

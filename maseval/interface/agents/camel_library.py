@@ -14,8 +14,13 @@ from typing import Any
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.core.messages import Message, text_of
 from maseval.interface import extras
-from maseval.interface.agents.framework import name_tool_results
-from maseval.interface.agents.tools import Tool, Tools, as_text, describe_tools
+from maseval.interface.agents.framework import (
+    Tool,
+    Tools,
+    as_text,
+    describe_tools,
+    name_tool_results,
+)
 
 
 def camel_module(part: str) -> ModuleType:

@@ -20,8 +20,7 @@ from maseval.core.exceptions import (
 from maseval.core.messages import ChatResponse, MessageHistory, ToolCall, arguments_of
 from maseval.core.model import ModelAdapter
 from maseval.core.usage import Usage
-from maseval.interface.agents.framework import AgentGaveUpError
-from maseval.interface.agents.tools import Tools, as_text, describe_tools
+from maseval.interface.agents.framework import AgentGaveUpError, Tools, as_text, describe_tools
 
 MAX_TOOL_CALLS = 100
 

@@ -12,28 +12,37 @@ same repetition recorded of the agent; a report counts that once, for the one th
 Every framework has a file named after it, with the adapter, its users and ``as_tools``. Where a
 second file stands beside it, that one holds the conversion of messages and what is used of the
 framework's classes: they are described as protocols, or left as ``Any``, because the frameworks
-are not there for a type checker to look at.
+are not there for a type checker to look at. ``describe_tools`` returns the names, descriptions and
+schemas of functions, as every adapter needs them to make tools.
 """
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from traceback import walk_tb
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
+
+from pydantic_core import to_json
 
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.clock import Clock
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.core.messages import Message, MessageHistory
 from maseval.core.provider_errors import ProviderError
+from maseval.core.tool import inline_references, tool_definition
 from maseval.core.tracing import JsonObject, now
 from maseval.core.usage import TOKEN_FIELDS, CostCalculator, TokenUsage, Usage
 from maseval.core.user import LLMUser, User
 from maseval.interface import extras
+from maseval.interface.inference.chat_completions import (
+    FunctionDefinition,
+    JsonSchema,
+    ToolDefinition,
+)
 from maseval.interface.inference.http import error_from_status, transport_error
 from maseval.interface.usage import LiteLLMCostCalculator
 
@@ -337,3 +346,49 @@ def is_unreadable_answer(error: BaseException, models: str) -> bool:
         return False
     modules = (str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__))
     return any(f"{module}.".startswith(f"{models}.") for module in modules)
+
+
+Tools = Mapping[str, Callable[..., object]] | Iterable[Callable[..., object]]
+"""Tools by name, such as ``environment.tools``, or functions that go by their own names."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A function with the description that a model reads; ``parameters`` is a JSON schema."""
+
+    name: str
+    description: str
+    parameters: JsonSchema
+    function: Callable[..., object]
+
+    @property
+    def definition(self) -> ToolDefinition:
+        """The tool in OpenAI's form."""
+        function: FunctionDefinition = {
+            "name": self.name,
+            "description": self.description,
+            "parameters": self.parameters,
+        }
+        return {"type": "function", "function": function}
+
+    @property
+    def inlined_parameters(self) -> JsonSchema:
+        """The schema without ``$defs``, for frameworks that do not follow references."""
+        return inline_references(self.parameters)
+
+
+def describe_tools(tools: Tools) -> list[Tool]:
+    """Return every function with its name, description and full schema."""
+    if isinstance(tools, Mapping):
+        return [_describe(function, name) for name, function in tools.items()]
+    return [_describe(function, None) for function in tools]
+
+
+def as_text(value: object) -> str:
+    """Return a value as a model or a user reads it: text as it is, any other value as JSON."""
+    return value if isinstance(value, str) else to_json(value, fallback=str).decode()
+
+
+def _describe(function: Callable[..., object], name: str | None) -> Tool:
+    definition = tool_definition(function, name=name)["function"]
+    return Tool(definition["name"], definition["description"], definition["parameters"], function)

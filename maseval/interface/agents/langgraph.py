@@ -20,6 +20,8 @@ from maseval.interface import extras
 from maseval.interface.agents.framework import (
     AskedLLMUser,
     FrameworkAgentAdapter,
+    Tools,
+    describe_tools,
     is_unreadable_answer,
     name_tool_results,
     provider_failure,
@@ -32,7 +34,6 @@ from maseval.interface.agents.langgraph_callbacks import (
     langchain,
     mark_graph,
 )
-from maseval.interface.agents.tools import Tools, describe_tools
 from maseval.interface.inference.chat_completions import function_call, get
 
 __all__ = ["LangGraphAgentAdapter", "LangGraphLLMUser", "as_tools"]

@@ -19,7 +19,7 @@ from maseval.core.messages import Message, MessageHistory, arguments_of, text_of
 from maseval.core.tracing import now
 from maseval.core.usage import TokenUsage
 from maseval.interface import extras
-from maseval.interface.agents.tools import Tool, Tools, as_text, describe_tools
+from maseval.interface.agents.framework import Tool, Tools, as_text, describe_tools
 from maseval.interface.inference.chat_completions import JsonSchema, function_call, get, usage_of
 
 MODULE, EXTRA, PACKAGE = "llama_index.core", "llamaindex", "llama-index-core"

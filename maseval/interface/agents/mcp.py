@@ -32,8 +32,8 @@ from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.event_loop import in_thread
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
 from maseval.interface import extras
+from maseval.interface.agents.framework import Tool, Tools, as_text, describe_tools
 from maseval.interface.agents.mcp_conversation import Conversation
-from maseval.interface.agents.tools import Tool, Tools, as_text, describe_tools
 
 __all__ = ["Conversation", "McpAgentAdapter", "ServedTools", "conversation_server", "serve_tools"]
 

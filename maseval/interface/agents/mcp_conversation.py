@@ -11,7 +11,7 @@ from maseval.core.clock import Clock
 from maseval.core.event_loop import in_thread
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.core.messages import MessageHistory, tool_call
-from maseval.interface.agents.tools import Tool, Tools, as_text, describe_tools
+from maseval.interface.agents.framework import Tool, Tools, as_text, describe_tools
 
 BEGUN_AGAIN = (
     "[The simulation failed for a technical reason and has begun again. Nothing that was said or "

@@ -23,12 +23,15 @@ from maseval.interface import extras
 from maseval.interface.agents.framework import (
     DelegatedWork,
     FrameworkAgentAdapter,
+    Tool,
+    Tools,
+    as_text,
     bystanding_adapter,
+    describe_tools,
     is_unreadable_answer,
     name_tool_results,
     running_adapter,
 )
-from maseval.interface.agents.tools import Tool, Tools, as_text, describe_tools
 from maseval.interface.inference.chat_completions import function_call
 
 __all__ = ["OpenAIAgentsAdapter", "as_tools"]

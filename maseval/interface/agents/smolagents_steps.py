@@ -15,8 +15,8 @@ from maseval.core.messages import Message, ToolCall, arguments_of, tool_call
 from maseval.core.messages import text_of as message_text
 from maseval.core.storage.redaction import redact_text
 from maseval.interface import extras
+from maseval.interface.agents.framework import as_text
 from maseval.interface.agents.smolagents_tools import EXTRA
-from maseval.interface.agents.tools import as_text
 from maseval.interface.inference.chat_completions import function_call, get, text_of
 
 ANSWERING_TOOL = "final_answer"

@@ -13,7 +13,7 @@ from typing import Any
 
 from maseval.core.user import LLMUser, User
 from maseval.interface import extras
-from maseval.interface.agents.tools import Tool, Tools, as_text, describe_tools
+from maseval.interface.agents.framework import Tool, Tools, as_text, describe_tools
 from maseval.interface.inference.chat_completions import JsonSchema
 
 EXTRA = "smolagents"

@@ -1,2 +1,2 @@
-from maseval.interface.telemetry.callback import LangfuseCallback as LangfuseCallback
-from maseval.interface.telemetry.callback import OpenTelemetryCallback as OpenTelemetryCallback
+from maseval.interface.telemetry.otlp import LangfuseCallback as LangfuseCallback
+from maseval.interface.telemetry.otlp import OpenTelemetryCallback as OpenTelemetryCallback

@@ -1,6 +1,7 @@
 """Traces over OTLP/HTTP, by OpenTelemetry's own exporter (the ``opentelemetry-sdk`` package).
 
-Langfuse takes them at an endpoint of its own, with the keys of a project.
+Langfuse takes them at an endpoint of its own, with the keys of a project. The callbacks send each
+repetition of a benchmark while it runs.
 
 Spans are made with the times that reports have, not with those of sending. The exporter honours
 the variables ``OTEL_EXPORTER_OTLP_*``, and the resource ``OTEL_SERVICE_NAME`` and
@@ -18,13 +19,15 @@ from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlsplit
 
+from maseval.core.benchmark import Benchmark
+from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets, redact_text
 from maseval.core.words import excerpt
 from maseval.interface import extras
-from maseval.interface.telemetry.sender import DeliveryError
+from maseval.interface.telemetry.sender import END_SECONDS, Delivery, DeliveryError, Sender
 from maseval.interface.telemetry.simulation import SCHEMA_URL, simulation_span, trace_of
 from maseval.interface.telemetry.span import NumberedSpan, Value, drop_unknown, number_spans
 
@@ -283,3 +286,67 @@ def _trace_attributes(given: Report, session: str | None) -> Mapping[str, Value]
             "langfuse.trace.metadata.reward": report.reward,
         }
     )
+
+
+logger = logging.getLogger(__name__)
+
+
+class _TraceCallback(BenchmarkCallback):
+    """Sends a trace for each finished repetition; the run never waits for it."""
+
+    name: str
+
+    def __init__(self, make: Callable[[], OTLPReceiver]) -> None:
+        self.delivery = Delivery()
+        make()  # a wrong address and a missing library are reported before the run
+        self._make = make
+        self._sender: Sender[Report] | None = None
+
+    def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
+        if self._sender is None:
+            self._sender = Sender(self._make())
+        self._sender.put(report)
+
+    def on_run_end(self, benchmark: Benchmark, results: Sequence[Report]) -> None:
+        if self._sender is None:
+            return
+        self.delivery, self._sender = self._sender.finish(END_SECONDS), None
+        if self.delivery.unsent:
+            logger.warning("%s: %s", self.name, self.delivery)
+
+
+class OpenTelemetryCallback(_TraceCallback):
+    """Sends a trace for each finished repetition to an OTLP endpoint.
+
+    The run never waits for it. At its end at most ``END_SECONDS`` are spent on what is still to be
+    sent; if something was not, a warning is logged, and ``delivery`` has the numbers. The trace of
+    a repetition always has the same ids, so that sending it again adds nothing.
+
+    Args:
+        endpoint: The base URL of an OTLP/HTTP receiver; by default ``OTEL_EXPORTER_OTLP_ENDPOINT``,
+            or ``http://localhost:4318``.
+        content: Also send what was said, and what tools were given and returned.
+    """
+
+    name = "OpenTelemetry"
+
+    def __init__(self, endpoint: str | None = None, *, content: bool = False) -> None:
+        super().__init__(lambda: OTLPReceiver(endpoint, content=content))
+
+
+class LangfuseCallback(_TraceCallback):
+    """Sends a trace for each finished repetition; see ``OpenTelemetryCallback``.
+
+    Args:
+        host: Its URL; by default ``LANGFUSE_HOST``, or Langfuse's cloud. The keys are
+            ``LANGFUSE_PUBLIC_KEY`` and ``LANGFUSE_SECRET_KEY``.
+        session: What all traces are grouped under; by default the id of the run.
+        content: Also send what was said, and what tools were given and returned.
+    """
+
+    name = "Langfuse"
+
+    def __init__(
+        self, host: str | None = None, *, session: str | None = None, content: bool = False
+    ) -> None:
+        super().__init__(lambda: LangfuseReceiver(host, session=session, content=content))

@@ -100,7 +100,7 @@ def _tally(group: str, tasks: Sequence[Sequence[Outcome]]) -> str:
 def label_bars(counts: Mapping[str, int], title: str = "Failed simulations by label") -> str:
     """Draw a bar for each label that occurs, the most frequent first, with its number and share.
 
-    A label such as ``agent: wrong arguments`` has the colour of what stands before the colon.
+    A label such as ``agent: forbidden write`` has the colour of what stands before the colon.
     """
     occurring = {label: count for label, count in counts.items() if count}
     if any(count < 0 for count in occurring.values()):

@@ -6,7 +6,7 @@ from maseval.benchmark.macs.tool import MACSGenericTool
 from maseval.core.exceptions import AgentError, EnvironmentError, TaskTimeoutError
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.tool import tool_definition
-from maseval.interface.agents.tools import describe_tools
+from maseval.interface.agents.framework import describe_tools
 
 SPEC = {
     "name": "book",

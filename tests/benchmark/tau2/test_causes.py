@@ -3,8 +3,7 @@
 import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
-from maseval.benchmark.tau2.review.causes import find_cause, meaning_of
-from maseval.benchmark.tau2.review.causes.steps import STEPS
+from maseval.benchmark.tau2.review.causes import find_cause
 from maseval.benchmark.tau2.world.world import World
 from tests.benchmark.tau2.staged import do, gold, staged
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, task, todo_list
@@ -338,12 +337,16 @@ def test_a_transfer_with_work_left_is_the_agents(cause):
 
 def test_the_rest_is_the_agents_by_default_with_the_decisive_fact(cause):
     raw = wish("Have a Meeting put on the list.", CREATE)
-    wanted, told = user("Create a meeting."), wish("Ask.", CREATE, communicate_info=["four"])
+    wanted, told = (
+        user("Create a meeting."),
+        wish("Ask.", CREATE, communicate_info=["four"]),
+    )
     refused = do("update_task_status", task_id="task_9", status="completed")
+    both = do("get_users"), CREATE, COMPLETE
 
     for found, kind, text in (
         (cause(raw, wanted, PARTY, BYE), "wrong write", 'asked for "Meeting" in message 0'),
-        (cause(raw, wanted, CREATE, COMPLETE, BYE), "extra write", "was not wanted"),
+        (cause(raw, wanted, *both, BYE), "extra write", "was not wanted"),
         (cause(raw, wanted, agent("Hm."), BYE), "missing write", "was not made"),
         (cause(raw, wanted, agent("I cannot create it."), BYE), "missing write", "declines"),
         (
@@ -355,13 +358,6 @@ def test_the_rest_is_the_agents_by_default_with_the_decisive_fact(cause):
     ):
         assert found.name == f"agent: {kind}, by default" and found.grade == "undecided"
         assert text in found.text
-
-
-def test_each_step_says_when_it_answers():
-    for step in STEPS:
-        meaning = meaning_of(step.__name__.replace("_", " "))
-        assert meaning is not None and meaning.endswith(".") and "\n" not in meaning
-    assert meaning_of("no such step") is None
 
 
 @pytest.mark.data

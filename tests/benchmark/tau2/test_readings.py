@@ -1,4 +1,4 @@
-"""The page on how right labels are says what comes out when it is measured anew."""
+"""The causes that are found agree with those who read the conversations, as the page says."""
 
 from pathlib import Path
 
@@ -6,20 +6,35 @@ import pytest
 
 from benchmarks.readings import rows
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
-from tests.benchmark.tau2.readings.reading import compared, readings
+from tests.benchmark.tau2.readings.reading import compare_readings, count_agreement, readings
 
 PAGE = Path(__file__).parents[3] / "docs" / "label-readings.md"
 pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_data")]
 
 
-def table(found) -> str:
-    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows(found))
+@pytest.mark.parametrize(
+    ("name", "first", "named"), [("readings", 0.85, 0.92), ("earlier", 0.88, 0.88)]
+)
+def test_causes_agree_with_the_readers(name, first, named, contract_dir, tau2_data_of_1_0_1):
+    found = list(compare_readings(name, contract_dir))
+    total = count_agreement(found)
 
-
-def test_the_page_has_the_agreement_of_today(contract_dir):
+    assert total["first"] >= first * total["read"]
+    assert total["named"] >= named * total["read"]
+    assert total["open"] <= 0.1 * total["read"]
     written = PAGE.read_text(encoding="utf-8")
+    for row in rows(found):
+        assert f"| {' | '.join(map(str, row))} |" in written
 
-    assert table(list(compared("readings", contract_dir))) in written
+
+def test_likely_causes_name_the_readers_first_party(contract_dir, tau2_data_of_1_0_1):
+    found = [
+        *compare_readings("readings", contract_dir),
+        *compare_readings("earlier", contract_dir),
+    ]
+    likely = count_agreement(each for each in found if each.cause.grade == "likely")
+
+    assert likely["read"] > 100 and likely["first"] >= 0.95 * likely["read"]
 
 
 def test_every_reading_is_of_a_task_that_exists_and_names_a_party():

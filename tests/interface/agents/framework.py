@@ -9,7 +9,7 @@ import pytest
 from maseval import AgentAdapter, ScriptedModelAdapter
 from maseval.core.scripted import Reply
 from maseval.core.user import LLMUser
-from maseval.interface.agents.tools import Tools
+from maseval.interface.agents.framework import Tools
 from tests.interface.agents.served import COUNTED, NAME, ORDER, UNREADABLE
 from tests.interface.libraries import needing
 

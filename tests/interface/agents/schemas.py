@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from maseval.interface.agents.tools import Tool
+from maseval.interface.agents.framework import Tool
 
 Schema = dict[str, Any]
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from maseval.benchmark.tau2 import Tau2Environment
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.tool import tool_definition
-from maseval.interface.agents.tools import describe_tools
+from maseval.interface.agents.framework import describe_tools
 
 
 class Seat(BaseModel):

@@ -8,7 +8,7 @@ import pytest
 from examples.booking import BookingBenchmark, load_tasks
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.telemetry import LangfuseCallback, OpenTelemetryCallback
-from maseval.interface.telemetry import callback as callback_module
+from maseval.interface.telemetry import otlp as callback_module
 from tests.interface.libraries import needing, py_example
 from tests.interface.telemetry.receiver import PROTOBUF, attributes, receiving, tree
 

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.data_loader import data_fingerprint
@@ -131,11 +131,13 @@ def score_with_engine(
 
     def assess(found: RescoredRecord, examine: Examine) -> Iterator[Assessed]:
         record, done = found.record, 0
-        if record.parts is not None and not found.panel.judges:
-            parts = ([part] for part in record.parts(readers))
+        parts = iter(()) if record.parts is None or found.panel.judges else record.parts(readers)
+        if (first := next(parts, None)) is not None:  # a small record is read as one
             ours: dict[DomainName, Checksums] = {}
             with ExitStack() as opened:
-                mapped = engine.mapped(PartAssessor.of(found, examine), parts)
+                mapped = engine.mapped(
+                    PartAssessor.of(found, examine), ([part] for part in chain((first,), parts))
+                )
                 opened.callback(getattr(mapped, "close", lambda: None))
                 for place, part in _in_order(mapped):
                     for name, theirs in part.checksums.items():

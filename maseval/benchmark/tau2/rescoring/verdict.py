@@ -11,7 +11,7 @@ from typing import Any
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains.releases import release_named, release_of
 from maseval.benchmark.tau2.formats.message import Tau2Message, is_user_stop
-from maseval.benchmark.tau2.formats.simulation import RewardInfo, TerminationReason
+from maseval.benchmark.tau2.formats.simulation import RewardInfo, TerminationReason, replay_problem
 from maseval.benchmark.tau2.rescoring.record import PlannedTrial, PrintedVerdict, RecordItem
 from maseval.benchmark.tau2.review.explain.evidence import ReplayFault, replay_fault
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
@@ -334,7 +334,7 @@ def compare_verdicts(item: RecordItem, new: NewVerdict) -> dict[str, Any]:
     """Compare the two verdicts, and return fields of ``RescoredSimulation``."""
     recorded, found = mapping(item.recorded), new.reward_info
     reward = number(recorded.get("reward"))
-    fault = None if found is None else replay_fault(found)
+    fault = None if found is None or not replay_problem(found) else replay_fault(found)
     return {
         "recorded": reward,
         "reward": None if found is None else found["reward"],

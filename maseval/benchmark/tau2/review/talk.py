@@ -134,7 +134,7 @@ class Talk:
         return self._known_words[: self._known_until(at)]
 
     def is_known_before(self, value: str, at: int) -> bool:
-        """Tell whether the user had said, or a tool answered, a text before a message."""
+        """Return True if the user had said, or a tool answered, a text before a message."""
         return self._known[0].find(value, 0, self._known_until(at)) >= 0
 
     def _known_until(self, at: int) -> int:

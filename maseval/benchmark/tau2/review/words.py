@@ -84,12 +84,6 @@ _LEAVES_OPEN = _words(
     r"(?:would you|do you|should (?:i|we)|you(?:'d| would)?) ?"
     r"(?:like|want|prefer|wish)?(?: (?:me|us))?(?: to)? (?:proceed|do|go|handle|continue|move)"
 )
-_REQUESTS = _words(
-    r"(?:could|can|would|will) you\b",
-    r"please (?:\w+ )?(?:provide|confirm|tell|check|share|specify|reply|try|run|choose|select)",
-    r"let me know (?:which|what|how|whether|if you(?:'d| would) like)",
-    r"(?:which|what|when|where|do you|did you|are you|may i|shall i|should i)\b[^.!?]*\?",
-)
 _AGREES = _words(
     *(r"yes\b", r"yeah\b", r"yep\b", r"sure\b", r"ok(?:ay)?\b", r"correct\b", r"i confirm"),
     *(r"please (?:do\b|proceed|go ahead|process|make|cancel|book|update)", "go ahead"),
@@ -107,15 +101,10 @@ _DECLINES = _words(
     *(r"not (?:to )?(?:proceed|going to)", r"won't", "changed my mind", "on second thought"),
     r"(?:i'll|i will|prefer to|rather) (?:just )?wait\b(?! (?:for|here|on|to|while)\b)",
 )
-_NARROWS = _words("instead", "actually", r"just (?:the|make|do|for)\b", r"only (?:the|make|do)\b")
 _CLOSES = _words(
     *("anything else", r"any (?:other|more|further)", r"further (?:assist|help|question)"),
     *("feel free", r"need (?:more|any|further) ", r"have a (?:great|good|nice|wonderful)"),
     *("reach out", "you're welcome", "contact us"),
-)
-_LEAVES = _words(
-    *(r"that(?:'s| is| will be) all", "nothing else", r"no (?:other|further|more)\b", "all set"),
-    *(r"have a (?:great|good|nice)", r"good ?bye", r"bye\b", r"thank(?:s| you)"),
 )
 _REFUSES = _words(
     r"(?:i|we)(?:'m| am| are)? (?:\w+ )?(?:unable to|cannot|can't|can not|not able to)",
@@ -129,23 +118,11 @@ _REFUSES = _words(
     r"(?:not an option|no (?:way|option) (?:to|for)|prohibit|outside (?:of )?(?:my|our|the) )",
     r"i(?:'m| am) sorry, but",
 )
-_DOUBTS = _words(
-    r"(?:cannot|can't|can not|unable to|not able to|could ?n[o']t) "
-    r"(?:\w+ )?(?:confirm|verify|determine|find|locate)"
-)
-_ANNOUNCES = _words(
-    *(r"let me (?!know)", r"i(?:'ll| will) (?:now |first |then )?(?!be )", r"i(?:'m| am) going to"),
-    *("one moment", r"please (?:hold|wait)", "hold on", "bear with me"),
-)
 _TRANSFERS = _words(
     *("transfer", r"human (?:agent|representative|support)", "escalat", "live agent"),
     r"(?:connect|hand|pass|put) you (?:over |through )?(?:to|with) an? ",
 )
 _WANTS_A_HUMAN = _words("transfer", r"human\b", "supervisor", "real person", "representative")
-_WANTS_TO_KNOW = _words(
-    *("how (?:much|many|long)", "total", "price", "cost", "amount", "refund", "balance", "sum"),
-    *("sav(?:e|ing)", "number", "what", "which", "when", "tell me", "know", "tracking"),
-)
 
 
 def plain(text: str) -> str:
@@ -165,27 +142,17 @@ def _sentences(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def asks(text: str) -> bool:
-    """Tell whether a text asks for a confirmation."""
+    """Return True if a text asks for a confirmation."""
     return any(_ASKS.search(_LEAVES_OPEN.sub("", each)) for each in _sentences(text))
 
 
 def closes(text: str) -> bool:
-    """Tell whether a text only offers further help or says goodbye."""
+    """Return True if a text only offers further help or says goodbye."""
     return bool(_CLOSES.search(text))
 
 
-def requests(text: str) -> bool:
-    """Tell whether a text needs an answer: a confirmation, a choice, a piece of information."""
-    return asks(text) or any(_REQUESTS.search(each) for each in _sentences(text))
-
-
-def announces(text: str) -> bool:
-    """Tell whether a text ends with what the speaker is about to do."""
-    return any(_ANNOUNCES.search(each) for each in list(_sentences(text))[-1:])
-
-
 def agrees(text: str) -> bool:
-    """Tell whether a text says yes and nothing that takes it back."""
+    """Return True if a text says yes and nothing that takes it back."""
     return bool(_AGREES.search(plain(text))) and not declines(text)
 
 
@@ -193,28 +160,8 @@ def declines(text: str) -> bool:
     return bool(_DECLINES.search(plain(text)) or _NO.search(plain(text)))
 
 
-def narrows(text: str) -> bool:
-    """Tell whether a text asks for less, or for something else."""
-    return bool(_NARROWS.search(plain(text)))
-
-
-def says_goodbye(text: str) -> bool:
-    return bool(_LEAVES.search(plain(text)))
-
-
 def refusal(text: str) -> bool:
     return bool(_REFUSES.search(plain(text)))
-
-
-def doubts_the_facts(text: str) -> bool:
-    """Tell whether a text says that something could not be found out or confirmed."""
-    return bool(_DOUBTS.search(plain(text)))
-
-
-def around_refusal(text: str) -> str:
-    """Return the words around a refusal."""
-    found = _REFUSES.search(plain(text))
-    return plain(text)[max(0, found.start() - 60) : found.end() + 100] if found else ""
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -225,15 +172,6 @@ def sentences(text: str) -> tuple[str, ...]:
 
 def wants_a_human(text: str) -> bool:
     return bool(_WANTS_A_HUMAN.search(plain(text)))
-
-
-def wants_to_know(text: str) -> bool:
-    return bool(_WANTS_TO_KNOW.search(plain(text)))
-
-
-def gives_figures(text: str) -> bool:
-    """Tell whether a text gives amounts of money."""
-    return re.search(r"\$ ?\d|\d\.\d\d\b", text) is not None
 
 
 def speaks_of_a_transfer(text: str) -> bool:
@@ -276,7 +214,7 @@ def read_amount(written: str) -> float:
 
 
 def mentions(text: str, value: str) -> bool:
-    """Tell whether a value stands in a text by itself, not as a part of a longer word."""
+    """Return True if a value stands in a text by itself, not as a part of a longer word."""
     bare, lower = value.lstrip("#").lower(), text.lower()
     if bare not in lower:  # which is much faster to see
         return False
@@ -289,37 +227,18 @@ def own_values(call: Tau2ToolCall) -> list[str]:
     return list(dict.fromkeys(telling_values(arguments)))
 
 
-def speaks_of(text: str, call: Tau2ToolCall) -> bool:
-    """Tell whether a text is about a call: it says what the tool's name says, or names the record.
-
-    Otherwise it has to name two of its values: one alone may be chance.
-    """
-    name = record(call)
-    if says_the_like(text, call) or (name is not None and mentions(text, name)):
-        return True
-    return names_its_values(text, call)
-
-
-def proposes(text: str, call: Tau2ToolCall) -> bool:
-    """Tell whether one sentence speaks of a call, or the text names its record or two values."""
-    name = record(call)
-    if (name is not None and mentions(text, name)) or names_its_values(text, call):
-        return True
-    return any(says_the_like(each, call) for each in sentences(text))
-
-
 def names_its_values(text: str, call: Tau2ToolCall) -> bool:
-    """Tell whether a text names at least two of a call's own values: one alone may be chance."""
+    """Return True if a text names at least two of a call's own values: one alone may be chance."""
     return sum(mentions(text, value) for value in own_values(call)) > 1
 
 
 def means(text: str, call: Tau2ToolCall) -> bool:
-    """Tell whether a text says what a call does; the name of its record alone is not enough."""
+    """Return True if a text says what a call does; the name of its record alone is not enough."""
     return says_the_like(text, call) or names_its_values(text, call)
 
 
 def other_ids(text: str, call: Tau2ToolCall) -> bool:
-    """Tell whether a text names ids of the kind that a call has, and not all of the call's own.
+    """Return True if a text names ids of the kind that a call has, and not all of the call's own.
 
     Dates and short numbers do not count: they may stand for anything. Of long ones, which are
     named for what is there as well as for what is to be, one of the call's own is enough.
@@ -343,19 +262,19 @@ def _shape(value: str) -> str:
 
 
 def says_the_like(text: str, call: Tau2ToolCall) -> bool:
-    """Tell whether a text says what a tool's name says, in these or in other words."""
+    """Return True if a text says what a tool's name says, in these or in other words."""
     patterns, lower = _topic(call["name"]), text.lower()
     return bool(patterns) and all(each.search(lower) for each in patterns)
 
 
 def says_part_of_it(text: str, call: Tau2ToolCall) -> bool:
-    """Tell whether a text has one of the words of a tool's name, or another for it."""
+    """Return True if a text has one of the words of a tool's name, or another for it."""
     lower = text.lower()
     return any(each.search(lower) for each in _topic(call["name"]))
 
 
 def reports_it_done(sentence: str, call: Tau2ToolCall) -> bool:
-    """Tell whether a sentence reports that a call was carried out."""
+    """Return True if a sentence reports that a call was carried out."""
     text = sentence.lower()
     if not _REPORTS.search(text):
         return False

@@ -85,7 +85,7 @@ def test_nobody_is_blamed_where_the_task_is_not_that_of_the_conversation(run, th
     printed = maseval("show", path, wrong[0].task_id, str(wrong[0].trial)).stdout
     assert "Doubtful: the task does not fit" in printed
     explained = tau2.explain(path, wrong[0].task_id, wrong[0].trial)
-    assert explained.label.rule == one.findings[0].rule and not explained.policy
+    assert explained.cause.rule == one.findings[0].rule and not explained.policy
     assert show(path, remap_tasks=True).found.causes == show(run.folder).found.causes
 
 

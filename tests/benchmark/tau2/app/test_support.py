@@ -31,7 +31,7 @@ def test_every_failed_simulation_and_no_other_has_a_cause(noisy):
     assert told[-1] == (24, 24)
 
 
-def test_a_page_names_the_message_that_decided_and_what_the_cause_means(noisy):
+def test_a_page_names_the_message_and_the_fact_that_decided(noisy):
     failed = []
     for report in RunFolder.read(noisy).reports():
         if found := diagnose(report):
@@ -39,12 +39,12 @@ def test_a_page_names_the_message_that_decided_and_what_the_cause_means(noisy):
             failed.append((found, page))
 
     for found, page in failed:
-        named = [f"message {page['message']}" in line for line in found.cause.evidence]
+        named = [f"message {page['message']}" in line for line in page["label"]["evidence"]]
         wrong = [each["message"] for each in found.explanation.fields]
         assert any(named) or page["message"] in [None, *wrong]
     assert any(page["message"] is not None for _, page in failed)
-    meanings = {found.cause.rule: page["label"]["meaning"] for found, page in failed}
-    assert meanings["missing write"].startswith("Something was not done")
+    facts = {found.cause.rule: page["label"]["meaning"] for found, page in failed}
+    assert facts["missing write"].endswith(" was not made")
 
 
 def test_the_official_number_is_that_of_the_run(noisy):
@@ -70,4 +70,4 @@ def test_a_simulation_that_broke_is_nobodys_verdict(tmp_path):
 
     assert found.explanation is None
     assert found.cause.rule == "status of the run"
-    assert report["status"] in found.cause.evidence[0]
+    assert report["status"] in found.cause.text

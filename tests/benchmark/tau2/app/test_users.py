@@ -7,7 +7,6 @@ import pytest
 from maseval import ScriptedModelAdapter, frames, register_model, tool_call
 from maseval.app.results.users import NOT_READ, PlayedUser, user_scores
 from maseval.app.viewing.reader import BenchmarkReader
-from maseval.benchmark.tau2.app.results.users import check_user_of_report
 from maseval.commands import compare, report, show, tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
@@ -30,7 +29,7 @@ SCRIPTS = {
     "hasty": (OPENING, "Yes, please go ahead. ###STOP###"),
     "patient": (OPENING, "Yes, please go ahead.", "That is all, thank you. ###STOP###"),
 }
-LEFT = "left before the write"
+LEFT = "stopped in its yes"
 
 
 def model(name, **options):
@@ -65,12 +64,12 @@ def test_each_user_model_has_its_own_numbers(folder):
     assert "a fault in 1 of 1 conversations" in str(hasty)
 
 
-def test_the_command_names_kind_message_and_words(folder):
+def test_the_command_says_what_it_looks_for_and_what_it_found(folder):
     found = maseval("tau2", "users", str(folder / "hasty"))
 
     assert found.exit_code == 0
-    assert "message 7: the user says yes and leaves with it, asked in message 6" in found.stdout
-    assert "Yes, please go ahead. ###STOP###" in found.stdout and LEFT in found.stdout
+    assert found.stdout.startswith("Looked for: ") and LEFT in found.stdout
+    assert "message 7: the user says yes to the offer of message 6" in found.stdout
 
 
 def test_json_has_numbers_and_findings(folder):
@@ -142,27 +141,6 @@ def test_a_script_is_no_simulated_user(tmp_path):
     tau2.run(domain="library", task_id=[TASK], agent="gold", output=tmp_path / "gold")
 
     assert tau2.users([tmp_path / "gold"]).scores == []
-
-
-def cause(who, kind, *evidence):
-    return Finding("cause", who, kind, kind, "", evidence=evidence)
-
-
-def test_a_failure_whose_cause_is_the_user_is_a_fault(folder):
-    (told,) = RunFolder.read(folder / "patient").reports()
-    evidence = ("message 3, the user: that one", "missing: renew_loan")
-
-    (found,) = check_user_of_report(told, cause("user", "chosen by the user", *evidence))
-    assert (found.kind, found.message) == ("choice against the task", 3)
-    assert "that one" in found.evidence[0]
-    assert check_user_of_report(told, cause("agent", "missing write", *evidence)) == []
-
-
-def test_a_cause_adds_nothing_to_what_was_found_already(folder):
-    (told,) = RunFolder.read(folder / "hasty").reports()
-    blamed = cause("user", "stopped before the confirmed action", "message 7")
-
-    assert len(check_user_of_report(told, blamed)) == 1
 
 
 def played(task, trial, passed, *kinds):

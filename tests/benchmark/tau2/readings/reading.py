@@ -1,8 +1,9 @@
-"""Conversations that people read, and how far labels agree with them.
+"""Conversations that people read, and how far the causes that are found agree with them.
 
 ``readings.jsonl`` has 120 failures and 60 passes, drawn with the seed 20261116 and read without a
-label at hand; ``earlier.jsonl`` has the failures whose readings the rules were made with. A reading
-says who failed (``who``), who besides (``also``), and whether the task is sound.
+cause at hand; ``earlier.jsonl`` has 247 failures with which earlier rules were made. All of them
+have been looked at while the steps were written, so that the agreement is that of tuned material. A
+reading says who failed (``who``), who besides (``also``), and whether the task is sound.
 """
 
 import json
@@ -11,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.review.labels import Label, label
+from maseval.benchmark.tau2.review.causes import find_cause
+from maseval.core.finding import Finding
 from tests.contract.replay import records
 
 FOLDER = Path(__file__).parent
@@ -19,15 +21,28 @@ Reading = Mapping[str, Any]
 
 
 class Compared(NamedTuple):
-    """A reading and the label of the same failure; ``agreement`` is right, left open or wrong."""
+    """A reading, and the cause that was found of the same failure."""
 
     reading: Reading
-    label: Label | None
-    agreement: str
+    cause: Finding
 
     @property
     def domain(self) -> str:
         return str(self.reading["domain"]).removesuffix("-workflow")
+
+    @property
+    def is_open(self) -> bool:
+        """True if no party is blamed."""
+        return self.cause.who == "unclear"
+
+    @property
+    def names_the_first(self) -> bool:
+        return self.cause.who == self.reading["who"]
+
+    @property
+    def names_one(self) -> bool:
+        """True if the cause blames the reader's party, or one that the reader names besides."""
+        return self.cause.who in (self.reading["who"], *self.reading.get("also", ()))
 
 
 def readings(name: str, kind: str) -> list[Reading]:
@@ -37,24 +52,19 @@ def readings(name: str, kind: str) -> list[Reading]:
     return [each for each in found if each["kind"] == kind]
 
 
-def compared(name: str, contract: Path) -> Iterator[Compared]:
-    """Label each failure that was read, and hold the label against the reading."""
+def compare_readings(name: str, contract: Path) -> Iterator[Compared]:
+    """Find the cause of each failure that was read and whose reader names a party."""
     recorded = conversations(contract)
     for reading in readings(name, "failure"):
-        record = recorded[reading["id"]]
-        found = label(record["simulation"], domain=record["domain"], **_how(record))
-        yield Compared(reading, found, _agreement(reading["who"], found))
-
-
-def _agreement(who: str, found: Label | None) -> str:
-    blamed = "nobody" if found is None or found.who == "unclear" else found.who
-    if blamed == who:
-        return "right"
-    return "left open" if blamed == "nobody" else "wrong"
+        if reading["who"] != "nobody":
+            record = recorded[reading["id"]]
+            found = find_cause(record["simulation"], domain=record["domain"], **_how(record))
+            assert found is not None
+            yield Compared(reading, found)
 
 
 def _how(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords with which a conversation is judged as it was recorded."""
+    """The keywords with which a conversation is scored as it was recorded."""
     if "embedded_task" not in record:
         return {"solo": record["solo"]}
     task = record["embedded_task"]
@@ -70,10 +80,13 @@ def conversations(contract: Path) -> dict[str, Mapping[str, Any]]:
     return {record["id"]: record for file in files for record in records(file)}
 
 
-def counts(found: Iterable[Compared]) -> Counter[str]:
-    """How many labels agree, and how many would if they always blamed the agent."""
+def count_agreement(found: Iterable[Compared]) -> Counter[str]:
+    """Count the causes that agree, and how many would if they always blamed the agent."""
     total: Counter[str] = Counter()
     for each in found:
-        total[each.agreement] += 1
-        total["always the agent"] += each.reading["who"] == "agent"
+        total["read"] += 1
+        total["first"] += each.names_the_first
+        total["named"] += each.names_one
+        total["open"] += each.is_open
+        total["agent"] += each.reading["who"] == "agent"
     return total

@@ -1,8 +1,8 @@
 import copy
 import json
 
+from maseval.interface.agents.framework import describe_tools
 from maseval.interface.agents.smolagents_tools import Inputs
-from maseval.interface.agents.tools import describe_tools
 
 
 def book(seat: str, extras: list[dict[str, int]], note: str | None = None) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from maseval.app.results.variants import ConventionScore
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
-from maseval.benchmark.tau2.domains.releases import RELEASES, release_named
+from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.run_metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
 from maseval.core.outcome import SimulationLine
@@ -33,22 +33,21 @@ def conventions_of_lines(
     release = (RecordedSetup.of(config).release or "").partition("+")[0]
     is_run = release in RELEASES and RELEASES[release].rules.metrics.detailed
     every = [(one.domain, one.task_id, one.ended, one.outcome == "pass") for one in lines]
-    return _count_conventions(every, is_detailed=is_run)
+    if not is_run and not any(ended == LEFT_OUT for _, _, ended, _ in every):
+        return []
+    return _count_conventions(every)
 
 
 def conventions_of_recount(found: "RescoredRecord") -> list[ConventionScore]:
-    """Count simulations that were judged again."""
+    """Count simulations that were judged again by 1.0.x."""
     every = [
         (each.slot.domain, each.slot.task_id, each.ending, found.passes[each.slot] is True)
         for each in found.simulations
     ]
-    detailed = any(release_named(one.version).rules.metrics.detailed for one in found.simulations)
-    return _count_conventions(every, is_detailed=detailed)
+    return _count_conventions(every)
 
 
-def _count_conventions(every: Sequence[Counted], *, is_detailed: bool) -> list[ConventionScore]:
-    if not is_detailed and not any(ended == LEFT_OUT for _, _, ended, _ in every):
-        return []
+def _count_conventions(every: Sequence[Counted]) -> list[ConventionScore]:
     records: dict[str, list[dict[str, object]]] = defaultdict(list)
     for domain, task_id, ended, passed in every:
         # tau2-bench stores an end that it does not know as an infrastructure error.

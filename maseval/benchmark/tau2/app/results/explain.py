@@ -1,7 +1,7 @@
 """``maseval tau2 explain``: the reasons for a verdict, and the diagnosis of every failure of a run.
 
-A diagnosis is the rule-based label of a failure, with the explanation where there is a verdict to
-explain. Reports, the viewer and ``maseval show`` get it by way of ``Tau2Support``.
+A diagnosis is the cause of a failure, with the explanation where there is a verdict to explain.
+Reports, the viewer and ``maseval show`` get it by way of ``Tau2Support``.
 """
 
 import os
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from maseval.app.results.explained import Section, VerdictExplanation, sections_of
+from maseval.app.results.explained import Section, VerdictExplanation, misfit, sections_of
 from maseval.app.results.finding import (
     open_recording,
     trial_numbered,
@@ -19,7 +19,6 @@ from maseval.app.results.finding import (
 )
 from maseval.app.results.recording import line_of
 from maseval.benchmark.tau2.app.results.comply import check_report
-from maseval.benchmark.tau2.app.results.findings import cause_of
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
 from maseval.benchmark.tau2.app.results.sound import errata_of_report
@@ -27,6 +26,7 @@ from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.rescoring.findings import in_words
 from maseval.benchmark.tau2.results import Omitted
+from maseval.benchmark.tau2.review.causes import explain_with_cause
 from maseval.benchmark.tau2.review.explain import Explanation, WrongField
 from maseval.benchmark.tau2.review.explain.explanation import (
     CHECKS,
@@ -34,12 +34,10 @@ from maseval.benchmark.tau2.review.explain.explanation import (
     format_value,
     render_call,
 )
-from maseval.benchmark.tau2.review.explain.scored_case import score_opened
-from maseval.benchmark.tau2.review.labels import Label, explain_and_label
-from maseval.benchmark.tau2.review.labels.label import explain_and_label_scored
+from maseval.benchmark.tau2.review.explain.scored_case import score_case, score_opened
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.finding import Finding
+from maseval.core.finding import Finding, Who
 from maseval.core.outcome import RecordedReport, is_successful
 from maseval.core.recorded import entries, mapping
 from maseval.core.report import Report, TaskExecutionStatus
@@ -47,7 +45,6 @@ from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import Simulation
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
-from maseval.stats.failure_labels import misfit_label
 
 # The page shows the checks with the verdict, and the fields of the end state as a table.
 _SHOWN_ELSEWHERE = (CHECKS, END_STATE)
@@ -55,36 +52,36 @@ _SHOWN_ELSEWHERE = (CHECKS, END_STATE)
 
 @dataclass(frozen=True)
 class Explained:
-    """A simulation, the reasons for its verdict, and the label of its failure, if it failed.
+    """A simulation, the reasons for its verdict, and the cause of its failure, if it failed.
 
-    ``causes`` say why its record is not what was recomputed, and ``marks`` by which task it was
+    ``record`` says why its record is not what was recomputed, and ``marks`` by which task it was
     judged if not by the benchmark's own. ``policy`` says which rules of the policy it broke.
     """
 
     path: Path
     simulation: Simulation
     explanation: Explanation
-    label: Label | None
-    causes: tuple[Finding, ...] = ()
+    cause: Finding | None
+    record: tuple[Finding, ...] = ()
     marks: tuple[str, ...] = ()
     policy: Sequence[Finding] = ()
 
     def sections(self) -> list[Section]:
         """Return the explanation in words, the faults of the record first."""
-        faults = [Section("What is wrong with the record", list(map(in_words, self.causes)))]
+        faults = [Section("What is wrong with the record", list(map(in_words, self.record)))]
         marks = [Section(mark) for mark in self.marks]
-        causes = [] if self.label is None else [cause_of(self.label)]
+        causes = [] if self.cause is None else [self.cause]
         explained = VerdictExplanation(self.explanation.summary, _sections(self.explanation))
         words = sections_of([*causes, *self.policy], explained)
-        return [*(faults if self.causes else ()), *marks, *words]
+        return [*(faults if self.record else ()), *marks, *words]
 
     def to_dict(self) -> dict[str, object]:
         return {
             "path": str(self.path),
             **self.simulation._asdict(),
-            "causes": [cause.to_dict() for cause in self.causes],
+            "record": [each.to_dict() for each in self.record],
             "marks": list(self.marks),
-            "label": None if self.label is None else self.label.to_dict(),
+            "cause": None if self.cause is None else self.cause.to_dict(),
             "explanation": self.explanation.to_dict(),
             "policy": [each.to_dict() for each in self.policy],
         }
@@ -112,9 +109,9 @@ def explain(
     warn_of_damage(recording)
     chosen, found = _choose_trial(recording, task, trial)
     try:
-        explanation, label = explain_and_label(
+        subject = score_case(
             found.simulation,
-            domain=found.parsed.world,
+            found.parsed.world,
             task=found.parsed.judged_by,
             solo=found.parsed.solo,
             version=found.parsed.release.name,
@@ -124,13 +121,14 @@ def explain(
             f"{chosen}: every check passes but that of a judge model, which alone decides; "
             "`maseval tau2 score` with --judge-model asks one"
         ) from error
+    explanation, cause = explain_with_cause(subject)
     report = recording.report(chosen)
     policy, doubt = check_report(report), doubt_in(report)
     if doubt is not None and doubt.is_misfit:
-        label, policy = label and misfit_label(doubt.text), ()
-    explained = Explained(recording.path, chosen, explanation, label, policy=policy)
+        cause, policy = cause and misfit(doubt.text), ()
+    explained = Explained(recording.path, chosen, explanation, cause, policy=policy)
     if isinstance(recording, ResultsFileRun):
-        explained = replace(explained, causes=tuple(recording.faults), marks=tuple(options.marks))
+        explained = replace(explained, record=tuple(recording.faults), marks=tuple(options.marks))
     return explained
 
 
@@ -218,38 +216,46 @@ def _diagnose(report: Report) -> Diagnosis | None:
         return None
     found = read_report(report)
     if isinstance(found, Omitted):
-        return Diagnosis(cause_of(_label_unfinished(found)))
+        return Diagnosis(_cause_of_unfinished(found))
     try:
         errata = errata_of_report(found)
-        explanation, label = explain_and_label_scored(score_opened(found.case, errata))
+        explanation, cause = explain_with_cause(score_opened(found.case, errata))
     except UnknownTaskError as error:
-        return Diagnosis(cause_of(Label("unclear", "unknown task", "no such task", (str(error),))))
+        return Diagnosis(Finding("cause", "unclear", "unknown task", "no such task", str(error)))
     except NoJudgeError as error:
-        return Diagnosis(cause_of(_label_by_judge(found, error)))
-    if label is None:
-        seen = ("recorded as failed, but it passes when it is judged again",)
-        label = Label("infrastructure", "verdict not reproduced", "judged again", seen)
+        return Diagnosis(_cause_by_judge(found, error))
+    if cause is None:
+        seen = "recorded as failed, but it passes when it is judged again"
+        kind = "verdict not reproduced"
+        cause = Finding("cause", "infrastructure", kind, "judged again", seen, "proven")
     # Passes have sound verdicts as well, so that commands and pages tell them apart from this.
     explanation = replace(explanation, sound=None)
     fields = [_field(each) for each in explanation.wrong_fields]
     explained = VerdictExplanation(explanation.summary, _sections(explanation), fields)
-    return Diagnosis(cause_of(label), explained)
+    return Diagnosis(cause, explained)
 
 
-def _label_by_judge(found: ReadReport, error: NoJudgeError) -> Label:
-    """Return the label where only the judge's part is left: by its replies, if it was asked."""
+def _cause_by_judge(found: ReadReport, error: NoJudgeError) -> Finding:
+    """Return the cause where only the judge's part is left: by its replies, if it was asked."""
     replies = mapping(found.simulation, "reward_info").get("nl_assertions")
-    unmet = [each for each in map(mapping, entries(replies)) if each["met"] is False]
+    unmet = [
+        f"{each['nl_assertion']}: {each['justification']}"
+        for each in map(mapping, entries(replies))
+        if each["met"] is False
+    ]
     if not unmet:
-        return Label("unclear", "needs a judge", "no judge", (str(error),))
-    evidence = tuple(f"{each['nl_assertion']}: {each['justification']}" for each in unmet)
-    return Label("unclear", "assertion not met", "what the judge said", evidence)
+        return Finding("cause", "unclear", "needs a judge", "no judge", str(error), "undecided")
+    kind, rule = "assertion not met", "what the judge said"
+    return Finding("cause", "unclear", kind, rule, unmet[0], "undecided", evidence=(*unmet[1:],))
 
 
-def _label_unfinished(omitted: Omitted) -> Label:
-    evidence = (f"{omitted.status}: {omitted.reason}",)
+def _cause_of_unfinished(omitted: Omitted) -> Finding:
+    who: Who = "agent"
     if omitted.status == TaskExecutionStatus.AGENT_ERROR.value:
-        return Label("agent", "raised an error", "status of the run", evidence)
-    if omitted.status == TaskExecutionStatus.CONTEXT_OVERFLOW.value:
-        return Label("agent", "context overflow", "status of the run", evidence)
-    return Label("infrastructure", "did not finish", "status of the run", evidence)
+        kind = "raised an error"
+    elif omitted.status == TaskExecutionStatus.CONTEXT_OVERFLOW.value:
+        kind = "context overflow"
+    else:
+        who, kind = "infrastructure", "did not finish"
+    text = f"{omitted.status}: {omitted.reason}"
+    return Finding("cause", who, kind, "status of the run", text, "proven")

@@ -31,12 +31,14 @@ from maseval.benchmark.tau2.app.results.sources import (
     open_source,
     panel_for,
 )
+from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.rescoring.findings import record_findings
 from maseval.benchmark.tau2.rescoring.releases import ReleaseTotals, ScoredUnder
 from maseval.benchmark.tau2.rescoring.releases import score_under as score_one_under
 from maseval.benchmark.tau2.rescoring.remote import score_with_engine
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord, ScoreElsewhere, rescore_record
 from maseval.benchmark.tau2.rescoring.verdict import NEEDS_JUDGE
+from maseval.benchmark.tau2.run_metrics import LEFT_OUT
 from maseval.core.engine.engines import (
     PROCESSES,
     AnyEngine,
@@ -118,8 +120,15 @@ class FileScore:
 
     @property
     def conventions(self) -> list[ConventionScore]:
-        """pass^k without and with infrastructure errors; none where a judge must decide."""
-        return [] if self.open else conventions_of_recount(self.found)
+        """pass^k without and with infrastructure errors, which 0.2.0 does not know.
+
+        None where a judge must decide.
+        """
+        knows_errors = any(
+            each.ending == LEFT_OUT or release_named(each.version).rules.metrics.detailed
+            for each in self.found.simulations
+        )
+        return conventions_of_recount(self.found) if knows_errors and not self.open else []
 
     @property
     def agrees(self) -> bool:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from maseval.app.results.task_names import tasks_called, why_not_one
-from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, domain_name, reason_for_call
+from maseval.benchmark.tau2.app.results.support import reason_for_call
+from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, domain_name
 from maseval.benchmark.tau2.data_loader import (
     UnknownTaskError,
     load_domain_config,

@@ -90,7 +90,8 @@ class SimulationSource:
 
 def open_source(file: str | os.PathLike[str]) -> SimulationSource:
     """Open a results file by its path, or a run by its folder, its name, or as ``last``."""
-    found = open_run_or_file(file)
+    path = Path(file)
+    found = path if path.is_file() else open_run_or_file(file)
     if isinstance(found, Path):
         return SimulationSource(found)
     check_benchmark(found, TAU2)

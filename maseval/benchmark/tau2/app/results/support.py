@@ -41,6 +41,13 @@ if TYPE_CHECKING:  # for pages
     from maseval.report.index import TaskFindings
 
 
+def reason_for_call(raw: Mapping[str, Any]) -> str:
+    """Return the reason why the customer of a task calls, in one line; empty if it has none."""
+    told = (raw.get("user_scenario") or {}).get("instructions") or {}
+    reason = told.get("reason_for_call") if isinstance(told, Mapping) else told
+    return " ".join(str(reason or raw.get("ticket") or "").split())
+
+
 class Tau2Support(BenchmarkSupport):
     """Explains failures, and reads results files of tau2-bench.
 
@@ -176,7 +183,6 @@ class Tau2Support(BenchmarkSupport):
         return found
 
     def task_title(self, report: Report) -> str | None:
-        from maseval.benchmark.tau2.app.running.tasks import reason_for_call
         from maseval.benchmark.tau2.data_loader import load_raw_task
         from maseval.benchmark.tau2.results.reports import release_of_report
 

@@ -10,12 +10,12 @@ from maseval.app.results.examined import FINDINGS, examine_run
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import notes_on
 from maseval.app.results.users import PlayedUser, UserScore, played_users, user_scores
-from maseval.benchmark.tau2.app.results.findings import user_findings, user_unread
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.results import Omitted
-from maseval.benchmark.tau2.review.users import check_user_of_case
+from maseval.benchmark.tau2.review.causes import user_findings, user_not_read
+from maseval.benchmark.tau2.review.causes.users import LOOKED_FOR
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.core.finding import Finding
 from maseval.core.report import Report
@@ -50,6 +50,8 @@ class UsersOfRun:
 
 class UsersOfRuns(FilesRead[UsersOfRun]):
     """The runs and files whose users were checked."""
+
+    looked_for = LOOKED_FOR
 
     @property
     def scores(self) -> list[UserScore]:
@@ -92,11 +94,11 @@ def check_user_of_report(report: Report, cause: Finding | None) -> Sequence[Find
     if parsed.has_scripted_user:
         return ()
     if parsed.solo:
-        return [user_unread("no user took part")]
+        return [user_not_read("no user took part")]
     try:
         case = open_case(
             found.simulation, parsed.world, parsed.judged_by, version=parsed.release.name
         )
     except UnknownTaskError as error:
-        return [user_unread(str(error))]
-    return user_findings(check_user_of_case(case), cause, len(case.recording.messages) - 1)
+        return [user_not_read(str(error))]
+    return user_findings(case, cause)

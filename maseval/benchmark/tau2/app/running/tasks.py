@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from maseval.app.results.task_names import list_names, tasks_called, why_not_one
 from maseval.app.running.own_code import OwnCode, load_named
 from maseval.app.running.run import queue_of_anchor_points
+from maseval.benchmark.tau2.app.results.support import reason_for_call
 from maseval.benchmark.tau2.data_loader import UnknownTaskError, build_tasks, load_raw_tasks
 from maseval.benchmark.tau2.domains import (
     Domain,
@@ -165,13 +166,6 @@ def _task_line(domain: str, number: int, raw: Mapping[str, Any]) -> TaskLine:
         len(criteria.get("actions") or ()),
         criteria.get("reward_basis") or ("DB", "COMMUNICATE"),
     )
-
-
-def reason_for_call(raw: Mapping[str, Any]) -> str:
-    """Return the customer's reason in one line; empty if the task does not say."""
-    told = (raw.get("user_scenario") or {}).get("instructions") or {}
-    reason = told.get("reason_for_call") if isinstance(told, Mapping) else told
-    return " ".join(str(reason or raw.get("ticket") or "").split())
 
 
 def select_tasks(

@@ -3,8 +3,7 @@
 from maseval.benchmark.tau2.review.causes.cause import (
     explain_with_cause,
     find_cause,
-    meaning_of,
 )
-from maseval.benchmark.tau2.review.causes.users import user_findings
+from maseval.benchmark.tau2.review.causes.users import user_findings, user_not_read
 
-__all__ = ["explain_with_cause", "find_cause", "meaning_of", "user_findings"]
+__all__ = ["explain_with_cause", "find_cause", "user_findings", "user_not_read"]

@@ -53,12 +53,8 @@ def _cause(subject: ScoredCase, explanation: Explanation) -> Finding:
         failure = failure if held.explanation.passed or wanted else held
     found = ((step, step(failure)) for step in STEPS)
     step, finding = next((step, each) for step, each in found if each is not None)
-    doubtful = explanation.sound is not None and finding.who == "agent"
-    also = "task" if doubtful and finding.also is None else finding.also
-    return replace(finding, rule=step.__name__.replace("_", " "), also=also)
-
-
-def meaning_of(rule: str) -> str | None:
-    """Return in a sentence when a step answers, by its name; None if there is no such step."""
-    docs = (each.__doc__ for each in STEPS if each.__name__.replace("_", " ") == rule)
-    return next((doc.partition("\n\n")[0] for doc in docs if doc), None)
+    finding = replace(finding, rule=step.__name__.replace("_", " "))
+    sound = explanation.sound
+    if sound is None or finding.who != "agent" or finding.also is not None:
+        return finding
+    return replace(finding, also="task", evidence=(*finding.evidence, sound.text))

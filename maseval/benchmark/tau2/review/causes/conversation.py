@@ -84,8 +84,10 @@ class Conversation:
         at, text = asked[0]
         if any(made.message_index >= at for made in self.talk.calls):
             return None
-        for call in calls:
-            if agrees_to(reply, call) and offers(text, words.plain(reply), call):
+        left = list(calls)
+        for call in left:
+            alone = len(left) == 1
+            if agrees_to(reply, call) and offers(text, words.plain(reply), call, alone=alone):
                 return at, call
         return None
 
@@ -134,9 +136,8 @@ class Conversation:
 
     def agent_can_have(self, value: str, before: int) -> bool:
         """Return True if the agent can have a value: from the user, a tool, or the task."""
-        said = (each.text for each in self.talk.user_before(before))
-        read = (each.answer for each in self.talk.calls)
-        return any(_has(text, value) for text in (self.told, self._gold_text, *said, *read))
+        known = self.talk.known_before(before)
+        return any(_has(text, value) for text in (self.told, self._gold_text, known))
 
     @cached_property
     def _gold_text(self) -> str:
@@ -152,16 +153,18 @@ def agrees_to(text: str, call: Tau2ToolCall) -> bool:
     return read_reply(words.plain(text), call) in (Meaning.YES, Meaning.REQUEST)
 
 
-def offers(text: str, reply: str, call: Tau2ToolCall) -> bool:
+def offers(text: str, reply: str, call: Tau2ToolCall, *, alone: bool) -> bool:
     """Return True if a text asks whether to make a call, by itself or with what is replied.
 
-    A yes to "shall I transfer you?" is none to the write.
+    A yes to "shall I transfer you?" is none to the write. If it is ``alone`` in what is left to do,
+    one word of the tool's name in the question is enough.
     """
     asked = [each for each in words.sentences(text) if words.asks(each)]
     if not asked or words.speaks_of_a_transfer(asked[-1]):
         return False
     exchange = f"{text}\n{reply}"
-    return words.means(exchange, call) and not words.other_ids(exchange, call)
+    meant = words.means(exchange, call) or (alone and words.says_part_of_it(asked[-1], call))
+    return meant and not words.other_ids(exchange, call)
 
 
 def is_id(value: str) -> bool:

@@ -21,7 +21,6 @@ from maseval.benchmark.tau2.review.talk import CallMade, Utterance
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.core.finding import Finding
 
-# What is to be paid follows from what is chosen.
 _FOLLOWS = re.compile(r"amount|price|nonfree")
 # How people call the ways to pay, by their ids without the number.
 _WAYS_TO_PAY = {
@@ -59,6 +58,11 @@ class Pair(NamedTuple):
     made: CallMade
     wanted: Tau2ToolCall
     differences: tuple[Difference, ...]
+
+    @property
+    def choices(self) -> tuple[Difference, ...]:
+        """The differences that somebody chose; what is to be paid follows from them."""
+        return tuple(each for each in self.differences if not _FOLLOWS.search(each.argument))
 
 
 class Wish(NamedTuple):
@@ -192,10 +196,9 @@ class Failure(Conversation):
 
     def _differences(self, made: Tau2ToolCall, wanted: Tau2ToolCall) -> Iterator[Difference]:
         for argument, one, other in _differing("", made["arguments"], wanted["arguments"]):
-            if not _FOLLOWS.search(argument):
-                mine, its = self._names(argument, one), self._names(argument, other)
-                texts = self._text(one), self._text(other)
-                yield Difference(argument, *texts, _pattern(mine - its), _pattern(its - mine))
+            mine, its = self._names(argument, one), self._names(argument, other)
+            texts = self._text(one), self._text(other)
+            yield Difference(argument, *texts, _pattern(mine - its), _pattern(its - mine))
 
     def _text(self, value: object) -> str:
         """Return a value as it is shown, an item with its options."""

@@ -28,6 +28,7 @@ from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.versions import FIRST_ENDINGS
 from maseval.core.finding import LEFT_OUT, Finding, Grade, Who
 from maseval.core.outcome import is_successful
+from maseval.core.words import excerpt
 
 CauseStep = Callable[[Failure], Finding | None]
 
@@ -108,7 +109,8 @@ def value_from_nowhere(failure: Failure) -> Finding | None:
             if is_id(value) and not failure.agent_can_have(value, made.message_index):
                 how = "which the tool refused" if made.failed else "which nobody gave the agent"
                 text = f"{made.call['name']} has {value!r}, {how}"
-                return _blame("agent", "invented value", text, message=made.message_index)
+                at, more = made.message_index, tuple(_facts(failure))
+                return _blame("agent", "invented value", text, message=at, evidence=more)
     return None
 
 
@@ -178,7 +180,7 @@ _OPEN_CHOICES = {
 
 def choice_left_open(failure: Failure) -> Finding | None:
     """Only a reason or a way to pay differs, and the task does not say which."""
-    differences = [each for pair in failure.pairs for each in pair.differences]
+    differences = [each for pair in failure.pairs for each in pair.choices]
     if not differences or failure.untouched or failure.extra:
         return None
     for each in differences:
@@ -227,7 +229,7 @@ def chosen_by_the_user(failure: Failure) -> Finding | None:
     agent's offer is the agent's proposal.
     """
     for pair in failure.pairs:
-        for each in pair.differences:
+        for each in pair.choices:
             wish, named = failure.last_wish(each, pair.made.message_index), each.made_words
             if wish is None or not wish.for_made or named is None or named.search(failure.told):
                 continue
@@ -309,13 +311,21 @@ def out_of_scope(failure: Failure) -> Finding | None:
 
 
 def transferred_with_work_left(failure: Failure) -> Finding | None:
-    """The agent handed over to a human, and something is missing."""
-    at = failure.transferred_at
-    if at is None or not (failure.missing or failure.explanation.to_be_said):
+    """The agent handed over to a human, and something is missing.
+
+    Where the task is doubtful, the agent may have been right.
+    """
+    at, unsaid = failure.transferred_at, failure.explanation.to_be_said
+    if at is None or not (failure.missing or unsaid):
         return None
-    text = "the agent transfers to a human with work left"
+    left = [render_call(call) for call in failure.missing] or [f"saying {unsaid[0]!r}"]
     return _blame(
-        "agent", "transferred too early", text, message=at, evidence=tuple(_facts(failure))
+        "agent",
+        "transferred too early",
+        f"the agent transfers to a human with work left: {left[0]}",
+        message=at,
+        grade="likely" if failure.explanation.sound is None else "undecided",
+        evidence=tuple(_facts(failure)),
     )
 
 
@@ -335,15 +345,17 @@ def missing_write(failure: Failure) -> Finding | None:
     if not failure.missing:
         return None
     call = failure.missing[0]
+    kind = "missing write" if failure.case.setting.may_write(call) else "missing action"
     refused = [each for each in failure.tried if each.failed and each.call["name"] == call["name"]]
     if refused:
-        text = f"the tool refused {render_call(refused[-1].call)}: {refused[-1].answer[:120]}"
-        return _default(failure, "missing write", text, refused[-1].message_index)
+        last = refused[-1]
+        text = f"the tool refused {render_call(last.call)}: {excerpt(last.answer, 120)}"
+        return _default(failure, kind, text, last.message_index)
     said = failure.refusal_of(call)
     if said is not None:
         text = f"the agent declines {call['name']}, which was wanted"
-        return _default(failure, "missing write", text, said.message_index)
-    return _default(failure, "missing write", f"{render_call(call)} was not made", None)
+        return _default(failure, kind, text, said.message_index)
+    return _default(failure, kind, f"{render_call(call)} was not made", None)
 
 
 def not_said(failure: Failure) -> Finding | None:
@@ -363,13 +375,14 @@ def left_over(failure: Failure) -> Finding | None:
 
 def _default(failure: Failure, kind: str, text: str, message: int | None) -> Finding:
     kind = f"{kind}, by default"
-    evidence = tuple(_facts(failure))
-    return _blame("agent", kind, text, message=message, evidence=evidence, grade="undecided")
+    # The fact itself is not said twice.
+    more = tuple(each for each in _facts(failure) if each.removeprefix("missing: ") not in text)
+    return _blame("agent", kind, text, message=message, evidence=more, grade="undecided")
 
 
 def _pair_text(failure: Failure, pair: Pair) -> Iterator[str]:
     """Yield the differences of a pair, with the user's last word on each."""
-    for each in pair.differences:
+    for each in pair.choices or pair.differences:
         wish = failure.last_wish(each, pair.made.message_index)
         if wish is None:
             yield str(each)

@@ -14,16 +14,14 @@ from dataclasses import replace
 from maseval.benchmark.tau2.review import words
 from maseval.benchmark.tau2.review.causes.conversation import Conversation
 from maseval.benchmark.tau2.scoring.case import Case
-from maseval.core.finding import Finding, Grade
+from maseval.core.finding import NOT_READ, Finding
 
 LOOKED_FOR = (
-    "turns without a word or a call, words of the agent's part, a conversation that ends in the "
-    "yes to an offer, ids and addresses that nobody gave the user, and in failures choices "
-    "against the task"
+    "Looked for: empty turns, words of the agent's part, a conversation that ends in the yes to an "
+    "offer, ids and addresses that nobody gave the user, and in failures choices against the task. "
+    "That was 8 of the 125 faults that readers noted in 180 conversations."
 )
-NOT_READ = "not read"
-"""The kind of the finding that nobody could look for faults of the user."""
-
+"""A sentence to stand above every number of faults."""
 _AGENT = re.compile(
     r"\bhow (?:can|may) i (?:help|assist) you\b|\banything else (?:i can|you need) (?:help|assist)"
     r"|\bi(?:'ve| have) (?:processed|booked|cancell?ed|updated|located) your\b"
@@ -42,9 +40,7 @@ def user_findings(case: Case, cause: Finding | None = None) -> tuple[Finding, ..
         return ()
     conversation = Conversation(case)
     if not conversation.talk.is_english:
-        silent = tuple(_silent_turns(conversation))
-        reason = "the conversation is not in English"
-        return (*silent, _fault(NOT_READ, reason, None, "undecided"))
+        return (*_silent_turns(conversation), user_not_read("the conversation is not in English"))
     found = [
         *_silent_turns(conversation),
         *_agent_words(conversation),
@@ -57,9 +53,13 @@ def user_findings(case: Case, cause: Finding | None = None) -> tuple[Finding, ..
     return tuple(sorted(found, key=lambda each: each.message or 0))
 
 
-def _fault(kind: str, text: str, message: int | None, grade: Grade = "likely") -> Finding:
-    rule = kind.replace(" ", "_")
-    return Finding("user", "user", kind, rule, text, grade=grade, message=message)
+def user_not_read(why: str) -> Finding:
+    """Return the finding that nobody could look for faults of the user."""
+    return Finding("user", "user", NOT_READ, NOT_READ, why, "undecided", weight="remark")
+
+
+def _fault(kind: str, text: str, message: int) -> Finding:
+    return Finding("user", "user", kind, kind, text, message=message)
 
 
 def _silent_turns(conversation: Conversation) -> Iterator[Finding]:
@@ -81,7 +81,9 @@ def _invented_values(conversation: Conversation) -> Iterator[Finding]:
 
 
 def _stopped_in_its_yes(conversation: Conversation) -> Iterator[Finding]:
-    found = conversation.offer_left_in_a_yes(conversation.undone)
+    done = [(each.call["name"], words.record(each.call)) for each in conversation.done]
+    left = [e for e in conversation.undone if (e["name"], words.record(e)) not in done]
+    found = conversation.offer_left_in_a_yes(left)
     if found is not None:
         text = f"the user says yes to the offer of message {found[0]} and leaves with it"
         yield _fault("stopped in its yes", text, len(conversation.messages) - 1)

@@ -265,18 +265,15 @@ def assertion_evidence(
     world: World, checks: Sequence[EnvAssertionCheck]
 ) -> tuple[AssertionEvidence, ...]:
     """Return each assertion with the facts behind it; the world is no longer needed afterwards."""
-    return tuple(_assertion_evidence(world, check) for check in checks)
-
-
-def _assertion_evidence(world: World, check: EnvAssertionCheck) -> AssertionEvidence:
-    assertion = EnvAssertion.model_validate(check["env_assertion"])
-    return AssertionEvidence(
-        assertion.func_name,
-        assertion.arguments,
-        assertion.assert_value,
-        check["met"],
-        {} if check["met"] else facts_read(world, check["env_assertion"]),
-    )
+    found = []
+    for check in checks:
+        raw, met = check["env_assertion"], check["met"]
+        each = EnvAssertion.model_validate(raw)
+        facts = {} if met else facts_read(world, raw)
+        found.append(
+            AssertionEvidence(each.func_name, each.arguments, each.assert_value, met, facts)
+        )
+    return tuple(found)
 
 
 def communication_evidence(

@@ -15,12 +15,10 @@ from maseval.benchmark.tau2.review.explain.evidence import (
     replay_fault,
 )
 from maseval.benchmark.tau2.review.explain.explanation import Explanation, render_call
-from maseval.benchmark.tau2.review.explain.repair import MOST_TRIALS, Repair, RepairSearch
+from maseval.benchmark.tau2.review.explain.repair import MOST_TRIALS, RepairSearch
 from maseval.benchmark.tau2.review.explain.scored_case import CaseKeywords, ScoredCase, score_case
 from maseval.benchmark.tau2.review.explain.tracing import (
-    Divergence,
     WorldHistory,
-    WrongField,
     conversation_history,
     divergence,
     gold_history,
@@ -84,20 +82,20 @@ def _explain_end_state(subject: ScoredCase, passed: bool, most_trials: int) -> d
     search = RepairSearch(subject, most_trials=most_trials)
     if passed:
         return {"repair": search.breaking()} if search.writes else {}
-    wrong, played, gold = _trace_end_state(subject)
-    calls_decide = _calls_decide(subject)
-    repair = None
-    if calls_decide:
+    case, histories = subject.case, _histories(subject)
+    wrong = [] if histories is None else wrong_fields(*histories, case.task.actions)
+    repair, point = None, None
+    if _calls_decide(subject):
         doubted = [each.written_by for each in wrong if each.written_by]
         suspects = [n for n, write in enumerate(search.writes) if write in doubted]
-        needed: list[set[str]] = []
-        if played is not None and gold is not None:
-            needed = needed_actions(played, gold, wrong, subject.case.task.actions)
+        needed = [] if histories is None else needed_actions(*histories, wrong, case.task.actions)
         repair = search.search(suspects, needed)
+        is_open, last = repair.only_adds and repair.placement == "end", len(case.messages) - 1
+        point = divergence(case.setting.domain, histories, last, open_to_the_end=is_open)
     return {
         "wrong_fields": tuple(wrong),
         "repair": repair,
-        "divergence": _divergence(subject, repair, played, gold) if calls_decide else None,
+        "divergence": point,
         "assertions": _assertions(subject),
         "actions_not_taken": _not_taken(subject),
         "described_in": _described_in(subject),
@@ -125,32 +123,12 @@ def _calls_decide(subject: ScoredCase) -> bool:
     return any(subject.case.counts(kind) and wrong for kind, wrong in failed.items())
 
 
-def _trace_end_state(
-    subject: ScoredCase,
-) -> tuple[list[WrongField], WorldHistory | None, WorldHistory | None]:
+def _histories(subject: ScoredCase) -> tuple[WorldHistory, WorldHistory] | None:
+    """Return how conversation and gold went, if the end state counts and is not the gold one."""
     check = subject.reward_info["db_check"]
     if check is None or check["db_match"] or not subject.case.counts(RewardType.DB):
-        return [], None, None
-    played, gold = conversation_history(subject.case), gold_history(subject.case.setting)
-    return wrong_fields(played, gold, subject.case.task.actions), played, gold
-
-
-def _divergence(
-    subject: ScoredCase,
-    repair: Repair | None,
-    played: WorldHistory | None,
-    gold: WorldHistory | None,
-) -> Divergence | None:
-    last = len(subject.case.recording.messages) - 1
-    open_to_the_end = repair is not None and repair.only_adds and repair.placement == "end"
-    if played is not None and gold is not None:
-        return divergence(
-            subject.case.setting.domain, played, gold.end, last, open_to_the_end=open_to_the_end
-        )
-    if open_to_the_end:
-        reason = "the missing calls could have been made until the conversation ended"
-        return Divergence(True, reason, last)
-    return Divergence(False, "assertions can be met by more than one end state")
+        return None
+    return conversation_history(subject.case), gold_history(subject.case.setting)
 
 
 def _assertions(subject: ScoredCase) -> tuple[AssertionEvidence, ...]:

@@ -230,30 +230,39 @@ class Divergence:
 
 def divergence(
     domain: Domain,
-    played: WorldHistory,
-    gold: WorldSnapshot,
+    histories: tuple[WorldHistory, WorldHistory] | None,
     last_message: int,
     *,
     open_to_the_end: bool,
 ) -> Divergence:
-    """Find the point of no return of a conversation that did not end in the gold state."""
-    rules = domain.permanence
-    lost = _lost(rules, played.start, gold)
+    """Find the point of no return of a conversation that did not end as it should.
+
+    ``histories`` are those of the conversation and the gold, None if the gold state was reached or
+    does not count.
+    """
+    lost = None if histories is None else _first_loss(domain.permanence, *histories)
     if lost is not None:
-        place, reason = lost
-        return Divergence(True, f"from the start: {reason}", place=place)
-    for step in played.steps:
-        lost = _lost(rules, step.after, gold)
-        if lost is not None:
-            place, reason = lost
-            at = CallAt(step.position, step.call)
-            return Divergence(True, reason, step.position, at, place)
+        return lost
     if open_to_the_end:
         reason = "the missing calls could have been made until the conversation ended"
         return Divergence(True, reason, last_message)
-    if not rules:
+    if histories is None:
+        return Divergence(False, "assertions can be met by more than one end state")
+    if not domain.permanence:
         return Divergence(False, f"{domain.name} has no rules about what is permanent")
     return Divergence(False, "no wrong value is known to be permanent")
+
+
+def _first_loss(
+    rules: Sequence[PermanenceRule], played: WorldHistory, gold: WorldHistory
+) -> Divergence | None:
+    """Return the first call after which a value could no longer become the gold one."""
+    if lost := _lost(rules, played.start, gold.end):
+        return Divergence(True, f"from the start: {lost[1]}", place=lost[0])
+    for position, call, after in played.steps:
+        if lost := _lost(rules, after, gold.end):
+            return Divergence(True, lost[1], position, CallAt(position, call), lost[0])
+    return None
 
 
 def _lost(

@@ -238,7 +238,7 @@ def _play(
 
 
 def _unlocks(setting: Setting, call: Tau2ToolCall) -> bool:
-    """Tell whether a tool that is no write changes what later calls can do."""
+    """Return True if a tool that is no write changes what later calls can do."""
     return call["requestor"] == "assistant" and setting.domain.toolkit.mutates(call["name"])
 
 

@@ -122,7 +122,7 @@ def words_before(moment: CallMoment, reply: int) -> str:
 
 
 def names(text: str, spelling: str | re.Pattern[str]) -> bool:
-    """Tell whether a text in lower case has a spelling as a word of its own, or fits a pattern."""
+    """Return True if a text in lower case has a spelling as a word, or fits a pattern."""
     if isinstance(spelling, re.Pattern):
         return spelling.search(text) is not None
     lower = spelling.lower()

@@ -91,7 +91,7 @@ def _last_refusal(text: str, call: Tau2ToolCall) -> int:
 
 
 def _is_about(refusal: re.Match[str], call: Tau2ToolCall) -> bool:
-    """Tell whether a refusal is about a call: "do not change it" is no word against a booking."""
+    """Return True if a refusal is about a call: "do not change it" is no word against a booking."""
     verbs = [verb.lower() for verb in refusal.groups() if verb]
     if not verbs or verbs[0] in _ANY_VERB:
         return True
@@ -108,7 +108,7 @@ def _clauses(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _depends(text: str, agreed: int) -> bool:
-    """Tell whether the sentence with the yes goes on with a condition."""
+    """Return True if the sentence with the yes goes on with a condition."""
     sentence = phrases.END.split(text[agreed + 1 :], maxsplit=1)[0]
     return phrases.CONDITION.search(sentence) is not None
 
@@ -119,7 +119,7 @@ def _last_order(text: str, call: Tau2ToolCall) -> int:
 
 
 def _orders(clause: str, call: Tau2ToolCall) -> bool:
-    """Tell whether a clause tells the agent to do what a call does."""
+    """Return True if a clause tells the agent to do what a call does."""
     if clause.rstrip().endswith("?") or phrases.TURNED.search(clause):
         return False
     return _speaks_of(clause, call) or phrases.BIDS.search(clause) is not None
@@ -136,14 +136,14 @@ def topic_of(text: str, moment: CallMoment) -> Topic:
 
 
 def _names_values(text: str, call: Tau2ToolCall) -> bool:
-    """Tell whether a text has two values of a call; ids are the same in many calls."""
+    """Return True if a text has two values of a call; ids are the same in many calls."""
     own = {k: v for k, v in call["arguments"].items() if not k.endswith("_id")}
     values = set(telling_values(own))
     return len(values) > 1 and sum(mentions(text, value) for value in values) > 1
 
 
 def _names_another(text: str, name: str, moment: CallMoment) -> bool:
-    """Tell whether a text names another record of the same kind that a tool has answered."""
+    """Return True if a text names another record of the same kind that a tool has answered."""
     alike = {
         word
         for word in phrases.ID.findall(text)
@@ -157,7 +157,7 @@ def _names_another(text: str, name: str, moment: CallMoment) -> bool:
 
 
 def _speaks_of(text: str, call: Tau2ToolCall) -> bool:
-    """Tell whether a text says what the name of a tool says, in these or in other words."""
+    """Return True if a text says what the name of a tool says, in these or in other words."""
     patterns = _topic(call["name"])
     return bool(patterns) and all(pattern.search(text) for pattern in patterns)
 
@@ -250,7 +250,7 @@ def _expects_a_yes(text: str) -> bool:
 
 
 def done_since(at: int, moment: CallMoment) -> bool:
-    """Tell whether the same call was carried out after a message."""
+    """Return True if the same call was carried out after a message."""
     name, arguments = moment.call["name"], moment.arguments
     return any(
         made.message_index > at

@@ -48,11 +48,11 @@ class _CertificateClaim:
         return spoken or own
 
     def fits(self, reservation: Reservation, rate: int) -> bool:
-        """Tell whether the amount is a rate for each passenger of a reservation."""
+        """Return True if the amount is a rate for each passenger of a reservation."""
         return self.amount == rate * len(reservation.passengers)
 
     def has_grounds(self, reservation: Reservation) -> bool:
-        """Tell whether the amount is due for what happened to a reservation."""
+        """Return True if the amount is due for what happened to a reservation."""
         if self.fits(reservation, FOR_A_CANCELLATION) and self._had(reservation, "cancelled"):
             return True
         if not self.fits(reservation, FOR_A_DELAY) or not self._was_changed(reservation):
@@ -60,7 +60,7 @@ class _CertificateClaim:
         return not self.made or self._had(reservation, "delayed")
 
     def _had(self, reservation: Reservation, status: str) -> bool:
-        """Tell whether a flight of a reservation has a status, also one that it had before."""
+        """Return True if a flight of a reservation has a status, also one that it had before."""
         flights = {(flight.flight_number, flight.date) for flight in reservation.flights}
         for made in self.made:
             if made.call["arguments"].get("reservation_id") == reservation.reservation_id:
@@ -68,7 +68,7 @@ class _CertificateClaim:
         return any(status_of(self.moment.tools, *flight) == status for flight in flights)
 
     def _was_changed(self, reservation: Reservation) -> bool:
-        """Tell whether a reservation was changed or cancelled before.
+        """Return True if a reservation was changed or cancelled before.
 
         Where no call is recorded, as in a reference solution, its payments show it.
         """

@@ -1,6 +1,6 @@
 """The airline's policy as rules: what the database says about each change an agent makes.
 
-Those about what was said are in ``identity``, ``terms``, ``conduct`` and ``compensation``.
+Those about what was said are in ``terms``, ``conduct`` and ``compensation``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from maseval.benchmark.tau2.domains.airline.models import Certificate, CreditCard, GiftCard, User
-from maseval.benchmark.tau2.review.policy.airline import compensation, conduct, identity, terms
+from maseval.benchmark.tau2.review.policy.airline import compensation, conduct, terms
 from maseval.benchmark.tau2.review.policy.airline.details import DETAILS
 from maseval.benchmark.tau2.review.policy.airline.journeys import (
     BAGGAGES,
@@ -268,7 +268,7 @@ def may_be_cancelled(moment: CallMoment) -> Iterator[Answer]:
 
 _CONFIRM, _ONE_CALL, _TRANSFER = (f"{TOP}, {each} paragraph" for each in ("3rd", "5th", "7th"))
 RULES = (
-    *rules_in(globals(), vars(compensation), vars(identity), vars(terms), vars(conduct)),
+    *rules_in(globals(), vars(compensation), vars(terms), vars(conduct)),
     explicit_yes("airline", _CONFIRM, CHANGES),
     details_listed("airline", _CONFIRM, DETAILS),
     one_call_at_a_time("airline", _ONE_CALL),

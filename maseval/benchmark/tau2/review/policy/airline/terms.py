@@ -150,7 +150,7 @@ def _new_prices(moment: CallMoment) -> set[float]:
 
 
 def _tells_prices_per_head(text: str) -> bool:
-    """Tell whether a text has prices for each passenger; free bags are not meant."""
+    """Return True if a text has prices for each passenger; free bags are not meant."""
     return any(
         phrases.PER_HEAD.search(line)
         and phrases.AIRLINE_PRICE.search(line)
@@ -194,7 +194,7 @@ def _amounts(pattern: re.Pattern[str], text: str) -> set[float]:
 
 
 def _adds_up(sums: Collection[float], moved: float) -> bool:
-    """Tell whether an amount is the sum or the difference of two that were told."""
+    """Return True if an amount is the sum or the difference of two that were told."""
     return any(moved in (a + b, abs(a - b)) for a, b in combinations(sorted(sums), 2))
 
 

@@ -215,7 +215,7 @@ _SETS_A_PIN = {**dict.fromkeys(ACTIVATED_BY, "pin"), RESET_PIN: "new_pin", CHANG
 
 
 def is_weak(pin: str) -> bool:
-    """Tell whether a PIN is no four digits, a sequence, or one digit four times."""
+    """Return True if a PIN is no four digits, a sequence, or one digit four times."""
     if len(pin) != 4 or not pin.isdigit() or len(set(pin)) == 1:
         return True
     return any(pin in sequence for sequence in _SEQUENCES)

@@ -69,7 +69,7 @@ class BankCall:
         return [(*inner_call(made.call), made) for made in self.moment.earlier_calls]
 
     def has_read(self, tool: str, **arguments: object) -> bool:
-        """Tell whether a tool answered before, with these arguments."""
+        """Return True if a tool answered before, with these arguments."""
         return any(
             name == tool
             and not made.failed
@@ -140,7 +140,7 @@ def read_date(value: object) -> datetime | None:
 
 
 def is_same(given: object, known: object) -> bool:
-    """Tell whether a value is the one on record, however it is punctuated."""
+    """Return True if a value is the one on record, however it is punctuated."""
     one, other = (str(each).casefold() for each in (given, known))
     if one == other or (read_date(given) is not None and read_date(given) == read_date(known)):
         return True

@@ -3,7 +3,6 @@
 from maseval.benchmark.tau2.review.policy.banking_knowledge import (
     account_rules,
     credit_card_rules,
-    dealing_rules,
     debit_card_rules,
     dispute_rules,
     identity_rules,
@@ -11,4 +10,4 @@ from maseval.benchmark.tau2.review.policy.banking_knowledge import (
 from maseval.benchmark.tau2.review.policy.rules import rules_in
 
 _CARDS = (debit_card_rules, credit_card_rules, dispute_rules)
-RULES = rules_in(*map(vars, (account_rules, *_CARDS, identity_rules, dealing_rules)))
+RULES = rules_in(*map(vars, (account_rules, *_CARDS, identity_rules)))

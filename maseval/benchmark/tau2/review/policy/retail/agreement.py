@@ -211,7 +211,7 @@ def _same_amount(told: float, booked: float) -> bool:
 
 
 def _wrong_way(text: str, moment: CallMoment, booked: float) -> bool:
-    """Tell whether a text gives back what is taken, or the other way round."""
+    """Return True if a text gives back what is taken, or the other way round."""
     if moment.call["name"] == MODIFY_PAYMENT:
         return False  # one method gets back what the other pays
     back, taken = bool(phrases.GIVES_BACK.search(text)), bool(phrases.TAKES.search(text))

@@ -1,4 +1,4 @@
-"""Rules of the shop about what the customer heard before the yes: reason, items, address."""
+"""Rules of the shop about what the customer is told: before the yes, and of records and times."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,6 +17,7 @@ from maseval.benchmark.tau2.domains.retail.models import OrderItem, UserAddress,
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.retail.agreement import (
     changes_on_this_reply,
+    report_of,
     texts_backwards,
 )
 from maseval.benchmark.tau2.review.policy.retail.eligibility import (
@@ -27,9 +28,10 @@ from maseval.benchmark.tau2.review.policy.retail.eligibility import (
     replacements,
     retail,
 )
+from maseval.benchmark.tau2.review.policy.retail.identity import helped_user
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell
-from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, once_per_call
-from maseval.benchmark.tau2.review.words import agrees, asks, mentions
+from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, Talk, Utterance, once_per_call
+from maseval.benchmark.tau2.review.words import agrees, asks, mentions, refusal, sentences
 
 _REASON_WORDS = {
     "no longer needed": re.compile(
@@ -81,7 +83,7 @@ def customer_is_reminded(moment: CallMoment) -> Iterator[Answer]:
 
 
 def _reminds(text: str) -> bool:
-    """Tell whether a text speaks of all items, of further ones, or of the only chance."""
+    """Return True if a text speaks of all items, of further ones, or of the only chance."""
     if any(each in text for each in _WHOLE) or ("once" in text and phrases.ONCE.search(text)):
         return True
     places = (found.start() for found in phrases.CHANGEABLE.finditer(text))
@@ -155,7 +157,7 @@ def new_items_were_described(moment: CallMoment) -> Iterator[Answer]:
 
 
 def _says_option(text: str, value: str) -> bool:
-    """Tell whether a text in small letters has the words of an option, in any order or as one."""
+    """Return True if a text in small letters has the words of an option, in any order or as one."""
     words = re.findall(r"[a-z0-9]+", value.lower())
     if all(_find_word(_SIZES.get(word, word)).search(text) for word in words):
         return True
@@ -257,7 +259,7 @@ def _names_place(texts: str, city: object) -> bool:
 
 
 def _hints_at(texts: str, street: object) -> bool:
-    """Tell whether texts have the number of a house, or speak of an address that is on record."""
+    """Return True if texts have the number of a house, or speak of an address that is on record."""
     number = re.match(r"\d+", street) if isinstance(street, str) else None
     return (
         phrases.DEFAULT.search(texts) is not None or (number and mentions(texts, number[0])) is True
@@ -293,3 +295,52 @@ def _address_now(moment: CallMoment) -> UserAddress | None:
     """Return the address that a call would replace."""
     record = order_of(moment) if moment.call["name"] == MODIFY_ADDRESS else owner_of(moment)
     return record.address if record else None
+
+
+_UNITS = (" day", " hour", " week")
+_KNOWN_SPAN = ("5", "7")
+
+
+@retail.talk("told.time", "Introduction: 6th paragraph")
+def times_told_are_known(talk: Talk) -> Iterator[Answer]:
+    """The agent tells no other time than the policy has: five to seven days for a refund."""
+    for said in talk.agent:
+        if not any(unit in said.text for unit in _UNITS) or not phrases.SPAN.search(said.text):
+            continue
+        for sentence in sentences(said.text):
+            for found in phrases.SPAN.finditer(sentence):
+                right = found.groups() == _KNOWN_SPAN and not _of_a_delivery(sentence)
+                if not right and not _is_known(sentence, found, said, talk):
+                    yield Broken(
+                        f"neither the policy nor a record gives the time {found[0]!r}",
+                        message_index=said.message_index,
+                    )
+
+
+def _of_a_delivery(sentence: str) -> bool:
+    return phrases.DELIVERY.search(sentence) is not None and phrases.REFUND.search(sentence) is None
+
+
+def _is_known(sentence: str, found: re.Match[str], said: Utterance, talk: Talk) -> bool:
+    """Return True if a time is that of a product, or was said by the customer or read."""
+    if phrases.PRODUCT_TIME.search(sentence):
+        return True
+    times = (found[0], f"{found[1]} hours")
+    return any(talk.is_known_before(each, said.message_index) for each in times)
+
+
+@retail.protocol("told.foreign", "Introduction: 4th paragraph", "get_order_details")
+def strangers_order_is_not_told(moment: CallMoment) -> Iterator[Answer]:
+    """The agent does not tell one customer about the order of another."""
+    order, helped = order_of(moment), helped_user(moment)
+    if order is None or helped is None or order.user_id == helped:
+        return
+    report = report_of(moment)
+    if report is None or refusal(report.text):
+        return
+    named = [item.name for item in order.items if item.name.lower() in report.text.lower()]
+    if named or order.address.address1 in report.text:
+        yield Broken(
+            f"order {order.order_id} of {order.user_id} is told to {helped}",
+            message_index=report.message_index,
+        )

@@ -58,7 +58,7 @@ def identity_comes_first(moment: CallMoment) -> Iterator[Answer]:
 
 
 def _already_used(moment: CallMoment) -> bool:
-    """Tell whether records were used before: the breach was then reported already."""
+    """Return True if records were used before: the breach was then reported already."""
     return any(
         made.call["name"] in (*_PROFILE, *_ORDERS) and not made.failed
         for made in moment.earlier_calls

@@ -13,12 +13,11 @@ from maseval.benchmark.tau2.review.policy.retail import (
     details,
     eligibility,
     identity,
-    telling,
 )
 from maseval.benchmark.tau2.review.policy.rules import rules_in
 
 RULES = (
-    *rules_in(*map(vars, (eligibility, identity, agreement, details, telling))),
+    *rules_in(*map(vars, (eligibility, identity, agreement, details))),
     explicit_yes("retail", "Introduction: 5th paragraph", WRITES),
     nothing_after_a_transfer("retail", "Introduction: 9th paragraph", WRITES),
     transfer_is_announced("retail", "Introduction: 9th paragraph"),

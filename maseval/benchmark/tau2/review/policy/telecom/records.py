@@ -68,7 +68,7 @@ def has_ended(line: Line) -> bool:
 
 
 def is_cut_off(line: Line) -> bool:
-    """Tell whether a line is suspended and no agent may resume it."""
+    """Return True if a line is suspended and no agent may resume it."""
     return line.status == LineStatus.SUSPENDED and has_ended(line)
 
 

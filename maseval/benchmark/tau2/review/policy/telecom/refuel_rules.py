@@ -75,7 +75,7 @@ def _number(word: str) -> float:
 
 
 def asks_for_data_first(moment: CallMoment) -> bool:
-    """Tell whether the user spoke of adding data before the agent did."""
+    """Return True if the user spoke of adding data before the agent did."""
     if moment.ticket is not None:
         return False
     said = moment.user_texts
@@ -169,7 +169,7 @@ def _data_prices(
 
 
 def _is_about_data(sentence: str) -> bool:
-    """Tell whether the prices in a sentence can be those of data, and not of a bill or a plan."""
+    """Return True if the prices in a sentence can be those of data, and not of a bill or a plan."""
     if phrases.OF_A_BILL.search(sentence):
         return phrases.DATA.search(sentence) is not None
     if phrases.OF_DATA.search(sentence):
@@ -201,7 +201,7 @@ def check_wish_for_data(moment: CallMoment) -> Iterator[Answer]:
 
 
 def _attitude(text: str) -> tuple[bool, bool]:
-    """Tell whether a reply wishes for data, and whether it refuses it."""
+    """Return True if a reply wishes for data, and whether it refuses it."""
     clauses = [each for each in phrases.TELECOM_CLAUSE.split(text) if each.strip()]
     refuses = any(
         phrases.REFUSES.search(each) and (phrases.OF_THE_DATA.search(each) or len(each.split()) < 4)

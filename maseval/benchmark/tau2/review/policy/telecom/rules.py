@@ -1,7 +1,7 @@
 """The carrier's policy as rules; here those that its records and the phone decide.
 
-The rules about what was read or said before stand in ``flow_rules``, those about more data in
-``refuel_rules``, those about how the customer is dealt with in ``service_rules``.
+The rules about more data stand in ``refuel_rules``, those about what was read or said before, and
+about how the customer is dealt with, in ``service_rules``.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,11 +15,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     transfer_is_announced,
 )
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
-from maseval.benchmark.tau2.review.policy.telecom import flow_rules, refuel_rules, service_rules
-from maseval.benchmark.tau2.review.policy.telecom.flow_rules import (
-    WRITES,
-    says_travelling,
-)
+from maseval.benchmark.tau2.review.policy.telecom import refuel_rules, service_rules
 from maseval.benchmark.tau2.review.policy.telecom.records import (
     bill_of,
     customer_of,
@@ -28,6 +24,10 @@ from maseval.benchmark.tau2.review.policy.telecom.records import (
     phone_of,
     telecom,
     unpaid_bills,
+)
+from maseval.benchmark.tau2.review.policy.telecom.service_rules import (
+    WRITES,
+    says_travelling,
 )
 from maseval.benchmark.tau2.review.talk import CallMoment
 
@@ -173,7 +173,7 @@ def check_setting(moment: CallMoment) -> Iterator[Answer]:
 _FORM = "introduction, 3rd paragraph"
 _TRANSFER = "introduction, 5th paragraph"
 RULES = (
-    *rules_in(globals(), vars(flow_rules), vars(refuel_rules), vars(service_rules)),
+    *rules_in(globals(), vars(refuel_rules), vars(service_rules)),
     *(one_call_at_a_time("telecom", _FORM), no_text_beside_a_call("telecom", _FORM)),
     transfer_is_announced("telecom", _TRANSFER),
     nothing_after_a_transfer("telecom", _TRANSFER, WRITES),
