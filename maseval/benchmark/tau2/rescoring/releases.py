@@ -279,10 +279,6 @@ class ReleaseTotals:
             ended_early=ended_early,
         )
 
-    def __add__(self, other: "ReleaseTotals") -> "ReleaseTotals":
-        mine, theirs = asdict(self), asdict(other)
-        return ReleaseTotals(**{name: mine[name] + theirs[name] for name in mine})
-
     def to_dict(self) -> dict[str, int]:
         return asdict(self)
 

@@ -9,8 +9,7 @@ them out, its leaderboard counts them as failures.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
-from functools import cached_property, reduce
-from operator import add
+from functools import cached_property
 from pathlib import Path
 from typing import Unpack
 
@@ -210,8 +209,11 @@ class ScoresUnder(FilesRead[FileUnder]):
     @property
     def totals(self) -> dict[str, ReleaseTotals]:
         """The number of changed verdicts in all files together."""
-        names = self[0].totals if self else ()
-        return {name: reduce(add, (each.totals[name] for each in self)) for name in names}
+        early = sum(each.found.ended_early for each in self)
+        return {
+            name: ReleaseTotals.of([one for each in self for one in each.found.every[name]], early)
+            for name in (self[0].totals if self else ())
+        }
 
     def to_dict(self) -> dict[str, object]:
         """Return all files as JSON."""
