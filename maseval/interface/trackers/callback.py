@@ -22,8 +22,7 @@ from maseval.interface.trackers.tracked_run import (
     send_to,
     tasks_of,
 )
-from maseval.stats.estimation import Estimate
-from maseval.stats.summary import summarise
+from maseval.stats.summary import Estimate, summarise
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.telemetry.sender import DeliveryError
-from maseval.stats.estimation import Estimate
+from maseval.stats.summary import Estimate
 
 OVERALL = ""
 _LONGEST = 500
