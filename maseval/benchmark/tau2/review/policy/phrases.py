@@ -316,8 +316,9 @@ GUIDES = re.compile(
 POINTS = re.compile(r"\d{1,9} points")
 SAYS_NO = re.compile(r"no\b(?! (?:problem|worries|need))|please don't|don't|do not|stop\b", re.I)
 TURNS_DOWN = re.compile(
-    r"(?:don't|do not|not) (?:want|wish|proceed|now|do)|never ?mind|chang\w{1,4} my mind|rather not|"
-    r"second thought|\bleave (?:it|that|everything)|\bcancel (?:it|that|this)|\bhold off|\bkeep it",
+    r"(?:don't|do not|not) (?:want|wish|proceed|now|do)|never ?mind|chang\w{1,4} my mind|"
+    r"rather not|second thought|\bleave (?:it|that|everything)|\bcancel (?:it|that|this)|"
+    r"\bhold off|\bkeep it",
     re.I,
 )
 US = re.compile(r",\s*[A-Z]{2}(?:\s+\d{5}(?:-\d{4})?)?\s*$")
