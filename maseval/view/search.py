@@ -183,8 +183,12 @@ class Search:
     def catch_up(self, patience: float, run: str | None = None) -> None:
         """Read what is new, of one run or of all, for so many seconds; the rest by a thread."""
         end = time.monotonic() + patience
-        while self._read_next(run) and time.monotonic() < end:
-            pass
+        try:
+            while self._read_next(run) and time.monotonic() < end:
+                pass
+        except (sqlite3.Error, OSError) as error:  # a full disk, for example
+            logger.warning("the search index is not up to date: %s", error)
+            return
         with self._reading:
             if self._thread is None:
                 self._thread = threading.Thread(

@@ -156,7 +156,7 @@ def test_an_edited_reward_and_an_edited_certificate_are_found(folder):
     told = maseval("tau2", "certify", "forged.json")
     changed = maseval("tau2", "verify", "forged-cert.json", "theirs.json")
 
-    assert told.exit_code == 1 and "edited rewards" in told.stdout
+    assert told.exit_code == 1
     assert told.stdout.startswith("edited rewards: in 1 of 24 simulations")
     assert "23 of 24 recorded verdicts confirmed" in told.stdout
     assert changed.exit_code == 2 and "was changed" in changed.stderr

@@ -41,7 +41,7 @@ app = typer.Typer(
         ("maseval tau2 tasks --domain airline", "which tasks there are"),
         ("maseval tau2 score results.json", "do recorded rewards hold up?"),
         ("maseval tau2 explain last retail/12", "why did it fail?"),
-        ("maseval tau2 comply last", "was the pass clean?"),
+        ("maseval tau2 comply last", "which passes broke the policy?"),
         ("maseval tau2 users last", "did the simulated user keep to its task?"),
     ),
     no_args_is_help=True,

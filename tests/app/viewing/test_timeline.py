@@ -101,7 +101,7 @@ def test_what_is_not_there_is_refused_in_a_sentence(client, tmp_path):
 
     assert refusal(trial="7") == (
         404,
-        f"the run has no finished simulation library {task}, trial 7",
+        f"the run has no finished simulation library/{task}, trial 7",
     )
     assert refusal(trial="-1")[0] == 400
     assert refusal(run="../gold")[0] == 404

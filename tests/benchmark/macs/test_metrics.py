@@ -39,7 +39,7 @@ def test_what_the_judge_left_open_is_listed():
         report(task="task-000003", coverage={"user": whole}, judge_errors={}),
     ]
     assert [(each["task"], each["problem"]) for each in judge_problems(reports)] == [
-        ("travel task-000001", "user side: 1 of 2 rows undecided"),
-        ("travel task-000001", "user side: 2 rows for 3 assertions"),
-        ("travel task-000002", "system side not scorable: no"),
+        ("travel/task-000001", "user side: 1 of 2 rows undecided"),
+        ("travel/task-000001", "user side: 2 rows for 3 assertions"),
+        ("travel/task-000002", "system side not scorable: no"),
     ]

@@ -272,3 +272,9 @@ def test_words_of_another_language_are_not_guessed_at(tasks: list[dict[str, Any]
     found = compliance_of("telecom", task, steps)
     assert found.without_breaches_found is None
     assert "telecom.refuel.price" in {doubt.rule for doubt in found.undecided}
+
+
+def test_only_what_the_state_alone_shows_is_proven() -> None:
+    graded = {name: rule.is_replayed for name, rule in RULES.items()}
+    assert graded["telecom.payment.overdue"] and not graded["telecom.claim.done"]
+    assert not graded["telecom.refuel.need"] and not graded["telecom.roaming.abroad"]

@@ -7,7 +7,7 @@ where the record does not decide it, and nothing where the policy is kept or doe
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
@@ -57,7 +57,8 @@ class Rule:
     ``place`` is the heading of the policy under which it stands, and what it is there. ``tools``
     are those of the agent about whose calls it is asked. ``releases`` are those of the benchmark
     whose policy has it; without any it holds for all. A rule that ``reads_words`` is not asked
-    about a conversation that is not in English.
+    about a conversation that is not in English; one that ``hears`` is, and looks at the state first
+    and then for a wish in what was said.
     """
 
     id: str
@@ -69,6 +70,7 @@ class Rule:
     check_talk: TalkCheck | None = None
     releases: Collection[str] = frozenset()
     reads_words: bool = False
+    hears: bool = False
 
     def holds_in(self, release: str) -> bool:
         return not self.releases or release in self.releases
@@ -76,7 +78,7 @@ class Rule:
     @property
     def is_replayed(self) -> bool:
         """True if it goes by the state alone, so that anyone who replays the calls finds it."""
-        return self.kind is Kind.STATE and not self.reads_words
+        return self.kind is Kind.STATE and not (self.reads_words or self.hears)
 
 
 def rule(
@@ -127,8 +129,10 @@ class Policy(Generic[Subject]):
     ) -> None:
         self._domain, self._find = domain, find
 
-    def state(self, name: str, place: str, *tools: str, words: bool = False) -> "Maker[Subject]":
-        return self._make(Kind.STATE, name, place, tools, words)
+    def state(
+        self, name: str, place: str, *tools: str, words: bool = False, hears: bool = False
+    ) -> "Maker[Subject]":
+        return self._make(Kind.STATE, name, place, tools, words, hears)
 
     def flow(self, name: str, place: str, *tools: str, words: bool = False) -> "Maker[Subject]":
         return self._make(Kind.DATA_FLOW, name, place, tools, words)
@@ -146,7 +150,13 @@ class Policy(Generic[Subject]):
         return talk_rule(f"{self._domain}.{name}", kind, place=place, reads_words=words)
 
     def _make(
-        self, kind: Kind, name: str, place: str, tools: tuple[str, ...], words: bool
+        self,
+        kind: Kind,
+        name: str,
+        place: str,
+        tools: tuple[str, ...],
+        words: bool,
+        hears: bool = False,
     ) -> "Maker[Subject]":
         wanted = frozenset(tools)
 
@@ -159,7 +169,7 @@ class Policy(Generic[Subject]):
             make = rule(
                 f"{self._domain}.{name}", kind, place=place, tools=wanted, reads_words=words
             )
-            return make(look)
+            return replace(make(look), hears=hears)
 
         return make_rule
 

@@ -32,7 +32,10 @@ def check_data_limit(moment: CallMoment) -> Iterator[Answer]:
 
 
 @telecom.state(
-    "refuel.need", f"{_REFUELING}: 2nd sentence; Data Plan Limits Reached", "refuel_data"
+    "refuel.need",
+    f"{_REFUELING}: 2nd sentence; Data Plan Limits Reached",
+    "refuel_data",
+    hears=True,
 )
 def check_data_need(moment: CallMoment) -> Iterator[Answer]:
     """Data is added where the plan's limit was reached, or the user asks for it unprompted."""

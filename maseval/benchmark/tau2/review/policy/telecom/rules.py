@@ -113,7 +113,7 @@ def check_suspension(moment: CallMoment) -> Iterator[Answer]:
         yield Broken("no bill is overdue and the contract has not ended")
 
 
-@telecom.state("roaming.abroad", _ROAMING, "enable_roaming")
+@telecom.state("roaming.abroad", _ROAMING, "enable_roaming", hears=True)
 def check_abroad(moment: CallMoment) -> Iterator[Answer]:
     """Roaming is enabled for a user who is outside the home network."""
     phone = phone_of(moment)
