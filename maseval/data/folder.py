@@ -8,7 +8,6 @@ whoever edits a file can restore. Several processes may fill one folder at the s
 import errno
 import hashlib
 import os
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -83,7 +82,7 @@ class DataFolder:
 
     @contextmanager
     def lock(self, progress: FetchProgress) -> Iterator[None]:
-        """Let one process at a time download, where the platform has locks."""
+        """Let one process at a time download, where the file system has locks."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             file = (self.root / ".lock").open("ab")
@@ -153,8 +152,6 @@ def _fetch_from(
 
 def _wait_for_lock(file: IO[bytes], progress: FetchProgress) -> None:
     """Wait for the lock; it is released when its file is closed or the process ends."""
-    if sys.platform == "win32":
-        return  # downloading twice costs time but does no harm
     with suppress(LocksUnavailableError):
         if not lock(file.fileno()):
             progress.note("waiting for another process that is downloading")

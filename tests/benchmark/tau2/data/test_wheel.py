@@ -12,7 +12,6 @@ from maseval.benchmark.tau2.data.files import (
     WHEEL,
     manifest_of,
     unzip,
-    without_final_newline,
 )
 from maseval.data.download import FetchProgress
 from maseval.data.files import SourceError
@@ -21,11 +20,6 @@ from maseval.data.sources import PackageIndexSource, default_sources
 
 def test_every_file_of_the_manifest_has_a_recipe_and_no_other():
     assert set(RECIPES) == set(MANIFEST.files)
-
-
-def test_only_one_final_newline_is_dropped():
-    assert without_final_newline(b"text\n\n") == b"text\n"
-    assert without_final_newline(b"text") == b"text"
 
 
 def test_retail_tasks_are_written_with_four_spaces_and_ascii_only():
