@@ -31,16 +31,16 @@ NOTICED = 0.001
 GROWTH = 3.0
 ANCHORED = {"match", "fullmatch"}
 NOT_FOREIGN = {
-    "app/running/run_watch.py": "reads an option of the command line",
+    "app/running/folder_run.py": "reads an option of the command line",
     "benchmark/tau2/texts/": "reads source files of a known hash, and limits their length",
     "benchmark/tau2/review/audit/": "reads the files of a benchmark, which its author checks",
 }
 MADE_WHILE_RUNNING = {
     "benchmark/tau2/domains/banking_knowledge/documents.py": "given by the agent, as a tool's rule",
-    "benchmark/tau2/review/policy/airline/details.py": "escaped values",
+    "benchmark/tau2/review/policy/airline/rules.py": "escaped values",
     "benchmark/tau2/review/policy/airline/terms.py": "words of ours, gaps of 120 characters",
     "benchmark/tau2/review/policy/consent.py": "words of the package",
-    "benchmark/tau2/review/policy/retail/details.py": "words of a record, without anything else",
+    "benchmark/tau2/review/policy/retail/rules.py": "words of a record, without anything else",
     "benchmark/tau2/review/policy/telecom/service_rules.py": "two digits of a date",
     "benchmark/tau2/review/policy/telecom/remedies.py": "words of the package",
     "benchmark/tau2/review/causes/failure.py": "escaped values, with gaps of 40 characters",

@@ -25,8 +25,7 @@ from maseval.cli.options import AsJson, OnlyDomains, Split, TasksVersion, argume
 from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.tau2.app.results.audit import Audit
-    from maseval.benchmark.tau2.app.results.errata import ErrataFound
+    from maseval.benchmark.tau2.app.results.audit import Audit, ErrataFound
     from maseval.benchmark.tau2.review.audit import TaskFinding
     from maseval.benchmark.tau2.review.errata import Erratum
 

@@ -9,7 +9,7 @@ from maseval.benchmark.tau2.data_loader import UnknownSplitError, load_raw_tasks
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import V_VERIFIED
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.texts.schemas import describe_tools
+from maseval.benchmark.tau2.texts.original import describe_tools
 from maseval.benchmark.tau2.world.world import World
 from scripts.agreement import replay_tasks, replay_tool_calls
 from tests.contract.replay import assert_same, differences, records, schema_differences, sha256
