@@ -1,7 +1,7 @@
 """``maseval compare`` and ``maseval gate``."""
 
 from pathlib import Path
-from typing import Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
@@ -9,7 +9,17 @@ from maseval import commands
 from maseval.app.results.variants import Metric
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED, WRONG_USE
-from maseval.cli.console import counting, inert, print_blocks, print_json, stderr, stdout
+from maseval.cli.console import (
+    Parts,
+    block_parts,
+    chosen_stream,
+    counting,
+    inert,
+    note,
+    print_json,
+    print_parts,
+    styled,
+)
 from maseval.cli.groups import examples
 from maseval.cli.options import (
     AsJson,
@@ -24,6 +34,9 @@ from maseval.core.figures import between, in_points, p_is, percent
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.words import count_of
 
+if TYPE_CHECKING:  # help must not load what makes it
+    from maseval.app.comparing.gate import Gate
+
 COMPARE_EXAMPLES = examples(
     ("maseval compare careful hurried", "two runs below ./runs: which is better, how sure is that"),
     ("maseval compare last theirs.json -k 4", "a run and a results file, by pass^4"),
@@ -32,8 +45,6 @@ COMPARE_EXAMPLES = examples(
     ("maseval compare a b --sound", "over sound tasks, beside the official number"),
     ("maseval compare a b --json", "for scripts"),
 )
-
-_SHOWN = 12
 
 MetricOption = Annotated[
     Metric,
@@ -79,10 +90,8 @@ def compare(
         )
     from maseval.app.comparing.blocks import comparison_blocks  # help must not load it
 
-    console = stderr() if as_json else stdout()
-    print_blocks(comparison_blocks(found), console)
-    for drawn in found.drawn:
-        console.print(f"Saved: {inert(str(drawn))}", soft_wrap=True)
+    saved = (f"Saved: {inert(str(drawn))}" for drawn in found.drawn)
+    print_parts([*block_parts(comparison_blocks(found)), *saved], chosen_stream(as_json))
     if as_json:
         print_json(found.to_dict())
 
@@ -145,33 +154,33 @@ def gate(
         write_bytes(junit, found.to_junit())
     if markdown is not None:
         write_bytes(markdown, found.to_markdown(report_url).encode())
-    console, main = stderr() if as_json else stdout(), found.main
-    for line in found.cautions:
-        console.print(f"[yellow]Note:[/yellow] {inert(line)}", soft_wrap=True)
+    print_parts(_gate_parts(found), chosen_stream(as_json))
+    if as_json:
+        print_json(found.to_dict())
+    if found.verdict == "worse":
+        raise typer.Exit(FAILED)
+    if found.objection is not None and not allow_undecidable:
+        raise typer.Exit(WRONG_USE)
+
+
+def _gate_parts(found: "Gate") -> Parts:
+    yield from map(note, found.cautions)
     if official := found.comparison.official:
-        console.print(inert(official), soft_wrap=True)
-    span = main.interval
-    reach = ""
+        yield inert(official)
+    main, span, reach = found.main, found.main.interval, ""
     if span is not None:
         reach = f" {between(span.low, span.high)} ({percent(span.level, 0)} interval)"
-    console.print(
+    yield (
         f"{found.measure}: {percent(main.first)} before, {percent(main.second)} now, "
         f"[bold]{in_points(main.difference)}[/bold] percentage points{reach}, "
         f"{p_is(main.test.p_value)} (two-sided); {count_of(len(found.fell), 'task')} fell, "
-        f"{len(found.rose)} rose",
-        soft_wrap=True,
+        f"{len(found.rose)} rose"
     )
-    worse, undecided = found.verdict == "worse", found.objection is not None
-    if undecided:
-        console.print(f"[yellow]{inert(str(found.objection))}[/yellow]", soft_wrap=True)
+    if found.objection is not None:
+        yield styled(found.objection, "yellow")
     else:
-        console.print("[red]worse[/red]" if worse else "[green]not shown to be worse[/green]")
-    if as_json:
-        print_json(found.to_dict())
-    if worse:
-        raise typer.Exit(FAILED)
-    if undecided and not allow_undecidable:
-        raise typer.Exit(WRONG_USE)
+        worse = found.verdict == "worse"
+        yield "[red]worse[/red]" if worse else "[green]not shown to be worse[/green]"
 
 
 COMMANDS = {compare: COMPARE_EXAMPLES, gate: GATE_EXAMPLES}

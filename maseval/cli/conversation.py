@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from maseval.cli.console import duration, indent, inert, shorten_line
+from maseval.cli.console import Parts, duration, indent, inert, print_parts, shorten_line, styled
 from maseval.cli.results import MARKS
 from maseval.core.figures import money
 
@@ -28,12 +28,12 @@ def print_simulation(view: "SimulationView", console: Console, *, full: bool = F
     name = f"{line.domain} task {line.task_id}".lstrip()
     console.rule(f"{inert(name)}, trial {line.trial}")
     if view.title:
-        console.print(f"[bold]{inert(view.title)}[/bold]")
+        console.print(styled(view.title, "bold"))
     if query := view.task.get("query"):
         words = str(query) if full else shorten_line(str(query), 400)
-        console.print(f"[dim]User instructions: {inert(words)}[/dim]\n")
+        console.print(f"{styled(f'User instructions: {words}', 'dim')}\n")
     for message in view.messages:
-        _print_message(message, console, None if full else _RESULT_LENGTH)
+        print_parts(_message_parts(message, None if full else _RESULT_LENGTH), console)
     print_verdict(view, console)
 
 
@@ -45,87 +45,73 @@ def print_verdict(view: "SimulationView", console: Console) -> None:
         console.print(f"{inert(str(change['name']))}: {changed}")
     if view.error:
         kind, words = view.error.get("error_type"), str(view.error.get("error_message"))
-        console.print(f"[red]{inert(str(kind))}[/red]: {inert(words)}")
+        console.print(f"{styled(kind, 'red')}: {inert(words)}")
     console.rule("verdict")
     for verdict in view.verdicts:
-        _print_verdict(verdict, console)
+        print_parts(_verdict_parts(verdict), console)
     if view.doubt:
-        words = f"Doubtful: {inert(view.doubt)}"
-        console.print(f"[bold red]{words}[/bold red]", soft_wrap=True)
-    for remark in view.remarks:
-        console.print(inert(str(remark)), soft_wrap=True)
+        print_parts([styled(f"Doubtful: {view.doubt}", "bold red")], console)
+    print_parts((inert(str(remark)) for remark in view.remarks), console)
     if sections := view.sections:
         console.rule("findings")
-        print_sections(sections, console)
+        print_parts(section_parts(sections), console)
         console.rule()
-    print_unexplained(view.unexplained, console)
-    _print_outcome(view, console)
+    print_parts(unexplained_parts(view.unexplained), console)
+    print_parts(_outcome_parts(view), console)
 
 
-def print_unexplained(why: str | None, console: Console) -> None:
-    """Print why failures are not explained, if that is so."""
+def unexplained_parts(why: str | None) -> Parts:
+    """Yield why failures are not explained, if that is so."""
     if why:
-        console.print(f"[yellow]Note: {inert(why)}[/yellow]", soft_wrap=True)
+        yield styled(f"Note: {why}", "yellow")
 
 
-def _print_message(message: Mapping[str, Any], console: Console, limit: int | None) -> None:
+def _message_parts(message: Mapping[str, Any], limit: int | None) -> Parts:
     who, colour = _WHO.get(message["who"], (str(message["who"]).capitalize(), "yellow"))
     when = f" [dim]{message['seconds']:.1f} s[/dim]" if "seconds" in message else ""
     if speaker := message.get("speaker"):
         who = f"{who} ({speaker})"
-    number = f"[dim]#{message['index']}[/dim] "
-    console.print(f"{number}[bold {colour}]{inert(who)}[/]{when}")
+    yield f"[dim]#{message['index']}[/dim] [bold {colour}]{inert(who)}[/]{when}"
     if words := message.get("text"):
-        console.print(indent(inert(words), 2))
+        yield indent(inert(words), 2)
     for call in message.get("calls") or ():
-        _print_call(call, console, limit)
-    console.print()
-
-
-def _print_call(call: Mapping[str, Any], console: Console, limit: int | None) -> None:
-    writes = " [yellow](writes)[/yellow]" if call.get("writes") else ""
-    arguments = inert(_limit(call["arguments"], limit))
-    console.print(indent(f"→ [bold]{inert(call['name'])}[/bold] {arguments}{writes}", 2))
-    result = call.get("result")
-    if result is not None:
-        colour = "red" if result["failed"] else "dim"
-        words = inert(_limit(result["text"], limit))
-        console.print(indent(f"[{colour}]← {words}[/{colour}]", 4))
+        writes = " [yellow](writes)[/yellow]" if call.get("writes") else ""
+        arguments = inert(_limit(call["arguments"], limit))
+        yield indent(f"→ {styled(call['name'], 'bold')} {arguments}{writes}", 2)
+        if (result := call.get("result")) is not None:
+            colour = "red" if result["failed"] else "dim"
+            yield indent(styled(f"← {_limit(result['text'], limit)}", colour), 4)
+    yield ""
 
 
 def _limit(text: str, limit: int | None) -> str:
     return text if limit is None else shorten_line(text, limit)
 
 
-def _print_verdict(verdict: Mapping[str, Any], console: Console) -> None:
+def _verdict_parts(verdict: Mapping[str, Any]) -> Parts:
     for name, value in verdict.get("returned", ()):
-        console.print(f"{inert(name)}: {inert(value)}")
+        yield indent(f"{inert(name)}: {inert(value)}")
     for check in verdict.get("checks", ()):
         mark = MARKS["pass" if check["met"] else "fail"]
         weight = "" if check["counts"] else " [dim](not scored)[/dim]"
-        arguments = (
-            f" {inert(shorten_line(check['arguments'], 200))}" if "arguments" in check else ""
-        )
-        name = inert(check["name"])
-        console.print(f"{mark} {check['kind']}: {name}{arguments}{weight}")
+        given = f" {shorten_line(check['arguments'], 200)}" if "arguments" in check else ""
+        yield indent(f"{mark} {check['kind']}: {inert(check['name'] + given)}{weight}")
         if check.get("evidence"):
-            console.print(indent(f"[dim]{inert(check['evidence'])}[/dim]", 4))
-    for note in verdict.get("notes", ()):
-        console.print(inert(note))
+            yield indent(styled(check["evidence"], "dim"), 4)
+    yield from (indent(inert(each)) for each in verdict.get("notes", ()))
 
 
-def print_sections(sections: "Sequence[Section]", console: Console) -> None:
-    """Print an explanation; wrapped lines keep their margin."""
+def section_parts(sections: "Sequence[Section]") -> Parts:
+    """Yield an explanation; wrapped lines keep their margin."""
     for number, section in enumerate(sections):
         if number:
-            console.print()
+            yield ""
         title = _emphasise(section.title)
         plain = title != inert(section.title) or not section.lines
-        console.print(title if plain else f"[bold]{title}[/bold]")
+        yield indent(title if plain else f"[bold]{title}[/bold]")
         for line in section.lines:
             words = line.lstrip(" ")
-            margin = 2 + len(line) - len(words)
-            console.print(indent(_emphasise(words), margin))
+            yield indent(_emphasise(words), 2 + len(line) - len(words))
 
 
 def _emphasise(words: str) -> str:
@@ -135,16 +121,14 @@ def _emphasise(words: str) -> str:
     return shown
 
 
-def _print_outcome(view: "SimulationView", console: Console) -> None:
+def _outcome_parts(view: "SimulationView") -> Parts:
     line = view.line
     reward = "no reward" if line.reward is None else f"reward {line.reward:g}"
     ended = f", ended by {inert(line.ended)}" if line.ended else ""
     cost = f", {money(line.cost)}" if line.cost else ""
     cached = f", {line.cache_in_words}" if line.cache_in_words else ""
-    console.print(
-        f"{MARKS[line.outcome]} [bold]{line.outcome}[/bold], {reward}{ended}, "
-        f"{duration(line.seconds)}{cost}{cached}"
-    )
+    outcome = f"{MARKS[line.outcome]} [bold]{line.outcome}[/bold], {reward}{ended}"
+    yield indent(f"{outcome}, {duration(line.seconds)}{cost}{cached}")
     if len(view.trials) > 1:
         marks = ", ".join(f"{each.trial} {MARKS[each.outcome]}" for each in view.trials)
-        console.print(f"all trials: {marks}")
+        yield indent(f"all trials: {marks}")

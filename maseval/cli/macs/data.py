@@ -4,7 +4,7 @@ import typer
 
 from maseval import commands
 from maseval.cli.command_line import FAILED
-from maseval.cli.console import print_check, stdout
+from maseval.cli.console import data_check_parts, print_parts, stdout
 from maseval.cli.groups import CommandGroup, PlainCommand, examples
 from maseval.cli.options import flag
 
@@ -37,5 +37,7 @@ def path() -> None:
 @app.command(cls=PlainCommand)
 def verify() -> None:
     """Read every file again and compare it with its checksum."""
-    if not print_check(commands.macs.data.verify(), stdout(), "maseval macs data fetch"):
+    check = commands.macs.data.verify()
+    print_parts(data_check_parts(check, "maseval macs data fetch"), stdout())
+    if not check.complete:
         raise typer.Exit(FAILED)

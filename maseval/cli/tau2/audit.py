@@ -1,24 +1,26 @@
 """``maseval tau2 audit`` and ``errata``: what is wrong in the benchmark itself."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION
 from maseval.cli import completion
 from maseval.cli.console import (
+    Parts,
     counting,
     indent,
     inert,
     number_columns,
     print_json,
+    print_parts,
     shorten_line,
     stdout,
+    styled,
 )
 from maseval.cli.groups import examples
 from maseval.cli.options import AsJson, OnlyDomains, Split, TasksVersion, argument, option
@@ -72,38 +74,33 @@ def audit(
     if as_json:
         print_json(found.to_dict())
         return
-    console = stdout()
-    if show is not None:
-        for finding in found.findings:
-            _print_experiment(finding, console)
-        console.print(_sum_up_audit(found, severity or "info"))
+    print_parts(_audit_parts(found, severity, in_detail=show is not None), stdout())
+
+
+def _audit_parts(found: "Audit", severity: str | None, *, in_detail: bool) -> Parts:
+    if in_detail:
+        yield from (part for each in found.findings for part in _experiment_parts(each))
+        yield _sum_up_audit(found, severity or "info")
         return
     for _, alike in groupby(found.findings, key=lambda each: (each.severity, each.kind)):
-        _print_kind(list(alike), console)
+        findings = list(alike)
+        kind = styled(findings[0].kind, f"bold {_COLOURS[findings[0].severity]}")
+        yield indent(f"{kind}: {inert(findings[0].meaning)}")
+        for each in findings:
+            yield indent(inert(f"{each.place}: {shorten_line(each.text, 400)}"), 2)
+        yield ""
     if found.findings:
-        console.print(_count_findings(found))
-    console.print(_sum_up_audit(found, severity or "warning"))
+        yield _count_findings(found)
+    yield _sum_up_audit(found, severity or "warning")
 
 
-def _print_experiment(finding: "TaskFinding", console: Console) -> None:
-    """Print a finding with what was tried: the gold's call, the one instead, and what happened."""
-    colour = _COLOURS[finding.severity]
-    console.print(
-        f"[bold {colour}]{inert(finding.kind)}[/] ({inert(finding.place)}): {inert(finding.text)}",
-        soft_wrap=True,
-    )
+def _experiment_parts(finding: "TaskFinding") -> Parts:
+    """Yield a finding with what was tried: the gold's call, the one instead, and what happened."""
+    kind = styled(finding.kind, f"bold {_COLOURS[finding.severity]}")
+    yield f"{kind} ({inert(finding.place)}): {inert(finding.text)}"
     for line in ([f"gold: {finding.call}"] if finding.call else []) + [*finding.evidence]:
-        console.print(indent(inert(line), 2))
-    console.print()
-
-
-def _print_kind(findings: "Sequence[TaskFinding]", console: Console) -> None:
-    kind, colour = findings[0].kind, _COLOURS[findings[0].severity]
-    console.print(f"[bold {colour}]{inert(kind)}[/]: {inert(findings[0].meaning)}")
-    for each in findings:
-        words = f"{inert(each.place)}: {inert(shorten_line(each.text, 400))}"
-        console.print(indent(words, 2))
-    console.print()
+        yield indent(inert(line), 2)
+    yield ""
 
 
 def _count_findings(found: "Audit") -> Table:
@@ -144,19 +141,22 @@ def errata(
     if as_json:
         print_json(found.to_dict())
         return
-    console = stdout()
+    print_parts(_errata_parts(found, task), stdout())
+
+
+def _errata_parts(found: "ErrataFound", task: str | None) -> Parts:
     for (name, kind, what, verdict), alike in groupby(
         found.errata, key=lambda each: (each.domain, each.kind, each.what, str(each.sound_verdict))
     ):
         same = list(alike)
         more = f" and {len(same) - _MOST_TASKS} more" if len(same) > _MOST_TASKS else ""
         tasks = ", ".join(each.task for each in same[:_MOST_TASKS]) + more
-        console.print(f"[bold]{inert(name)} {inert(tasks)}[/]: {inert(kind)}")
+        yield indent(f"{styled(f'{name} {tasks}', 'bold')}: {inert(kind)}")
         lines = [what, f"Sound verdict: {verdict}.", *(_detail(found, same[0]) if task else ())]
-        console.print(indent(inert("\n".join(lines)), 2))
+        yield indent(inert("\n".join(lines)), 2)
     if found.errata and task is None:
-        console.print(_count_errata(found))
-    console.print(inert(_sum_up_errata(found, task)))
+        yield _count_errata(found)
+    yield indent(inert(_sum_up_errata(found, task)))
 
 
 def _detail(found: "ErrataFound", erratum: "Erratum") -> Iterator[str]:

@@ -3,8 +3,8 @@
 from typing import Annotated
 
 from maseval import commands
-from maseval.cli.console import inert, print_json, stdout
-from maseval.cli.conversation import print_sections
+from maseval.cli.console import print_json, print_parts, stdout, styled
+from maseval.cli.conversation import section_parts
 from maseval.cli.groups import examples
 from maseval.cli.options import (
     TASK_OF_RUN,
@@ -46,7 +46,6 @@ def explain(
     )
     if as_json:
         print_json(found.to_dict())
-        return
-    console = stdout()
-    console.print(f"[bold]{inert(str(found.simulation))}[/bold]")
-    print_sections(found.sections(), console)
+    else:
+        parts = section_parts(found.sections())
+        print_parts([styled(found.simulation, "bold"), *parts], stdout())

@@ -13,7 +13,7 @@ from maseval.benchmark.tau2.app.running.options import DATA_VERSION
 from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS, title_of
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED
-from maseval.cli.console import indent, inert, print_check, shorten_line, stdout
+from maseval.cli.console import data_check_parts, indent, inert, print_parts, shorten_line, stdout
 from maseval.cli.groups import CommandGroup, PlainCommand, examples
 from maseval.cli.options import (
     OnlyDomains,
@@ -191,5 +191,7 @@ def path() -> None:
 @data.command(cls=PlainCommand)
 def verify() -> None:
     """Read every file again and compare it with its checksum."""
-    if not print_check(commands.tau2.data.verify(), stdout(), "maseval tau2 data fetch"):
+    check = commands.tau2.data.verify()
+    print_parts(data_check_parts(check, "maseval tau2 data fetch"), stdout())
+    if not check.complete:
         raise typer.Exit(FAILED)
