@@ -18,7 +18,7 @@ from maseval.app.running.progress import Display, Pause, RunningSimulation, RunP
 from maseval.cli.command_line import command_line, is_debugging
 from maseval.cli.console import duration, inert, shorten_line, stderr, stdout
 from maseval.cli.results import consumption, estimate, finish
-from maseval.cli.view import Watching
+from maseval.cli.servers import Watching
 
 _SLOWEST = 5
 _LATEST = 3

@@ -32,7 +32,7 @@ from maseval.cli.console import (
     shorten_line,
     styled,
 )
-from maseval.cli.view import Watching
+from maseval.cli.servers import Watching
 from maseval.core.figures import between, in_percent, money, percent
 from maseval.core.outcome import RecordedReport, SimulationLine
 from maseval.core.words import count_of

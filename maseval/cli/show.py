@@ -1,9 +1,10 @@
 """``maseval show``."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 from rich.cells import cell_len
@@ -15,21 +16,22 @@ from maseval import commands
 from maseval.app.results.explained import cause_in, names_of
 from maseval.app.results.recording import notes_on, origin_in_words, simulation_in
 from maseval.app.results.variants import conventions_in_words
+from maseval.cli.command_line import with_examples
 from maseval.cli.console import (
     FirstFitting,
     Parts,
     counting,
+    duration,
     here,
     indent,
     inert,
     note,
     print_json,
     print_parts,
+    shorten_line,
     stdout,
     styled,
 )
-from maseval.cli.conversation import print_simulation, unexplained_parts
-from maseval.cli.groups import examples
 from maseval.cli.options import (
     TASK_OF_RUN,
     AsJson,
@@ -50,6 +52,7 @@ from maseval.cli.results import (
     variant_parts,
     warning_parts,
 )
+from maseval.core.figures import money
 from maseval.core.finding import LEFT_OUT, SOUND_PASS, Finding
 from maseval.core.outcome import SimulationLine
 from maseval.core.scoring_options import ScoringKeywords
@@ -57,18 +60,10 @@ from maseval.core.words import count_of, excerpt
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.examined import RunFindings
-    from maseval.app.results.show import RunView
+    from maseval.app.results.explained import Section
+    from maseval.app.results.show import RunView, SimulationView
     from maseval.runs.verdict_check import VerdictCheck
 
-EXAMPLES = examples(
-    ("maseval show last", "the latest run: its numbers, and each task's trials"),
-    ("maseval show last retail/12", "one conversation, and why it passed or failed"),
-    ("maseval show theirs.json", "a results file of tau2-bench, its rewards recomputed"),
-    ("maseval show runs/mine 12 3 --full", "its trial 3, nothing shortened"),
-    ("maseval show last --failed --label 'missing write'", "what failed for this reason"),
-    ("maseval show last --sound", "which tasks are unsound, and which verdicts that changes"),
-    ("maseval show last --json", "its numbers and simulations, for scripts"),
-)
 
 _LONGEST_FACT = 100
 _ChosenDomain = Annotated[
@@ -77,6 +72,15 @@ _ChosenDomain = Annotated[
 ]
 
 
+@with_examples(
+    ("maseval show last", "the latest run: its numbers, and each task's trials"),
+    ("maseval show last retail/12", "one conversation, and why it passed or failed"),
+    ("maseval show theirs.json", "a results file of tau2-bench, its rewards recomputed"),
+    ("maseval show runs/mine 12 3 --full", "its trial 3, nothing shortened"),
+    ("maseval show last --failed --label 'missing write'", "what failed for this reason"),
+    ("maseval show last --sound", "which tasks are unsound, and which verdicts that changes"),
+    ("maseval show last --json", "its numbers and simulations, for scripts"),
+)
 @with_scoring_options(domain=_ChosenDomain)
 def show(
     run: RunOrResultsFile,
@@ -307,3 +311,123 @@ def _beside_parts(found: "RunFindings", *, details: bool) -> Parts:
             mark = MARKS["pass" if each.kind == SOUND_PASS else "fail"]
             tasks[f"{mark} {inert(f'{one.task} trial {one.trial}: {each.text}')}"] = None
     yield from map(indent, tasks)
+
+
+_WHO = {"assistant": ("Agent", "cyan"), "user": ("User", "magenta"), "system": ("System", "dim")}
+_RESULT_LENGTH = 300
+_EMPHASIS = (
+    (re.compile(r"\b(FAILED|NOT MET)\b"), r"[red]\1[/red]"),
+    (re.compile(r"^(agent|user|task|infrastructure|unclear): ([^()]+)"), r"[bold]\1: \2[/bold]"),
+)
+
+
+def print_simulation(view: "SimulationView", console: Console, *, full: bool = False) -> None:
+    """Print the task, the conversation, its changes, and the verdict."""
+    line = view.line
+    name = f"{line.domain} task {line.task_id}".lstrip()
+    console.rule(f"{inert(name)}, trial {line.trial}")
+    if view.title:
+        console.print(styled(view.title, "bold"))
+    if query := view.task.get("query"):
+        words = str(query) if full else shorten_line(str(query), 400)
+        console.print(f"{styled(f'User instructions: {words}', 'dim')}\n")
+    for message in view.messages:
+        print_parts(_message_parts(message, None if full else _RESULT_LENGTH), console)
+    print_verdict(view, console)
+
+
+def print_verdict(view: "SimulationView", console: Console) -> None:
+    """Print the changes that the conversation made, the verdict, and its explanation."""
+    console.rule("what changed")
+    for change in view.changes:
+        changed = "[bold]changed[/bold]" if change["changed"] else "unchanged"
+        console.print(f"{inert(str(change['name']))}: {changed}")
+    if view.error:
+        kind, words = view.error.get("error_type"), str(view.error.get("error_message"))
+        console.print(f"{styled(kind, 'red')}: {inert(words)}")
+    console.rule("verdict")
+    for verdict in view.verdicts:
+        print_parts(_verdict_parts(verdict), console)
+    if view.doubt:
+        print_parts([styled(f"Doubtful: {view.doubt}", "bold red")], console)
+    print_parts((inert(str(remark)) for remark in view.remarks), console)
+    if sections := view.sections:
+        console.rule("findings")
+        print_parts(section_parts(sections), console)
+        console.rule()
+    print_parts(unexplained_parts(view.unexplained), console)
+    print_parts(_outcome_parts(view), console)
+
+
+def unexplained_parts(why: str | None) -> Parts:
+    """Yield why failures are not explained, if that is so."""
+    if why:
+        yield styled(f"Note: {why}", "yellow")
+
+
+def _message_parts(message: Mapping[str, Any], limit: int | None) -> Parts:
+    who, colour = _WHO.get(message["who"], (str(message["who"]).capitalize(), "yellow"))
+    when = f" [dim]{message['seconds']:.1f} s[/dim]" if "seconds" in message else ""
+    if speaker := message.get("speaker"):
+        who = f"{who} ({speaker})"
+    yield f"[dim]#{message['index']}[/dim] [bold {colour}]{inert(who)}[/]{when}"
+    if words := message.get("text"):
+        yield indent(inert(words), 2)
+    for call in message.get("calls") or ():
+        writes = " [yellow](writes)[/yellow]" if call.get("writes") else ""
+        arguments = inert(_limit(call["arguments"], limit))
+        yield indent(f"→ {styled(call['name'], 'bold')} {arguments}{writes}", 2)
+        if (result := call.get("result")) is not None:
+            colour = "red" if result["failed"] else "dim"
+            yield indent(styled(f"← {_limit(result['text'], limit)}", colour), 4)
+    yield ""
+
+
+def _limit(text: str, limit: int | None) -> str:
+    return text if limit is None else shorten_line(text, limit)
+
+
+def _verdict_parts(verdict: Mapping[str, Any]) -> Parts:
+    for name, value in verdict.get("returned", ()):
+        yield indent(f"{inert(name)}: {inert(value)}")
+    for check in verdict.get("checks", ()):
+        mark = MARKS["pass" if check["met"] else "fail"]
+        weight = "" if check["counts"] else " [dim](not scored)[/dim]"
+        given = f" {shorten_line(check['arguments'], 200)}" if "arguments" in check else ""
+        yield indent(f"{mark} {check['kind']}: {inert(check['name'] + given)}{weight}")
+        if check.get("evidence"):
+            yield indent(styled(check["evidence"], "dim"), 4)
+    yield from (indent(inert(each)) for each in verdict.get("notes", ()))
+
+
+def section_parts(sections: "Sequence[Section]") -> Parts:
+    """Yield an explanation; wrapped lines keep their margin."""
+    for number, section in enumerate(sections):
+        if number:
+            yield ""
+        title = _emphasise(section.title)
+        plain = title != inert(section.title) or not section.lines
+        yield indent(title if plain else f"[bold]{title}[/bold]")
+        for line in section.lines:
+            words = line.lstrip(" ")
+            yield indent(_emphasise(words), 2 + len(line) - len(words))
+
+
+def _emphasise(words: str) -> str:
+    shown = inert(words)
+    for pattern, replacement in _EMPHASIS:
+        shown = pattern.sub(replacement, shown)
+    return shown
+
+
+def _outcome_parts(view: "SimulationView") -> Parts:
+    line = view.line
+    reward = "no reward" if line.reward is None else f"reward {line.reward:g}"
+    ended = f", ended by {inert(line.ended)}" if line.ended else ""
+    cost = f", {money(line.cost)}" if line.cost else ""
+    cached = f", {line.cache_in_words}" if line.cache_in_words else ""
+    outcome = f"{MARKS[line.outcome]} [bold]{line.outcome}[/bold], {reward}{ended}"
+    yield indent(f"{outcome}, {duration(line.seconds)}{cost}{cached}")
+    if len(view.trials) > 1:
+        marks = ", ".join(f"{each.trial} {MARKS[each.outcome]}" for each in view.trials)
+        yield indent(f"all trials: {marks}")

@@ -9,7 +9,7 @@ from rich.table import Column, Table
 from maseval import commands
 from maseval.app.results.explained import lines_of
 from maseval.cli import completion
-from maseval.cli.command_line import FAILED
+from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     Parts,
     chosen_stream,
@@ -25,7 +25,6 @@ from maseval.cli.console import (
     stdout,
     styled,
 )
-from maseval.cli.groups import examples
 from maseval.cli.options import (
     RUNS_OR_FILES,
     AsJson,
@@ -45,18 +44,18 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.results.users import UsersOfRun, UsersOfRuns
     from maseval.runs import Simulation
 
-COMPLY_EXAMPLES = examples(
+
+_SHOWN = 12
+_OUTCOMES = {True: "passed", False: "did not pass"}
+
+
+@with_examples(
     ("maseval tau2 comply last", "pass^k without breaches found, and which rules were broken"),
     ("maseval tau2 comply theirs.json", "a results file of tau2-bench, or several"),
     ("maseval tau2 comply last --all", "every conversation in which something was found"),
     ("maseval tau2 comply --rules airline", "the rules of a domain, and what they do not cover"),
     ("maseval tau2 comply last --json", "for scripts"),
 )
-
-_SHOWN = 12
-_OUTCOMES = {True: "passed", False: "did not pass"}
-
-
 @with_scoring_options()
 def comply(
     files: Annotated[list[str] | None, RUNS_OR_FILES] = None,
@@ -157,14 +156,12 @@ def _rule_parts(book: "RuleBook") -> Parts:
             yield indent(f"  {styled(one.id, 'dim')} {words}")
 
 
-USERS_EXAMPLES = examples(
+@with_examples(
     ("maseval tau2 users last", "faults of the simulated user, by kind and user model"),
     ("maseval tau2 users theirs.json mine", "several runs and results files together"),
     ("maseval tau2 users last --all", "every fault, with its message and words"),
     ("maseval tau2 users last --json", "for scripts"),
 )
-
-
 @with_scoring_options()
 def users(
     files: Annotated[list[str], RUNS_OR_FILES],
@@ -211,6 +208,3 @@ def _scores(scores: "list[UserScore]") -> Table:
             table.add_row("", "not read", "", str(unread), "")
             table.add_section()
     return table
-
-
-COMMANDS = {comply: COMPLY_EXAMPLES, users: USERS_EXAMPLES}

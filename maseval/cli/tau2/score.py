@@ -1,13 +1,13 @@
-"""``maseval tau2 score``, with the numbers under several releases by ``--under``."""
+"""``maseval tau2 score`` and ``explain``: verdicts, judged again and explained."""
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
 
 from maseval import commands
 from maseval.app.results.variants import conventions_in_words
 from maseval.app.running.options import RAY_ADDRESS, WORKER_PROCESSES
-from maseval.cli.command_line import FAILED
+from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     Parts,
     chosen_stream,
@@ -17,19 +17,27 @@ from maseval.cli.console import (
     print_parts,
     print_unreadable,
     shorten_line,
+    stdout,
     styled,
 )
-from maseval.cli.groups import examples
 from maseval.cli.options import (
+    TASK_OF_RUN,
     AsJson,
+    DataVersion,
+    DomainOfFile,
+    EmbeddedTasks,
     JudgeAddress,
     JudgeModels,
+    RemapTasks,
+    RunOrResultsFile,
+    argument,
     flag,
     option,
     runs_argument,
     with_scoring_options,
 )
 from maseval.cli.results import estimate, variant_parts
+from maseval.cli.show import section_parts
 from maseval.core.engine.engines import PROCESSES
 from maseval.core.figures import in_percent, percent
 from maseval.core.scoring_options import ScoringKeywords
@@ -45,7 +53,12 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.rescoring.rescore import JudgePanel
     from maseval.stats.agreement import Agreement
 
-EXAMPLES = examples(
+
+_SHOWN = 12
+_WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]judge[/yellow]"}
+
+
+@with_examples(
     ("maseval tau2 score results.json", "a results file of tau2-bench, or several"),
     ("maseval tau2 score last --fail-on-disagreement", "a run of ours; exit code 1 if it differs"),
     ("maseval tau2 score theirs.json --domain airline", "a fork that calls its domain otherwise"),
@@ -55,11 +68,6 @@ EXAMPLES = examples(
     ("maseval tau2 score runs/* --json", "for scripts"),
     ("maseval tau2 score runs/* --engine ray --ray-address auto", "on a cluster"),
 )
-
-_SHOWN = 12
-_WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]judge[/yellow]"}
-
-
 @with_scoring_options()
 def score(
     files: list[str] = runs_argument("Results files, folders of them, or runs.", metavar="FILE"),
@@ -275,3 +283,35 @@ def _totals(totals: "ReleaseTotals") -> str:
         if totals.judge_is_moot:
             words += f", {totals.judge_is_moot} of them fail whatever it says"
     return words
+
+
+@with_examples(
+    ("maseval tau2 explain last retail/12", "the first trial that failed"),
+    ("maseval tau2 explain theirs.json 12 3", "trial 3 in a results file of tau2-bench"),
+    ("maseval tau2 explain last 12 --json", "for scripts"),
+)
+def explain(
+    run: RunOrResultsFile,
+    task: Annotated[str, TASK_OF_RUN],
+    trial: int | None = argument(None, "Which trial.", show_default="first that failed"),
+    domain: DomainOfFile = None,
+    embedded_tasks: EmbeddedTasks = False,
+    remap_tasks: RemapTasks = False,
+    data_version: DataVersion = None,
+    as_json: AsJson = False,
+) -> None:
+    """Explain a verdict: what decided it, who failed, and what would have changed it."""
+    found = commands.tau2.explain(
+        run,
+        task,
+        trial,
+        domain=domain,
+        embedded_tasks=embedded_tasks,
+        remap_tasks=remap_tasks,
+        data_version=data_version,
+    )
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        parts = section_parts(found.sections())
+        print_parts([styled(found.simulation, "bold"), *parts], stdout())
