@@ -7,7 +7,16 @@ import typer
 
 from maseval import commands
 from maseval.cli.command_line import FAILED, with_examples
-from maseval.cli.console import counting, inert, print_json, shorten_line, stderr, stdout
+from maseval.cli.console import (
+    counting,
+    inert,
+    note,
+    print_json,
+    print_parts,
+    shorten_line,
+    stderr,
+    stdout,
+)
 from maseval.cli.options import (
     AsJson,
     Explain,
@@ -83,8 +92,7 @@ def plots(
         drawn = commands.plots(
             run, output, form=form, explain=explain, on_progress=count, **scoring
         )
-    for note in drawn.notes:
-        stderr().print(f"[yellow]Note:[/yellow] {inert(note)}", soft_wrap=True)
+    print_parts(map(note, drawn.notes), stderr())
     for path in drawn:
         typer.echo(path)
 
@@ -170,8 +178,7 @@ def bundle(
     and the versions of all packages. The same run always gives the same bytes.
     """
     made = commands.bundle(run, output, overwrite=overwrite)
-    for note in made.manifest["notes"]:
-        stderr().print(f"[yellow]Note:[/yellow] {inert(note)}", soft_wrap=True)
+    print_parts(map(note, made.manifest["notes"]), stderr())
     if as_json:
         print_json(made.to_dict())
     else:
@@ -201,8 +208,7 @@ def unbundle(
     verdict does not hold, or the data here is not that of the run.
     """
     found = commands.unbundle(file, renamed_option(to, "--to", output, "--output"), verify=verify)
-    for note in found.notes:
-        stderr().print(f"[yellow]Note:[/yellow] {inert(note)}", soft_wrap=True)
+    print_parts(map(note, found.notes), stderr())
     if as_json:
         print_json(found.to_dict())
     else:

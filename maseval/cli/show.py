@@ -66,10 +66,6 @@ if TYPE_CHECKING:  # help must not load what makes these
 
 
 _LONGEST_FACT = 100
-_ChosenDomain = Annotated[
-    str | None,
-    domain_option("Only this domain; one of your own as FILE.py:NAME.", callback=load_domain),
-]
 
 
 @with_examples(
@@ -81,7 +77,9 @@ _ChosenDomain = Annotated[
     ("maseval show last --sound", "which tasks are unsound, and which verdicts that changes"),
     ("maseval show last --json", "its numbers and simulations, for scripts"),
 )
-@with_scoring_options(domain=_ChosenDomain)
+@with_scoring_options(
+    domain=domain_option("Only this domain; one of your own as FILE.py:NAME.", callback=load_domain)
+)
 def show(
     run: RunOrResultsFile,
     task: Annotated[str | None, TASK_OF_RUN] = None,

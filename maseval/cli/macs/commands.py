@@ -1,25 +1,28 @@
 """``maseval macs run``, ``rates``, ``score``, ``export`` and ``data``."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
 from maseval.benchmark.macs.app.options import MACSRunOptions
 from maseval.cli.command_line import FAILED, CommandGroup, PlainCommand, examples, with_examples
 from maseval.cli.console import (
+    Parts,
+    chosen_stream,
     data_check_parts,
     here,
+    indent,
     inert,
+    note,
     number_columns,
     print_json,
     print_parts,
     stderr,
     stdout,
+    styled,
 )
 from maseval.cli.display import run_and_finish
 from maseval.cli.options import AsJson, Overwrite, RunName, argument, command_with, flag, option
@@ -84,32 +87,28 @@ def rates(run: RunName, as_json: AsJson = False) -> None:
     if as_json:
         print_json({**found.to_dict(), "path": str(found.path)})
     else:
-        _print_rates(found, stdout())
+        print_parts(_rate_parts(found), stdout())
 
 
-def _print_rates(found: "RunRates", console: Console) -> None:
-    console.print(f"[bold]{inert(here(found.path))}[/bold]", soft_wrap=True)
+def _rate_parts(found: "RunRates") -> Parts:
+    yield styled(here(found.path), "bold")
     if found.estimate:
-        console.print(f"[yellow]{inert(found.estimate)}[/yellow]", soft_wrap=True)
+        yield styled(found.estimate, "yellow")
     table = Table("domain", *number_columns("tasks", "scored", *_NAMES.values()))
     for each in found.domains:
-        table.add_row(
-            inert(each.domain or "all"),
-            str(each.tasks),
-            f"{each.scored}/{each.repetitions}",
-            *(_rate(each.rates[key]) for key in _NAMES),
-        )
-    console.print(table)
-    console.print(
+        rates = (_rate(each.rates[key]) for key in _NAMES)
+        scored = f"{each.scored}/{each.repetitions}"
+        table.add_row(inert(each.domain or "all"), str(each.tasks), scored, *rates)
+    yield table
+    yield indent(
         "[dim]Goal success rates over scored simulations; 95% CI, clustered by task. A simulation "
         "without a verdict counts as 0; failures of user, tools or judge's provider are not "
         "scored.[/dim]"
     )
     for problem in found.problems[:_SHOWN]:
-        words = f"{problem['task']}, trial {problem['repeat']}: {problem['problem']}"
-        console.print(f"[yellow]Note:[/yellow] {inert(words)}", soft_wrap=True)
+        yield note(f"{problem['task']}, trial {problem['repeat']}: {problem['problem']}")
     if len(found.problems) > _SHOWN:
-        console.print(f"and {len(found.problems) - _SHOWN} more; --json lists all")
+        yield f"and {len(found.problems) - _SHOWN} more; --json lists all"
 
 
 def _rate(rate: "GoalRate") -> str:
@@ -159,26 +158,23 @@ def score(
         from maseval.benchmark.macs.scoring import results_text  # help must not load it
 
         write_bytes(output, results_text(found).encode())
-    _print_results(found, stderr() if as_json else stdout())
+    print_parts(_result_parts(found), chosen_stream(as_json))
     if as_json:
-        typer.echo(json.dumps(found))
+        print_json(found)
     if any("error" in each for each in found["conversation_evals"]):
         raise typer.Exit(FAILED)
 
 
-def _print_results(found: "ResultsDocument", console: Console) -> None:
+def _result_parts(found: "ResultsDocument") -> Parts:
     count, scenarios = found["conversation_count"], found["scenario_count"]
-    console.print(f"{count} of {scenarios} conversations judged")
+    yield f"{count} of {scenarios} conversations judged"
     rates = {key: number(value) for key, value in found.items() if key in _JUDGED_RATES}
     for key, name in _JUDGED_RATES.items() if count else ():
-        console.print(f"  {name}: {percent(rates[key] or 0.0)}")
+        yield f"  {name}: {percent(rates[key] or 0.0)}"
     for each in found["conversation_evals"]:
         if "error" in each:
-            console.print(
-                f"  [red]conversation {each['trajectory_index']} not scorable:[/red] "
-                f"{inert(each['error'])}",
-                soft_wrap=True,
-            )
+            what = f"[red]conversation {each['trajectory_index']} not scorable:[/red]"
+            yield f"  {what} {inert(each['error'])}"
 
 
 @with_examples(

@@ -12,14 +12,24 @@ from maseval.app.running.options import PARTICIPANTS, TASKS
 from maseval.benchmark.tau2.app.running.options import BranchOptions, McpOptions, PlayOptions
 from maseval.cli import completion
 from maseval.cli.command_line import INCOMPLETE, command_line, is_debugging, with_examples
-from maseval.cli.console import ended_by_signals, here, inert, print_json, stderr, stdout
+from maseval.cli.console import (
+    Parts,
+    chosen_stream,
+    ended_by_signals,
+    here,
+    indent,
+    inert,
+    print_json,
+    print_parts,
+    stderr,
+    stdout,
+)
 from maseval.cli.display import display
 from maseval.cli.options import (
     TASK_OF_RUN,
     AsJson,
-    DataVersion,
-    DomainOfFile,
     RunOrResultsFile,
+    Scoring,
     argument,
     command_with,
     load_domain,
@@ -197,8 +207,8 @@ def branch(
     run: RunOrResultsFile,
     task: Annotated[str, TASK_OF_RUN],
     trial: int | None = argument(None, "Which trial.", show_default="first"),
-    domain: DomainOfFile = None,
-    data_version: DataVersion = None,
+    domain: str | None = Scoring.domain,
+    data_version: str | None = Scoring.data_version,
     as_json: AsJson = False,
 ) -> None:
     """Continue a recorded conversation from one of its messages, with any agent.
@@ -220,8 +230,8 @@ def branch(
         on_view=watching.on_view,
         command=command_line(context),
     )
-    console = stderr() if as_json else stdout()
-    _print_chance(result, console)
+    console = chosen_stream(as_json)
+    print_parts(_chance_parts(result), console)
     if as_json:
         print_json(result.to_dict())
     debug = is_debugging(context)
@@ -229,17 +239,14 @@ def branch(
     finish(result.run, console, as_json=False, debug=debug, watching=watching, with_scores=False)
 
 
-def _print_chance(result: "BranchResult", console: Console) -> None:
+def _chance_parts(result: "BranchResult") -> Parts:
     origin, interval = result.origin.to_config(), result.interval
-    console.print(
-        f"Continued {inert(str(origin['run']))}, {inert(str(origin['task']))}, trial "
-        f"{origin['trial']}, after message {origin['at']}",
-        soft_wrap=True,
-    )
+    task = inert(f"{origin['run']}, {origin['task']}")
+    yield f"Continued {task}, trial {origin['trial']}, after message {origin['at']}"
     if result.chance is None:
-        console.print("No simulation has a verdict.")
+        yield "No simulation has a verdict."
         return
-    console.print(
+    yield indent(
         f"[bold]{result.passed} of {result.judged} passed[/bold] ({percent(result.chance, 0)}, "
         f"{percent(interval.level, 0)} CI {in_percent(interval.low, 0)} to "
         f"{in_percent(interval.high, 0)}, {interval.method})"

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
@@ -12,21 +11,24 @@ from maseval.benchmark.tau2.app.running.options import SubmitOptions
 from maseval.cli import completion
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
+    Parts,
+    chosen_stream,
     here,
     inert,
     number_columns,
     print_json,
+    print_parts,
     shorten_line,
     stderr,
     stdout,
+    styled,
 )
 from maseval.cli.options import (
     AsJson,
-    DataVersion,
-    DomainOfFile,
     Overwrite,
     RunName,
     RunOrFile,
+    Scoring,
     argument,
     command_with,
     flag,
@@ -48,10 +50,10 @@ if TYPE_CHECKING:  # help must not load what makes these
 def certify(
     file: RunOrFile,
     output: Path | None = option(None, "File of the certificate.", "--output", "-o"),
-    domain: DomainOfFile = None,
+    domain: str | None = Scoring.domain,
     partial: bool = flag("Expect the listed tasks, not every task of their split.", "--partial"),
     sign: Path | None = option(None, "Sign with the Ed25519 private key in this file."),
-    data_version: DataVersion = None,
+    data_version: str | None = Scoring.data_version,
     fail_on_suspicion: bool = flag(
         "Exit code 1 if anything looks odd, such as times out of order.", "--fail-on-suspicion"
     ),
@@ -91,7 +93,7 @@ def certify(
 def verify(
     certificate: Annotated[Path, typer.Argument(help="What `maseval tau2 certify` wrote.")],
     file: RunOrFile,
-    domain: DomainOfFile = None,
+    domain: str | None = Scoring.domain,
     key: Path | None = option(None, "Ed25519 public key that the certificate is signed with."),
     as_json: AsJson = False,
 ) -> None:
@@ -130,13 +132,11 @@ def export(
         for note in filter(None, (written.subset and written.subset.note, written.stopped)):
             stderr().print(f"[yellow]{inert(note)}[/yellow]", soft_wrap=True)
         if written.omitted:
-            stderr().print(
-                f"[yellow]{count_of(len(written.omitted), 'simulation')} of "
-                f"{inert(written.domain)} ended in a "
-                f"way that v0.2.0 cannot represent, listed in "
-                f"{inert(str(written.omitted_path))}[/yellow]",
-                soft_wrap=True,
+            words = (
+                f"{count_of(len(written.omitted), 'simulation')} of {written.domain} ended in a "
+                f"way that v0.2.0 cannot represent, listed in {written.omitted_path}"
             )
+            print_parts([styled(words, "yellow")], stderr())
 
 
 @with_examples(
@@ -165,12 +165,12 @@ def submit(
     trials of every task; verdicts are recomputed. If a rule is broken nothing is written.
     """
     written = commands.tau2.submit(runs=runs, **given)
-    _print_submission(written, stderr() if as_json else stdout())
+    print_parts(_submission_parts(written), chosen_stream(as_json))
     if as_json:
         print_json(written.to_dict())
 
 
-def _print_submission(written: "WrittenSubmission", console: Console) -> None:
+def _submission_parts(written: "WrittenSubmission") -> Parts:
     content = written.content
     results = content["results"]
     shares = sorted({name for numbers in results.values() for name in numbers})
@@ -178,7 +178,6 @@ def _print_submission(written: "WrittenSubmission", console: Console) -> None:
     table = Table("domain", *number_columns(*shares, no_wrap=True), title=title)
     for domain, numbers in results.items():
         table.add_row(inert(domain), *(str(numbers.get(name, "")) for name in shares))
-    console.print(table)
-    for note in written.notes:
-        console.print(inert(note), soft_wrap=True)
-    console.print(f"Saved: {inert(here(written.folder))}", soft_wrap=True)
+    yield table
+    yield from map(inert, written.notes)
+    yield f"Saved: {inert(here(written.folder))}"

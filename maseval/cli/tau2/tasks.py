@@ -29,8 +29,8 @@ from maseval.cli.console import (
     styled,
 )
 from maseval.cli.options import (
+    ONLY_DOMAINS,
     AsJson,
-    OnlyDomains,
     Split,
     TasksVersion,
     argument,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:  # help must not load what makes these
     ("maseval tau2 tasks --domain airline --ids", "only ids, for scripts"),
 )
 def tasks(
-    domain: OnlyDomains = None,
+    domain: list[str] | None = ONLY_DOMAINS,
     split: Split = "base",
     data_version: TasksVersion = DATA_VERSION,
     ids: bool = flag("Print only domain/id, one per line.", "--ids"),
@@ -104,7 +104,7 @@ def show(
     query: list[str] | None = argument(
         None, "What the documents should be about; without it, all their titles."
     ),
-    domain: Annotated[str | None, domain_option("The domain, or your own: FILE.py:NAME.")] = None,
+    domain: str | None = domain_option("The domain, or your own: FILE.py:NAME."),
     data_version: TasksVersion = DATA_VERSION,
 ) -> None:
     """Show a task, or a domain's tools, policy or documents."""
@@ -311,7 +311,7 @@ _MOST_TASKS = 4
     ("maseval tau2 errata --json", "for scripts"),
 )
 def errata(
-    domain: OnlyDomains = None,
+    domain: list[str] | None = ONLY_DOMAINS,
     task: str | None = option(None, "Only this task, such as retail/18, in detail.", "--task"),
     data_version: TasksVersion = DATA_VERSION,
     as_json: AsJson = False,
