@@ -42,10 +42,10 @@ def first_trials(outcomes: Iterable[Outcome], j: int) -> list[Outcome]:
     They have the pass^j of a run without that rule. They have no other fair measure.
     """
     found = [each for each in outcomes if each.trial < j]
-    failed = {each.key for each in found if each.passed is False}
-    there = {(each.key, each.trial) for each in found}
+    failed = {each.task for each in found if each.passed is False}
+    there = {(each.task, each.trial) for each in found}
     return found + [
-        Outcome(key.group, key.task, trial, passed=False)
+        Outcome(*key, trial, passed=False)
         for key in failed
         for trial in range(j)
         if (key, trial) not in there
@@ -69,10 +69,10 @@ def pass_hat_until_failure(
     for each in outcomes:
         if each.trial >= k:
             raise ConfigurationError(
-                f"trial {each.trial} of task {str(each.key)!r} is beyond the {k} planned: tasks "
+                f"trial {each.trial} of task {str(each.task)!r} is beyond the {k} planned: tasks "
                 f"stop at their first failure only where pass^k is asked of k trials"
             )
-        tasks.setdefault(each.key, {})[each.trial] = each.passed
+        tasks.setdefault(each.task, {})[each.trial] = each.passed
     return {j: _first_trials(tasks, j, level) for j in range(1, k + 1)}
 
 
@@ -94,7 +94,7 @@ def first_trials_only(found: Summary, outcomes: Sequence[Outcome], k: int) -> Su
 
 
 def _of_group(group: GroupSummary, outcomes: Sequence[Outcome], k: int) -> GroupSummary:
-    mine = [each for each in outcomes if group.group in (None, each.group)]
+    mine = [each for each in outcomes if group.group in (None, each.domain)]
     estimates = [*pass_hat_until_failure(mine, k).values()] if mine else []
     return replace(group, estimates=estimates)
 

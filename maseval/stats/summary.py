@@ -142,7 +142,7 @@ def summarise(
         raise ConfigurationError("no outcome to summarise; give at least one")
     by_name: dict[str, list[Outcome]] = {}
     for outcome in run:
-        by_name.setdefault(outcome.group, []).append(outcome)
+        by_name.setdefault(outcome.domain, []).append(outcome)
     how = _How(level, ks, tuple(MEASURES) if pass_at else ("pass^k",))
     by_group = {name: _count_tasks(mine) for name, mine in by_name.items()}
     groups = [_group(name, mine, by_group[name], how) for name, mine in by_name.items()]
@@ -156,9 +156,9 @@ def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outc
     outcomes = list(outcomes)
     if planned is None:
         return outcomes
-    there = {(outcome.group, outcome.task, outcome.trial) for outcome in outcomes}
+    there = {(outcome.domain, outcome.task_id, outcome.trial) for outcome in outcomes}
     if isinstance(planned, int):
-        counts = Counter(outcome.key for outcome in outcomes)
+        counts = Counter(outcome.task for outcome in outcomes)
         gaps = [
             Outcome(*key, trial=-1 - gap, passed=None, reason=MISSING)
             for key, count in counts.items()
@@ -188,7 +188,7 @@ _Tasks = Mapping[tuple[str, str], _Counted]
 
 
 def _count_tasks(mine: list[Outcome]) -> _Tasks:
-    wanted = Counter((each.group, each.task) for each in mine)
+    wanted = Counter((each.domain, each.task_id) for each in mine)
     return {key: _Counted(trials, wanted[key]) for key, trials in by_task(mine).items()}
 
 
@@ -196,7 +196,7 @@ def _overall(
     run: list[Outcome], by_group: Mapping[str, _Tasks], groups: Sequence[GroupSummary], how: _How
 ) -> GroupSummary:
     # In the order of the run, as resampling draws tasks by their places.
-    order = dict.fromkeys((each.group, each.task) for each in run)
+    order = dict.fromkeys((each.domain, each.task_id) for each in run)
     summary = _group(None, run, {key: by_group[key[0]][key] for key in order}, how)
     by_name = [{each.name: each.value for each in group.estimates} for group in groups]
     estimates = [

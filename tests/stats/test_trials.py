@@ -78,7 +78,7 @@ def test_a_real_run_is_read_task_by_task():
     reports = benchmark.run(load_tasks())
     outcomes = outcomes_of(reports)
 
-    assert [(each.task, each.trial) for each in outcomes] == [
+    assert [(each.task_id, each.trial) for each in outcomes] == [
         (each["task_id"], each["repeat_idx"]) for each in reports
     ]
     assert {trials.total for trials in by_task(outcomes).values()} == {2}

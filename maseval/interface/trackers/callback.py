@@ -69,7 +69,7 @@ class _TrackerCallback(BenchmarkCallback):
 
     def _run(self, results: Sequence[Report]) -> TrackedRun:
         reports = [RecordedReport(report) for report in results]
-        finished = [report.line for report in reports]
+        finished = [report.outcome for report in reports]
         return TrackedRun(
             key=key_of(str(results[0]["run_id"])),
             name=self._name or str(results[0]["run_id"]),
