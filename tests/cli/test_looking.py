@@ -122,7 +122,7 @@ def test_of_a_task_the_first_trial_that_failed_is_shown(noisy):
         for line in view.lines
         if line.kind == "fail"
         and line.trial > 0
-        and any((o.task_id, o.trial, o.outcome) == (line.task_id, 0, "pass") for o in view.lines)
+        and any((o.task_id, o.trial, o.kind) == (line.task_id, 0, "pass") for o in view.lines)
     )
 
     assert "fail, reward 0" in maseval("show", "last", mixed.task_id, "--failed").stdout
