@@ -65,10 +65,5 @@ def test_a_module_imports_what_it_takes_from_others(name):
             assert not called or local, f"{missing} of {other}.js"
 
 
-def test_no_name_is_given_twice():
-    every = [each for name in NAMES for each in declared(name)]
-    assert sorted(every) == sorted(set(every))
-
-
 def test_one_script_is_left_without_imports_and_exports():
     assert not re.search(r"^(import|export) ", bundle_script("report.js"), re.M)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from benchmarks.coverage import BEGIN, END, PAGE, POPULATIONS, TRIALS
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats.intervals import (
-    Interval,
     mean_interval,
     regularised_beta,
     two_sided_t,
@@ -33,13 +32,6 @@ def test_wilson_agrees_with_scipy(passed, total):
     found = wilson(passed, total, level=0.9)
 
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
-
-
-def test_an_interval_holds_its_ends_and_nothing_beyond():
-    interval = Interval(0.25, 0.75, 0.95, "made up")
-
-    assert 0.25 in interval and 0.75 in interval
-    assert 0.2499 not in interval and 0.7501 not in interval
 
 
 def test_nothing_counted_says_nothing():

@@ -16,8 +16,7 @@ from benchmarks.sequential import (
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.stats import Outcome
-from maseval.stats.paired_evidence import Evidence
-from maseval.stats.sequential import decide, decide_difference
+from maseval.stats.sequential import decide
 from maseval.stats.sequential_plan import SequentialPlan, looks_ready
 from tests.stats.made_up import rng
 
@@ -196,13 +195,6 @@ def test_more_pairs_than_are_counted_are_tested_by_the_normal_law(monkeypatch):
     assert normal.p_value == pytest.approx(exact.p_value, abs=0.01)
 
 
-def test_a_decision_can_be_written_as_json():
-    found = decide(SequentialPlan("better", LOOKS), 1, made_up(0.9, 1), made_up(0.5, 2)).to_dict()
-
-    assert found["plan"]["looks"] == [1, 2, 3, 4]
-    assert found["looks"][0]["trials"] == 1
-
-
 def read_table():
     """Return what the page says of each cell."""
     _, _, rest = PAGE.read_text(encoding="utf-8").partition("<!-- differences: begin -->")
@@ -224,9 +216,3 @@ def test_every_cell_of_the_page_keeps_the_promises():
             assert found.high + found.low <= ERROR
         assert found.high >= found.fixed_high - POWER_LOST
         assert COVERAGE[0] <= found.held <= COVERAGE[1]
-
-
-def test_evidence_without_pairs_has_no_difference():
-    plan = SequentialPlan("better", (1,))
-
-    assert decide_difference(plan, [Evidence([])]).estimate is None

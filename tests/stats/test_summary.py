@@ -164,15 +164,6 @@ def test_the_method_is_stated_in_the_interval_and_in_the_notes():
     assert any(words in note and "95%" in note for note in summary.notes)
 
 
-def test_a_higher_level_makes_a_wider_interval():
-    wide, narrow = (
-        summarise(run([4, 3, 0, 2]), level=level).overall.estimate("pass^k", 1).interval
-        for level in (0.99, 0.8)
-    )
-
-    assert wide.low < narrow.low < narrow.high < wide.high
-
-
 def test_nothing_and_nonsense_are_refused():
     with pytest.raises(ConfigurationError, match="no outcome"):
         summarise([])
@@ -216,12 +207,3 @@ def test_four_times_the_trials_are_about_four_times_the_work(shares):
         return count
 
     assert steps(800) < 6 * steps(200)
-
-
-def test_the_domains_are_all_groups_but_the_overall_one():
-    one, two = run([4, 2], group="a"), run([1, 0], group="b")
-
-    assert [each.group for each in summarise(one).domains] == ["a"]
-    assert [each.group for each in summarise(one + two).domains] == ["a", "b"]
-    assert summarise(one).overall.group == "a"
-    assert summarise(one + two).overall.group is None

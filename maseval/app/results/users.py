@@ -15,7 +15,7 @@ from maseval.core.figures import percent
 from maseval.core.finding import NOT_READ, Finding
 from maseval.core.outcome import Outcome, Simulation
 from maseval.stats import Estimate
-from maseval.stats.estimation import estimate
+from maseval.stats.summary import estimate
 from maseval.stats.trials import count_trials
 
 

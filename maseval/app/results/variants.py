@@ -19,7 +19,7 @@ from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding, Sour
 from maseval.core.outcome import Outcome, Simulation
 from maseval.core.words import count_of
 from maseval.stats import Estimate, summarise
-from maseval.stats.estimation import estimate
+from maseval.stats.summary import estimate
 from maseval.stats.trials import by_task, shown_k
 
 OFFICIAL = "official"

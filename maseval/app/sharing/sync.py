@@ -16,10 +16,8 @@ from maseval.app.sharing.destinations import SENT, Destination, SentLog, destina
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
-from maseval.interface.telemetry.conversation import bounds
-from maseval.interface.telemetry.sender import BATCH, DeliveryError
-from maseval.interface.telemetry.simulation import trace_of
-from maseval.interface.telemetry.span import SECOND
+from maseval.interface.telemetry.otlp import BATCH, DeliveryError
+from maseval.interface.telemetry.simulation import SECOND, bounds, trace_of
 from maseval.interface.trackers.tracked_run import (
     OVERALL,
     TrackedRun,

@@ -290,11 +290,6 @@ def test_every_listed_split_has_tasks_and_any_other_is_refused_with_the_list(dom
     assert isinstance(refusal.value, ValueError)
 
 
-def test_splits_of_other_domains_are_refused():
-    with pytest.raises(UnknownSplitError, match="Invalid split 'small': retail has base, all"):
-        load_tasks("retail", split="small")
-
-
 # Which models play along
 
 
@@ -311,12 +306,6 @@ def test_a_model_id_that_is_not_given_stays_as_it_is():
     configure_model_ids([task], evaluator_model_id="e")
     configure_model_ids([task])
     assert (task.user_data, task.evaluation_data) == ({"model_id": "u"}, {"model_id": "e"})
-
-
-def test_setting_the_same_model_id_again_is_fine():
-    task = Task("a", user_data={"model_id": "u"})
-    configure_model_ids([task], user_model_id="u")
-    assert task.user_data == {"model_id": "u"}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ import pytest
 from maseval.core.callbacks import (
     FileResultLogger,
     ResultLogger,
-    TornRecordWarning,
     read_reports,
 )
 from maseval.core.exceptions import OutputExistsError, ResultFileError
@@ -253,16 +252,6 @@ def test_validation_says_what_is_wrong(tmp_path, rehearsal, caplog, damage, prob
     assert any(problem in message for message in warned(caplog))
 
 
-def test_a_torn_last_report_is_left_out_with_a_warning(tmp_path, rehearsal):
-    rehearsal("a", "b").run(file_logger(tmp_path))
-    path = tmp_path / "r.jsonl"
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-30])
-
-    with pytest.warns(TornRecordWarning, match=r"r\.jsonl.*bytes are left out"):
-        assert [report["task_id"] for report in read_reports(path)] == ["a"]
-
-
 LONG_RUN = """
     import sys
     from types import SimpleNamespace
@@ -331,13 +320,6 @@ def test_a_report_that_no_longer_fits_is_kept_beside_and_the_next_goes_on(tmp_pa
     assert (kept["task_id"], kept["config"]) == ("b", {"benchmark": {"git": 1}})
     assert f"task b, repetition 0 is kept in {beside}" in run.stderr
     assert f"reports are kept in {beside}" in run.stderr
-
-
-def test_a_name_in_a_folder_that_is_a_file_fails_at_the_start(tmp_path, rehearsal):
-    (tmp_path / "taken").write_text("")
-
-    with pytest.raises(OSError, match="taken"):
-        file_logger(tmp_path / "taken").on_run_start(rehearsal("a"))
 
 
 def test_records_are_flushed_to_the_disk_unless_told_otherwise(tmp_path, rehearsal, monkeypatch):

@@ -58,7 +58,7 @@ CONDITION = re.compile(
     r"|(?<!even )(?<!m\u00eame )if (?:it|that|this|there|you|the|i|so)\b)",
     re.IGNORECASE,
 )
-CHOICE = re.compile(r"\b(?:which|what|how many|whose)\b[^.!?\n]*\?", re.IGNORECASE)
+CHOICE = re.compile(r"\b(?:which|what|how many|whose)\b[^.!?\n]{0,200}\?", re.IGNORECASE)
 # "Let's proceed with it" is no question.
 EXPECTS = re.compile(
     r"\?|\bconfirm|\byes\b|\b(?:let me know|tell me|say)\b|\b(?:if|should|whether|unless) you\b",
@@ -313,11 +313,12 @@ GUIDES = re.compile(
 )
 
 # Banking
-POINTS = re.compile(r"\d+ points")
+POINTS = re.compile(r"\d{1,9} points")
 SAYS_NO = re.compile(r"no\b(?! (?:problem|worries|need))|please don't|don't|do not|stop\b", re.I)
 TURNS_DOWN = re.compile(
-    r"(?:don't|do not|not) (?:want|wish|proceed|now|do)|never ?mind|chang\w+ my mind|rather not|"
-    r"second thought|\bleave (?:it|that|everything)|\bcancel (?:it|that|this)|\bhold off|\bkeep it",
+    r"(?:don't|do not|not) (?:want|wish|proceed|now|do)|never ?mind|chang\w{1,4} my mind|"
+    r"rather not|second thought|\bleave (?:it|that|everything)|\bcancel (?:it|that|this)|"
+    r"\bhold off|\bkeep it",
     re.I,
 )
 US = re.compile(r",\s*[A-Z]{2}(?:\s+\d{5}(?:-\d{4})?)?\s*$")
