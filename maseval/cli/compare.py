@@ -15,6 +15,8 @@ from maseval.cli.options import (
     AsJson,
     Explain,
     RunOrResultsFile,
+    flag,
+    option,
     runs_argument,
     with_scoring_options,
 )
@@ -44,16 +46,14 @@ MetricOption = Annotated[
 
 @with_scoring_options()
 def compare(
-    runs: Annotated[list[str], runs_argument("Runs or results files, two or more.")],
-    k: Annotated[int, typer.Option("-k", help="The pass^k that is compared.")] = 1,
+    runs: list[str] = runs_argument("Runs or results files, two or more."),
+    k: int = option(1, "The pass^k that is compared.", "-k"),
     metric: MetricOption = "pass",
-    sound: Annotated[bool, typer.Option("--sound", help="The same as --metric sound.")] = False,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw pass^k against k into this file: SVG, PNG, PDF.")
-    ] = None,
-    plot_cost: Annotated[
-        Path | None, typer.Option(help="Draw cost against pass^k into this file: SVG, PNG, PDF.")
-    ] = None,
+    sound: bool = flag("The same as --metric sound.", "--sound"),
+    plot: Path | None = option(None, "Draw pass^k against k into this file: SVG, PNG, PDF."),
+    plot_cost: Path | None = option(
+        None, "Draw cost against pass^k into this file: SVG, PNG, PDF."
+    ),
     explain: Explain = True,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
@@ -97,40 +97,25 @@ GATE_EXAMPLES = examples(
 @with_scoring_options()
 def gate(
     run: RunOrResultsFile,
-    baseline: Annotated[
-        str,
-        typer.Option(
-            help="The run to hold it against: a run or a results file.",
-            autocompletion=completion.runs_or_files,
-        ),
-    ],
-    k: Annotated[int, typer.Option("-k", help="The pass^k that decides.")] = 1,
+    baseline: str = option(
+        ...,
+        "The run to hold it against: a run or a results file.",
+        autocompletion=completion.runs_or_files,
+    ),
+    k: int = option(1, "The pass^k that decides.", "-k"),
     metric: MetricOption = "pass",
-    margin: Annotated[
-        float, typer.Option(help="Loss that is tolerated, in percentage points.")
-    ] = 0.0,
-    alpha: Annotated[
-        float, typer.Option(help="Accepted risk of calling a run worse when it is not.")
-    ] = 0.05,
-    allow_incomplete: Annotated[
-        bool, typer.Option("--allow-incomplete", help="Judge what has a verdict.")
-    ] = False,
-    min_comparable: Annotated[
-        float, typer.Option(help="Share of the tasks that must be comparable, in percent.")
-    ] = 80.0,
-    allow_undecidable: Annotated[
-        bool,
-        typer.Option("--allow-undecidable", help="Pass where there are too few tasks to fail."),
-    ] = False,
-    junit: Annotated[
-        Path | None, typer.Option(help="Write JUnit XML to this file: a test for each task.")
-    ] = None,
-    markdown: Annotated[
-        Path | None, typer.Option(help="Write a summary in Markdown to this file.")
-    ] = None,
-    report_url: Annotated[
-        str | None, typer.Option(help="Where the run's HTML report is, for links in the summary.")
-    ] = None,
+    margin: float = option(0.0, "Loss that is tolerated, in percentage points."),
+    alpha: float = option(0.05, "Accepted risk of calling a run worse when it is not."),
+    allow_incomplete: bool = flag("Judge what has a verdict.", "--allow-incomplete"),
+    min_comparable: float = option(80.0, "Share of the tasks that must be comparable, in percent."),
+    allow_undecidable: bool = flag(
+        "Pass where there are too few tasks to fail.", "--allow-undecidable"
+    ),
+    junit: Path | None = option(None, "Write JUnit XML to this file: a test for each task."),
+    markdown: Path | None = option(None, "Write a summary in Markdown to this file."),
+    report_url: str | None = option(
+        None, "Where the run's HTML report is, for links in the summary."
+    ),
     explain: Explain = True,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -13,7 +12,7 @@ from maseval.cli.command_line import INCOMPLETE, command_line
 from maseval.cli.console import here, inert, print_json, stderr, stdout
 from maseval.cli.display import display
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson
+from maseval.cli.options import AsJson, argument, option
 from maseval.cli.results import print_outcome
 
 DEMO_EXAMPLES = examples(
@@ -28,12 +27,8 @@ _SECONDS_BETWEEN_LINES = 3.0
 
 def demo(
     context: typer.Context,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Run folder; an existing run resumes.")
-    ] = None,
-    concurrency: Annotated[
-        int, typer.Option("--concurrency", "-j", help="Simulations at once.")
-    ] = 4,
+    output: Path | None = option(None, "Run folder; an existing run resumes.", "--output", "-o"),
+    concurrency: int = option(4, "Simulations at once.", "--concurrency", "-j"),
     as_json: AsJson = False,
 ) -> None:
     """Run tau2 with a scripted agent that makes mistakes, and write the report; no key needed."""
@@ -97,11 +92,9 @@ KINDS = ("agent", "domain", "benchmark")
 
 
 def new(
-    kind: Annotated[
-        str, typer.Argument(help="agent, domain or benchmark.", autocompletion=lambda: list(KINDS))
-    ],
-    name: Annotated[str, typer.Argument(help="What it is called, as a Python module.")],
-    folder: Annotated[Path, typer.Option(help="Where to write it.")] = Path(),
+    kind: str = argument(..., "agent, domain or benchmark.", autocompletion=lambda: list(KINDS)),
+    name: str = argument(..., "What it is called, as a Python module."),
+    folder: Path = option(Path(), "Where to write it."),
 ) -> None:
     """Write a skeleton that runs, with a test; existing files are never replaced."""
     made = commands.new(kind, name, folder)

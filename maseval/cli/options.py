@@ -27,9 +27,24 @@ def load_domain(given: str | None) -> str | None:
     return domain_name(given)
 
 
-def runs_argument(words: str, metavar: str = "RUN") -> Any:
+def option(default: object, help: str, *names: str, **more: Any) -> Any:
+    """Declare an option of a command; ``...`` as its default asks for one."""
+    return typer.Option(default, *names, help=help, **more)
+
+
+def flag(help: str, *names: str, **more: Any) -> Any:
+    """Declare an option that is either given or not."""
+    return typer.Option(False, *names, help=help, **more)
+
+
+def argument(default: object, help: str, **more: Any) -> Any:
+    """Declare an argument of a command; ``...`` as its default asks for one."""
+    return typer.Argument(default, help=help, **more)
+
+
+def runs_argument(words: str, metavar: str = "RUN", default: object = ...) -> Any:
     """Declare an argument that names runs or results files."""
-    return typer.Argument(help=words, metavar=metavar, autocompletion=completion.runs_or_files)
+    return argument(default, words, metavar=metavar, autocompletion=completion.runs_or_files)
 
 
 def domain_option(words: str, **more: Any) -> Any:

@@ -1,14 +1,13 @@
 """``maseval plan``: how many simulations to run."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.table import Table
 
 from maseval import commands
 from maseval.cli.console import duration, inert, natural_width, print_json, stdout
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, runs_argument
+from maseval.cli.options import AsJson, flag, option, runs_argument
 from maseval.core.figures import in_percent, money, percent
 from maseval.core.words import count_of
 
@@ -25,29 +24,21 @@ PLAN_EXAMPLES = examples(
 
 
 def plan(
-    runs: Annotated[
-        list[str] | None,
-        runs_argument(
-            "A pilot or earlier run, and a second one of another system on the same tasks."
-        ),
-    ] = None,
-    difference: Annotated[
-        float | None, typer.Option(help="The difference to show, in percentage points.")
-    ] = None,
-    precision: Annotated[
-        float | None, typer.Option(help="The half-width wanted, in percentage points.")
-    ] = None,
-    tasks: Annotated[int | None, typer.Option(help="How many tasks, if no run says so.")] = None,
-    rate: Annotated[float | None, typer.Option(help="The pass rate, in percent.")] = None,
-    spread: Annotated[
-        float | None,
-        typer.Option(help="How far the rates of single tasks scatter: their standard deviation."),
-    ] = None,
-    alongside: Annotated[
-        bool,
-        typer.Option("--alongside", help="Run the baseline again, trial by trial, beside the new."),
-    ] = False,
-    concurrency: Annotated[int, typer.Option("-j", help="Simulations at once, for the time.")] = 1,
+    runs: list[str] | None = runs_argument(
+        "A pilot or earlier run, and a second one of another system on the same tasks.",
+        default=None,
+    ),
+    difference: float | None = option(None, "The difference to show, in percentage points."),
+    precision: float | None = option(None, "The half-width wanted, in percentage points."),
+    tasks: int | None = option(None, "How many tasks, if no run says so."),
+    rate: float | None = option(None, "The pass rate, in percent."),
+    spread: float | None = option(
+        None, "How far the rates of single tasks scatter: their standard deviation."
+    ),
+    alongside: bool = flag(
+        "Run the baseline again, trial by trial, beside the new.", "--alongside"
+    ),
+    concurrency: int = option(1, "Simulations at once, for the time.", "-j"),
     as_json: AsJson = False,
 ) -> None:
     """Say what a question costs before it is run: trials, simulations, money and time."""

@@ -1,7 +1,7 @@
 """``maseval report``, ``plots`` and ``export``: files that are written from runs."""
 
 from pathlib import Path
-from typing import Annotated, Unpack
+from typing import Unpack
 
 import typer
 
@@ -12,6 +12,8 @@ from maseval.cli.options import (
     AsJson,
     Explain,
     RunOrResultsFile,
+    flag,
+    option,
     renamed_option,
     runs_argument,
     with_scoring_options,
@@ -31,22 +33,15 @@ REPORT_EXAMPLES = examples(
 
 @with_scoring_options()
 def report(
-    runs: Annotated[
-        list[str],
-        runs_argument(
-            "A run: its folder, its name, or last; or a results file of tau2-bench. Several "
-            "are compared."
-        ),
-    ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The HTML file.")] = None,
-    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    runs: list[str] = runs_argument(
+        "A run: its folder, its name, or last; or a results file of tau2-bench. Several "
+        "are compared."
+    ),
+    output: Path | None = option(None, "The HTML file.", "--output", "-o"),
+    title: str | None = option(None, "Title of the page."),
     explain: Explain = True,
-    compare: Annotated[
-        bool, typer.Option("--compare", help="Compare the runs, two or more, on one page.")
-    ] = False,
-    against: Annotated[
-        list[str] | None, typer.Option(help="A run or file to compare with the first.")
-    ] = None,
+    compare: bool = flag("Compare the runs, two or more, on one page.", "--compare"),
+    against: list[str] | None = option(None, "A run or file to compare with the first."),
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Write a run, or several compared, as one HTML file that opens without server or network."""
@@ -76,12 +71,8 @@ PLOTS_EXAMPLES = examples(
 @with_scoring_options()
 def plots(
     run: RunOrResultsFile,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder to write the files to.")
-    ] = None,
-    form: Annotated[
-        str, typer.Option("--format", help="svg, png or pdf; the last two need the extra plots.")
-    ] = "svg",
+    output: Path | None = option(None, "Folder to write the files to.", "--output", "-o"),
+    form: str = option("svg", "svg, png or pdf; the last two need the extra plots.", "--format"),
     explain: Explain = True,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -107,42 +98,32 @@ EXPORT_EXAMPLES = examples(
 
 @with_scoring_options()
 def export(
-    runs: Annotated[
-        list[str],
-        runs_argument("Runs, folders that hold runs, results files, or files of reports."),
-    ],
-    form: Annotated[
-        str | None,
-        typer.Option(
-            "--format", help="parquet, csv or jsonl.", show_default="by the ending of --output"
-        ),
-    ] = None,
-    to: Annotated[str | None, typer.Option(hidden=True)] = None,
-    table: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="runs, simulations, messages, tool_calls, checks, findings, scores, remarks or "
-            "all (repeatable).",
-            show_default="simulations",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "--out",
-            "-o",
-            help="The file (without an ending, that of the form is added), - for the standard "
-            "output, or the folder for several tables.",
-            show_default="TABLE.FORM here",
-        ),
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", "--force", help="Replace existing files.")
-    ] = False,
-    spreadsheet: Annotated[
-        bool, typer.Option(help="In CSV, put ' before texts that a spreadsheet would compute.")
-    ] = False,
+    runs: list[str] = runs_argument(
+        "Runs, folders that hold runs, results files, or files of reports."
+    ),
+    form: str | None = option(
+        None, "parquet, csv or jsonl.", "--format", show_default="by the ending of --output"
+    ),
+    to: str | None = option(None, "", hidden=True),
+    table: list[str] | None = option(
+        None,
+        "runs, simulations, messages, tool_calls, checks, findings, scores, remarks or "
+        "all (repeatable).",
+        show_default="simulations",
+    ),
+    output: Path | None = option(
+        None,
+        "The file (without an ending, that of the form is added), - for the standard "
+        "output, or the folder for several tables.",
+        "--output",
+        "--out",
+        "-o",
+        show_default="TABLE.FORM here",
+    ),
+    overwrite: bool = flag("Replace existing files.", "--overwrite", "--force"),
+    spreadsheet: bool = option(
+        False, "In CSV, put ' before texts that a spreadsheet would compute."
+    ),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:

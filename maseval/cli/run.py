@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -14,7 +14,7 @@ from maseval.cli.command_line import check_words, invoke_words
 from maseval.cli.console import inert, stderr, stdout
 from maseval.cli.display import run_and_finish
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, command_with
+from maseval.cli.options import AsJson, argument, command_with
 from maseval.cli.run_file import FileRun, command_words, read_run_file
 
 EXAMPLES = examples(
@@ -40,13 +40,9 @@ EXAMPLES = examples(
 def run(
     given: dict[str, Any],
     context: typer.Context,
-    benchmark: Annotated[
-        str,
-        typer.Argument(
-            help="FILE.py:NAME, package.module:NAME, or FILE.toml with options.",
-            metavar="BENCHMARK",
-        ),
-    ],
+    benchmark: str = argument(
+        ..., "FILE.py:NAME, package.module:NAME, or FILE.toml with options.", metavar="BENCHMARK"
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Run any benchmark, and save every finished simulation in a run folder.

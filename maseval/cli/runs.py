@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -27,7 +27,7 @@ from maseval.cli.console import (
     stdout,
 )
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, RunOrResultsFile, runs_argument
+from maseval.cli.options import AsJson, RunOrResultsFile, argument, flag, option, runs_argument
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_percent, money, percent
 from maseval.core.recorded import mapping
@@ -48,12 +48,8 @@ _COLOURS = {"complete": "green", "running": "cyan", "incomplete": "yellow", "dam
 
 
 def runs(
-    root: Annotated[
-        Path | None, typer.Argument(help="The folder of runs.", show_default="./runs")
-    ] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option("--tag", help="Only runs with this tag (repeatable).")
-    ] = None,
+    root: Path | None = argument(None, "The folder of runs.", show_default="./runs"),
+    tag: list[str] | None = option(None, "Only runs with this tag (repeatable).", "--tag"),
     as_json: AsJson = False,
 ) -> None:
     """List runs: how far each has come, its score, who took part, and what it cost."""
@@ -199,11 +195,9 @@ TAG_EXAMPLES = examples(
 
 
 def tag(
-    runs: Annotated[
-        list[str], runs_argument("Runs: folder, name or last; or results files of tau2-bench.")
-    ],
-    add: Annotated[list[str] | None, typer.Option(help="Add this tag (repeatable).")] = None,
-    remove: Annotated[list[str] | None, typer.Option(help="Remove this tag (repeatable).")] = None,
+    runs: list[str] = runs_argument("Runs: folder, name or last; or results files of tau2-bench."),
+    add: list[str] | None = option(None, "Add this tag (repeatable)."),
+    remove: list[str] | None = option(None, "Remove this tag (repeatable)."),
     as_json: AsJson = False,
 ) -> None:
     """Show or change the tags of runs; they are kept beside the results and never change them."""
@@ -231,11 +225,9 @@ NOTE_EXAMPLES = examples(
 
 def note(
     run: RunOrResultsFile,
-    text: Annotated[
-        str | None, typer.Argument(help="The new note; - reads it from standard input.")
-    ] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Remove the note.")] = False,
-    edit: Annotated[bool, typer.Option("--edit", help="Open the note in your editor.")] = False,
+    text: str | None = argument(None, "The new note; - reads it from standard input."),
+    clear: bool = flag("Remove the note.", "--clear"),
+    edit: bool = flag("Open the note in your editor.", "--edit"),
     as_json: AsJson = False,
 ) -> None:
     """Show or change the note of a run; it is kept beside the results and never changes them."""

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.table import Table
@@ -12,7 +12,7 @@ from maseval import commands
 from maseval.cli.command_line import FAILED
 from maseval.cli.console import ended_by_signals, inert, stdout
 from maseval.cli.groups import examples
-from maseval.cli.options import Host, KeyVariable, Port
+from maseval.cli.options import Host, KeyVariable, Port, argument, flag, option
 from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load a server
@@ -37,25 +37,14 @@ _COLOURS = {"played": "dim", "recorded": "green", "missed": "red", "refused": "y
 
 
 def replay_server(
-    folder: Annotated[
-        Path | None, typer.Argument(help="Folder of recorded answers.", show_default=False)
-    ] = None,
-    record: Annotated[
-        bool,
-        typer.Option("--record", help="Ask --upstream what was not recorded yet, and record it."),
-    ] = False,
-    upstream: Annotated[
-        str | None, typer.Option(help="Base URL of the provider to record.")
-    ] = None,
+    folder: Path | None = argument(None, "Folder of recorded answers.", show_default=False),
+    record: bool = flag("Ask --upstream what was not recorded yet, and record it.", "--record"),
+    upstream: str | None = option(None, "Base URL of the provider to record."),
     key_env: KeyVariable = "OPENAI_API_KEY",
-    script: Annotated[
-        Path | None, typer.Option(help="Play this JSON list of replies instead.")
-    ] = None,
+    script: Path | None = option(None, "Play this JSON list of replies instead."),
     host: Host = "127.0.0.1",
     port: Port = 8765,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print a line for every request.")
-    ] = False,
+    verbose: bool = flag("Print a line for every request.", "--verbose", "-v"),
 ) -> None:
     """Serve recorded answers of a model over OpenAI's protocol, or record them.
 
@@ -142,26 +131,18 @@ _DEFAULT_FAULTS = "429,cut,slow,malformed"
 
 
 def chaos_server(
-    faults: Annotated[
-        str, typer.Option(help="What may go wrong: names of faults, separated by commas.")
-    ] = _DEFAULT_FAULTS,
-    rate: Annotated[
-        float, typer.Option(help="Share of requests that are spoiled, from 0 to 1.")
-    ] = 0.3,
-    seed: Annotated[
-        int, typer.Option(help="The same seed spoils the same requests in the same way.")
-    ] = 0,
-    text: Annotated[str, typer.Option(help="Answer to all other requests.")] = "All is well.",
-    upstream: Annotated[
-        str | None, typer.Option(help="Base URL of a provider that answers all other requests.")
-    ] = None,
+    faults: str = option(
+        _DEFAULT_FAULTS, "What may go wrong: names of faults, separated by commas."
+    ),
+    rate: float = option(0.3, "Share of requests that are spoiled, from 0 to 1."),
+    seed: int = option(0, "The same seed spoils the same requests in the same way."),
+    text: str = option("All is well.", "Answer to all other requests."),
+    upstream: str | None = option(None, "Base URL of a provider that answers all other requests."),
     key_env: KeyVariable = "OPENAI_API_KEY",
     host: Host = "127.0.0.1",
     port: Port = 8767,
-    listed: Annotated[bool, typer.Option("--list", help="List the faults, and exit.")] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Do not print a line for every spoiled request.")
-    ] = False,
+    listed: bool = flag("List the faults, and exit.", "--list"),
+    quiet: bool = flag("Do not print a line for every spoiled request.", "--quiet", "-q"),
 ) -> None:
     """Serve a model that misbehaves, over OpenAI's protocol, to see how an agent copes.
 

@@ -1,7 +1,7 @@
 """``maseval bundle``, ``unbundle`` and ``sync``: runs for others."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -9,7 +9,15 @@ from maseval import commands
 from maseval.cli.command_line import FAILED
 from maseval.cli.console import inert, print_json, shorten_line, stderr, stdout
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, RunName, RunOrResultsFile, renamed_option
+from maseval.cli.options import (
+    AsJson,
+    RunName,
+    RunOrResultsFile,
+    argument,
+    flag,
+    option,
+    renamed_option,
+)
 from maseval.core.words import count_of
 
 BUNDLE_EXAMPLES = examples(
@@ -20,15 +28,10 @@ BUNDLE_EXAMPLES = examples(
 
 def bundle(
     run: RunName,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "--out", "-o", help="The archive.", show_default="NAME.maseval.zip here"
-        ),
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", "--force", help="Replace an existing file.")
-    ] = False,
+    output: Path | None = option(
+        None, "The archive.", "--output", "--out", "-o", show_default="NAME.maseval.zip here"
+    ),
+    overwrite: bool = flag("Replace an existing file.", "--overwrite", "--force"),
     as_json: AsJson = False,
 ) -> None:
     """Write a run as one archive that others can check and open with `maseval unbundle`.
@@ -53,18 +56,14 @@ UNBUNDLE_EXAMPLES = examples(
 
 
 def unbundle(
-    file: Annotated[Path, typer.Argument(help="What `maseval bundle` wrote.")],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="The folder to make.", show_default="its name below the runs"
-        ),
-    ] = None,
-    to: Annotated[Path | None, typer.Option(hidden=True)] = None,
-    verify: Annotated[
-        bool,
-        typer.Option("--verify/--no-verify", help="Compute the rewards of its certificate anew."),
-    ] = True,
+    file: Path = argument(..., "What `maseval bundle` wrote."),
+    output: Path | None = option(
+        None, "The folder to make.", "--output", "-o", show_default="its name below the runs"
+    ),
+    to: Path | None = option(None, "", hidden=True),
+    verify: bool = option(
+        True, "Compute the rewards of its certificate anew.", "--verify/--no-verify"
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Check a bundle, and open it as a run folder for `show`, `report`, `tau2 score` and others.
@@ -112,20 +111,13 @@ SYNC_EXAMPLES = examples(
 
 def sync(
     run: RunOrResultsFile,
-    to: Annotated[
-        list[str],
-        typer.Option(
-            help="otel, langfuse, mlflow or wandb; =ADDRESS for another than the usual "
-            "(repeatable)."
-        ),
-    ],
-    otel_content: Annotated[
-        bool,
-        typer.Option("--otel-content", help="Traces also hold what was said and what tools got."),
-    ] = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="The attached report explains failures; slower.")
-    ] = False,
+    to: list[str] = option(
+        ..., "otel, langfuse, mlflow or wandb; =ADDRESS for another than the usual (repeatable)."
+    ),
+    otel_content: bool = flag(
+        "Traces also hold what was said and what tools got.", "--otel-content"
+    ),
+    explain: bool = flag("The attached report explains failures; slower.", "--explain"),
     as_json: AsJson = False,
 ) -> None:
     """Send a finished run to OpenTelemetry, Langfuse, MLflow or Weights & Biases.

@@ -22,8 +22,11 @@ from maseval.cli.options import (
     AsJson,
     Explain,
     RunOrResultsFile,
+    argument,
     domain_option,
+    flag,
     load_domain,
+    option,
     with_scoring_options,
 )
 from maseval.cli.results import (
@@ -71,24 +74,15 @@ _ChosenDomain = Annotated[
 def show(
     run: RunOrResultsFile,
     task: Annotated[str | None, TASK_OF_RUN] = None,
-    trial: Annotated[int | None, typer.Argument(help="Which trial.", show_default="first")] = None,
-    failed: Annotated[
-        bool, typer.Option("--failed", help="Only simulations that did not pass.")
-    ] = False,
-    label: Annotated[
-        str | None,
-        typer.Option(
-            help="Only simulations with such a finding: its name, a part of it, or its source."
-        ),
-    ] = None,
-    sound: Annotated[
-        bool, typer.Option("--sound", help="Say which tasks and verdicts the sound number changes.")
-    ] = False,
+    trial: int | None = argument(None, "Which trial.", show_default="first"),
+    failed: bool = flag("Only simulations that did not pass.", "--failed"),
+    label: str | None = option(
+        None, "Only simulations with such a finding: its name, a part of it, or its source."
+    ),
+    sound: bool = flag("Say which tasks and verdicts the sound number changes.", "--sound"),
     explain: Explain = True,
-    full: Annotated[bool, typer.Option("--full", help="Do not shorten texts.")] = False,
-    all_k: Annotated[
-        bool, typer.Option("--all-k", help="Every pass^k, not only 1 to 4, 8, 16, ...")
-    ] = False,
+    full: bool = flag("Do not shorten texts.", "--full"),
+    all_k: bool = flag("Every pass^k, not only 1 to 4, 8, 16, ...", "--all-k"),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:

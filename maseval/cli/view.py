@@ -3,14 +3,13 @@
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import urlsplit
-
-import typer
 
 from maseval import commands
 from maseval.cli.console import ended_by_signals, inert, print_unreadable, stderr, stdout, telling
 from maseval.cli.groups import examples
+from maseval.cli.options import argument, flag, option
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
 
@@ -25,26 +24,16 @@ EXAMPLES = examples(
 
 
 def view(
-    folder: Annotated[
-        Path | None,
-        typer.Argument(
-            help="A folder of runs, or a run or results file to begin with.", show_default="./runs"
-        ),
-    ] = None,
-    port: Annotated[int, typer.Option("--port", "-p", help="0 is any that is free.")] = 8766,
-    host: Annotated[
-        str, typer.Option(help="Where to listen; other machines need the token it prints.")
-    ] = "127.0.0.1",
-    edit: Annotated[
-        bool, typer.Option("--edit", help="Let the page change tags, notes and remarks.")
-    ] = False,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
-    ] = True,
-    export: Annotated[
-        Path | None,
-        typer.Option(help="Write a folder of pages that need no server, and serve nothing."),
-    ] = None,
+    folder: Path | None = argument(
+        None, "A folder of runs, or a run or results file to begin with.", show_default="./runs"
+    ),
+    port: int = option(8766, "0 is any that is free.", "--port", "-p"),
+    host: str = option("127.0.0.1", "Where to listen; other machines need the token it prints."),
+    edit: bool = flag("Let the page change tags, notes and remarks.", "--edit"),
+    browser: bool = option(True, "Open the page in the browser.", "--browser/--no-browser"),
+    export: Path | None = option(
+        None, "Write a folder of pages that need no server, and serve nothing."
+    ),
 ) -> None:
     """Browse all runs of a folder in the browser; running ones are live.
 

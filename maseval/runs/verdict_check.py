@@ -19,7 +19,7 @@ from maseval.runs.config import Simulation
 from maseval.runs.config_file import LOG
 from maseval.runs.log import kept_about
 from maseval.runs.recording import Recording
-from maseval.stats.first_failures import summarise_run
+from maseval.stats.summary import summarise_run
 
 
 class SimulationDoubt(NamedTuple):

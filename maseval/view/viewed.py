@@ -38,8 +38,7 @@ from maseval.runs.verdict_check import (
     doubt_about,
     recall_check,
 )
-from maseval.stats.first_failures import summarise_run
-from maseval.stats.summary import Summary
+from maseval.stats.summary import Summary, summarise_run
 from maseval.view.exceptions import NothingThereError
 from maseval.view.reading import Overview, RunReader, RunSource
 

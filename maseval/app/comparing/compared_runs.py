@@ -17,8 +17,7 @@ from maseval.runs import RunFolder, Simulation
 from maseval.runs.config import RunConfig
 from maseval.runs.recording import Recording
 from maseval.stats import Outcome
-from maseval.stats.first_failures import first_trials
-from maseval.stats.summary import with_gaps
+from maseval.stats.summary import first_trials, with_gaps
 
 FIXED_SIZE = (
     "Tests and intervals of a comparison are for runs of a fixed size and do not allow for it."

@@ -19,9 +19,8 @@ from maseval.report.results import well_formed
 from maseval.runs.config import mark_of
 from maseval.runs.recording import Recording
 from maseval.stats import label_bars, pass_curves, trial_map
-from maseval.stats.first_failures import summarise_run
 from maseval.stats.plots.svg import in_plain_colours
-from maseval.stats.summary import Summary, with_gaps
+from maseval.stats.summary import Summary, summarise_run, with_gaps
 
 
 class PlotFiles(list[Path]):

@@ -16,8 +16,7 @@ from maseval.core.task import ChosenSubset
 from maseval.runs import Simulation
 from maseval.runs.config import RunConfig
 from maseval.stats import Estimate, GroupSummary
-from maseval.stats.first_failures import ONLY_FIRST, summarise_run
-from maseval.stats.summary import Summary
+from maseval.stats.summary import ONLY_FIRST, Summary, summarise_run
 
 INTERRUPTED = "interrupted"
 """Why a run stopped early, if a signal ended it."""

@@ -34,8 +34,7 @@ from maseval.runs.annotations import annotations_or_problem, remarks_by_simulati
 from maseval.runs.live import WorkerHistory
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
-from maseval.stats.first_failures import summarise_run
-from maseval.stats.summary import Ks
+from maseval.stats.summary import Ks, summarise_run
 
 
 @dataclass(frozen=True)

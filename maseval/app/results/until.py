@@ -18,9 +18,9 @@ from maseval.core.recorded import mapping
 from maseval.core.words import count_of
 from maseval.runs.config import FIRST_FAILURE, UNTIL, RunConfig, Simulation
 from maseval.runs.folder import RunFolder
-from maseval.stats.first_failures import is_settled
 from maseval.stats.sequential import decide
 from maseval.stats.sequential_plan import Decision, SequentialPlan
+from maseval.stats.summary import is_settled
 from maseval.stats.trials import outcomes_of
 
 _VERDICTS = {"1": True, "0": False, "-": None}

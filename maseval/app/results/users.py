@@ -16,7 +16,7 @@ from maseval.core.finding import NOT_READ, Finding
 from maseval.core.outcome import SimulationLine
 from maseval.runs import Simulation
 from maseval.stats import Estimate
-from maseval.stats.estimation import estimate
+from maseval.stats.summary import estimate
 from maseval.stats.trials import count_trials
 
 

@@ -20,7 +20,7 @@ from maseval.core.outcome import Outcome
 from maseval.core.words import count_of
 from maseval.runs import Simulation
 from maseval.stats import Estimate, summarise
-from maseval.stats.estimation import estimate
+from maseval.stats.summary import estimate
 from maseval.stats.trials import by_task, shown_k
 
 OFFICIAL = "official"

@@ -23,7 +23,7 @@ from maseval.core.throttle import complaints
 from maseval.core.tracing import now
 from maseval.runs import Simulation
 from maseval.runs.live import InFlight, LiveRun, TalkFiles, publish, withdraw
-from maseval.stats.estimation import Estimate, estimate
+from maseval.stats.summary import Estimate, estimate
 from maseval.stats.trials import count_trials
 
 T = TypeVar("T")

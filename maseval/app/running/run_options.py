@@ -133,7 +133,7 @@ def read_until(text: str) -> AskedQuestion:
     if (found := _WIDTH.fullmatch(text.strip())) and 0 < float(found["points"]) < 100:
         return AskedQuestion(points=float(found["points"]), wide=bool(found["wide"]))
     if "equal" in text or "same" in text:
-        from maseval.stats.first_failures import EQUAL_OUTCOMES_REFUSED  # rarely needed
+        from maseval.stats.summary import EQUAL_OUTCOMES_REFUSED  # rarely needed
 
         raise ConfigurationError(f"until is {text!r}: {EQUAL_OUTCOMES_REFUSED} (question='pass^4')")
     raise ConfigurationError(f"until is {text!r}; give {FORMS}")

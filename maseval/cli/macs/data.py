@@ -1,13 +1,12 @@
 """``maseval macs data``."""
 
-from typing import Annotated
-
 import typer
 
 from maseval import commands
 from maseval.cli.command_line import FAILED
 from maseval.cli.console import print_check, stdout
 from maseval.cli.groups import CommandGroup, PlainCommand, examples
+from maseval.cli.options import flag
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -23,9 +22,7 @@ app = typer.Typer(
 
 @app.command(cls=PlainCommand)
 def fetch(
-    force: Annotated[
-        bool, typer.Option("--force", help="Fetch again what is already there.")
-    ] = False,
+    force: bool = flag("Fetch again what is already there.", "--force"),
 ) -> None:
     """Fetch what is missing, from the first source that has the right files."""
     typer.echo(commands.macs.data.fetch(force=force))

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -12,7 +12,7 @@ from maseval import commands
 from maseval.cli.command_line import FAILED
 from maseval.cli.console import here, inert, number_columns, print_json, stderr, stdout
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, Overwrite, RunName
+from maseval.cli.options import AsJson, Overwrite, RunName, argument, flag, option
 from maseval.core.exceptions import OutputExistsError
 from maseval.core.figures import between, percent
 from maseval.core.recorded import number
@@ -100,20 +100,12 @@ _JUDGED_RATES = {
 
 
 def score(
-    folder: Annotated[Path, typer.Argument(help="Folder of conversation_<i>.json.")],
-    domain: Annotated[str, typer.Option("--domain", "-d", help="travel, mortgage or software.")],
-    judge_model: Annotated[
-        str, typer.Option(help="Model that judges; the default is the original's.")
-    ] = "openai/gpt-4o",
-    base_url: Annotated[
-        str | None, typer.Option(help="URL of an OpenAI-compatible server.")
-    ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="End with an error where the original's script would.")
-    ] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the original's results file.")
-    ] = None,
+    folder: Path = argument(..., "Folder of conversation_<i>.json."),
+    domain: str = option(..., "travel, mortgage or software.", "--domain", "-d"),
+    judge_model: str = option("openai/gpt-4o", "Model that judges; the default is the original's."),
+    base_url: str | None = option(None, "URL of an OpenAI-compatible server."),
+    strict: bool = flag("End with an error where the original's script would.", "--strict"),
+    output: Path | None = option(None, "Write the original's results file.", "--output", "-o"),
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
@@ -160,11 +152,10 @@ EXPORT_EXAMPLES = examples(
 
 def export(
     run: RunName,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Folder in which each domain gets one of its own."),
-    ] = None,
-    trial: Annotated[int, typer.Option(help="Which trial of every task.")] = 0,
+    output: Path | None = option(
+        None, "Folder in which each domain gets one of its own.", "--output", "-o"
+    ),
+    trial: int = option(0, "Which trial of every task."),
     overwrite: Overwrite = False,
 ) -> None:
     """Write a run as conversations and results of the original, whose script judges them too."""

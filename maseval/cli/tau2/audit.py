@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -22,7 +21,7 @@ from maseval.cli.console import (
     stdout,
 )
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, OnlyDomains, Split, TasksVersion
+from maseval.cli.options import AsJson, OnlyDomains, Split, TasksVersion, argument, option
 from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
@@ -41,27 +40,22 @@ _COLOURS = {"error": "red", "warning": "yellow", "info": "dim"}
 
 
 def audit(
-    domain: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Domains, or your own: FILE.py:NAME.",
-            show_default="airline, retail, telecom",
-            autocompletion=completion.domains,
-        ),
-    ] = None,
-    severity: Annotated[
-        str | None,
-        typer.Option(
-            help="Lowest severity to list: error, warning or info.",
-            show_default="warning; info with --show or --json",
-        ),
-    ] = None,
+    domain: list[str] | None = argument(
+        None,
+        "Domains, or your own: FILE.py:NAME.",
+        show_default="airline, retail, telecom",
+        autocompletion=completion.domains,
+    ),
+    severity: str | None = option(
+        None,
+        "Lowest severity to list: error, warning or info.",
+        show_default="warning; info with --show or --json",
+    ),
     split: Split = "base",
     data_version: TasksVersion = DATA_VERSION,
-    show: Annotated[
-        str | None,
-        typer.Option(metavar="TASK", help="Only this task, with what was tried and what happened."),
-    ] = None,
+    show: str | None = option(
+        None, "Only this task, with what was tried and what happened.", metavar="TASK"
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Proof-read a benchmark by experiment: is a right answer sure to pass, and a wrong one not?"""
@@ -141,9 +135,7 @@ ERRATA_EXAMPLES = examples(
 
 def errata(
     domain: OnlyDomains = None,
-    task: Annotated[
-        str | None, typer.Option("--task", help="Only this task, such as retail/18, in detail.")
-    ] = None,
+    task: str | None = option(None, "Only this task, such as retail/18, in detail.", "--task"),
     data_version: TasksVersion = DATA_VERSION,
     as_json: AsJson = False,
 ) -> None:

@@ -17,6 +17,7 @@ from maseval.cli.options import (
     DataVersion,
     DomainOfFile,
     RunOrResultsFile,
+    argument,
     command_with,
 )
 from maseval.cli.results import finish
@@ -61,7 +62,7 @@ def branch(
     context: typer.Context,
     run: RunOrResultsFile,
     task: Annotated[str, TASK_OF_RUN],
-    trial: Annotated[int | None, typer.Argument(help="Which trial.", show_default="first")] = None,
+    trial: int | None = argument(None, "Which trial.", show_default="first"),
     domain: DomainOfFile = None,
     data_version: DataVersion = None,
     as_json: AsJson = False,

@@ -9,32 +9,29 @@ from maseval import commands
 from maseval.cli.command_line import FAILED
 from maseval.cli.console import inert, print_json, shorten_line, stderr, stdout
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, DataVersion, DomainOfFile, Overwrite, RunOrFile
+from maseval.cli.options import (
+    AsJson,
+    DataVersion,
+    DomainOfFile,
+    Overwrite,
+    RunOrFile,
+    flag,
+    option,
+)
 
 
 def certify(
     file: RunOrFile,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File of the certificate.")
-    ] = None,
+    output: Path | None = option(None, "File of the certificate.", "--output", "-o"),
     domain: DomainOfFile = None,
-    partial: Annotated[
-        bool,
-        typer.Option("--partial", help="Expect the listed tasks, not every task of their split."),
-    ] = False,
-    sign: Annotated[
-        Path | None, typer.Option(help="Sign with the Ed25519 private key in this file.")
-    ] = None,
+    partial: bool = flag("Expect the listed tasks, not every task of their split.", "--partial"),
+    sign: Path | None = option(None, "Sign with the Ed25519 private key in this file."),
     data_version: DataVersion = None,
-    fail_on_suspicion: Annotated[
-        bool,
-        typer.Option(
-            "--fail-on-suspicion",
-            help="Exit code 1 if anything looks odd, such as times out of order.",
-        ),
-    ] = False,
+    fail_on_suspicion: bool = flag(
+        "Exit code 1 if anything looks odd, such as times out of order.", "--fail-on-suspicion"
+    ),
     overwrite: Overwrite = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the certificate.")] = False,
+    as_json: bool = flag("Print the certificate.", "--json"),
 ) -> None:
     """Recompute every reward, and write a record of what was recomputed.
 
@@ -65,9 +62,7 @@ def verify(
     certificate: Annotated[Path, typer.Argument(help="What `maseval tau2 certify` wrote.")],
     file: RunOrFile,
     domain: DomainOfFile = None,
-    key: Annotated[
-        Path | None, typer.Option(help="Ed25519 public key that the certificate is signed with.")
-    ] = None,
+    key: Path | None = option(None, "Ed25519 public key that the certificate is signed with."),
     as_json: AsJson = False,
 ) -> None:
     """Recompute what a certificate says, and list what differs; exit code 1 if anything does.

@@ -23,7 +23,14 @@ from maseval.cli.console import (
     stdout,
 )
 from maseval.cli.groups import examples
-from maseval.cli.options import RUNS_OR_FILES, AsJson, load_domain, with_scoring_options
+from maseval.cli.options import (
+    RUNS_OR_FILES,
+    AsJson,
+    flag,
+    load_domain,
+    option,
+    with_scoring_options,
+)
 from maseval.cli.results import estimate, print_variants
 from maseval.cli.show import print_check
 from maseval.core.scoring_options import ScoringKeywords
@@ -50,18 +57,14 @@ _OUTCOMES = {True: "passed", False: "did not pass"}
 @with_scoring_options()
 def comply(
     files: Annotated[list[str] | None, RUNS_OR_FILES] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="List every conversation and all that was found in it.")
-    ] = False,
-    rules: Annotated[
-        str | None,
-        typer.Option(
-            help="Show the rules of a domain instead; yours as FILE.py:NAME.",
-            metavar="DOMAIN",
-            callback=load_domain,
-            autocompletion=completion.domains,
-        ),
-    ] = None,
+    every: bool = flag("List every conversation and all that was found in it.", "--all"),
+    rules: str | None = option(
+        None,
+        "Show the rules of a domain instead; yours as FILE.py:NAME.",
+        metavar="DOMAIN",
+        callback=load_domain,
+        autocompletion=completion.domains,
+    ),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -169,7 +172,7 @@ USERS_EXAMPLES = examples(
 @with_scoring_options()
 def users(
     files: Annotated[list[str], RUNS_OR_FILES],
-    every: Annotated[bool, typer.Option("--all", help="List every fault that was found.")] = False,
+    every: bool = flag("List every fault that was found.", "--all"),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:

@@ -2,8 +2,6 @@
 
 from typing import Annotated
 
-import typer
-
 from maseval import commands
 from maseval.cli.console import inert, print_json, stdout
 from maseval.cli.conversation import print_sections
@@ -16,6 +14,7 @@ from maseval.cli.options import (
     EmbeddedTasks,
     RemapTasks,
     RunOrResultsFile,
+    argument,
 )
 
 EXAMPLES = examples(
@@ -28,9 +27,7 @@ EXAMPLES = examples(
 def explain(
     run: RunOrResultsFile,
     task: Annotated[str, TASK_OF_RUN],
-    trial: Annotated[
-        int | None, typer.Argument(help="Which trial.", show_default="first that failed")
-    ] = None,
+    trial: int | None = argument(None, "Which trial.", show_default="first that failed"),
     domain: DomainOfFile = None,
     embedded_tasks: EmbeddedTasks = False,
     remap_tasks: RemapTasks = False,

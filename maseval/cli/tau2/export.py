@@ -1,7 +1,7 @@
 """``maseval tau2 export`` and ``maseval tau2 submit``: runs in the forms of tau2-bench."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.app.running.options import SubmitOptions
 from maseval.cli import completion
 from maseval.cli.console import here, inert, number_columns, print_json, stderr, stdout
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, Overwrite, RunName, command_with
+from maseval.cli.options import AsJson, Overwrite, RunName, argument, command_with, option
 from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes it
@@ -21,10 +21,9 @@ if TYPE_CHECKING:  # help must not load what makes it
 
 def export(
     run: RunName,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="The file, or for several domains the folder."),
-    ] = None,
+    output: Path | None = option(
+        None, "The file, or for several domains the folder.", "--output", "-o"
+    ),
     overwrite: Overwrite = False,
 ) -> None:
     """Write a run as results files of tau2-bench v0.2.0, which it loads and shows."""
@@ -45,14 +44,9 @@ def export(
 @command_with(SubmitOptions)
 def submit(
     given: dict[str, Any],
-    runs: Annotated[
-        list[str],
-        typer.Argument(
-            help="Runs: a folder, a name, or last.",
-            metavar="RUN",
-            autocompletion=completion.runs,
-        ),
-    ],
+    runs: list[str] = argument(
+        ..., "Runs: a folder, a name, or last.", metavar="RUN", autocompletion=completion.runs
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Write runs as a submission to the leaderboard of tau2-bench 1.0.1, after checking its rules.

@@ -1,7 +1,7 @@
 """``maseval tau2 play``."""
 
 import shlex
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -14,7 +14,7 @@ from maseval.cli.command_line import INCOMPLETE, command_line
 from maseval.cli.console import ended_by_signals, here, inert, stdout
 from maseval.cli.conversation import print_verdict
 from maseval.cli.groups import examples
-from maseval.cli.options import command_with, load_domain
+from maseval.cli.options import argument, command_with, load_domain, option
 from maseval.cli.tau2.play_terminal import PlayTerminal
 
 if TYPE_CHECKING:  # help must not load what makes these
@@ -34,31 +34,24 @@ EXAMPLES = examples(
 def play(
     given: dict[str, Any],
     context: typer.Context,
-    domain: Annotated[
-        str | None,
-        typer.Argument(
-            help="airline, retail, telecom, ... or your own: FILE.py:NAME.",
-            show_default="library",
-            callback=load_domain,
-            autocompletion=completion.domains,
-        ),
-    ] = None,
-    task: Annotated[
-        str | None,
-        typer.Option(
-            *("--task", "--task-id", "-t"),
-            help="The task.",
-            show_default="the first that has not been played",
-            rich_help_panel=TASKS,
-            autocompletion=completion.tasks_of_domain,
-        ),
-    ] = None,
-    side: Annotated[
-        str,
-        typer.Option(
-            "--as", help="Which side you play: agent or user.", rich_help_panel=PARTICIPANTS
-        ),
-    ] = "agent",
+    domain: str | None = argument(
+        None,
+        "airline, retail, telecom, ... or your own: FILE.py:NAME.",
+        show_default="library",
+        callback=load_domain,
+        autocompletion=completion.domains,
+    ),
+    task: str | None = option(
+        None,
+        "The task.",
+        *("--task", "--task-id", "-t"),
+        show_default="the first that has not been played",
+        rich_help_panel=TASKS,
+        autocompletion=completion.tasks_of_domain,
+    ),
+    side: str = option(
+        "agent", "Which side you play: agent or user.", "--as", rich_help_panel=PARTICIPANTS
+    ),
 ) -> None:
     """Play the agent or the customer yourself, in this terminal.
 

@@ -1,7 +1,7 @@
 """``maseval tau2 run``, and with ``--dry-run`` the plan of a run."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -22,7 +22,7 @@ from maseval.cli.console import (
 )
 from maseval.cli.display import run_and_finish
 from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, command_with
+from maseval.cli.options import AsJson, command_with, flag
 from maseval.core.words import count_of
 
 EXAMPLES = examples(
@@ -63,22 +63,16 @@ def run(
     given: dict[str, Any],
     context: typer.Context,
     as_json: AsJson = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Show what would run and its estimated cost; ask no model, write nothing.",
-            rich_help_panel=EXECUTION,
-        ),
-    ] = False,
-    show_prompts: Annotated[
-        bool,
-        typer.Option(
-            "--show-prompts",
-            help="With --dry-run, the whole prompts of the first task.",
-            rich_help_panel=EXECUTION,
-        ),
-    ] = False,
+    dry_run: bool = flag(
+        "Show what would run and its estimated cost; ask no model, write nothing.",
+        "--dry-run",
+        rich_help_panel=EXECUTION,
+    ),
+    show_prompts: bool = flag(
+        "With --dry-run, the whole prompts of the first task.",
+        "--show-prompts",
+        rich_help_panel=EXECUTION,
+    ),
 ) -> None:
     """Run tasks, and save every finished simulation in a run folder.
 

@@ -1,6 +1,6 @@
 """``maseval tau2 score``, with the numbers under several releases by ``--under``."""
 
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import typer
 from rich.console import Console
@@ -23,6 +23,8 @@ from maseval.cli.options import (
     AsJson,
     JudgeAddress,
     JudgeModels,
+    flag,
+    option,
     runs_argument,
     with_scoring_options,
 )
@@ -59,43 +61,26 @@ _WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]
 
 @with_scoring_options()
 def score(
-    files: Annotated[
-        list[str], runs_argument("Results files, folders of them, or runs.", metavar="FILE")
-    ],
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict", help="Count what the original could not replay as a disagreement."
-        ),
-    ] = False,
-    sound: Annotated[
-        bool,
-        typer.Option("--sound", help="Also count over sound tasks, beside the official number."),
-    ] = False,
+    files: list[str] = runs_argument("Results files, folders of them, or runs.", metavar="FILE"),
+    strict: bool = flag("Count what the original could not replay as a disagreement.", "--strict"),
+    sound: bool = flag("Also count over sound tasks, beside the official number.", "--sound"),
     judge_model: JudgeModels = None,
     base_url: JudgeAddress = None,
-    fail_on_disagreement: Annotated[
-        bool,
-        typer.Option(
-            "--fail-on-disagreement", help="Exit code 1 if a verdict differs or anything is wrong."
-        ),
-    ] = False,
-    under: Annotated[
-        str | None,
-        typer.Option(
-            help="Releases, such as 0.2.0,1.0.1,1.0.1+tasks.0.2.0: judge the same conversations "
-            "under each, and say which verdicts change from the first, and why."
-        ),
-    ] = None,
-    engine: Annotated[
-        str,
-        typer.Option(
-            help="Where to judge: processes (all cores, for large files), threads (this process "
-            "alone), or ray (clusters)."
-        ),
-    ] = PROCESSES,
-    ray_address: Annotated[str | None, typer.Option(help=f"{RAY_ADDRESS}.")] = None,
-    processes: Annotated[int | None, typer.Option(help=f"{WORKER_PROCESSES}.")] = None,
+    fail_on_disagreement: bool = flag(
+        "Exit code 1 if a verdict differs or anything is wrong.", "--fail-on-disagreement"
+    ),
+    under: str | None = option(
+        None,
+        "Releases, such as 0.2.0,1.0.1,1.0.1+tasks.0.2.0: judge the same conversations "
+        "under each, and say which verdicts change from the first, and why.",
+    ),
+    engine: str = option(
+        PROCESSES,
+        "Where to judge: processes (all cores, for large files), threads (this process "
+        "alone), or ray (clusters).",
+    ),
+    ray_address: str | None = option(None, f"{RAY_ADDRESS}."),
+    processes: int | None = option(None, f"{WORKER_PROCESSES}."),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:

@@ -15,7 +15,15 @@ from maseval.cli import completion
 from maseval.cli.command_line import FAILED
 from maseval.cli.console import indent, inert, print_check, shorten_line, stdout
 from maseval.cli.groups import CommandGroup, PlainCommand, examples
-from maseval.cli.options import OnlyDomains, Split, TasksVersion, domain_option
+from maseval.cli.options import (
+    OnlyDomains,
+    Split,
+    TasksVersion,
+    argument,
+    domain_option,
+    flag,
+    option,
+)
 from maseval.core.words import count_of, visible
 
 if TYPE_CHECKING:  # help must not load what makes it
@@ -26,7 +34,7 @@ def tasks(
     domain: OnlyDomains = None,
     split: Split = "base",
     data_version: TasksVersion = DATA_VERSION,
-    ids: Annotated[bool, typer.Option("--ids", help="Print only domain/id, one per line.")] = False,
+    ids: bool = flag("Print only domain/id, one per line.", "--ids"),
 ) -> None:
     """List tasks: what they are about, and how they are judged."""
     chosen = {"domain": domain} if domain else {}
@@ -55,18 +63,15 @@ def tasks(
 
 
 def show(
-    what: Annotated[
-        str,
-        typer.Argument(
-            help="A task, 'tools', 'policy', or 'documents'.",
-            metavar="WHAT",
-            autocompletion=completion.tasks_of_domain,
-        ),
-    ],
-    query: Annotated[
-        list[str] | None,
-        typer.Argument(help="What the documents should be about; without it, all their titles."),
-    ] = None,
+    what: str = argument(
+        ...,
+        "A task, 'tools', 'policy', or 'documents'.",
+        metavar="WHAT",
+        autocompletion=completion.tasks_of_domain,
+    ),
+    query: list[str] | None = argument(
+        None, "What the documents should be about; without it, all their titles."
+    ),
     domain: Annotated[str | None, domain_option("The domain, or your own: FILE.py:NAME.")] = None,
     data_version: TasksVersion = DATA_VERSION,
 ) -> None:
@@ -162,10 +167,8 @@ _Release = Annotated[
 
 @data.command(cls=PlainCommand)
 def fetch(
-    domain: Annotated[str | None, typer.Option("--domain", "-d", help="Only this domain.")] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Fetch again what is already there.")
-    ] = False,
+    domain: str | None = option(None, "Only this domain.", "--domain", "-d"),
+    force: bool = flag("Fetch again what is already there.", "--force"),
     version: _Release = "0.2.0",
 ) -> None:
     """Fetch what is missing, from the first source that has the right files."""

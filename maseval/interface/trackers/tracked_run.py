@@ -28,8 +28,7 @@ from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.telemetry.otlp import DeliveryError
 from maseval.interface.telemetry.simulation import SECOND, bounds
-from maseval.stats.estimation import Estimate
-from maseval.stats.summary import summarise
+from maseval.stats.summary import Estimate, summarise
 
 logger = logging.getLogger(__name__)
 

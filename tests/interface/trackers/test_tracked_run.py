@@ -12,7 +12,7 @@ from maseval.interface.trackers.tracked_run import (
     parameters_of,
     tasks_of,
 )
-from maseval.stats.estimation import estimate
+from maseval.stats.summary import estimate
 from maseval.stats.trials import Trials
 
 

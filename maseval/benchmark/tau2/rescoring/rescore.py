@@ -40,9 +40,7 @@ from maseval.core.recorded import whole_number
 from maseval.core.scoring_options import ScoringOptions
 from maseval.data.store import AnyPath
 from maseval.stats.agreement import Agreement, agreement
-from maseval.stats.estimation import Estimate
-from maseval.stats.first_failures import first_trials_only
-from maseval.stats.summary import MISSING, GroupSummary, summarise
+from maseval.stats.summary import MISSING, Estimate, GroupSummary, first_trials_only, summarise
 
 
 @dataclass(frozen=True)

@@ -21,19 +21,15 @@ from maseval.app.results.recording import line_of
 from maseval.benchmark.tau2.app.results.comply import check_report
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
-from maseval.benchmark.tau2.app.results.sound import errata_of_report
 from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
+from maseval.benchmark.tau2.app.results.users import errata_of_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
+from maseval.benchmark.tau2.formats.message import render_call
 from maseval.benchmark.tau2.rescoring.findings import in_words
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.review.causes import explain_with_cause
 from maseval.benchmark.tau2.review.explain import Explanation, WrongField
-from maseval.benchmark.tau2.review.explain.explanation import (
-    CHECKS,
-    END_STATE,
-    format_value,
-    render_call,
-)
+from maseval.benchmark.tau2.review.explain.explanation import CHECKS, END_STATE, format_value
 from maseval.benchmark.tau2.review.explain.scored_case import score_case, score_opened
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.exceptions import ConfigurationError

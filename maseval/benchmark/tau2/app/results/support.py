@@ -57,8 +57,7 @@ class Tau2Support(BenchmarkSupport):
     def findings(self, report: Report) -> Sequence[Finding]:
         from maseval.benchmark.tau2.app.results.comply import check_report
         from maseval.benchmark.tau2.app.results.explain import diagnose
-        from maseval.benchmark.tau2.app.results.sound import check_soundness
-        from maseval.benchmark.tau2.app.results.users import check_user_of_report
+        from maseval.benchmark.tau2.app.results.users import check_soundness, check_user_of_report
 
         found = diagnose(report)
         cause, sound = None if found is None else found.cause, check_soundness(report)
