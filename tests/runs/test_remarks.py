@@ -1,7 +1,6 @@
 """Remarks of readers: kept beside the results, never in them."""
 
 import json
-import threading
 from dataclasses import replace
 
 import pytest
@@ -64,24 +63,6 @@ def test_a_remark_is_replaced_and_removed_and_a_blank_one_is_none(run):
     assert [each.text for each in read_remarks(run)] == ["second"]
     assert keep_remark(run, replace(kept, text="  ")) == []
     assert keep_remark(run, Remark(ONE, " \n")) == []
-
-
-def test_readers_who_write_at_the_same_time_lose_nothing(run):
-    start = threading.Barrier(8)
-
-    def write(name):
-        start.wait()
-        for number in range(5):
-            keep_remark(run, Remark(ONE, f"{name}{number}"))
-
-    threads = [threading.Thread(target=write, args=(name,)) for name in "abcdefgh"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    texts = {each.text for each in read_remarks(run)}
-    assert texts == {f"{name}{number}" for name in "abcdefgh" for number in range(5)}
 
 
 def test_what_somebody_else_changed_meanwhile_is_not_overwritten(run):
