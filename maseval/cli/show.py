@@ -14,7 +14,7 @@ from rich.text import Text
 
 from maseval import commands
 from maseval.app.results.explained import cause_in, names_of
-from maseval.app.results.recording import notes_on, origin_in_words, simulation_in
+from maseval.app.results.recording import notes_on, origin_in_words
 from maseval.app.results.variants import conventions_in_words
 from maseval.cli.command_line import with_examples
 from maseval.cli.console import (
@@ -54,7 +54,7 @@ from maseval.cli.results import (
 )
 from maseval.core.figures import money
 from maseval.core.finding import LEFT_OUT, SOUND_PASS, Finding
-from maseval.core.outcome import SimulationLine
+from maseval.core.outcome import Outcome
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.words import count_of, excerpt
 
@@ -196,7 +196,7 @@ def _chosen_rows(view: "RunView") -> Iterator[tuple[str, ...]]:
         yield (
             inert(str(line.task)),
             str(line.trial),
-            f"{MARKS[line.outcome]} {line.outcome}",
+            f"{MARKS[line.kind]} {line.kind}",
             inert(", ".join(_facts(view.findings_on(line)))),
             inert(line.ended or line.status),
         )
@@ -212,11 +212,11 @@ def _facts(findings: Sequence[Finding]) -> list[str]:
     return [fact if name == cause.name else name for name in names]
 
 
-def _mark(view: "RunView", line: SimulationLine) -> str:
+def _mark(view: "RunView", line: Outcome) -> str:
     check = view.found.check
-    if check and simulation_in(line) in check.differing:
+    if check and line.simulation in check.differing:
         return "[bold red]x[/bold red]"
-    return MARKS[line.outcome]
+    return MARKS[line.kind]
 
 
 def _trials(view: "RunView", width: int) -> Table:
@@ -268,13 +268,13 @@ def _task_table(rows: Iterable[Sequence[Text]], has_domains: bool) -> Table:
 
 
 def _task_rows(view: "RunView", has_domains: bool) -> Iterator[tuple[str, ...]]:
-    tasks: dict[tuple[str, str], list[SimulationLine]] = {}
+    tasks: dict[tuple[str, str], list[Outcome]] = {}
     for line in view.lines:
         tasks.setdefault((line.domain, line.task_id), []).append(line)
     numbers = Counter[str]()
     for (domain, task_id), lines in tasks.items():
         ordered = sorted(lines, key=lambda line: line.trial)
-        passed = sum(line.outcome == "pass" for line in lines)
+        passed = sum(line.kind == "pass" for line in lines)
         marks = "".join(_mark(view, line) for line in ordered)
         named = [inert(domain), inert(task_id)] if has_domains else [inert(task_id)]
         yield str(numbers[domain]), *named, marks, f"{passed}/{len(lines)}"
@@ -424,8 +424,8 @@ def _outcome_parts(view: "SimulationView") -> Parts:
     ended = f", ended by {inert(line.ended)}" if line.ended else ""
     cost = f", {money(line.cost)}" if line.cost else ""
     cached = f", {line.cache_in_words}" if line.cache_in_words else ""
-    outcome = f"{MARKS[line.outcome]} [bold]{line.outcome}[/bold], {reward}{ended}"
+    outcome = f"{MARKS[line.kind]} [bold]{line.kind}[/bold], {reward}{ended}"
     yield indent(f"{outcome}, {duration(line.seconds)}{cost}{cached}")
     if len(view.trials) > 1:
-        marks = ", ".join(f"{each.trial} {MARKS[each.outcome]}" for each in view.trials)
+        marks = ", ".join(f"{each.trial} {MARKS[each.kind]}" for each in view.trials)
         yield indent(f"all trials: {marks}")

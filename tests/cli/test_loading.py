@@ -118,7 +118,8 @@ def test_scoring_loads_nobody_who_plays_and_nothing_that_explains(tmp_path):
     found = loaded(
         command("tau2", "score", "mine"),
         *("maseval.benchmark.tau2.players", "maseval.benchmark.tau2.benchmark"),
-        *("maseval.benchmark.tau2.app.running", "maseval.benchmark.tau2.review.explain.explaining"),
+        "maseval.benchmark.tau2.app.running",
+        "maseval.benchmark.tau2.review.explain.explanation",
         *("maseval.benchmark.tau2.review.causes", "maseval.benchmark.tau2.review.errata"),
         "maseval.benchmark.tau2.review.policy",
         *("maseval.benchmark.tau2.review.policy.rules", "maseval.benchmark.tau2.review.words"),

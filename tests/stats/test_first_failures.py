@@ -4,7 +4,7 @@ import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats import Outcome, summarise
-from maseval.stats.first_failures import is_settled, pass_hat_until_failure
+from maseval.stats.summary import is_settled, pass_hat_until_failure
 from tests.stats.made_up import rng
 
 K = 4
@@ -24,10 +24,10 @@ def stopped(run):
     """Return what is run if each task stops at its first failure."""
     kept, failed = [], set()
     for each in sorted(run, key=lambda each: each.trial):
-        if each.key not in failed:
+        if each.task not in failed:
             kept.append(each)
             if is_settled([each.passed]):
-                failed.add(each.key)
+                failed.add(each.task)
     return kept
 
 

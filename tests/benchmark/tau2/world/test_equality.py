@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pydantic import Field, field_serializer
 
 from maseval.benchmark.tau2.domains.base import DB
-from maseval.benchmark.tau2.world.state import equality
-from maseval.benchmark.tau2.world.state.equality import same_text
+from maseval.benchmark.tau2.world.state import hashing
+from maseval.benchmark.tau2.world.state.hashing import same_text
 from maseval.benchmark.tau2.world.state.records import Record, SharedTable, Table, canonical_json
 
 
@@ -122,7 +122,7 @@ def test_a_record_that_was_only_taken_is_the_shared_one_without_any_text(monkeyp
     shared = SharedTable(Lamp, RAW)
     left, right = House(lamps=Table(shared)), House(lamps=Table(shared))
     left.lamps["a"], right.lamps.view("a")
-    monkeypatch.setattr(equality, "canonical_record", None)
+    monkeypatch.setattr(hashing, "canonical_record", None)
 
     assert left.same_state(right)
 
