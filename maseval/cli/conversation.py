@@ -142,9 +142,9 @@ def _print_outcome(view: "SimulationView", console: Console) -> None:
     cost = f", {money(line.cost)}" if line.cost else ""
     cached = f", {line.cache_in_words}" if line.cache_in_words else ""
     console.print(
-        f"{MARKS[line.outcome]} [bold]{line.outcome}[/bold], {reward}{ended}, "
+        f"{MARKS[line.kind]} [bold]{line.kind}[/bold], {reward}{ended}, "
         f"{duration(line.seconds)}{cost}{cached}"
     )
     if len(view.trials) > 1:
-        marks = ", ".join(f"{each.trial} {MARKS[each.outcome]}" for each in view.trials)
+        marks = ", ".join(f"{each.trial} {MARKS[each.kind]}" for each in view.trials)
         console.print(f"all trials: {marks}")

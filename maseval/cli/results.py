@@ -31,9 +31,9 @@ from maseval.cli.console import (
 )
 from maseval.cli.view import Watching
 from maseval.core.figures import between, in_percent, money, percent
-from maseval.core.outcome import RecordedReport, SimulationLine
+from maseval.core.outcome import Outcome, RecordedReport
 from maseval.core.words import count_of
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import RunFolder
 from maseval.stats import Estimate
 
 MARKS = {
@@ -211,13 +211,11 @@ def consumption(
     return f"{count(tokens)} tokens, {known}{without}"
 
 
-def print_errors(
-    lines: Iterable[SimulationLine], console: Console, most: int | None = None
-) -> None:
+def print_errors(lines: Iterable[Outcome], console: Console, most: int | None = None) -> None:
     """Print the reasons of errors in the order they were met, at ``most`` so many."""
-    reasons: dict[str, list[SimulationLine]] = {}
+    reasons: dict[str, list[Outcome]] = {}
     for line in lines:
-        if line.outcome == "error":
+        if line.kind == "error":
             reason = f"{line.status}: {shorten_line(line.error or '', 200)}"
             reasons.setdefault(reason, []).append(line)
     for reason, alike in list(reasons.items())[:most]:
@@ -336,7 +334,7 @@ def _print_reasons(result: RunResult, console: Console) -> None:
 def _print_traceback(result: RunResult, console: Console) -> None:
     """Print the whole traceback of the first error."""
     first = result.errors[0]
-    simulation = Simulation(first.domain, first.task_id, first.trial)
+    simulation = first.simulation
     report = RecordedReport(RunFolder.read(result.folder).report(simulation))
     console.print(f"[bold]{inert(str(simulation))}[/bold]")
     console.print(inert(str(report.error.traceback)), soft_wrap=True)

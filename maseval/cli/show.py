@@ -13,7 +13,7 @@ from rich.text import Text
 
 from maseval import commands
 from maseval.app.results.explained import cause_in, names_of
-from maseval.app.results.recording import notes_on, origin_in_words, simulation_in
+from maseval.app.results.recording import notes_on, origin_in_words
 from maseval.cli.console import counting, here, indent, inert, print_json, stdout
 from maseval.cli.conversation import print_simulation, print_unexplained
 from maseval.cli.groups import examples
@@ -42,7 +42,7 @@ from maseval.cli.results import (
     scores,
 )
 from maseval.core.finding import LEFT_OUT, SOUND_PASS, Finding
-from maseval.core.outcome import SimulationLine
+from maseval.core.outcome import Outcome
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.words import count_of, excerpt
 from maseval.runs import Annotations
@@ -208,7 +208,7 @@ def _chosen_rows(view: "RunView") -> Iterator[tuple[str, ...]]:
         yield (
             inert(str(line.task)),
             str(line.trial),
-            f"{MARKS[line.outcome]} {line.outcome}",
+            f"{MARKS[line.kind]} {line.kind}",
             inert(", ".join(_facts(view.findings_on(line)))),
             inert(line.ended or line.status),
         )
@@ -224,11 +224,11 @@ def _facts(findings: Sequence[Finding]) -> list[str]:
     return [fact if name == cause.name else name for name in names]
 
 
-def _mark(view: "RunView", line: SimulationLine) -> str:
+def _mark(view: "RunView", line: Outcome) -> str:
     check = view.found.check
-    if check and simulation_in(line) in check.differing:
+    if check and line.simulation in check.differing:
         return "[bold red]x[/bold red]"
-    return MARKS[line.outcome]
+    return MARKS[line.kind]
 
 
 def _trials(view: "RunView", width: int) -> Table:
@@ -280,13 +280,13 @@ def _task_table(rows: Iterable[Sequence[Text]], has_domains: bool) -> Table:
 
 
 def _task_rows(view: "RunView", has_domains: bool) -> Iterator[tuple[str, ...]]:
-    tasks: dict[tuple[str, str], list[SimulationLine]] = {}
+    tasks: dict[tuple[str, str], list[Outcome]] = {}
     for line in view.lines:
         tasks.setdefault((line.domain, line.task_id), []).append(line)
     numbers = Counter[str]()
     for (domain, task_id), lines in tasks.items():
         ordered = sorted(lines, key=lambda line: line.trial)
-        passed = sum(line.outcome == "pass" for line in lines)
+        passed = sum(line.kind == "pass" for line in lines)
         marks = "".join(_mark(view, line) for line in ordered)
         named = [inert(domain), inert(task_id)] if has_domains else [inert(task_id)]
         yield str(numbers[domain]), *named, marks, f"{passed}/{len(lines)}"

@@ -139,7 +139,7 @@ def compare(
         flipped=_find_flips(a, b),
         plan=plan(pairs, main.test.p_value, level, costs),
         comparable=len(
-            _keys_in_all({name: [each.key for each in run] for name, run in by_name.items()})
+            _keys_in_all({name: [each.task for each in run] for name, run in by_name.items()})
         ),
         dropped=dropped + one_sided,
         cautions=cautions + _cautions_about_trials(a, b, names),
@@ -157,9 +157,9 @@ def _check_k(k: int, most: int) -> None:
 
 
 def _groups(tasks: Mapping[TaskKey, Trials]) -> list[tuple[str | None, list[TaskKey]]]:
-    names = dict.fromkeys(key.group for key in tasks)
+    names = dict.fromkeys(key.domain for key in tasks)
     groups: list[tuple[str | None, list[TaskKey]]] = [
-        (name, [key for key in tasks if key.group == name]) for name in names
+        (name, [key for key in tasks if key.domain == name]) for name in names
     ]
     return [*groups, (None, list(tasks))] if len(groups) > 1 else groups
 
@@ -256,7 +256,7 @@ def compare_all(
     dropped, cautions = _drop_other_data(kept, configs)
     trials, one_sided = _shared_tasks(kept)
     common = next(iter(trials.values()))
-    kept = {name: [each for each in run if each.key in common] for name, run in kept.items()}
+    kept = {name: [each for each in run if each.task in common] for name, run in kept.items()}
     _check_k(k, fewest_trials([one for each in trials.values() for one in each.values()]))
     # The same as the main difference of ``compare``, which has much more to say about two runs.
     group, keys = _groups(common)[-1]
@@ -333,7 +333,7 @@ def _drop_other_data(
         other_data |= found.other_data
         cautions |= dict.fromkeys(found.cautions)
     for name, run in runs.items():
-        runs[name] = [outcome for outcome in run if outcome.group not in other_data]
+        runs[name] = [outcome for outcome in run if outcome.domain not in other_data]
     return [f"domain {group!r}: {why}" for group, why in other_data.items()], list(cautions)
 
 

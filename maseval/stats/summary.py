@@ -273,7 +273,7 @@ def summarise(
         raise ConfigurationError("no outcome to summarise; give at least one")
     by_name: dict[str, list[Outcome]] = {}
     for outcome in run:
-        by_name.setdefault(outcome.group, []).append(outcome)
+        by_name.setdefault(outcome.domain, []).append(outcome)
     how = _How(level, ks, tuple(MEASURES) if pass_at else ("pass^k",))
     by_group = {name: _count_tasks(mine) for name, mine in by_name.items()}
     groups = [_group(name, mine, by_group[name], how) for name, mine in by_name.items()]
@@ -287,9 +287,9 @@ def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outc
     outcomes = list(outcomes)
     if planned is None:
         return outcomes
-    there = {(outcome.group, outcome.task, outcome.trial) for outcome in outcomes}
+    there = {(outcome.domain, outcome.task_id, outcome.trial) for outcome in outcomes}
     if isinstance(planned, int):
-        counts = Counter(outcome.key for outcome in outcomes)
+        counts = Counter(outcome.task for outcome in outcomes)
         gaps = [
             Outcome(*key, trial=-1 - gap, passed=None, reason=MISSING)
             for key, count in counts.items()
@@ -319,7 +319,7 @@ _Tasks = Mapping[tuple[str, str], _Counted]
 
 
 def _count_tasks(mine: list[Outcome]) -> _Tasks:
-    wanted = Counter((each.group, each.task) for each in mine)
+    wanted = Counter((each.domain, each.task_id) for each in mine)
     return {key: _Counted(trials, wanted[key]) for key, trials in by_task(mine).items()}
 
 
@@ -327,7 +327,7 @@ def _overall(
     run: list[Outcome], by_group: Mapping[str, _Tasks], groups: Sequence[GroupSummary], how: _How
 ) -> GroupSummary:
     # In the order of the run, as resampling draws tasks by their places.
-    order = dict.fromkeys((each.group, each.task) for each in run)
+    order = dict.fromkeys((each.domain, each.task_id) for each in run)
     summary = _group(None, run, {key: by_group[key[0]][key] for key in order}, how)
     by_name = [{each.name: each.value for each in group.estimates} for group in groups]
     estimates = [
@@ -413,10 +413,10 @@ def first_trials(outcomes: Iterable[Outcome], j: int) -> list[Outcome]:
     They have the pass^j of a run without that rule. They have no other fair measure.
     """
     found = [each for each in outcomes if each.trial < j]
-    failed = {each.key for each in found if each.passed is False}
-    there = {(each.key, each.trial) for each in found}
+    failed = {each.task for each in found if each.passed is False}
+    there = {(each.task, each.trial) for each in found}
     return found + [
-        Outcome(key.group, key.task, trial, passed=False)
+        Outcome(*key, trial, passed=False)
         for key in failed
         for trial in range(j)
         if (key, trial) not in there
@@ -440,10 +440,10 @@ def pass_hat_until_failure(
     for each in outcomes:
         if each.trial >= k:
             raise ConfigurationError(
-                f"trial {each.trial} of task {str(each.key)!r} is beyond the {k} planned: tasks "
+                f"trial {each.trial} of task {str(each.task)!r} is beyond the {k} planned: tasks "
                 f"stop at their first failure only where pass^k is asked of k trials"
             )
-        tasks.setdefault(each.key, {})[each.trial] = each.passed
+        tasks.setdefault(each.task, {})[each.trial] = each.passed
     return {j: _first_trials(tasks, j, level) for j in range(1, k + 1)}
 
 
@@ -465,7 +465,7 @@ def first_trials_only(found: Summary, outcomes: Sequence[Outcome], k: int) -> Su
 
 
 def _of_group(group: GroupSummary, outcomes: Sequence[Outcome], k: int) -> GroupSummary:
-    mine = [each for each in outcomes if group.group in (None, each.group)]
+    mine = [each for each in outcomes if group.group in (None, each.domain)]
     estimates = [*pass_hat_until_failure(mine, k).values()] if mine else []
     return replace(group, estimates=estimates)
 

@@ -33,7 +33,7 @@ def beside_the_runs(folder, noisy, monkeypatch):
 
 
 def a_task(noisy, outcome):
-    return next(line for line in show(noisy.folder).lines if line.outcome == outcome)
+    return next(line for line in show(noisy.folder).lines if line.kind == outcome)
 
 
 @pytest.mark.parametrize("columns", [30, 60, 80, 120, 300])
@@ -120,9 +120,9 @@ def test_of_a_task_the_first_trial_that_failed_is_shown(noisy):
     mixed = next(
         line
         for line in view.lines
-        if line.outcome == "fail"
+        if line.kind == "fail"
         and line.trial > 0
-        and any((o.task_id, o.trial, o.outcome) == (line.task_id, 0, "pass") for o in view.lines)
+        and any((o.task_id, o.trial, o.kind) == (line.task_id, 0, "pass") for o in view.lines)
     )
 
     assert "fail, reward 0" in maseval("show", "last", mixed.task_id, "--failed").stdout

@@ -20,7 +20,6 @@ from maseval.app.comparing.compared_runs import (
     names_of,
     open_compared,
     settled_runs,
-    simulation_of,
 )
 from maseval.app.comparing.why import (
     FailureReasons,
@@ -36,11 +35,11 @@ from maseval.app.results.recording import human_sides
 from maseval.app.results.variants import METRICS, Metric
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_percent, in_points, percent
-from maseval.core.outcome import TaskKey, words_on_cache
+from maseval.core.outcome import Simulation, TaskKey, words_on_cache
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.comparison import compared_keys
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import RunFolder
 from maseval.runs.config import subset_of
 from maseval.stats import (
     Comparison,
@@ -237,11 +236,11 @@ def compare_sources(
         notes=[f"{name}: {note}" for name, run in loaded.items() for note in run.notes],
         other_tasks=other_tasks,
         incomplete=incomplete,
-        tasks=len({each.key for run in whole.values() for each in run.outcomes}),
+        tasks=len({each.task for run in whole.values() for each in run.outcomes}),
         metric=metric,
         official=official,
         official_passes={
-            name: {simulation_of(each) for each in run.outcomes if each.passed}
+            name: {each.simulation for each in run.outcomes if each.passed}
             for name, run in judged.items()
         },
     )
@@ -287,12 +286,12 @@ def look_into(
 
     def look(run: ComparedRun, on_progress: OnProgress | None) -> Insight:
         recording = open_compared(run, options)
-        counted = [each for each in run.outcomes if each.key in shared]
+        counted = [each for each in run.outcomes if each.task in shared]
         passes = found.official_passes[run.name]
         why = failure_reasons(recording, counted, passes, source, on_progress)
         if recording is None:
             return why, None
-        return why, tool_use(recording, {simulation_of(each) for each in counted})
+        return why, tool_use(recording, {each.simulation for each in counted})
 
     seen = {n: remember(n, shared, partial(look, run)) for n, run in found.runs.items()}
     return replace(

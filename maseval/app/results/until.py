@@ -13,10 +13,10 @@ from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_points, percent
-from maseval.core.outcome import Outcome, TaskKey
+from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.words import count_of
-from maseval.runs.config import FIRST_FAILURE, UNTIL, RunConfig, Simulation
+from maseval.runs.config import FIRST_FAILURE, UNTIL, RunConfig
 from maseval.runs.folder import RunFolder
 from maseval.stats.sequential import decide
 from maseval.stats.sequential_plan import Decision, SequentialPlan
@@ -114,7 +114,7 @@ class Until:
         failed: dict[TaskKey, int] = {}
         for each in outcomes:
             if each.passed is False:
-                failed[each.key] = min(each.trial, failed.get(each.key, each.trial))
+                failed[each.task] = min(each.trial, failed.get(each.task, each.trial))
         trials: dict[str, dict[str, int]] = {}
         for one in planned:
             run = failed.get(one.task, self.k - 1) + 1
@@ -151,7 +151,7 @@ def _settled(outcomes: Iterable[Outcome], trials: int) -> set[TaskKey]:
     verdicts: dict[TaskKey, list[bool | None]] = {}
     for each in outcomes:
         if each.trial < trials:
-            verdicts.setdefault(each.key, []).append(each.passed)
+            verdicts.setdefault(each.task, []).append(each.passed)
     return {key for key, mine in verdicts.items() if is_settled(mine)}
 
 
@@ -187,11 +187,11 @@ def _verdicts(outcomes: Iterable[Outcome]) -> dict[str, dict[str, str]]:
     letters = {verdict: letter for letter, verdict in _VERDICTS.items()}
     tasks: dict[TaskKey, dict[int, str]] = {}
     for each in outcomes:
-        tasks.setdefault(each.key, {})[each.trial] = letters[each.passed]
+        tasks.setdefault(each.task, {})[each.trial] = letters[each.passed]
     found: dict[str, dict[str, str]] = {}
     for key, mine in tasks.items():
         word = "".join(mine.get(trial, "-") for trial in range(max(mine) + 1))
-        found.setdefault(key.group, {})[key.task] = word
+        found.setdefault(key.domain, {})[key.task_id] = word
     return found
 
 

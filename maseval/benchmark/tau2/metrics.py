@@ -155,7 +155,7 @@ def _recorded_reward(simulation: Mapping[str, Any]) -> float:
 
 def _trials_by_task(results: Iterable[Report]) -> dict[TaskKey, Trials]:
     outcomes = [parse_report(report).outcome for report in results]
-    return count_trials((outcome.key, bool(outcome.passed)) for outcome in outcomes)
+    return count_trials((outcome.task, bool(outcome.passed)) for outcome in outcomes)
 
 
 def _means(
@@ -179,8 +179,8 @@ def _warn_of_left_out(names: Collection[str], trials: Mapping[TaskKey, Trials]) 
     logger.warning(
         "%s left out: task %r%s has %s",
         ", ".join(names),
-        task.task,
-        f" of {task.group}" if task.group else "",
+        task.task_id,
+        f" of {task.domain}" if task.domain else "",
         count_of(trials[task].total, "trial"),
     )
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.results.comply import CompliedRun, RuleBook
     from maseval.benchmark.tau2.app.results.sources import FilesRead
     from maseval.benchmark.tau2.app.results.users import UsersOfRun, UsersOfRuns
-    from maseval.runs import Simulation
+    from maseval.core.outcome import Simulation
 
 COMPLY_EXAMPLES = examples(
     ("maseval tau2 comply last", "pass^k without breaches found, and which rules were broken"),
