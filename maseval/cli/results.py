@@ -219,7 +219,7 @@ def print_errors(lines: Iterable[Outcome], console: Console, most: int | None = 
             reason = f"{line.status}: {shorten_line(line.error or '', 200)}"
             reasons.setdefault(reason, []).append(line)
     for reason, alike in list(reasons.items())[:most]:
-        first = f"{alike[0].task} trial {alike[0].trial}"
+        first = f"{alike[0].key} trial {alike[0].trial}"
         more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
         console.print(f"[yellow]![/] {inert(reason)} [dim]({inert(first)}{more})[/dim]")
     if most is not None and len(reasons) > most:
