@@ -129,14 +129,6 @@ def test_of_a_task_the_first_trial_that_failed_is_shown(noisy):
     assert "pass, reward 1" in maseval("show", "last", mixed.task_id).stdout
 
 
-def test_only_one_domain_is_shown():
-    known = maseval("show", "last", "--domain", "library")
-    unknown = maseval("show", "last", "--domain", "retail")
-
-    assert "36 of 36 simulations" in known.stdout
-    assert unknown.exit_code == 2 and "it has library" in unknown.stderr
-
-
 def test_a_task_is_shown_by_a_part_of_its_id_or_its_number(noisy):
     first = tau2.tasks("library")[0].task_id
 
@@ -182,6 +174,7 @@ def test_a_file_without_reports_is_told(tmp_path):
         (["nowhere"], "maseval runs"),
         (["last", "zero"], "no task 'zero'"),
         (["last", "library/zero"], "no task 'library/zero'"),
+        (["last", "--domain", "retail"], "it has library"),
     ],
 )
 def test_what_is_not_there_is_told_with_what_is(arguments, words):
