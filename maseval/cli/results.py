@@ -211,7 +211,7 @@ def error_parts(lines: Iterable[Outcome], most: int | None = None) -> Parts:
             reason = f"{line.status}: {shorten_line(line.error or '', 200)}"
             reasons.setdefault(reason, []).append(line)
     for reason, alike in list(reasons.items())[:most]:
-        first = f"{alike[0].task} trial {alike[0].trial}"
+        first = f"{alike[0].key} trial {alike[0].trial}"
         more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
         yield indent(f"[yellow]![/] {inert(reason)} [dim]({inert(first)}{more})[/dim]")
     if most is not None and len(reasons) > most:

@@ -194,7 +194,7 @@ def _chosen_list(view: "RunView") -> Table:
 def _chosen_rows(view: "RunView") -> Iterator[tuple[str, ...]]:
     for line in view.chosen:
         yield (
-            inert(str(line.task)),
+            inert(str(line.key)),
             str(line.trial),
             f"{MARKS[line.kind]} {line.kind}",
             inert(", ".join(_facts(view.findings_on(line)))),

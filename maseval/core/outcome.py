@@ -106,7 +106,7 @@ class Outcome(NamedTuple):
     error: str | None = None
 
     @property
-    def task(self) -> TaskKey:
+    def key(self) -> TaskKey:
         """The task it is a trial of."""
         return TaskKey(self.domain, self.task_id)
 

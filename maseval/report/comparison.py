@@ -73,10 +73,10 @@ def compared_keys(
 ) -> dict[TaskKey, None]:
     """Return the tasks that a table of runs counts: in each, with a verdict, on the same data."""
     groups = {each.group for summary in table.runs.values() for each in summary.groups}
-    judged = [{each.task for each in run if each.passed is not None} for run in runs.values()]
+    judged = [{each.key for each in run if each.passed is not None} for run in runs.values()]
     shared = set.intersection(*judged)
     first = next(iter(runs.values()))
-    return {each.task: None for each in first if each.task in shared and each.domain in groups}
+    return {each.key: None for each in first if each.key in shared and each.domain in groups}
 
 
 def _result_cells(overall: GroupSummary) -> dict[str, object]:
@@ -124,8 +124,8 @@ def _tasks(
     trials: dict[TaskKey, list[list[Outcome]]] = {key: [[] for _ in runs] for key in keys}
     for at, run in enumerate(runs.values()):
         for each in run:
-            if each.task in trials:
-                trials[each.task][at].append(each)
+            if each.key in trials:
+                trials[each.key][at].append(each)
     ranked = sorted(trials.items(), key=lambda item: -_spread(item[1]))
     return [
         {

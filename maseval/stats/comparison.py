@@ -139,7 +139,7 @@ def compare(
         flipped=_find_flips(a, b),
         plan=plan(pairs, main.test.p_value, level, costs),
         comparable=len(
-            _keys_in_all({name: [each.task for each in run] for name, run in by_name.items()})
+            _keys_in_all({name: [each.key for each in run] for name, run in by_name.items()})
         ),
         dropped=dropped + one_sided,
         cautions=cautions + _cautions_about_trials(a, b, names),
@@ -256,7 +256,7 @@ def compare_all(
     dropped, cautions = _drop_other_data(kept, configs)
     trials, one_sided = _shared_tasks(kept)
     common = next(iter(trials.values()))
-    kept = {name: [each for each in run if each.task in common] for name, run in kept.items()}
+    kept = {name: [each for each in run if each.key in common] for name, run in kept.items()}
     _check_k(k, fewest_trials([one for each in trials.values() for one in each.values()]))
     # The same as the main difference of ``compare``, which has much more to say about two runs.
     group, keys = _groups(common)[-1]

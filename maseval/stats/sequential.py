@@ -83,10 +83,10 @@ _ByTrial = Mapping[int, bool | None]
 def _by_trial(outcomes: Iterable[Outcome]) -> dict[TaskKey, dict[int, bool | None]]:
     found: dict[TaskKey, dict[int, bool | None]] = {}
     for each in outcomes:
-        mine = found.setdefault(each.task, {})
+        mine = found.setdefault(each.key, {})
         if each.trial in mine:
             raise ConfigurationError(
-                f"trial {each.trial} of task {str(each.task)!r} appears twice; give each trial once"
+                f"trial {each.trial} of task {str(each.key)!r} appears twice; give each trial once"
             )
         mine[each.trial] = each.passed
     return found

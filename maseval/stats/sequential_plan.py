@@ -148,7 +148,7 @@ def looks_ready(looks: Sequence[int], tasks: Iterable[TaskKey], outcomes: Iterab
 
     Trials are numbered from 0. One without a verdict counts as there: give it only if it is final.
     """
-    there = {(each.task, each.trial) for each in outcomes}
+    there = {(each.key, each.trial) for each in outcomes}
     keys = list(tasks)
     ready = 0
     for trials in looks:

@@ -289,7 +289,7 @@ def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outc
         return outcomes
     there = {(outcome.domain, outcome.task_id, outcome.trial) for outcome in outcomes}
     if isinstance(planned, int):
-        counts = Counter(outcome.task for outcome in outcomes)
+        counts = Counter(outcome.key for outcome in outcomes)
         gaps = [
             Outcome(*key, trial=-1 - gap, passed=None, reason=MISSING)
             for key, count in counts.items()
@@ -413,8 +413,8 @@ def first_trials(outcomes: Iterable[Outcome], j: int) -> list[Outcome]:
     They have the pass^j of a run without that rule. They have no other fair measure.
     """
     found = [each for each in outcomes if each.trial < j]
-    failed = {each.task for each in found if each.passed is False}
-    there = {(each.task, each.trial) for each in found}
+    failed = {each.key for each in found if each.passed is False}
+    there = {(each.key, each.trial) for each in found}
     return found + [
         Outcome(*key, trial, passed=False)
         for key in failed
@@ -440,10 +440,10 @@ def pass_hat_until_failure(
     for each in outcomes:
         if each.trial >= k:
             raise ConfigurationError(
-                f"trial {each.trial} of task {str(each.task)!r} is beyond the {k} planned: tasks "
+                f"trial {each.trial} of task {str(each.key)!r} is beyond the {k} planned: tasks "
                 f"stop at their first failure only where pass^k is asked of k trials"
             )
-        tasks.setdefault(each.task, {})[each.trial] = each.passed
+        tasks.setdefault(each.key, {})[each.trial] = each.passed
     return {j: _first_trials(tasks, j, level) for j in range(1, k + 1)}
 
 

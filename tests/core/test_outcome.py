@@ -97,7 +97,7 @@ def test_domain_task_and_trial_name_a_simulation():
     assert finished.key == ("retail", "7", 2)
     assert finished.task == TaskKey("retail", "7")
     assert finished.outcome.simulation == finished.key
-    assert finished.outcome.task == finished.task
+    assert finished.outcome.key == finished.task
 
 
 def test_the_domain_is_the_environments_only_where_the_task_was_left_out():

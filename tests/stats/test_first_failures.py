@@ -24,10 +24,10 @@ def stopped(run):
     """Return what is run if each task stops at its first failure."""
     kept, failed = [], set()
     for each in sorted(run, key=lambda each: each.trial):
-        if each.task not in failed:
+        if each.key not in failed:
             kept.append(each)
             if is_settled([each.passed]):
-                failed.add(each.task)
+                failed.add(each.key)
     return kept
 
 

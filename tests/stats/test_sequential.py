@@ -87,7 +87,7 @@ def test_a_look_depends_on_nothing_that_came_later():
 def test_a_round_that_is_not_complete_is_not_looked_at():
     plan = SequentialPlan("better", LOOKS)
     run, baseline = made_up(0.6, 7), made_up(0.5, 8)
-    keys = {each.task for each in run}
+    keys = {each.key for each in run}
     gap = [each for each in run if (each.task_id, each.trial) != ("9", 1)]
 
     assert looks_ready(LOOKS, keys, run) == 4

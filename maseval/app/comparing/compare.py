@@ -236,7 +236,7 @@ def compare_sources(
         notes=[f"{name}: {note}" for name, run in loaded.items() for note in run.notes],
         other_tasks=other_tasks,
         incomplete=incomplete,
-        tasks=len({each.task for run in whole.values() for each in run.outcomes}),
+        tasks=len({each.key for run in whole.values() for each in run.outcomes}),
         metric=metric,
         official=official,
         official_passes={
@@ -286,7 +286,7 @@ def look_into(
 
     def look(run: ComparedRun, on_progress: OnProgress | None) -> Insight:
         recording = open_compared(run, options)
-        counted = [each for each in run.outcomes if each.task in shared]
+        counted = [each for each in run.outcomes if each.key in shared]
         passes = found.official_passes[run.name]
         why = failure_reasons(recording, counted, passes, source, on_progress)
         if recording is None:

@@ -153,7 +153,7 @@ def keep_equal_tasks(runs: Mapping[str, ComparedRun]) -> tuple[dict[str, Compare
             contents.setdefault(key, set()).add(content)
     other = [key for key, several in contents.items() if len(several) > 1]
     kept = {
-        name: replace(run, outcomes=[each for each in run.outcomes if each.task not in other])
+        name: replace(run, outcomes=[each for each in run.outcomes if each.key not in other])
         for name, run in runs.items()
     }
     if other and not all(run.outcomes for run in kept.values()):

@@ -130,7 +130,7 @@ class Gate:
 
     def most_telling_trial(self, key: TaskKey) -> Outcome:
         """Return the first trial of a task that failed, else its first."""
-        trials = [each for each in self.run.outcomes if each.task == key]
+        trials = [each for each in self.run.outcomes if each.key == key]
         return next((each for each in trials if each.passed is False), trials[0])
 
     def to_dict(self) -> dict[str, object]:

@@ -114,7 +114,7 @@ class Until:
         failed: dict[TaskKey, int] = {}
         for each in outcomes:
             if each.passed is False:
-                failed[each.task] = min(each.trial, failed.get(each.task, each.trial))
+                failed[each.key] = min(each.trial, failed.get(each.key, each.trial))
         trials: dict[str, dict[str, int]] = {}
         for one in planned:
             run = failed.get(one.task, self.k - 1) + 1
@@ -151,7 +151,7 @@ def _settled(outcomes: Iterable[Outcome], trials: int) -> set[TaskKey]:
     verdicts: dict[TaskKey, list[bool | None]] = {}
     for each in outcomes:
         if each.trial < trials:
-            verdicts.setdefault(each.task, []).append(each.passed)
+            verdicts.setdefault(each.key, []).append(each.passed)
     return {key for key, mine in verdicts.items() if is_settled(mine)}
 
 
@@ -187,7 +187,7 @@ def _verdicts(outcomes: Iterable[Outcome]) -> dict[str, dict[str, str]]:
     letters = {verdict: letter for letter, verdict in _VERDICTS.items()}
     tasks: dict[TaskKey, dict[int, str]] = {}
     for each in outcomes:
-        tasks.setdefault(each.task, {})[each.trial] = letters[each.passed]
+        tasks.setdefault(each.key, {})[each.trial] = letters[each.passed]
     found: dict[str, dict[str, str]] = {}
     for key, mine in tasks.items():
         word = "".join(mine.get(trial, "-") for trial in range(max(mine) + 1))

@@ -175,8 +175,8 @@ def outcomes_by(variant: Variant, outcomes: Iterable[Outcome], findings: Finding
         )
         for each in outcomes
     ]
-    left_out = {each.task for each, new in applied if new is None and variant.whole_tasks}
-    return [new for _, new in applied if new is not None and new.task not in left_out]
+    left_out = {each.key for each, new in applied if new is None and variant.whole_tasks}
+    return [new for _, new in applied if new is not None and new.key not in left_out]
 
 
 def _of_group(outcomes: Sequence[Outcome], group: str | None) -> Sequence[Outcome]:

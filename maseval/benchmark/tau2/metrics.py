@@ -155,7 +155,7 @@ def _recorded_reward(simulation: Mapping[str, Any]) -> float:
 
 def _trials_by_task(results: Iterable[Report]) -> dict[TaskKey, Trials]:
     outcomes = [parse_report(report).outcome for report in results]
-    return count_trials((outcome.task, bool(outcome.passed)) for outcome in outcomes)
+    return count_trials((outcome.key, bool(outcome.passed)) for outcome in outcomes)
 
 
 def _means(

@@ -24,7 +24,7 @@ def trial_map(outcomes: Iterable[Outcome], title: str = "Trials of each task") -
     """Draw a column for each task, a cell for each trial; tasks that pass most often come first."""
     tasks: dict[TaskKey, list[Outcome]] = {}
     for outcome in outcomes:
-        tasks.setdefault(outcome.task, []).append(outcome)
+        tasks.setdefault(outcome.key, []).append(outcome)
     if not tasks:
         raise ConfigurationError("no outcome to draw; give at least one")
     parts, y = _legend(), _MAP_TOP + 24.0
@@ -51,7 +51,7 @@ def _column(trials: Sequence[Outcome], x: float, y: float) -> str:
         _cell(x, y + row * _STEP, trial.passed, _simulation_attribute(trial))
         for row, trial in enumerate(ordered)
     )
-    return f"<g>{svg.hint(f'{ordered[0].task}: {states}')}{cells}</g>"
+    return f"<g>{svg.hint(f'{ordered[0].key}: {states}')}{cells}</g>"
 
 
 def _simulation_attribute(trial: Outcome) -> str:

@@ -137,7 +137,7 @@ def test_a_task_that_no_address_can_hold_is_linked_all_the_same(runs: dict[str, 
     worlds = {found.two.names[1]: replace(found.run, outcomes=strange)}
     changed = replace(found, comparison=replace(found.comparison, runs=worlds))
 
-    link = simulation_link(changed, strange[0].task, "https://example.org/\ud800")
+    link = simulation_link(changed, strange[0].key, "https://example.org/\ud800")
 
     assert link == "https://example.org/?#library/half%20%3F/0"
 

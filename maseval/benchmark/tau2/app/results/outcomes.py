@@ -89,7 +89,7 @@ def _task_digests(
     embedded: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
 ) -> dict[TaskKey, str]:
     """Hash each task: the file's where it has one under that id, else the benchmark's."""
-    keys = dict.fromkeys(outcome.task for outcome in outcomes)
+    keys = dict.fromkeys(outcome.key for outcome in outcomes)
     tasks = {key: embedded.get(key.task_id) or known[key.domain].raw(key.task_id) for key in keys}
     return {key: digest(task_content(task)) for key, task in tasks.items() if task is not None}
 
