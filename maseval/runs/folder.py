@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, count
 from pathlib import Path
 
-from maseval.core.outcome import Score
+from maseval.core.outcome import Score, Simulation
 from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
@@ -20,7 +20,8 @@ from maseval.core.storage.files import part_size
 from maseval.core.storage.records import RecordWriter, drop_rescued, mend, rescued_files, seal_json
 from maseval.core.storage.redaction import Secrets
 from maseval.core.tracing import now
-from maseval.runs.config import RunConfig, Simulation
+from maseval.runs.chain import BEGINNING, LINK, Link, Seal
+from maseval.runs.config import RunConfig
 from maseval.runs.config_file import (
     LOCK,
     LOG,
@@ -50,15 +51,7 @@ from maseval.runs.log import (
     shared_id,
 )
 from maseval.runs.recording import is_waiting, notes_on_folder, rescued_reports
-from maseval.runs.report_line import (
-    BEGINNING,
-    LINK,
-    Link,
-    Seal,
-    check_report,
-    report_record,
-    simulation_of,
-)
+from maseval.runs.report_line import check_report, report_record, simulation_of
 
 logger = logging.getLogger(__name__)
 

@@ -79,8 +79,8 @@ JSONL of `FileResultLogger`
     core/callbacks/test_result_logger
     test_what_all_reports_share_is_stored_once
 a killed process
-    core/callbacks/test_result_logger
-    test_a_killed_run_keeps_every_report_it_was_given
+    core/engine/test_process
+    test_kill_9_leaves_every_finished_report_on_disk
 `import maseval`, `Benchmark()`
     compat/test_differences
     test_no_process_is_started_to_list_packages

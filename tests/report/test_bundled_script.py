@@ -49,13 +49,6 @@ def test_a_module_comes_after_those_it_imports():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_module_imports_exists_and_is_used(name):
-    for wanted, home in imported(name):
-        assert wanted in exported(home)
-        assert re.search(rf"\b{wanted}\b", code(name)), f"{wanted} is not used"
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_a_module_imports_what_it_takes_from_others(name):
     known = {wanted for wanted, _ in imported(name)} | set(declared(name))
     for other in set(NAMES) - {name}:

@@ -52,12 +52,6 @@ def test_what_cannot_be_is_refused_with_the_value(trials, passed, k):
             score(trials, passed, k)
 
 
-def test_a_negative_k_is_refused():
-    for score in (pass_hat_k, pass_at_k):
-        with pytest.raises(ConfigurationError, match="k is -1"):
-            score(4, 2, -1)
-
-
 def test_every_task_counts_once_however_many_trials_it_has():
     tasks = [Trials(1, 1), Trials(8, 2)]
 

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from maseval.app.viewing.comparisons import remarks
+from maseval.app.viewing.features import remarks
 from maseval.runs import change_note, change_tags, read_annotations
 from tests.report.reading import rows_of
 from tests.runs.worlds import finished_run

@@ -1,12 +1,10 @@
-"""The features that the commands add to the viewer: comparisons of runs, timeline and remarks.
+"""The feature that compares runs.
 
 The verdicts of every run are recomputed, which takes some seconds for each. A comparison is
 therefore made in a thread of its own, and whoever asks too early is told how far it has come. The
 outcomes of a run are kept for as long as it is the same, so that one run more is compared at once.
 """
 
-import os
-import shlex
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Mapping
@@ -16,198 +14,20 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from maseval.app.benchmarks import OnProgress, WorldTimeline, support_for
+from maseval.app.benchmarks import OnProgress
 from maseval.app.comparing.compare import Insight, RunComparison, compare_sources, look_into
 from maseval.app.comparing.compared_runs import ComparedRun, load_run
 from maseval.app.comparing.page import document_of, looked_into
 from maseval.app.results.finding import open_run_or_file
-from maseval.app.results.recording import ORIGIN
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
-from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import FileState
 from maseval.core.words import count_of
-from maseval.runs import (
-    Annotations,
-    Remark,
-    RunFolder,
-    RunFolderError,
-    Simulation,
-    change_note,
-    change_tags,
-    keep_remark,
-    read_annotations,
-    run_state,
-)
-from maseval.runs.config_file import CONFIG, LOG, read_config
-from maseval.view.api import Answers, Body, Query, required_parts, required_text
-from maseval.view.exceptions import BadRequestError, NothingThereError
+from maseval.runs import RunFolder
+from maseval.runs.config_file import CONFIG, LOG
+from maseval.view.api import Answers, Query
 from maseval.view.library import Library
-
-_KEPT_TIMELINES = 16
-
-
-def timelines() -> Answers:
-    """Return the feature of time travel: the world after each message, and its records."""
-    # A timeline is asked for once, and then for every word that is searched in it.
-    known: dict[tuple[Path, str], WorldTimeline | None] = {}
-    lock = threading.Lock()
-
-    def find(library: Library, query: Query) -> tuple[Path, Simulation, WorldTimeline | None]:
-        name, domain, task = required_parts(query, "run", "domain", "task")
-        one, run = Simulation(domain, task, _number(query, "trial")), library.run(name).source
-        if one not in run.recorded:
-            raise NothingThereError(f"the run has no finished simulation {one}")
-        key = run.path, run.content_key(one)
-        with lock:
-            if key not in known:
-                known[key] = support_for(run).timeline(run.report(one))
-            found = known[key]
-            while len(known) > _KEPT_TIMELINES:
-                del known[next(iter(known))]
-        return run.path, one, found
-
-    def timeline(library: Library, query: Query) -> Mapping[str, object]:
-        path, one, found = find(library, query)
-        if found is None:
-            return {"timeline": None}
-        return {"timeline": found.to_dict(), "branch": _branch_command(path, one)}
-
-    def records(library: Library, query: Query) -> Mapping[str, object]:
-        (words,) = required_parts(query, "q")
-        *_, found = find(library, query)
-        if found is None:
-            raise NothingThereError("this simulation has no databases to search")
-        message = _number(query, "message") if "message" in query else None
-        return found.search_form(words, message)
-
-    return Answers("timeline", {"/api/run/timeline": timeline, "/api/run/records": records})
-
-
-def _number(query: Query, name: str) -> int:
-    (given,) = required_parts(query, name)
-    if not (given.isascii() and given.isdecimal()):
-        raise BadRequestError(f"{name} is {given!r}; give a number")
-    return int(given)
-
-
-def _branch_command(path: Path, simulation: Simulation) -> str:
-    """Return the command that continues from here; the message is still to be named."""
-    here = os.path.relpath(path)
-    run = str(path) if here.startswith("..") else here
-    task = f"{simulation.domain}/{simulation.task_id}"
-    return shlex.join(["maseval", "tau2", "branch", run, task, str(simulation.trial)])
-
-
-def branches() -> Answers:
-    """Return the feature that leads from a branch to its origin, and back."""
-    return Answers("branches", {"/api/run/branches": _branches})
-
-
-def _branches(library: Library, query: Query) -> Mapping[str, object]:
-    """Return the simulation that a run continues, and the runs that continue one of its own.
-
-    A branch names the folder of its origin; of several with that name, the nearest is meant.
-    """
-    (name,) = required_parts(query, "run")
-    path, places = library.path_of(name), library.places()
-    mine = _origin_of(path)
-    origin = None
-    if mine is not None:
-        named = [each for each, place in places.items() if place.name == mine["run"]]
-        near = min(named, key=lambda each: len(os.path.relpath(places[each], path)), default=None)
-        origin = {**mine, "run": near, "name": mine["run"]}
-    found = []
-    for each, place in places.items():
-        theirs = None if place == path or not place.is_dir() else _origin_of(place)
-        if theirs is not None and theirs["run"] == path.name:
-            state = run_state(place)
-            value, verdicts = mapping(state.pass_1).get("value"), state.verdicts or 0
-            passed = round(value * verdicts) if isinstance(value, float) else None
-            found.append({**theirs, "run": each, "passed": passed, "verdicts": verdicts})
-    return {"origin": origin, "branches": found}
-
-
-def _origin_of(path: Path) -> dict[str, object] | None:
-    """Return the origin in the configuration of a run, with the domain and id of its task."""
-    if not path.is_dir():
-        return None
-    try:
-        config = read_config(path).config
-    except (RunFolderError, OSError):
-        return None
-    origin, one = mapping(config.values, ORIGIN), next(iter(config.planned), None)
-    if not origin or one is None:
-        return None
-    named = {each: origin.get(each) for each in ("run", "trial", "at")}
-    return {**named, "domain": one.domain, "task": one.task_id}
-
-
-def remarks(*, edit: bool = False) -> Answers:
-    """Return the feature of what people wrote: tags and notes of runs, remarks on simulations.
-
-    It changes them if the viewer was started with ``--edit``.
-    """
-
-    def read(library: Library, query: Query) -> Mapping[str, object]:
-        return {**library.run(*required_parts(query, "run")).remarks(), "edit": edit}
-
-    return Answers(
-        "remarks",
-        {"/api/run/remarks": read},
-        sent={"/api/run/tags": _tags, "/api/run/note": _note, "/api/run/remark": _remark},
-    )
-
-
-def _remark(library: Library, body: Body) -> Mapping[str, object]:
-    """Add, replace or remove a remark; answers with all that there are now."""
-    name, *place = (required_text(body, each) for each in ("run", "domain", "task", "trial"))
-    run = library.run(name)
-    [(_, entry)] = run.trials(*place)
-    try:
-        one = Simulation(*entry.key, int(entry.trial))
-        new = {"id": "", "written": "", "text": ""}
-        remark = Remark.from_dict({**new, **body, **one._asdict()})
-    except ValueError as error:
-        raise BadRequestError(str(error)) from None
-    if remark.opinion and remark.outcome != entry.outcome:
-        raise BadRequestError("the verdict has changed meanwhile; load the page again")
-    keep_remark(library.path_of(name), remark)
-    return run.remarks()
-
-
-def _tags(library: Library, body: Body) -> Mapping[str, object]:
-    """Change only what the reader changed: others may have added tags meanwhile.
-
-    ``was`` are the tags that the page had shown, by default those that are there now.
-    """
-    path = library.path_of(required_text(body, "run"))
-    tags = _texts(body, "tags")
-    was = _texts(body, "was") if "was" in body else list(read_annotations(path).tags)
-    gone = [tag for tag in was if tag not in tags]
-    return _in_json(change_tags(path, [tag for tag in tags if tag not in was], gone))
-
-
-def _note(library: Library, body: Body) -> Mapping[str, object]:
-    """Replace the note; with ``was``, only if nobody else has changed it meanwhile."""
-    path = library.path_of(required_text(body, "run"))
-    text = required_text(body, "text")
-    was = body.get("was")
-    shown = was if isinstance(was, str) and was else None
-    return _in_json(change_note(path, text, was=shown, check="was" in body))
-
-
-def _in_json(found: Annotations) -> Mapping[str, object]:
-    return {"tags": list(found.tags), "note": found.note}
-
-
-def _texts(body: Body, name: str) -> list[str]:
-    value = body.get(name)
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise BadRequestError(f"{name} must be a list of texts")
-    return value
-
 
 Value = TypeVar("Value")
 

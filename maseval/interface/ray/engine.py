@@ -1,4 +1,4 @@
-"""RayEngine: runs on all cores of this machine, or on a cluster, with actors as workers."""
+"""RayEngine: runs on all cores of this machine, or on a cluster."""
 
 import logging
 import sys
@@ -30,6 +30,8 @@ from maseval.interface.ray.connection import (
     load_ray,
 )
 from maseval.interface.ray.limiter import share_limits, start_limits
+
+logger = logging.getLogger(__name__)
 
 # Beside the one that waits: submits, and what is given up.
 _CALLS_AT_ONCE = 8
@@ -117,8 +119,6 @@ def _in_a_line(error: Exception) -> str:
     reasons = [line for line in lines if "because" in line]
     return (reasons or lines or [type(error).__name__])[0]
 
-
-logger = logging.getLogger(__name__)
 
 Function = Callable[[Sequence[Any]], Any]
 
@@ -210,7 +210,8 @@ class RayMap:
 
 
 MOST_DEATHS = 3
-START_SECONDS = 600.0
+# How long the start of the processes may take.
+_START_SECONDS = 600.0
 
 
 class RayEngine(RemoteEngine):
@@ -224,7 +225,6 @@ class RayEngine(RemoteEngine):
             machine is part of, or ``ray://HOST:PORT``.
         processes: How many worker processes; by default one for each core.
         most_deaths: A repetition whose process died this often is given up.
-        start_seconds: How long the start of the processes may take.
         variables: Environment variables that workers need, beside keys and addresses of providers.
     """
 
@@ -234,7 +234,6 @@ class RayEngine(RemoteEngine):
         processes: int | None = None,
         *,
         most_deaths: int = MOST_DEATHS,
-        start_seconds: float = START_SECONDS,
         variables: tuple[str, ...] = (),
     ) -> None:
         check_address(address)
@@ -244,7 +243,7 @@ class RayEngine(RemoteEngine):
         load_ray()  # raises if it is missing, before anything has begun
         self.address = address
         self.processes = processes
-        self._limits = most_deaths, start_seconds, variables
+        self._limits = most_deaths, _START_SECONDS, variables
         self._connection: ExitStack | None = None
         self._entered = 0
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.app.results.finding import list_names, tasks_called, why_not_one
+from maseval.app.results.task_names import list_names, tasks_called, why_not_one
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 
@@ -29,7 +29,7 @@ EVERY = [*AIRLINE, *RETAIL, *TELECOM]
         ("BAD_VPN", EVERY, [TELECOM[1]]),
         ("telecom/bad_vpn", EVERY, [TELECOM[1]]),
         ("[mms_issue]airplane_mode_on", EVERY, TELECOM[1:]),
-        (TELECOM[2].task, EVERY, [TELECOM[2]]),
+        (TELECOM[2].task_id, EVERY, [TELECOM[2]]),
         ("", EVERY, []),
         ("telecom/", EVERY, []),
     ],

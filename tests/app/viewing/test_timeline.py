@@ -14,7 +14,7 @@ LIBRARY = {"domain": "library", "trial": "0"}
 
 @pytest.fixture
 def client(tmp_path):
-    from maseval.app.viewing.comparisons import timelines
+    from maseval.app.viewing.features import timelines
     from maseval.app.viewing.reader import BenchmarkReader
     from tests.view.builders import viewer
 

@@ -31,8 +31,8 @@ from maseval.data.files import (
     parse_listing,
     unchanged,
 )
-from maseval.data.folder import fill, link_equal_files
-from maseval.data.store import AnyPath, DataPlace, cache_folder, place_of
+from maseval.data.folder import DataFolder, fill, link_equal_files
+from maseval.data.store import AnyPath, DataPlace, place_of
 
 # Where the 114 base telecom tasks stand in the full list of 2,285.
 _BASE_POSITIONS = """
@@ -216,7 +216,7 @@ def published_files(folder: str, manifest: Manifest) -> list[DataFile]:
 def are_cached(folder: str, version: str) -> bool:
     """Return True if the cache has all files of a domain, and has them right; fetch none."""
     manifest = manifest_of(version)
-    cached = cache_folder(default_data_dir(version), manifest)
+    cached = DataFolder(default_data_dir(version), manifest)
     return not cached.lacking(published_files(folder, manifest))
 
 
@@ -272,7 +272,7 @@ def _fetch(
     place: DataPlace, files: list[DataFile], lacking: list[DataFile], progress: FetchProgress
 ) -> None:
     if place.is_cache:
-        caches = [cache_folder(default_data_dir(each), manifest_of(each)) for each in VERSIONS]
+        caches = [DataFolder(default_data_dir(each), manifest_of(each)) for each in VERSIONS]
         link_equal_files(place.folder, lacking, caches)
     fill(place.folder, files, place.sources, progress)
 
