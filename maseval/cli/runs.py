@@ -15,6 +15,7 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.app.results.recording import origin_in_words
+from maseval.cli.command_line import with_examples
 from maseval.cli.console import (
     age,
     here,
@@ -26,7 +27,6 @@ from maseval.cli.console import (
     stderr,
     stdout,
 )
-from maseval.cli.groups import examples
 from maseval.cli.options import AsJson, RunOrResultsFile, argument, flag, option, runs_argument
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_percent, money, percent
@@ -35,18 +35,18 @@ from maseval.runs import RunState, change_note, default_root
 from maseval.runs.annotations import AnnotationError
 from maseval.runs.config import mark_of
 
-RUNS_EXAMPLES = examples(
-    ("maseval runs", "the runs below ./runs, the latest first"),
-    ("maseval runs /data/runs", "those of another folder"),
-    ("maseval runs --tag baseline", "those with a tag"),
-    ("maseval runs --json", "for scripts"),
-)
 _FACTS = ("state", "done", "pass^1", "domains", "agent", "user", "cost", "changed")
 _REMARKS = ("tags", "note")
 _NOTE_LENGTH = 40
 _COLOURS = {"complete": "green", "running": "cyan", "incomplete": "yellow", "damaged": "red"}
 
 
+@with_examples(
+    ("maseval runs", "the runs below ./runs, the latest first"),
+    ("maseval runs /data/runs", "those of another folder"),
+    ("maseval runs --tag baseline", "those with a tag"),
+    ("maseval runs --json", "for scripts"),
+)
 def runs(
     root: Path | None = argument(None, "The folder of runs.", show_default="./runs"),
     tag: list[str] | None = option(None, "Only runs with this tag (repeatable).", "--tag"),
@@ -185,15 +185,13 @@ def _record(state: RunState) -> dict[str, object]:
     }
 
 
-TAG_EXAMPLES = examples(
+@with_examples(
     ("maseval tag last --add baseline", "a word to find the latest run by"),
     ("maseval tag runs/a runs/b --add paper --remove draft", "several runs, several tags"),
     ("maseval tag theirs.json --add published", "a results file of tau2-bench"),
     ("maseval tag last", "the tags it has"),
     ("maseval runs --tag baseline", "the runs with a tag"),
 )
-
-
 def tag(
     runs: list[str] = runs_argument("Runs: folder, name or last; or results files of tau2-bench."),
     add: list[str] | None = option(None, "Add this tag (repeatable)."),
@@ -214,15 +212,14 @@ def tag(
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.runs import RunNote
 
-NOTE_EXAMPLES = examples(
+
+@with_examples(
     ("maseval note last 'temperature 0; the retry bug is fixed'", "what to remember of a run"),
     ("maseval note last", "the note it has"),
     ("maseval note last --edit", "write it in your editor ($EDITOR)"),
     ("maseval note last - < findings.txt", "from a file or a pipe"),
     ("maseval note last --clear", "remove it"),
 )
-
-
 def note(
     run: RunOrResultsFile,
     text: str | None = argument(None, "The new note; - reads it from standard input."),
@@ -269,6 +266,3 @@ def _written_in_editor(text: str) -> str:
                 f"the editor {editor!r} failed ({error}); set EDITOR to one that works"
             ) from error
         return file.read_text(encoding="utf-8", errors="replace")
-
-
-COMMANDS = {runs: RUNS_EXAMPLES, tag: TAG_EXAMPLES, note: NOTE_EXAMPLES}

@@ -273,7 +273,7 @@ def summarise(
         raise ConfigurationError("no outcome to summarise; give at least one")
     by_name: dict[str, list[Outcome]] = {}
     for outcome in run:
-        by_name.setdefault(outcome.group, []).append(outcome)
+        by_name.setdefault(outcome.domain, []).append(outcome)
     how = _How(level, ks, tuple(MEASURES) if pass_at else ("pass^k",))
     by_group = {name: _count_tasks(mine) for name, mine in by_name.items()}
     groups = [_group(name, mine, by_group[name], how) for name, mine in by_name.items()]
@@ -287,7 +287,7 @@ def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outc
     outcomes = list(outcomes)
     if planned is None:
         return outcomes
-    there = {(outcome.group, outcome.task, outcome.trial) for outcome in outcomes}
+    there = {(outcome.domain, outcome.task_id, outcome.trial) for outcome in outcomes}
     if isinstance(planned, int):
         counts = Counter(outcome.key for outcome in outcomes)
         gaps = [
@@ -319,7 +319,7 @@ _Tasks = Mapping[tuple[str, str], _Counted]
 
 
 def _count_tasks(mine: list[Outcome]) -> _Tasks:
-    wanted = Counter((each.group, each.task) for each in mine)
+    wanted = Counter((each.domain, each.task_id) for each in mine)
     return {key: _Counted(trials, wanted[key]) for key, trials in by_task(mine).items()}
 
 
@@ -327,7 +327,7 @@ def _overall(
     run: list[Outcome], by_group: Mapping[str, _Tasks], groups: Sequence[GroupSummary], how: _How
 ) -> GroupSummary:
     # In the order of the run, as resampling draws tasks by their places.
-    order = dict.fromkeys((each.group, each.task) for each in run)
+    order = dict.fromkeys((each.domain, each.task_id) for each in run)
     summary = _group(None, run, {key: by_group[key[0]][key] for key in order}, how)
     by_name = [{each.name: each.value for each in group.estimates} for group in groups]
     estimates = [
@@ -416,7 +416,7 @@ def first_trials(outcomes: Iterable[Outcome], j: int) -> list[Outcome]:
     failed = {each.key for each in found if each.passed is False}
     there = {(each.key, each.trial) for each in found}
     return found + [
-        Outcome(key.group, key.task, trial, passed=False)
+        Outcome(*key, trial, passed=False)
         for key in failed
         for trial in range(j)
         if (key, trial) not in there
@@ -465,7 +465,7 @@ def first_trials_only(found: Summary, outcomes: Sequence[Outcome], k: int) -> Su
 
 
 def _of_group(group: GroupSummary, outcomes: Sequence[Outcome], k: int) -> GroupSummary:
-    mine = [each for each in outcomes if group.group in (None, each.group)]
+    mine = [each for each in outcomes if group.group in (None, each.domain)]
     estimates = [*pass_hat_until_failure(mine, k).values()] if mine else []
     return replace(group, estimates=estimates)
 

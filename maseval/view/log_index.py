@@ -12,12 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from maseval.core.outcome import RecordedReport, TaskKey, total_cost
+from maseval.core.outcome import RecordedReport, Simulation, TaskKey, total_cost
 from maseval.core.recorded import Shape, mapping
 from maseval.core.report import Report
 from maseval.core.storage.files import FileState
 from maseval.report.index import Entry, columns_of, entry_of, pack, unpack
-from maseval.runs import Simulation
 from maseval.runs.chain import Chain, Link, LogLine, Seal, lines_of
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOG, read_config

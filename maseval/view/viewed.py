@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from maseval.core.outcome import RecordedReport, Score, TaskKey
+from maseval.core.outcome import RecordedReport, Score, Simulation, TaskKey
 from maseval.core.recorded import Shape, entries
 from maseval.core.report import NO_VERDICT_STATUSES, TaskExecutionStatus
 from maseval.core.storage.files import FileState
@@ -25,7 +25,6 @@ from maseval.report.index import (
 )
 from maseval.report.page import Packet, packet_of
 from maseval.report.results import drawing
-from maseval.runs import Simulation
 from maseval.runs.annotations import remarks_by_simulation
 from maseval.runs.config_file import LOG
 from maseval.runs.log import kept_about
@@ -267,7 +266,7 @@ class ViewedRun:
         with self._lock:
             if self._summary is None:
                 began, run = time.monotonic(), self.source
-                outcomes = [entry.to_outcome(int(entry.trial)) for entry in self.entries()]
+                outcomes = [entry.to_outcome() for entry in self.entries()]
                 k = run.config.stops_at_failure
                 self._summary = summarise_run(outcomes, run.planned, k)
                 self._scores, ended = self._summary.overall.scores, time.monotonic()

@@ -125,7 +125,7 @@ def test_verdicts_that_readers_disagree_with_are_counted():
 
 
 def test_they_are_shown_exported_and_bundled(run, tmp_path):
-    outcome = show(run, "a", 0, explain=False).line.outcome
+    outcome = show(run, "a", 0, explain=False).line.kind
     keep_remark(run, Remark(ONE, "why?", opinion="disagree", outcome=outcome))
     keep_remark(run, Remark(ONE, "here", message=1))
 

@@ -162,7 +162,7 @@ def test_every_pair_is_compared_and_corrected():
 
 
 def test_every_run_is_summed_up_on_the_tasks_that_all_of_them_have():
-    runs = {**RUNS, "c": [each for each in RUNS["c"] if each.task != "5"]}
+    runs = {**RUNS, "c": [each for each in RUNS["c"] if each.task_id != "5"]}
     runs["b"] = [*runs["b"], Outcome("shop", "new", 0, True)]
     table = compare_all(runs)
 

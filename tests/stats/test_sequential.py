@@ -88,7 +88,7 @@ def test_a_round_that_is_not_complete_is_not_looked_at():
     plan = SequentialPlan("better", LOOKS)
     run, baseline = made_up(0.6, 7), made_up(0.5, 8)
     keys = {each.key for each in run}
-    gap = [each for each in run if (each.task, each.trial) != ("9", 1)]
+    gap = [each for each in run if (each.task_id, each.trial) != ("9", 1)]
 
     assert looks_ready(LOOKS, keys, run) == 4
     assert looks_ready(LOOKS, keys, gap) == 1
@@ -103,12 +103,12 @@ def test_a_pair_without_a_verdict_does_not_count():
     plan = SequentialPlan("better", LOOKS)
     run, baseline = made_up(0.9, 1), made_up(0.5, 2)
     broken = [
-        Outcome("shop", each.task, each.trial, None, reason="provider_error")
-        if each.task == "3" and each.trial == 0
+        Outcome("shop", each.task_id, each.trial, None, reason="provider_error")
+        if each.task_id == "3" and each.trial == 0
         else each
         for each in run
     ]
-    without = [[each for each in some if each.task != "3"] for some in (run, baseline)]
+    without = [[each for each in some if each.task_id != "3"] for some in (run, baseline)]
     found, left_out = decide(plan, 1, broken, baseline), decide(plan, 1, *without)
 
     assert found.looks[0].without == 1

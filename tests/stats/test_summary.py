@@ -94,7 +94,9 @@ def test_bounds_are_the_extremes_over_everything_the_missing_trials_may_become()
     outcomes = run([4, 3, 0, 2])
     missing = {("0", 3), ("2", 0), ("2", 1), ("3", 2)}
     partial = [
-        each._replace(passed=None, reason="missing") if (each.task, each.trial) in missing else each
+        each._replace(passed=None, reason="missing")
+        if (each.task_id, each.trial) in missing
+        else each
         for each in outcomes
     ]
     found = summarise(partial).overall
@@ -104,7 +106,7 @@ def test_bounds_are_the_extremes_over_everything_the_missing_trials_may_become()
         for becomes in product((True, False), repeat=len(missing)):
             fates = dict(zip(sorted(missing), becomes, strict=True))
             whole = [
-                each._replace(passed=fates.get((each.task, each.trial), each.passed))
+                each._replace(passed=fates.get((each.task_id, each.trial), each.passed))
                 for each in partial
             ]
             possible.append(fmean(float(pass_hat_k(*each, k)) for each in by_task(whole).values()))
@@ -112,7 +114,7 @@ def test_bounds_are_the_extremes_over_everything_the_missing_trials_may_become()
 
 
 def test_a_task_with_too_few_trials_leaves_only_bounds_and_a_note():
-    outcomes = [each for each in run([4, 4]) if (each.task, each.trial) != ("1", 3)]
+    outcomes = [each for each in run([4, 4]) if (each.task_id, each.trial) != ("1", 3)]
     summary = summarise(outcomes, planned=4)
     fourth = summary.overall.estimate("pass^k", 4)
 

@@ -141,7 +141,7 @@ class Checking(RunReader):
         return RunCheck(run)
 
     def check_verdict(self, checking, run, report, key):
-        checking.add(RecordedReport(report).line, None)
+        checking.add(RecordedReport(report).outcome, None)
         self.asked.append(report["task_id"])
 
 

@@ -151,8 +151,8 @@ def _read_baseline(run: str, tasks: Mapping[str, Collection[str]]) -> tuple[str,
 
     found = read_outcomes(run)
     wanted = {(domain, task) for domain, ids in tasks.items() for task in ids}
-    shared = [each for each in found.outcomes if (each.group, each.task) in wanted]
-    lacking = wanted - {(each.group, each.task) for each in shared if each.passed is not None}
+    shared = [each for each in found.outcomes if (each.domain, each.task_id) in wanted]
+    lacking = wanted - {(each.domain, each.task_id) for each in shared if each.passed is not None}
     if lacking:
         domain, task = min(lacking)
         raise ConfigurationError(

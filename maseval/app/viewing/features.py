@@ -8,12 +8,12 @@ from pathlib import Path
 
 from maseval.app.benchmarks import WorldTimeline, support_for
 from maseval.app.results.recording import ORIGIN
+from maseval.core.outcome import Simulation
 from maseval.core.recorded import mapping
 from maseval.runs import (
     Annotations,
     Remark,
     RunFolderError,
-    Simulation,
     change_note,
     change_tags,
     keep_remark,

@@ -10,6 +10,7 @@ from rich.table import Table
 from maseval import commands
 from maseval.app.running.options import EXECUTION
 from maseval.benchmark.tau2.app.running.options import RunOptions
+from maseval.cli.command_line import with_examples
 from maseval.cli.console import (
     count,
     here,
@@ -21,11 +22,11 @@ from maseval.cli.console import (
     stdout,
 )
 from maseval.cli.display import run_and_finish
-from maseval.cli.groups import examples
 from maseval.cli.options import AsJson, command_with, flag
 from maseval.core.words import count_of
 
-EXAMPLES = examples(
+
+@with_examples(
     (
         "maseval tau2 run --domain retail --agent gold",
         "the reference solution of every task, no key needed",
@@ -53,11 +54,8 @@ EXAMPLES = examples(
         "maseval tau2 run --domain retail --agent gold --output runs/mine --json",
         "for scripts; the same command again resumes the run",
     ),
+    settings={"allow_extra_args": True},
 )
-
-SETTINGS = {"allow_extra_args": True}
-
-
 @command_with(RunOptions, file=True)
 def run(
     given: dict[str, Any],

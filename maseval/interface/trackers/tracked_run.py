@@ -21,7 +21,7 @@ from pathlib import Path
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.exceptions import MASEvalError
-from maseval.core.outcome import RecordedReport, SimulationLine, total_cost
+from maseval.core.outcome import Outcome, RecordedReport, total_cost
 from maseval.core.report import Report
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.words import excerpt
@@ -89,7 +89,7 @@ def _flat(values: Mapping[str, object], path: tuple[str, ...]) -> Iterator[tuple
 
 
 def metrics_of(
-    scores: Mapping[str, Mapping[int, Estimate]], finished: Sequence[SimulationLine]
+    scores: Mapping[str, Mapping[int, Estimate]], finished: Sequence[Outcome]
 ) -> dict[str, float]:
     """Return pass^k with both ends of its interval, by domain and overall, and what the run took.
 
@@ -112,22 +112,22 @@ def metrics_of(
         "simulations": len(finished),
         "verdicts": sum(each.passed is not None for each in finished),
         "passed": sum(each.passed is True for each in finished),
-        "errors": sum(each.outcome == "error" for each in finished),
+        "errors": sum(each.kind == "error" for each in finished),
         **known,
         "tokens": sum(each.tokens for each in finished),
         "seconds": sum(each.seconds for each in finished),
     }
 
 
-def tasks_of(finished: Iterable[SimulationLine]) -> list[dict[str, object]]:
+def tasks_of(finished: Iterable[Outcome]) -> list[dict[str, object]]:
     """Return a row for each task: its trials, how many passed, and what they took."""
-    by_task: dict[tuple[str, str], list[SimulationLine]] = {}
+    by_task: dict[tuple[str, str], list[Outcome]] = {}
     for each in finished:
         by_task.setdefault((each.domain, each.task_id), []).append(each)
     return [_row(*key, trials) for key, trials in by_task.items()]
 
 
-def _row(domain: str, task_id: str, trials: Sequence[SimulationLine]) -> dict[str, object]:
+def _row(domain: str, task_id: str, trials: Sequence[Outcome]) -> dict[str, object]:
     rewards = [each.reward for each in trials if each.reward is not None]
     verdicts = [each.passed for each in trials if each.passed is not None]
     return {
@@ -138,7 +138,7 @@ def _row(domain: str, task_id: str, trials: Sequence[SimulationLine]) -> dict[st
         "passed": sum(verdicts),
         "pass_rate": sum(verdicts) / len(verdicts) if verdicts else None,
         "mean_reward": sum(rewards) / len(rewards) if rewards else None,
-        "errors": sum(each.outcome == "error" for each in trials),
+        "errors": sum(each.kind == "error" for each in trials),
         "cost": total_cost(each.cost for each in trials),
         "tokens": sum(each.tokens for each in trials),
         "seconds": round(sum(each.seconds for each in trials), 3),
@@ -249,7 +249,7 @@ class _TrackerCallback(BenchmarkCallback):
 
     def _run(self, results: Sequence[Report]) -> TrackedRun:
         reports = [RecordedReport(report) for report in results]
-        finished = [report.line for report in reports]
+        finished = [report.outcome for report in reports]
         return TrackedRun(
             key=key_of(str(results[0]["run_id"])),
             name=self._name or str(results[0]["run_id"]),

@@ -17,7 +17,6 @@ from maseval.app.results.finding import (
     trials_named,
     warn_of_damage,
 )
-from maseval.app.results.recording import line_of
 from maseval.benchmark.tau2.app.results.comply import check_report
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
@@ -34,11 +33,10 @@ from maseval.benchmark.tau2.review.explain.scored_case import score_case, score_
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding, Who
-from maseval.core.outcome import RecordedReport, is_successful
+from maseval.core.outcome import RecordedReport, Simulation, is_successful
 from maseval.core.recorded import entries, mapping
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
-from maseval.runs import Simulation
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
 
@@ -157,7 +155,7 @@ def _choose_trial(folder: Recording, task: str, trial: int | None) -> RunTrial:
 
 
 def _status(folder: Recording, simulation: Simulation) -> str:
-    line = line_of(folder.report(simulation))
+    line = RecordedReport(folder.report(simulation)).outcome
     return f"ended with {line.status}: {line.error}" if line.error else f"ended with {line.status}"
 
 

@@ -1,18 +1,31 @@
-"""``maseval macs rates``, ``score`` and ``export``."""
+"""``maseval macs run``, ``rates``, ``score``, ``export`` and ``data``."""
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from maseval import commands
-from maseval.cli.command_line import FAILED
-from maseval.cli.console import here, inert, number_columns, print_json, stderr, stdout
-from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, Overwrite, RunName, argument, flag, option
+from maseval.benchmark.macs.app.options import MACSRunOptions
+from maseval.cli.command_line import FAILED, CommandGroup, PlainCommand, examples, with_examples
+from maseval.cli.console import (
+    Parts,
+    chosen_stream,
+    data_check_parts,
+    here,
+    indent,
+    inert,
+    note,
+    number_columns,
+    print_json,
+    print_parts,
+    stderr,
+    stdout,
+    styled,
+)
+from maseval.cli.display import run_and_finish
+from maseval.cli.options import AsJson, Overwrite, RunName, argument, command_with, flag, option
 from maseval.core.exceptions import OutputExistsError
 from maseval.core.figures import between, percent
 from maseval.core.recorded import number
@@ -23,10 +36,34 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.macs.metrics import GoalRate
     from maseval.benchmark.macs.scoring import ResultsDocument
 
-RATES_EXAMPLES = examples(
-    ("maseval macs rates last", "the latest run"),
-    ("maseval macs rates runs/mine --json", "for scripts"),
+
+@with_examples(
+    (
+        "maseval macs run --domain travel --trials 3 --budget 20usd "
+        "--agent-model openai/gpt-4.1 --user-model openai/gpt-4.1",
+        "a model as every agent of the team, three trials per task, for at most 20 dollars",
+    ),
+    (
+        "maseval macs run --domain software --num-tasks 2 --base-url http://localhost:8000/v1 "
+        "--agent-model mine --user-model mine --judge-model mine",
+        "models on a server of your own",
+    ),
+    (
+        "maseval macs run --domain travel --team my_team.py:MyTeam --user-model openai/gpt-4.1",
+        "your own agents: a subclass of MACSBenchmark with setup_agents",
+    ),
 )
+@command_with(MACSRunOptions, file=True)
+def run(given: dict[str, Any], context: typer.Context, as_json: AsJson = False) -> None:
+    """Run tasks, and save every finished simulation in a run folder.
+
+    The original's team of agents takes part, every agent played by --agent-model, unless --team
+    names your own. Tools and user are played by models too; the judge is part of the number.
+
+    The run is for maseval show, report, compare and plots, like any other.
+    """
+    run_and_finish(lambda **every: commands.macs.run(**every), given, context, as_json=as_json)
+
 
 _NAMES = {
     "overall_gsr": "overall",
@@ -37,6 +74,10 @@ _NAMES = {
 _SHOWN = 10
 
 
+@with_examples(
+    ("maseval macs rates last", "the latest run"),
+    ("maseval macs rates runs/mine --json", "for scripts"),
+)
 def rates(run: RunName, as_json: AsJson = False) -> None:
     """Show the goal success rates of a run: overall, partial, and of both sides.
 
@@ -46,32 +87,28 @@ def rates(run: RunName, as_json: AsJson = False) -> None:
     if as_json:
         print_json({**found.to_dict(), "path": str(found.path)})
     else:
-        _print_rates(found, stdout())
+        print_parts(_rate_parts(found), stdout())
 
 
-def _print_rates(found: "RunRates", console: Console) -> None:
-    console.print(f"[bold]{inert(here(found.path))}[/bold]", soft_wrap=True)
+def _rate_parts(found: "RunRates") -> Parts:
+    yield styled(here(found.path), "bold")
     if found.estimate:
-        console.print(f"[yellow]{inert(found.estimate)}[/yellow]", soft_wrap=True)
+        yield styled(found.estimate, "yellow")
     table = Table("domain", *number_columns("tasks", "scored", *_NAMES.values()))
     for each in found.domains:
-        table.add_row(
-            inert(each.domain or "all"),
-            str(each.tasks),
-            f"{each.scored}/{each.repetitions}",
-            *(_rate(each.rates[key]) for key in _NAMES),
-        )
-    console.print(table)
-    console.print(
+        rates = (_rate(each.rates[key]) for key in _NAMES)
+        scored = f"{each.scored}/{each.repetitions}"
+        table.add_row(inert(each.domain or "all"), str(each.tasks), scored, *rates)
+    yield table
+    yield indent(
         "[dim]Goal success rates over scored simulations; 95% CI, clustered by task. A simulation "
         "without a verdict counts as 0; failures of user, tools or judge's provider are not "
         "scored.[/dim]"
     )
     for problem in found.problems[:_SHOWN]:
-        words = f"{problem['task']}, trial {problem['repeat']}: {problem['problem']}"
-        console.print(f"[yellow]Note:[/yellow] {inert(words)}", soft_wrap=True)
+        yield note(f"{problem['task']}, trial {problem['repeat']}: {problem['problem']}")
     if len(found.problems) > _SHOWN:
-        console.print(f"and {len(found.problems) - _SHOWN} more; --json lists all")
+        yield f"and {len(found.problems) - _SHOWN} more; --json lists all"
 
 
 def _rate(rate: "GoalRate") -> str:
@@ -83,14 +120,6 @@ def _rate(rate: "GoalRate") -> str:
     return f"{value}\n{between(rate.interval.low, rate.interval.high)}"
 
 
-SCORE_EXAMPLES = examples(
-    (
-        "maseval macs score conversations/travel --domain travel --output results.json",
-        "judge the files conversation_0.json, ..., and write the original's results file",
-    ),
-    ("maseval macs score exported --domain software --strict --json", "for scripts"),
-)
-
 _JUDGED_RATES = {
     "overall_gsr": "overall goal success rate",
     "partial_gsr": "partial goal success rate",
@@ -99,6 +128,13 @@ _JUDGED_RATES = {
 }
 
 
+@with_examples(
+    (
+        "maseval macs score conversations/travel --domain travel --output results.json",
+        "judge the files conversation_0.json, ..., and write the original's results file",
+    ),
+    ("maseval macs score exported --domain software --strict --json", "for scripts"),
+)
 def score(
     folder: Path = argument(..., "Folder of conversation_<i>.json."),
     domain: str = option(..., "travel, mortgage or software.", "--domain", "-d"),
@@ -122,34 +158,29 @@ def score(
         from maseval.benchmark.macs.scoring import results_text  # help must not load it
 
         write_bytes(output, results_text(found).encode())
-    _print_results(found, stderr() if as_json else stdout())
+    print_parts(_result_parts(found), chosen_stream(as_json))
     if as_json:
-        typer.echo(json.dumps(found))
+        print_json(found)
     if any("error" in each for each in found["conversation_evals"]):
         raise typer.Exit(FAILED)
 
 
-def _print_results(found: "ResultsDocument", console: Console) -> None:
+def _result_parts(found: "ResultsDocument") -> Parts:
     count, scenarios = found["conversation_count"], found["scenario_count"]
-    console.print(f"{count} of {scenarios} conversations judged")
+    yield f"{count} of {scenarios} conversations judged"
     rates = {key: number(value) for key, value in found.items() if key in _JUDGED_RATES}
     for key, name in _JUDGED_RATES.items() if count else ():
-        console.print(f"  {name}: {percent(rates[key] or 0.0)}")
+        yield f"  {name}: {percent(rates[key] or 0.0)}"
     for each in found["conversation_evals"]:
         if "error" in each:
-            console.print(
-                f"  [red]conversation {each['trajectory_index']} not scorable:[/red] "
-                f"{inert(each['error'])}",
-                soft_wrap=True,
-            )
+            what = f"[red]conversation {each['trajectory_index']} not scorable:[/red]"
+            yield f"  {what} {inert(each['error'])}"
 
 
-EXPORT_EXAMPLES = examples(
+@with_examples(
     ("maseval macs export last", "a folder for each domain, in the run's folder"),
     ("maseval macs export runs/mine --trial 2 --output theirs", "another trial, elsewhere"),
 )
-
-
 def export(
     run: RunName,
     output: Path | None = option(
@@ -168,4 +199,36 @@ def export(
             )
 
 
-COMMANDS = {rates: RATES_EXAMPLES, score: SCORE_EXAMPLES, export: EXPORT_EXAMPLES}
+app = typer.Typer(
+    cls=CommandGroup,
+    help="The benchmark's data: fetch it, verify it, find it.",
+    epilog=examples(
+        ("maseval macs data fetch", "fetch all files, once"),
+        ("maseval macs data verify", "compare every file with its checksum"),
+        ("ls $(maseval macs data path)", "look at them"),
+    ),
+    no_args_is_help=True,
+)
+
+
+@app.command(cls=PlainCommand)
+def fetch(
+    force: bool = flag("Fetch again what is already there.", "--force"),
+) -> None:
+    """Fetch what is missing, from the first source that has the right files."""
+    typer.echo(commands.macs.data.fetch(force=force))
+
+
+@app.command(cls=PlainCommand)
+def path() -> None:
+    """Print the folder in which fetched files are kept."""
+    typer.echo(commands.macs.data.path())
+
+
+@app.command(cls=PlainCommand)
+def verify() -> None:
+    """Read every file again and compare it with its checksum."""
+    check = commands.macs.data.verify()
+    print_parts(data_check_parts(check, "maseval macs data fetch"), stdout())
+    if not check.complete:
+        raise typer.Exit(FAILED)
