@@ -24,6 +24,7 @@ from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
 from maseval.benchmark.tau2.domains.telecom.user_models import (
     APNSettings,
     NetworkModePreference,
+    NetworkStatus,
     TelecomUserDB,
 )
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
