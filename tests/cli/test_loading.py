@@ -48,7 +48,7 @@ def test_the_help_of_a_group_loads_none_of_its_commands(group):
     found = loaded(
         command(*group, "--help"),
         *("maseval.app", "maseval.runs", "maseval.stats", "maseval.benchmark"),
-        *("maseval.core.benchmark", "maseval.interface", "httpx"),
+        *("maseval.core.benchmark", "maseval.interface", "maseval.server", "httpx"),
         *(() if group else PYDANTIC),  # Typer's own, in a group
     )
 
