@@ -22,6 +22,7 @@ from maseval.core.outcome import (
     OutcomeKind,
     RecordedReport,
     RecordedSoftware,
+    Simulation,
     TaskKey,
     verdict_for,
 )
@@ -68,6 +69,11 @@ class Entry(NamedTuple):
     facts: tuple[Fact, ...]
     answers: int
     cached_answers: int
+
+    @property
+    def simulation(self) -> Simulation:
+        """Its id, if its trial is a number."""
+        return Simulation(*self.key, int(self.trial))
 
     def to_outcome(self, trial: int | None = None) -> Outcome:
         """Return the entry as a row, as the trial of this number instead of its own."""

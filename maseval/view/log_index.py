@@ -269,7 +269,7 @@ class IndexedRun:
         self._entries = {entry.at: entry for entry in map(Entry._make, rows)}
         self._last, self._intact, self._saved = line, True, number
         places = {
-            Simulation(*entry.key, int(entry.trial)): ReportPlace(entry.at, entry.status or "")
+            entry.simulation: ReportPlace(entry.at, entry.status or "")
             for entry in self._entries.values()
         }
         config = None if saved["config"] is None else RunConfig.of(saved["config"])

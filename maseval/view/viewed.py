@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from maseval.core.outcome import RecordedReport, Score, Simulation, TaskKey
+from maseval.core.outcome import RecordedReport, Score, TaskKey
 from maseval.core.recorded import Shape, entries
 from maseval.core.report import NO_VERDICT_STATUSES, TaskExecutionStatus
 from maseval.core.storage.files import FileState
@@ -192,7 +192,7 @@ class ViewedRun:
         known = {
             entry.at: [each.to_dict() for each in found[one]]
             for entry in (self.entries() if found else ())
-            if (one := Simulation(*entry.key, int(entry.trial))) in found
+            if (one := entry.simulation) in found
         }
         shown = shown_remarks(self.tasks() if found else {}, known)
         return {**shown, "reading": problem} if problem else shown

@@ -1,6 +1,7 @@
 """Remarks of readers: kept beside the results, never in them."""
 
 import json
+import threading
 from dataclasses import replace
 
 import pytest
@@ -144,3 +145,21 @@ def test_they_are_shown_exported_and_bundled(run, tmp_path):
     assert "remarks.json" in bundled.manifest["files"]
     assert read_remarks(opened.path) == read_remarks(run)
     assert json.loads((opened.path / "remarks.json").read_text())
+
+
+def test_readers_who_write_at_the_same_time_lose_nothing(run):
+    start = threading.Barrier(8)
+
+    def write(name):
+        start.wait()
+        for number in range(5):
+            keep_remark(run, Remark(ONE, f"{name}{number}"))
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in "abcdefgh"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    texts = {each.text for each in read_remarks(run)}
+    assert texts == {f"{name}{number}" for name in "abcdefgh" for number in range(5)}

@@ -146,7 +146,7 @@ def _remark(library: Library, body: Body) -> Mapping[str, object]:
     run = library.run(name)
     [(_, entry)] = run.trials(*place)
     try:
-        one = Simulation(*entry.key, int(entry.trial))
+        one = entry.simulation
         new = {"id": "", "written": "", "text": ""}
         remark = Remark.from_dict({**new, **body, **one._asdict()})
     except ValueError as error:

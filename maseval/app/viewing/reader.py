@@ -67,7 +67,7 @@ class BenchmarkReader(RunReader):
             *([f"Note: {unexplained}"] if unexplained else []),
         ]
         if labelled and not unexplained:
-            findings = {one: self._findings(run, one) for one in map(_simulation, known)}
+            findings = {(one := each.simulation): self._findings(run, one) for each in known}
             scores = variant_scores(lines, findings, support.variants(run), run.planned)
             note = users_note(lines, findings, support.user_model(run.config.values))
             summary["rows"] += variant_rows(scores)
@@ -139,7 +139,3 @@ class BenchmarkReader(RunReader):
     def keep_findings(self, run: Recording) -> None:
         if run in self._examined:
             self._examined[run].save()
-
-
-def _simulation(entry: Entry) -> Simulation:
-    return Simulation(*entry.key, int(entry.trial))

@@ -23,7 +23,7 @@ from maseval.benchmark.tau2.data_loader import (
     load_tasks,
 )
 from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError
-from maseval.core.exceptions import ConfigurationError, TaskFormatError, TaskFrozenError
+from maseval.core.exceptions import ConfigurationError, TaskFormatError
 from maseval.core.task import Task, TaskQueue
 
 needs_data = pytest.mark.data
@@ -318,11 +318,6 @@ def test_another_model_id_is_refused_and_then_no_task_is_changed(taken, role):
     ):
         configure_model_ids(tasks, user_model_id="new", evaluator_model_id="new")
     assert tasks[0].user_data == tasks[0].evaluation_data == {}
-
-
-def test_a_frozen_task_is_not_changed():
-    with pytest.raises(TaskFrozenError):
-        configure_model_ids([Task("a").freeze()], user_model_id="u")
 
 
 @needs_data

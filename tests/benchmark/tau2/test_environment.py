@@ -192,6 +192,16 @@ def test_a_model_may_name_its_arguments_as_it_likes(room, name):
     assert (answer["id"], answer["requestor"]) == ("", "assistant")
 
 
+def test_raw_calls_raise(room):
+    one = environment(room)
+
+    with pytest.raises(ValueError, match="No black walls"):
+        one.make_tool_call("paint", colour="black")
+    assert one.make_user_tool_call("press_switch") == "The light is on."
+    with pytest.raises(ValueError, match="Invalid requestor: nobody"):
+        one.make_tool_call("paint", "nobody", colour="red")
+
+
 def test_assertions_of_a_task_file(room):
     one = environment(room)
     white = {"env_type": "assistant", "func_name": "wall_is", "arguments": {"colour": "white"}}

@@ -52,6 +52,27 @@ def test_there_are_three_ids_for_new_reservations_and_three_for_certificates():
         tools.send_certificate("ann", 100)
 
 
+def test_a_certificate_listed_twice_is_gone_before_the_booking_fails():
+    tools = airline()
+    payments = [{"payment_id": "voucher", "amount": 55}, {"payment_id": "card", "amount": 400}]
+
+    with pytest.raises(KeyError, match="voucher"):
+        tools.book_reservation(**booking(payment_methods=[*payments, payments[0]]))
+
+    assert "voucher" not in tools.get_user_details("ann").payment_methods
+    assert "HATHAT" not in tools.db.reservations
+
+
+def test_a_fractional_charge_fails_after_the_gift_card_has_paid():
+    tools = airline()
+
+    with pytest.raises(ValueError, match="validation error for Payment"):
+        tools.update_reservation_baggages("R1", 3, 0.25, "gift")
+
+    assert tools.get_user_details("ann").payment_methods["gift"].amount == 287.5
+    assert tools.get_reservation_details("R1").total_baggages == 1
+
+
 def test_what_is_stored_unchecked_is_answered_and_hashed_as_it_came(folder):
     world = World(AIRLINE, folder)
     bags = {"reservation_id": "R1", "payment_id": "card", "nonfree_baggages": 0}

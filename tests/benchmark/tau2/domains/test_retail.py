@@ -111,6 +111,12 @@ def test_an_update_that_does_not_fit_is_refused_with_the_records_key(update, pla
     assert [line for line in lines if line.startswith("orders")] == places
 
 
+def test_an_exchange_of_nothing_has_a_whole_number_as_its_difference():
+    shop = shop_with(order("#1", item("s1", 10), status="delivered"))
+    difference = shop.exchange_delivered_order_items("#1", [], [], "card").exchange_price_difference
+    assert repr(difference) == "0"
+
+
 def test_an_order_id_needs_its_sign_unless_leniency_is_asked_for():
     shop = shop_with(order("#1", item("s1", 10)))
     with pytest.raises(ValueError, match="Order not found"):

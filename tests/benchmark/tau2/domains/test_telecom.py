@@ -24,6 +24,7 @@ from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
 from maseval.benchmark.tau2.domains.telecom.user_models import (
     APNSettings,
     NetworkModePreference,
+    NetworkStatus,
     TelecomUserDB,
 )
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
@@ -206,6 +207,58 @@ def test_settings_that_are_no_settings_are_kept_and_fail_later(folder):
     assert call(world, "user", "toggle_data") == "Error: 'str' object has no attribute 'apn_name'"
     assert world.user_tools.db.device.data_enabled is False
     assert call(world, "user", "set_apn_settings", apn_settings={}).startswith("APN settings set")
+
+
+def test_of_two_bills_with_one_id_the_first_counts():
+    tools = company(bill("B1", status="Paid"))
+
+    tools.suspend_line_for_overdue_bill("C1", "L1", "B1", contract_ended=False)
+
+    assert tools.assert_no_overdue_bill("B1")
+
+
+def test_a_line_suspended_for_a_bill_has_service_again_only_after_a_search():
+    tools = company()
+    phone = phone_of(tools)
+    tools.suspend_line_for_overdue_bill("C1", "L1", "B9", contract_ended=True)
+    sync(tools, phone)
+    phone.simulate_network_search()
+    assert phone.assert_service_status("no_service")
+
+    tools.resume_line("C1", "L1")
+    sync(tools, phone)
+    assert phone.assert_service_status("no_service")
+    phone.reboot_device()
+
+    assert phone.assert_service_status("connected")
+
+
+@pytest.mark.parametrize(("used", "exceeded"), [(4.9, False), (5.0, True), (5.1, True)])
+def test_data_is_exceeded_when_the_limit_is_reached(used, exceeded):
+    tools = company(line(data_used_gb=used))
+
+    assert phone_of(tools).assert_mobile_data_usage_exceeded(exceeded)
+
+
+@pytest.mark.parametrize("mode", ["PIN", None, ["pin"]])
+def test_an_unknown_lock_locks_nothing_but_makes_the_phone_search(mode):
+    phone = new_phone()
+    phone.db.device.network_connection_status = NetworkStatus.NO_SERVICE
+
+    assert phone.lock_sim_card(mode) == f"SIM card locked successfully in {mode} mode."
+
+    assert phone.check_sim_status() == "Your SIM card is active and working."
+    assert phone.assert_service_status("connected")
+
+
+def test_turning_a_switch_off_that_is_off_toggles_twice():
+    phone = new_phone()
+    phone.db.device.network_connection_status = NetworkStatus.NO_SERVICE
+
+    phone.turn_roaming_off()
+
+    assert phone.assert_mobile_roaming_status(False)
+    assert phone.assert_service_status("connected")
 
 
 def test_a_task_file_cannot_reach_what_is_not_meant_for_it(folder):

@@ -91,7 +91,7 @@ class ResultsFileRun:
             again = recount.judge(item)
             passed = recount.verdict_alone(again.simulation)
             place = self._scratch.put(self._make_report(recount, item, again, passed))
-            trials[Simulation(*again.simulation.slot)].append((passed, place))
+            trials[again.simulation.slot].append((passed, place))
             self.judged += 1
         if not trials:
             raise ConfigurationError(f"{self.path} holds no simulation; there is nothing to show")
@@ -146,7 +146,7 @@ class ResultsFileRun:
     @cached_property
     def planned(self) -> list[Simulation]:
         """Every simulation that should be there."""
-        return [Simulation(*slot) for slot in dict.fromkeys(self._recount.slots)]
+        return list(dict.fromkeys(self._recount.slots))
 
     @cached_property
     def recorded(self) -> dict[Simulation, None]:
@@ -162,7 +162,7 @@ class ResultsFileRun:
         if simulation not in self.recorded:
             raise ConfigurationError(f"{self.path} has no {simulation}")
         # Of several in one place, one whose verdict is that of the trial stands for it.
-        verdict = self._recount.passes[Simulation(*simulation)]
+        verdict = self._recount.passes[simulation]
         place = next(place for passed, place in self._trials[1][simulation] if passed is verdict)
         report = self._scratch.get(place)
         if "doubt" in report:

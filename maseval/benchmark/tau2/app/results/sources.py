@@ -74,7 +74,7 @@ class SimulationSource:
         found.parts = lambda readers: (
             RecordPart(each, domain, version=data_version) for each in folder.parts(readers)
         )
-        found.planned = [Simulation(*one) for one in self.folder.planned]
+        found.planned = list(self.folder.planned)
         config = self.folder.config.without_notes()
         found.subset = self.folder.config.subset
         stopped = self.folder.config.stopped
