@@ -34,7 +34,7 @@ from maseval.commands import export_site, tau2
 from maseval.core.report import Report
 from maseval.runs import RunFolder
 from maseval.runs.log import kept_place
-from maseval.view.events import Watcher, _NewsOfRun
+from maseval.view.app import Watcher, _NewsOfRun
 from maseval.view.library import Library
 
 LARGE = f"{TASKS * TRIALS:,} simulations"

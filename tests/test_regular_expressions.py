@@ -31,7 +31,7 @@ NOTICED = 0.001
 GROWTH = 3.0
 ANCHORED = {"match", "fullmatch"}
 NOT_FOREIGN = {
-    "app/running/run_watch.py": "reads an option of the command line",
+    "app/running/folder_run.py": "reads an option of the command line",
     "benchmark/tau2/texts/": "reads source files of a known hash, and limits their length",
     "benchmark/tau2/review/audit/": "reads the files of a benchmark, which its author checks",
 }

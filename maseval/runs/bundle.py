@@ -29,11 +29,11 @@ from maseval.core.storage.zip_archive import (
     open_archive,
 )
 from maseval.runs.annotations import MOST_REMARKS, REMARKS, read_remarks
-from maseval.runs.chain import Link, Seal
 from maseval.runs.config_file import CONFIG, LOG
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.folder import RunFolder
 from maseval.runs.log import is_session_end, last_record
+from maseval.runs.report_line import Link, Seal
 
 FORM = "maseval bundle 2"
 _FIRST_FORM = "maseval bundle 1"

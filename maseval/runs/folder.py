@@ -20,7 +20,6 @@ from maseval.core.storage.files import part_size
 from maseval.core.storage.records import RecordWriter, drop_rescued, mend, rescued_files, seal_json
 from maseval.core.storage.redaction import Secrets
 from maseval.core.tracing import now
-from maseval.runs.chain import BEGINNING, LINK, Link, Seal
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import (
     LOCK,
@@ -51,7 +50,15 @@ from maseval.runs.log import (
     shared_id,
 )
 from maseval.runs.recording import is_waiting, notes_on_folder, rescued_reports
-from maseval.runs.report_line import check_report, report_record, simulation_of
+from maseval.runs.report_line import (
+    BEGINNING,
+    LINK,
+    Link,
+    Seal,
+    check_report,
+    report_record,
+    simulation_of,
+)
 
 logger = logging.getLogger(__name__)
 

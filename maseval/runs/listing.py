@@ -12,7 +12,6 @@ from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.storage.files import SUFFIX
 from maseval.runs.annotations import Annotations, annotations_or_problem
-from maseval.runs.chain import Seal
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import CONFIG, LOCK, LOG, is_run_folder, read_config
 from maseval.runs.exceptions import RunFolderError, check_regular
@@ -25,6 +24,7 @@ from maseval.runs.log import (
     is_session_end,
     last_record,
 )
+from maseval.runs.report_line import Seal
 from maseval.runs.verdict_check import recall_check
 
 RunCondition = Literal["running", "complete", "incomplete", "damaged"]

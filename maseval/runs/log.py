@@ -1,6 +1,6 @@
 """The log of a run: the meaning of its lines, and reading them.
 
-Each line is a JSON object with a checksum, a link to the line before (``maseval.runs.chain``) and a
+Each line is a JSON object with a checksum, a link to the line before (``report_line``) and a
 ``kind``. A *report* is one finished simulation.
 *shared* is the ``config["benchmark"]`` of the reports that name its id, written once for each
 session. *extended* is the configuration from there on: the first line is that of the run's start,
@@ -26,7 +26,9 @@ from maseval.core.storage import strict_json
 from maseval.core.storage.records import seal_problem
 from maseval.core.words import excerpt
 from maseval.data.kept import KeptValues, place_for
-from maseval.runs.chain import (
+from maseval.runs.config import RunConfig
+from maseval.runs.exceptions import RunFolderError, check_regular
+from maseval.runs.report_line import (
     BEGINNING,
     BYTE_ORDER_MARK,
     LINK,
@@ -34,11 +36,12 @@ from maseval.runs.chain import (
     Link,
     LogLine,
     Seal,
+    check_report,
     lines_of,
+    loads_object,
+    report_of,
+    simulation_of,
 )
-from maseval.runs.config import RunConfig
-from maseval.runs.exceptions import RunFolderError, check_regular
-from maseval.runs.report_line import check_report, loads_object, report_of, simulation_of
 
 _KEPT = "log.jsonl"
 _UNREADABLE = (ValueError, KeyError, TypeError)

@@ -11,12 +11,11 @@ from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import rescued_files
 from maseval.core.words import excerpt
-from maseval.runs.chain import lines_of
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOCK, LOG, StoredConfig
 from maseval.runs.lock import holder_of
 from maseval.runs.log import DamagedRecord, damage_in_words
-from maseval.runs.report_line import check_report, simulation_of
+from maseval.runs.report_line import check_report, lines_of, simulation_of
 
 logger = logging.getLogger(__name__)
 

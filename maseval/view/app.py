@@ -1,27 +1,220 @@
-"""create_app: the viewer of one folder as an application that a server runs."""
+"""create_app: the viewer of one folder as an application that a server runs.
 
+``/api/events`` has news of runs, as server-sent events. One ``Watcher`` looks at the folder twice a
+second while anybody listens, once for all listeners. A listener gets the latest look, and finds out
+by itself what is new to it. So nothing is queued, and a slow one misses nothing. The id of a
+simulation's event is its place in the log. A browser that reconnects sends the last one it got, and
+gets all that came after it, also from a server that was started again since.
+"""
+
+import asyncio
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from typing import NamedTuple
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from maseval.core.exceptions import MASEvalError
-from maseval.view.api import Feature, Json, own_answers
-from maseval.view.events import Watcher, event_routes
+from maseval.core.storage import strict_json
+from maseval.report.index import Entry, row_of
+from maseval.view.api import Feature, Json, library_of, own_answers
 from maseval.view.exceptions import NothingThereError, ViewError
 from maseval.view.library import Library
 from maseval.view.reading import RunReader
+from maseval.view.rows import Live, RunRow, live_of
 from maseval.view.safety import LOCAL_NAMES, Guard
+from maseval.view.viewed import ViewedRun
+
+_EVERY = 0.5
+
+
+class RunLook(NamedTuple):
+    """The state and the simulations of one run at one moment.
+
+    ``relabelled`` is how many labels were changed so far.
+    """
+
+    run: ViewedRun
+    last: int
+    relabelled: int
+    live: Live
+
+
+class Look(NamedTuple):
+    """All runs at one moment, and more of those that somebody listens to."""
+
+    rows: Mapping[str, RunRow]
+    runs: Mapping[str, RunLook]
+
+
+@dataclass(eq=False)
+class ViewListener:
+    """Somebody who listens to one run, or to the list of all."""
+
+    run: str | None
+    latest: Look | None = None
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Watcher:
+    """One task for all listeners, which ends with the last of them."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._listeners: set[ViewListener] = set()
+        self._task: asyncio.Task[None] | None = None
+
+    async def looks(self, run: str | None) -> AsyncIterator[Look]:
+        """Yield what the folder holds, again and again."""
+        listener = ViewListener(run)
+        self._listeners.add(listener)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._watch())
+        try:
+            while True:
+                await listener.arrived.wait()
+                listener.arrived.clear()
+                assert listener.latest is not None
+                yield listener.latest
+        finally:
+            self._listeners.discard(listener)
+
+    async def _watch(self) -> None:
+        while self._listeners:
+            listeners = list(self._listeners)
+            names = {each.run for each in listeners if each.run is not None}
+            listed = any(each.run is None for each in listeners)
+            look = await run_in_threadpool(self._look, names, listed)
+            for each in listeners:
+                each.latest = look
+                each.arrived.set()
+            await asyncio.sleep(_EVERY)
+
+    def _look(self, names: Collection[str], listed: bool) -> Look:
+        rows = {row["name"]: row for row in self._library.rows()} if listed else {}
+        runs = {}
+        for name in names:
+            with suppress(MASEvalError, OSError):  # it may be gone, and come back
+                run = self._library.run_with_labels(name)
+                runs[name] = RunLook(run, run.last_place, len(run.relabelled), live_of(run))
+        return Look(rows, runs)
+
+
+_RETRY = "retry: 1000\n\n"
+_ALIVE = ": alive\n\n"
+# After how many looks without anything new a client is told that the server is still there.
+_QUIET_LOOKS = 20
+
+
+def event_routes() -> list[BaseRoute]:
+    return [Route("/api/events", _events)]
+
+
+async def _events(request: Request) -> Response:
+    run = request.query_params.get("run")
+    if run is not None:
+        library_of(request).path_of(run)
+    watcher: Watcher = request.app.state.watcher
+    query = request.query_params
+    known = _number(request.headers.get("last-event-id") or query.get("after"))
+    news = _NewsOfAll() if run is None else _NewsOfRun(run, known, _number(query.get("relabelled")))
+    return StreamingResponse(_stream(watcher, run, news), media_type="text/event-stream")
+
+
+def _number(given: str | None) -> int | None:
+    return int(given) if given and given.isascii() and given.isdecimal() else None
+
+
+async def _stream(
+    watcher: Watcher, run: str | None, news: "_NewsOfAll | _NewsOfRun"
+) -> AsyncIterator[str]:
+    yield _RETRY
+    quiet = 0
+    async for look in watcher.looks(run):
+        events = list(news.of(look))
+        quiet = 0 if events else quiet + 1
+        for event in events:
+            yield event
+        if quiet and quiet % _QUIET_LOOKS == 0:
+            yield _ALIVE
+
+
+class _NewsOfAll:
+    """Rows of the list that are not as they were; at first all, as any may have changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, RunRow] = {}
+
+    def of(self, look: Look) -> Iterator[str]:
+        known, self._known = self._known, dict(look.rows)
+        changed = [row for name, row in look.rows.items() if known.get(name) != row]
+        gone = [name for name in known if name not in look.rows]
+        if changed or gone:
+            yield _event("runs", {"runs": changed, "gone": gone})
+
+
+class _NewsOfRun:
+    """Simulations that were not there before, labels that were found, and the run's progress."""
+
+    def __init__(self, run: str, after: int | None, relabelled: int | None) -> None:
+        self._run, self._after, self._told = run, after, relabelled
+        self._live: Live | None = None
+
+    def of(self, look: Look) -> Iterator[str]:
+        found = look.runs.get(self._run)
+        if found is None:
+            return
+        last = found.last
+        if self._after is None or self._after > last:  # new, or the log was made anew
+            self._after = last
+        after, self._after = self._after, last
+        for entry in found.run.entries_after(after):
+            if entry.at > last:  # it belongs to the next look
+                break
+            yield _event("simulation", _simulation(entry), entry.at)
+        if labels := self._labels(found):
+            yield _event("labels", labels)
+        if found.live != self._live:
+            self._live = found.live
+            yield _event("live", found.live, last)
+
+    def _labels(self, found: RunLook) -> list[tuple[str, str, str, tuple[str, ...]]]:
+        """Return what has other labels than the listener knows: its domain, task, trial, labels."""
+        known = found.relabelled if self._told is None else self._told
+        # A larger number is that of a server before this one.
+        fresh = found.run.relabelled[known if known <= found.relabelled else 0 : found.relabelled]
+        self._told = found.relabelled
+        relabelled = found.run.entries_at(fresh)
+        return [(*each.key, each.trial, each.labels) for each in relabelled]
+
+
+def _simulation(entry: Entry) -> dict[str, object]:
+    return {
+        "domain": entry.key.domain,
+        "task": entry.key.task_id,
+        "trial": entry.trial,
+        "note": entry.note,
+        "row": row_of(entry),  # whoever keeps the index knows its position there
+    }
+
+
+def _event(name: str, data: object, number: int | None = None) -> str:
+    numbered = "" if number is None else f"id: {number}\n"
+    return f"{numbered}event: {name}\ndata: {strict_json.dumps(data)}\n\n"
+
 
 # A shorter answer is sent as it is.
 _SMALL = 1000

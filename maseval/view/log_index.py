@@ -17,7 +17,6 @@ from maseval.core.recorded import Shape, mapping
 from maseval.core.report import Report
 from maseval.core.storage.files import FileState
 from maseval.report.index import Entry, columns_of, entry_of, pack, unpack
-from maseval.runs.chain import Chain, Link, LogLine, Seal, lines_of
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOG, read_config
 from maseval.runs.exceptions import RunFolderError
@@ -32,7 +31,17 @@ from maseval.runs.log import (
     report_in,
 )
 from maseval.runs.recording import notes_on_folder
-from maseval.runs.report_line import SkimmedReport, read_record, simulation_of, with_repeats
+from maseval.runs.report_line import (
+    Chain,
+    Link,
+    LogLine,
+    Seal,
+    SkimmedReport,
+    lines_of,
+    read_record,
+    simulation_of,
+    with_repeats,
+)
 from maseval.runs.verdict_check import SimulationDoubt
 from maseval.view.exceptions import NothingThereError
 

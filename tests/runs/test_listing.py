@@ -8,7 +8,7 @@ from pathlib import Path
 
 from maseval.app.results.finding import run_path
 from maseval.runs import RunFolder, list_runs, run_state
-from maseval.runs.chain import Link, Seal
+from maseval.runs.report_line import Link, Seal
 from tests.runs.worlds import as_killed, config, finished_run, report
 
 

@@ -11,7 +11,7 @@ from maseval.runs import RunFolder
 from maseval.runs.verdict_check import RunCheck
 from maseval.view import background as labelling
 from maseval.view import create_app
-from maseval.view.events import Watcher, _NewsOfRun
+from maseval.view.app import Watcher, _NewsOfRun
 from maseval.view.reading import RunReader
 from maseval.view.viewed import load_labels, save_labels
 from tests.report.reading import rows_of

@@ -1,30 +1,45 @@
 """FolderRun: a run into a folder, prepared by the options of a command and then run.
 
 A subclass knows its benchmark and the configuration on which the results depend. ``run`` opens the
-folder, which locks it, and runs what is missing. ``RunWatch`` counts and stops; ``Tracking`` sends
-the run elsewhere if the options say so. The folder is closed before the last of it is sent.
+folder, which locks it, and runs what is missing. ``Tracking`` sends the run elsewhere if the
+options say so. The folder is closed before the last of it is sent.
+
+``RunWatch`` keeps count of a run while it is running, and stops it when there is a reason to:
+Ctrl-C, SIGTERM, a closed terminal, a ``Budget`` in money or tokens, a row of ``EqualFailures``, or
+an error at which the benchmark wants to stop. What is running is finished all the same; Ctrl-C
+twice stops at once.
 """
 
+import re
+import signal
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
+from types import FrameType
+from typing import Literal, NamedTuple
 
-from maseval.app.benchmarks import support_by_name
-from maseval.app.results.results import RunResult
+from maseval.app.benchmarks import BenchmarkSupport, support_by_name
+from maseval.app.results.recording import lines_of
+from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
 from maseval.app.results.until import Until, run_rounds
-from maseval.app.running.prices import Prices
-from maseval.app.running.progress import Turn
+from maseval.app.running.prices import Prices, without_list
+from maseval.app.running.progress import Display, RunProgress, Turn, publish_progress
 from maseval.app.running.run_options import FolderRunOptions
-from maseval.app.running.run_watch import Budget, RunWatch
 from maseval.app.viewing.view import view_beside
 from maseval.core.benchmark import Benchmark
-from maseval.core.engine.engines import ForkingEngine
-from maseval.core.outcome import Simulation
+from maseval.core.callbacks import BenchmarkCallback
+from maseval.core.engine.engines import Engine, ForkingEngine, SeveralNodes, WorkerEvent
+from maseval.core.engine.process import end_signals
+from maseval.core.exceptions import ConfigurationError, RunStoppedError
+from maseval.core.figures import money
+from maseval.core.outcome import Outcome, RecordedReport, Simulation
+from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
 from maseval.core.task.queues import AgentData
@@ -32,6 +47,233 @@ from maseval.runs import RunFolder, default_root, run_into
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.exceptions import writing
+from maseval.runs.live import note_event, note_finished
+
+_AMOUNT = r"(?P<amount>\d[\d,_]*(?:\.\d+)?|\.\d+)\s*(?P<scale>[kmb]?)"
+_FORMS = (
+    (re.compile(rf"\$\s*{_AMOUNT}(\s*usd)?"), "usd"),
+    (re.compile(rf"{_AMOUNT}\s*(usd|dollars?|\$)"), "usd"),
+    (re.compile(rf"{_AMOUNT}\s*(tokens?|tok)"), "tokens"),
+)
+_SCALES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
+
+
+WAYS_OUT = (
+    "give it with --prices FILE (prices=...), in usd per million tokens, "
+    "or give a budget in tokens, like '2M tokens'"
+)
+
+
+class Budget(NamedTuple):
+    """A limit in one unit; it holds for the whole run, earlier sessions included."""
+
+    amount: float
+    unit: Literal["usd", "tokens"]
+
+    @classmethod
+    def of(cls, text: str) -> "Budget":
+        """Read ``5usd``, ``$5``, ``500k tokens`` or ``2M tokens``."""
+        for form, unit in _FORMS:
+            if found := form.fullmatch(text.strip().lower()):
+                amount = float(re.sub("[,_]", "", found["amount"])) * _SCALES[found["scale"]]
+                if amount > 0:
+                    return cls(amount, "usd" if unit == "usd" else "tokens")
+        raise ConfigurationError(
+            f"budget is {text!r}; give money like 5usd or $5, or tokens like '2M tokens'"
+        )
+
+    def __str__(self) -> str:
+        return money(self.amount) if self.unit == "usd" else f"{self.amount:,.0f} tokens"
+
+    def check_watchable(self, unpriced: Sequence[str]) -> None:
+        """Raise if the budget is in money, and the price of a model is not known."""
+        if self.unit == "usd" and unpriced:
+            raise ConfigurationError(
+                f"the budget of {self} cannot be watched, because the price of "
+                f"{' and '.join(map(repr, unpriced))} is not known{without_list()}; {WAYS_OUT}"
+            )
+
+    def objection(self, cost: float, tokens: int, *, priced: bool = False) -> str | None:
+        """Return why no more simulation should be started after so much was used, or None.
+
+        ``priced`` says that the prices are known, so that a cost of nothing is believed.
+        """
+        used = cost if self.unit == "usd" else tokens
+        if used >= self.amount:
+            spent = money(cost) if self.unit == "usd" else f"{tokens:,} tokens"
+            return f"the budget of {self} is reached ({spent} used); give more to resume"
+        if self.unit == "usd" and tokens and not cost and not priced:
+            return (
+                f"the budget of {self} cannot be watched, because the models' prices are not "
+                f"known; {WAYS_OUT}"
+            )
+        return None
+
+
+_ENOUGH = 5
+# What differs between two errors of one cause: names of tasks, numbers, addresses.
+_VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
+
+
+class EqualFailures:
+    """Notices if every simulation fails in the same way, ``earlier`` sessions included."""
+
+    def __init__(self, earlier: Iterable[Outcome] = ()) -> None:
+        self._seen: list[str] = []
+        self._worked = any(line.kind != "error" for line in earlier)
+
+    def objection(self, line: Outcome) -> str | None:
+        """Return why no more simulation should be started after this one, or None."""
+        self._worked = self._worked or line.kind != "error"
+        self._seen.append(f"{line.status} {_VARYING.sub('', line.error or '')}")
+        if self._worked or len(self._seen) < _ENOUGH or len(set(self._seen)) > 1:
+            return None
+        return (
+            f"the first {len(self._seen)} simulations all failed in the same way "
+            f"({line.status}): {line.error}; --no-retry-failed runs the others all the same"
+        )
+
+
+class RunWatch(BenchmarkCallback):
+    """Watches one call's part of a run; earlier parts are counted from the folder.
+
+    ``turn`` says what a running simulation waits for, if that is known. ``priced`` says that the
+    prices of all models are known, so that the budget believes a cost of nothing.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        benchmark: Benchmark,
+        secrets: Secrets,
+        support: BenchmarkSupport,
+        *,
+        engine: Engine,
+        budget: Budget | None = None,
+        turn: Turn | None = None,
+        priced: bool = False,
+        time_limit: float | None = None,
+    ) -> None:
+        self.folder, self.benchmark, self.secrets = folder, benchmark, secrets
+        self.support = support
+        self.engine, self.budget, self.priced = engine, budget, priced
+        self.began = time.monotonic()
+        self.progress = RunProgress(len(folder.planned), turn, time_limit)
+        self.progress.trials_for_pass_1 = 1 if folder.config.stops_at_failure else None
+        for line in lines_of(folder):
+            self.progress.recall(line)
+        if isinstance(engine, SeveralNodes):
+            self.progress.nodes = partial(getattr, engine, "in_flight")
+        self.failures = EqualFailures(self.progress.lines.values())
+        self._ended_by: int | None = None
+        self._check_budget()
+
+    @property
+    def is_stopping(self) -> bool:
+        """True once nothing more is to be started."""
+        return self.progress.stopping is not None
+
+    @contextmanager
+    def running(self, display: Display | None) -> Iterator[None]:
+        """Show and publish the progress; errors that only stop the run end here."""
+        show = display or (lambda progress: nullcontext())
+        held = self.engine if isinstance(self.engine, AbstractContextManager) else nullcontext()
+        live = publish_progress(
+            self.folder.path,
+            self.progress,
+            self.benchmark.last_said,
+            self.secrets,
+            self.benchmark.messages_so_far,
+        )
+        interruptible = end_signals(self._interrupt)
+        with interruptible, show(self.progress), live, held:
+            try:
+                yield
+            except KeyboardInterrupt:
+                self.progress.stopping = self.progress.stopping or INTERRUPTED
+            except RunStoppedError as error:
+                self.progress.stopping = self.secrets.removed_from_text(str(error))
+            except Exception as error:  # the benchmark's own code may raise anything
+                if not _stops_at_errors(self.benchmark):
+                    raise
+                words = f"the benchmark stops at errors, and there was a {type(error).__name__}"
+                self.progress.stopping = self.secrets.removed_from_text(f"{words}: {error}")
+
+    def result(self) -> RunResult:
+        """Note the score in the folder, and return all numbers."""
+        lines = self._recorded_lines()
+        conventions = self.support.conventions(self.folder, lines)
+        summary = run_summary(lines, self.folder.planned, conventions, self.folder.config)
+        self.folder.note_use(self.progress.cost, self.progress.tokens)
+        self.folder.note_score(summary.overall.pass_1, summary.overall.verdicts)
+        return RunResult(
+            folder=self.folder.path,
+            summary=summary,
+            ran=self.progress.ran,
+            seconds=time.monotonic() - self.began,
+            stopped=self.progress.stopping,
+            config=self.folder.config.values,
+            errors=[line for line in lines if line.kind == "error"],
+        )
+
+    def _recorded_lines(self) -> list[Outcome]:
+        """Return the lines of what is on disk, in the order of ``lines_of``, without reading it."""
+        recorded, lines = self.folder.recorded, self.progress.lines
+        ordered = dict.fromkeys([*self.folder.planned, *recorded])
+        return [lines[one] for one in ordered if one in recorded and one in lines]
+
+    def on_run_start(self, benchmark: Benchmark) -> None:
+        # Every part is a run of its own, and forgets that the one before was stopped.
+        if self.is_stopping:
+            self.benchmark.stop()
+
+    def on_worker_event(self, benchmark: Benchmark, event: WorkerEvent) -> None:
+        note_event(self.folder.path, event)
+        if event.kind != "started":
+            self.progress.incidents.append(event.text)
+
+    def on_run_end(self, benchmark: Benchmark, results: Sequence[Report]) -> None:
+        if isinstance(self.engine, SeveralNodes):
+            note_finished(self.folder.path, self.engine.finished_by_node)
+
+    def on_task_repeat_start(self, benchmark: Benchmark, task: Task, repeat_idx: int) -> None:
+        self.progress.start(Simulation.of_task(task, repeat_idx))
+
+    def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
+        line = RecordedReport(report).outcome
+        if line.error is not None:  # a provider may quote a key in its error
+            line = line._replace(error=self.secrets.removed_from_text(line.error))
+        self.progress.finish(line)
+        self._check_budget()
+        self._stop_if(self.failures.objection(line))
+
+    def _check_budget(self) -> None:
+        if self.budget is not None:
+            cost, tokens = self.progress.cost or 0.0, self.progress.tokens
+            self._stop_if(self.budget.objection(cost, tokens, priced=self.priced))
+
+    def _stop_if(self, reason: str | None) -> None:
+        # The first reason is the one that is reported.
+        if reason is not None:
+            self.progress.stopping = self.progress.stopping or reason
+            self.benchmark.stop()
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        # Whatever closes a terminal or ends a job may send its signal more than once.
+        repeated = number == self._ended_by != signal.SIGINT
+        if self.is_stopping and not repeated:
+            raise KeyboardInterrupt
+        self._ended_by = number
+        by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
+        self._stop_if(f"{INTERRUPTED}{by}")
+
+
+def _stops_at_errors(benchmark: Benchmark) -> bool:
+    return (
+        benchmark.fail_on_setup_error
+        or benchmark.fail_on_task_error
+        or benchmark.fail_on_evaluation_error
+    )
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from maseval.app.results.finding import list_names, tasks_called, why_not_one
 from maseval.app.results.results import RunResult
-from maseval.app.results.task_names import list_names, tasks_called, why_not_one
 from maseval.app.running.folder_run import FolderRun, as_file_name, path_of
 from maseval.app.running.options import ExtraArguments, recorded_values, takes
 from maseval.app.running.own_code import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.app.running.run_watch import Budget
+from maseval.app.running.folder_run import Budget
 from maseval.core.exceptions import ConfigurationError
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.app.running.run_watch import EqualFailures
+from maseval.app.running.folder_run import EqualFailures
 from maseval.core.outcome import Outcome
 
 

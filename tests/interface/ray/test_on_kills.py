@@ -17,7 +17,7 @@ import pytest
 from maseval.core.storage import strict_json
 from maseval.interface.ray.engine import RayEngine
 from maseval.runs import RunFolder, run_state
-from maseval.runs.chain import lines_of
+from maseval.runs.report_line import lines_of
 from tests.damage import KillRig, results_in
 from tests.interface.ray.conftest import CHECKOUT
 from tests.interface.ray.program import IDS, TRIALS, run, slow_desk

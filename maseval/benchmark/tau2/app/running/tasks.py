@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.app.results.task_names import list_names, tasks_called, why_not_one
+from maseval.app.results.finding import list_names, tasks_called, why_not_one
 from maseval.app.running.own_code import OwnCode, load_named
 from maseval.app.running.run import queue_of_anchor_points
 from maseval.benchmark.tau2.app.results.support import reason_for_call
