@@ -79,7 +79,7 @@ def test_people_who_edit_at_the_same_time_lose_nothing(tmp_path):
 
 
 def test_where_there_are_no_locks_editors_wait_for_each_other_as_well(tmp_path, monkeypatch):
-    def unsupported(descriptor, shared, wait):
+    def unsupported(descriptor, operation):
         raise OSError(errno.ENOLCK, "no locks available")
 
     def change(present):
@@ -87,7 +87,7 @@ def test_where_there_are_no_locks_editors_wait_for_each_other_as_well(tmp_path, 
             FolderLock(path / ".annotations.json.lock")
         return present.with_tags(["mine"])
 
-    monkeypatch.setattr("maseval.core.storage.files._lock", unsupported)
+    monkeypatch.setattr("fcntl.flock", unsupported)
     path = finished_run(tmp_path / "run", "a")
 
     assert change_annotations(path, change).tags == ("mine",)

@@ -102,10 +102,10 @@ def test_somebody_who_looks_sees_the_holder_and_does_not_disturb(tmp_path, holdi
 
 @pytest.fixture
 def no_locks(monkeypatch):
-    def unsupported(descriptor, shared, wait):
+    def unsupported(descriptor, operation):
         raise OSError(errno.ENOLCK, "no locks available")
 
-    monkeypatch.setattr("maseval.core.storage.files._lock", unsupported)
+    monkeypatch.setattr("fcntl.flock", unsupported)
 
 
 def test_without_locks_two_that_look_at_the_same_time_do_not_both_get_the_folder(
@@ -143,7 +143,7 @@ def test_who_has_locks_respects_who_has_none(tmp_path, no_locks):
     lock = FolderLock(tmp_path / "lock")
     (tmp_path / "lock").write_text("")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("maseval.core.storage.files._lock", lambda descriptor, shared, wait: None)
+        patch.setattr("fcntl.flock", lambda descriptor, operation: None)
         with pytest.raises(RunLockedError, match="is being written to"):
             FolderLock(tmp_path / "lock")
     lock.release()
