@@ -32,7 +32,7 @@ def test_a_simulation_is_explained_by_the_release_that_is_named(vectors, data, t
     own = tau2.explain(path, "2")
     other = tau2.explain(path, "2", data_version="0.2.0")
 
-    assert own.explanation.passed and own.causes == ()
+    assert own.explanation.passed and own.record == ()
     assert not other.explanation.passed
     assert [cause.kind for cause in other.causes] == ["other data version"]
 
