@@ -14,8 +14,8 @@ from unittest.mock import patch
 from benchmarks.table import best, seconds
 from maseval.benchmark.tau2.data_loader import DataUnavailableError, ensure_data_exists
 from maseval.benchmark.tau2.domains.releases import RELEASES
-from maseval.benchmark.tau2.scoring import checks
-from maseval.benchmark.tau2.world import retracing
+from maseval.benchmark.tau2.scoring import score
+from maseval.benchmark.tau2.world import setting
 from maseval.benchmark.tau2.world.state.copying import once
 
 
@@ -74,14 +74,14 @@ def replayable(domain: str) -> list[dict[str, Any]]:
 def every_call_made() -> AbstractContextManager[object]:
     """Let verdicts make every call of a conversation again, whoever has made it before."""
     return patch.object(
-        checks, "look_at_end", lambda stage, task, messages, look: look(stage.world_after(messages))
+        score, "look_at_end", lambda stage, task, messages, look: look(stage.world_after(messages))
     )
 
 
 def no_call_known() -> AbstractContextManager[object]:
     """Let verdicts know no calls of earlier conversations, but those from now on."""
-    states_of: Any = retracing._states_of
-    return patch.object(retracing, "_states_of", once(retracing.TASKS)(states_of.__wrapped__))
+    states_of: Any = setting._states_of
+    return patch.object(setting, "_states_of", once(setting.TASKS)(states_of.__wrapped__))
 
 
 def left_out(work: Callable[[Any], object], by_task: Iterable[tuple[object, Any]]) -> float:

@@ -130,7 +130,7 @@ def parts() -> Iterator[tuple[str, str]]:
     yield "hooks of what sends nothing", f"{idle * 1e3:.4f}"
     spans = best(lambda: [simulation_span(report) for _ in range(BUILT)], times=3) / BUILT
     yield "a report as spans", f"{spans * 1e3:.3f}"
-    line = RecordedReport(report).line
+    line = RecordedReport(report).outcome
     finished = [line._replace(task_id=str(number % 500)) for number in range(20_000)]
     table = best(lambda: tasks_of(finished), times=3)
     yield "20,000 simulations as a table of tasks", f"{table * 1e3:.1f}"

@@ -119,8 +119,7 @@ EXCEPTIONS = {
 # What benchmarks, reports and runs may use of the statistics.
 ARITHMETIC = {
     *("trials", "intervals", "sign_flip", "boundaries", "trial_noise"),
-    *("estimation", "result", "agreement", "summary"),
-    *("first_failures", "comparison"),
+    *("result", "agreement", "summary", "comparison"),
 }
 
 

@@ -21,7 +21,7 @@ from maseval.app.results.variants import ConventionScore, Variant
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from maseval.core.finding import Finding
 from maseval.core.lazy import find_entry_points
-from maseval.core.outcome import SimulationLine, TaskKey
+from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
@@ -30,7 +30,7 @@ from maseval.runs import RunFolder
 from maseval.runs.config import UNTIL
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictChecker
-from maseval.stats import Outcome, outcomes_of
+from maseval.stats import outcomes_of
 
 if TYPE_CHECKING:  # for pages and for entry points, which most commands do not load
     from importlib.metadata import EntryPoint
@@ -164,9 +164,7 @@ class BenchmarkSupport:
         """Return the model that played the simulated user of a run; None if no model did."""
         return text_or_none(mapping(config, "user").get("model"))
 
-    def conventions(
-        self, folder: Recording, lines: Sequence[SimulationLine]
-    ) -> Sequence[ConventionScore]:
+    def conventions(self, folder: Recording, lines: Sequence[Outcome]) -> Sequence[ConventionScore]:
         """Return the numbers in each way that the benchmark has to count errors."""
         return ()
 

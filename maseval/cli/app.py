@@ -7,8 +7,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from maseval import __version__
-from maseval.cli.command_line import RootGroup, read_env_file
-from maseval.cli.groups import examples
+from maseval.cli.command_line import RootGroup, examples, read_env_file
 
 # The words after --until that name a run.
 COMPARISONS = ("better-than", "not-worse-than")
@@ -18,23 +17,23 @@ class AllCommands(RootGroup):
     """Every command of ``maseval``."""
 
     places: ClassVar[Mapping[str, str]] = {
-        "demo": "maseval.cli.first_steps:demo",
-        "new": "maseval.cli.first_steps:new",
+        "demo": "maseval.cli.run:demo",
+        "new": "maseval.cli.run:new",
         "run": "maseval.cli.run:run",
         "runs": "maseval.cli.runs:runs",
         "tag": "maseval.cli.runs:tag",
         "note": "maseval.cli.runs:note",
         "show": "maseval.cli.show:show",
-        "view": "maseval.cli.view:view",
+        "view": "maseval.cli.servers:view",
         "compare": "maseval.cli.compare:compare",
         "gate": "maseval.cli.compare:gate",
-        "plan": "maseval.cli.plan:plan",
+        "plan": "maseval.cli.compare:plan",
         "report": "maseval.cli.report:report",
         "plots": "maseval.cli.report:plots",
         "export": "maseval.cli.report:export",
-        "bundle": "maseval.cli.sharing:bundle",
-        "unbundle": "maseval.cli.sharing:unbundle",
-        "sync": "maseval.cli.sharing:sync",
+        "bundle": "maseval.cli.report:bundle",
+        "unbundle": "maseval.cli.report:unbundle",
+        "sync": "maseval.cli.report:sync",
         "replay-server": "maseval.cli.servers:replay_server",
         "chaos-server": "maseval.cli.servers:chaos_server",
         "tau2": "maseval.cli.tau2:app",

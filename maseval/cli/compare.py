@@ -1,37 +1,47 @@
-"""``maseval compare`` and ``maseval gate``."""
+"""``maseval compare``, ``gate`` and ``plan``: differences, and what it takes to show one."""
 
 from pathlib import Path
-from typing import Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
+from rich.table import Table
 
 from maseval import commands
 from maseval.app.results.variants import Metric
 from maseval.cli import completion
-from maseval.cli.command_line import FAILED, WRONG_USE
-from maseval.cli.console import counting, inert, print_blocks, print_json, stderr, stdout
-from maseval.cli.groups import examples
+from maseval.cli.command_line import FAILED, WRONG_USE, with_examples
+from maseval.cli.console import (
+    Parts,
+    block_parts,
+    chosen_stream,
+    counting,
+    duration,
+    inert,
+    natural_width,
+    note,
+    print_json,
+    print_parts,
+    stdout,
+    styled,
+)
 from maseval.cli.options import (
     AsJson,
     Explain,
     RunOrResultsFile,
+    flag,
+    option,
     runs_argument,
     with_scoring_options,
 )
-from maseval.core.figures import between, in_points, p_is, percent
+from maseval.core.figures import between, in_percent, in_points, money, p_is, percent
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.words import count_of
 
-COMPARE_EXAMPLES = examples(
-    ("maseval compare careful hurried", "two runs below ./runs: which is better, how sure is that"),
-    ("maseval compare last theirs.json -k 4", "a run and a results file, by pass^4"),
-    ("maseval compare a b c --plot curves.svg", "every pair of several, and a drawing"),
-    ("maseval compare a b --metric no-breaches", "only passes without breaches found"),
-    ("maseval compare a b --sound", "over sound tasks, beside the official number"),
-    ("maseval compare a b --json", "for scripts"),
-)
+if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.app.comparing.gate import Gate
+    from maseval.app.comparing.plan import BaselineKind
+    from maseval.stats.forecast import Forecast
 
-_SHOWN = 12
 
 MetricOption = Annotated[
     Metric,
@@ -42,18 +52,24 @@ MetricOption = Annotated[
 ]
 
 
+@with_examples(
+    ("maseval compare careful hurried", "two runs below ./runs: which is better, how sure is that"),
+    ("maseval compare last theirs.json -k 4", "a run and a results file, by pass^4"),
+    ("maseval compare a b c --plot curves.svg", "every pair of several, and a drawing"),
+    ("maseval compare a b --metric no-breaches", "only passes without breaches found"),
+    ("maseval compare a b --sound", "over sound tasks, beside the official number"),
+    ("maseval compare a b --json", "for scripts"),
+)
 @with_scoring_options()
 def compare(
-    runs: Annotated[list[str], runs_argument("Runs or results files, two or more.")],
-    k: Annotated[int, typer.Option("-k", help="The pass^k that is compared.")] = 1,
+    runs: list[str] = runs_argument("Runs or results files, two or more."),
+    k: int = option(1, "The pass^k that is compared.", "-k"),
     metric: MetricOption = "pass",
-    sound: Annotated[bool, typer.Option("--sound", help="The same as --metric sound.")] = False,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw pass^k against k into this file: SVG, PNG, PDF.")
-    ] = None,
-    plot_cost: Annotated[
-        Path | None, typer.Option(help="Draw cost against pass^k into this file: SVG, PNG, PDF.")
-    ] = None,
+    sound: bool = flag("The same as --metric sound.", "--sound"),
+    plot: Path | None = option(None, "Draw pass^k against k into this file: SVG, PNG, PDF."),
+    plot_cost: Path | None = option(
+        None, "Draw cost against pass^k into this file: SVG, PNG, PDF."
+    ),
     explain: Explain = True,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
@@ -79,58 +95,39 @@ def compare(
         )
     from maseval.app.comparing.blocks import comparison_blocks  # help must not load it
 
-    console = stderr() if as_json else stdout()
-    print_blocks(comparison_blocks(found), console)
-    for drawn in found.drawn:
-        console.print(f"Saved: {inert(str(drawn))}", soft_wrap=True)
+    saved = (f"Saved: {inert(str(drawn))}" for drawn in found.drawn)
+    print_parts([*block_parts(comparison_blocks(found)), *saved], chosen_stream(as_json))
     if as_json:
         print_json(found.to_dict())
 
 
-GATE_EXAMPLES = examples(
+@with_examples(
     ("maseval gate last --baseline runs/main", "exit code 1 if the run is worse beyond chance"),
     ("maseval gate last --baseline main.json --margin 2", "a loss of two points is tolerated"),
     ("maseval gate last --baseline main --junit gate.xml --markdown gate.md", "for a CI service"),
 )
-
-
 @with_scoring_options()
 def gate(
     run: RunOrResultsFile,
-    baseline: Annotated[
-        str,
-        typer.Option(
-            help="The run to hold it against: a run or a results file.",
-            autocompletion=completion.runs_or_files,
-        ),
-    ],
-    k: Annotated[int, typer.Option("-k", help="The pass^k that decides.")] = 1,
+    baseline: str = option(
+        ...,
+        "The run to hold it against: a run or a results file.",
+        autocompletion=completion.runs_or_files,
+    ),
+    k: int = option(1, "The pass^k that decides.", "-k"),
     metric: MetricOption = "pass",
-    margin: Annotated[
-        float, typer.Option(help="Loss that is tolerated, in percentage points.")
-    ] = 0.0,
-    alpha: Annotated[
-        float, typer.Option(help="Accepted risk of calling a run worse when it is not.")
-    ] = 0.05,
-    allow_incomplete: Annotated[
-        bool, typer.Option("--allow-incomplete", help="Judge what has a verdict.")
-    ] = False,
-    min_comparable: Annotated[
-        float, typer.Option(help="Share of the tasks that must be comparable, in percent.")
-    ] = 80.0,
-    allow_undecidable: Annotated[
-        bool,
-        typer.Option("--allow-undecidable", help="Pass where there are too few tasks to fail."),
-    ] = False,
-    junit: Annotated[
-        Path | None, typer.Option(help="Write JUnit XML to this file: a test for each task.")
-    ] = None,
-    markdown: Annotated[
-        Path | None, typer.Option(help="Write a summary in Markdown to this file.")
-    ] = None,
-    report_url: Annotated[
-        str | None, typer.Option(help="Where the run's HTML report is, for links in the summary.")
-    ] = None,
+    margin: float = option(0.0, "Loss that is tolerated, in percentage points."),
+    alpha: float = option(0.05, "Accepted risk of calling a run worse when it is not."),
+    allow_incomplete: bool = flag("Judge what has a verdict.", "--allow-incomplete"),
+    min_comparable: float = option(80.0, "Share of the tasks that must be comparable, in percent."),
+    allow_undecidable: bool = flag(
+        "Pass where there are too few tasks to fail.", "--allow-undecidable"
+    ),
+    junit: Path | None = option(None, "Write JUnit XML to this file: a test for each task."),
+    markdown: Path | None = option(None, "Write a summary in Markdown to this file."),
+    report_url: str | None = option(
+        None, "Where the run's HTML report is, for links in the summary."
+    ),
     explain: Explain = True,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
@@ -160,33 +157,105 @@ def gate(
         write_bytes(junit, found.to_junit())
     if markdown is not None:
         write_bytes(markdown, found.to_markdown(report_url).encode())
-    console, main = stderr() if as_json else stdout(), found.main
-    for line in found.cautions:
-        console.print(f"[yellow]Note:[/yellow] {inert(line)}", soft_wrap=True)
-    if official := found.comparison.official:
-        console.print(inert(official), soft_wrap=True)
-    span = main.interval
-    reach = ""
-    if span is not None:
-        reach = f" {between(span.low, span.high)} ({percent(span.level, 0)} interval)"
-    console.print(
-        f"{found.measure}: {percent(main.first)} before, {percent(main.second)} now, "
-        f"[bold]{in_points(main.difference)}[/bold] percentage points{reach}, "
-        f"{p_is(main.test.p_value)} (two-sided); {count_of(len(found.fell), 'task')} fell, "
-        f"{len(found.rose)} rose",
-        soft_wrap=True,
-    )
-    worse, undecided = found.verdict == "worse", found.objection is not None
-    if undecided:
-        console.print(f"[yellow]{inert(str(found.objection))}[/yellow]", soft_wrap=True)
-    else:
-        console.print("[red]worse[/red]" if worse else "[green]not shown to be worse[/green]")
+    print_parts(_gate_parts(found), chosen_stream(as_json))
     if as_json:
         print_json(found.to_dict())
-    if worse:
+    if found.verdict == "worse":
         raise typer.Exit(FAILED)
-    if undecided and not allow_undecidable:
+    if found.objection is not None and not allow_undecidable:
         raise typer.Exit(WRONG_USE)
 
 
-COMMANDS = {compare: COMPARE_EXAMPLES, gate: GATE_EXAMPLES}
+def _gate_parts(found: "Gate") -> Parts:
+    yield from map(note, found.cautions)
+    if official := found.comparison.official:
+        yield inert(official)
+    main, span, reach = found.main, found.main.interval, ""
+    if span is not None:
+        reach = f" {between(span.low, span.high)} ({percent(span.level, 0)} interval)"
+    yield (
+        f"{found.measure}: {percent(main.first)} before, {percent(main.second)} now, "
+        f"[bold]{in_points(main.difference)}[/bold] percentage points{reach}, "
+        f"{p_is(main.test.p_value)} (two-sided); {count_of(len(found.fell), 'task')} fell, "
+        f"{len(found.rose)} rose"
+    )
+    if found.objection is not None:
+        yield styled(found.objection, "yellow")
+    else:
+        worse = found.verdict == "worse"
+        yield "[red]worse[/red]" if worse else "[green]not shown to be worse[/green]"
+
+
+@with_examples(
+    ("maseval plan last --difference 5", "what it takes to show a gain of 5 points over a run"),
+    ("maseval plan last --precision 4", "or to know its pass^1 to within 4 points"),
+    ("maseval plan old new --difference 5", "two runs tell how much systems differ by task"),
+    ("maseval plan --tasks 50 --rate 60 --difference 10", "no run yet: stated rates"),
+)
+def plan(
+    runs: list[str] | None = runs_argument(
+        "A pilot or earlier run, and a second one of another system on the same tasks.",
+        default=None,
+    ),
+    difference: float | None = option(None, "The difference to show, in percentage points."),
+    precision: float | None = option(None, "The half-width wanted, in percentage points."),
+    tasks: int | None = option(None, "How many tasks, if no run says so."),
+    rate: float | None = option(None, "The pass rate, in percent."),
+    spread: float | None = option(
+        None, "How far the rates of single tasks scatter: their standard deviation."
+    ),
+    alongside: bool = flag(
+        "Run the baseline again, trial by trial, beside the new.", "--alongside"
+    ),
+    concurrency: int = option(1, "Simulations at once, for the time.", "-j"),
+    as_json: AsJson = False,
+) -> None:
+    """Say what a question costs before it is run: trials, simulations, money and time."""
+    kind: BaselineKind | None = "alongside" if alongside else None
+    found = commands.plan(
+        runs or (),
+        tasks=tasks,
+        rate=None if rate is None else rate / 100,
+        spread=None if spread is None else spread / 100,
+        difference=None if difference is None else difference / 100,
+        precision=None if precision is None else precision / 100,
+        baseline=kind,
+        concurrency=concurrency,
+    )
+    if as_json:
+        print_json(found.to_dict())
+        return
+    console, about = stdout(), found.about
+    console.print(f"{count_of(about.tasks, 'task')}, pass^1 {percent(about.rate)}")
+    table = _table(found)
+    if natural_width(table) > console.width:  # no number is cut as long as there is any room
+        table.box, table.padding = None, (0, 1, 0, 0)
+    console.print(table)
+    for line in found.answers:
+        console.print(f"[bold]{inert(line)}[/bold]", soft_wrap=True)
+    for line in found.notes:
+        console.print(f"[dim]{inert(line)}[/dim]", soft_wrap=True)
+
+
+def _table(found: "Forecast") -> Table:
+    about, asked = found.about, any(row.expected is not None for row in found.rows)
+    table = Table(
+        title="difference that is found in 4 of 5 cases, and half-width, in points",
+        title_justify="left",
+    )
+    # Broken so that all of it fits into 80 columns.
+    names = ["trials", "simula-\ntions", "differ-\nence\nthese", "like\nthese"]
+    names += ["half-\nwidth\nthese", "like\nthese"]
+    names += ["cost"] * (about.cost is not None) + ["time"] * (about.seconds is not None)
+    names += ["run,\nwith\nlooks"] * asked
+    for name in names:
+        table.add_column(name, justify="right")
+    for row in found.rows:
+        figures = (row.detectable, row.detectable_like, row.half_width, row.half_width_like)
+        cells = [str(row.trials), str(row.simulations)]
+        cells += ["none" if each is None else in_percent(each) for each in figures]
+        cells += [money(row.cost)] * (about.cost is not None)
+        cells += [duration(row.seconds)] * (about.seconds is not None)
+        cells += [percent(row.expected or 0.0, 0)] * asked
+        table.add_row(*cells)
+    return table

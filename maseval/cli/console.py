@@ -11,7 +11,7 @@ from types import FrameType
 from typing import IO, TYPE_CHECKING, NoReturn
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Column, Table
@@ -69,22 +69,61 @@ def natural_width(table: Table) -> int:
     return Console(width=10_000).measure(table).maximum
 
 
-_STYLES = {"warning": "yellow", "note": None, "headline": "bold", "plain": None, "aside": "dim"}
+class FirstFitting:
+    """The first form of a table that fits without a cut, or the last form."""
+
+    def __init__(self, *forms: Callable[[], Table]) -> None:
+        self._forms = forms
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        *first, last = self._forms
+        tables = (form() for form in first)
+        fitting = (each for each in tables if natural_width(each) <= options.max_width)
+        yield next(fitting, None) or last()
 
 
-def print_blocks(blocks: "Iterable[Block]", console: Console) -> None:
-    """Print tables and lines one after the other."""
+Parts = Iterable[RenderableType]
+"""What a command prints: texts are lines that are not wrapped, so that they can be copied."""
+
+
+def print_parts(parts: Parts, console: Console) -> None:
+    """Print lines, tables and indented texts one after the other."""
+    for part in parts:
+        console.print(part, soft_wrap=isinstance(part, str))
+
+
+def chosen_stream(as_json: bool) -> Console:
+    """Return the console for people: with ``--json`` the standard output is for scripts."""
+    return stderr() if as_json else stdout()
+
+
+def styled(words: object, style: str) -> str:
+    """Return foreign text in a style."""
+    return f"[{style}]{inert(str(words))}[/{style}]"
+
+
+def note(words: str) -> str:
+    """Return a line that says what to know before the numbers are read."""
+    return f"[yellow]Note:[/yellow] {inert(words)}"
+
+
+_STYLES = {"warning": "yellow", "headline": "bold", "aside": "dim"}
+
+
+def block_parts(blocks: "Iterable[Block]") -> Parts:
+    """Yield tables and lines one after the other."""
     from maseval.app.comparing.blocks import TableBlock  # help must not load it
 
     for block in blocks:
         if isinstance(block, TableBlock):
-            console.print(_draw(block))
+            yield _draw(block)
+        elif block.style == "note":
+            yield from map(note, block.lines)
         else:
-            mark = "[yellow]Note:[/yellow] " if block.style == "note" else ""
-            for line in block.lines:
-                console.print(f"{mark}{inert(line)}", style=_STYLES[block.style], soft_wrap=True)
+            style = _STYLES.get(block.style)
+            yield from (styled(line, style) if style else inert(line) for line in block.lines)
         if block.more:
-            console.print(f"[dim]and {block.more} more; --json lists all[/dim]")
+            yield f"[dim]and {block.more} more; --json lists all[/dim]"
 
 
 def _draw(block: "TableBlock") -> Table:
@@ -96,8 +135,8 @@ def _draw(block: "TableBlock") -> Table:
     return table
 
 
-def indent(text: str, columns: int) -> Padding:
-    """Give a text a margin that its further lines keep."""
+def indent(text: str, columns: int = 0) -> Padding:
+    """Let a text be wrapped, with a margin that its further lines keep."""
     return Padding(text, (0, 0, 0, columns), expand=False)
 
 
@@ -207,12 +246,11 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.data.files import DataCheck
 
 
-def print_check(check: "DataCheck", console: Console, fetched_by: str) -> bool:
-    """Print every file with its problem; return True if there is none."""
+def data_check_parts(check: "DataCheck", fetched_by: str) -> Parts:
+    """Yield every file with its problem."""
     for file in check.files:
-        state = "[green]ok[/green]" if file.problem is None else f"[red]{inert(file.problem)}[/red]"
-        console.print(f"{file.name}: {state}", soft_wrap=True)
-    console.print(f"in {inert(str(check.folder))}", soft_wrap=True)
+        state = "[green]ok[/green]" if file.problem is None else styled(file.problem, "red")
+        yield f"{file.name}: {state}"
+    yield f"in {inert(str(check.folder))}"
     if not check.complete:
-        console.print(f"`{fetched_by}` fetches what is missing and replaces what is wrong")
-    return check.complete
+        yield f"`{fetched_by}` fetches what is missing and replaces what is wrong"

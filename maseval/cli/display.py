@@ -16,9 +16,9 @@ from rich.table import Table
 from maseval.app.results.results import RunResult
 from maseval.app.running.progress import Display, Pause, RunningSimulation, RunProgress, RunStatus
 from maseval.cli.command_line import command_line, is_debugging
-from maseval.cli.console import duration, inert, shorten_line, stderr, stdout
+from maseval.cli.console import chosen_stream, duration, inert, shorten_line, stderr
 from maseval.cli.results import consumption, estimate, finish
-from maseval.cli.view import Watching
+from maseval.cli.servers import Watching
 
 _SLOWEST = 5
 _LATEST = 3
@@ -39,7 +39,7 @@ def run_and_finish(
     result = run(
         **given, display=display(stderr()), on_view=watching.on_view, command=command_line(context)
     )
-    console, debug = stderr() if as_json else stdout(), is_debugging(context)
+    console, debug = chosen_stream(as_json), is_debugging(context)
     finish(result, console, as_json=as_json, debug=debug, watching=watching)
 
 

@@ -12,7 +12,7 @@ import typer
 from maseval.app.running.options import ExtraArguments, Flag, OptionSpec, list_options
 from maseval.benchmark.tau2.data import VERSIONS, VERSIONS_IN_WORDS
 from maseval.cli import completion
-from maseval.cli.console import here, inert, stderr, stdout
+from maseval.cli.console import here, inert, note, stderr, stdout
 from maseval.cli.run_file import ConfigFile, SavedConfig, save_options
 
 
@@ -27,14 +27,29 @@ def load_domain(given: str | None) -> str | None:
     return domain_name(given)
 
 
-def runs_argument(words: str, metavar: str = "RUN") -> Any:
+def option(default: object, help: str, *names: str, **more: Any) -> Any:
+    """Declare an option of a command; ``...`` as its default asks for one."""
+    return typer.Option(default, *names, help=help, **more)
+
+
+def flag(help: str, *names: str, **more: Any) -> Any:
+    """Declare an option that is either given or not."""
+    return typer.Option(False, *names, help=help, **more)
+
+
+def argument(default: object, help: str, **more: Any) -> Any:
+    """Declare an argument of a command; ``...`` as its default asks for one."""
+    return typer.Argument(default, help=help, **more)
+
+
+def runs_argument(words: str, metavar: str = "RUN", default: object = ...) -> Any:
     """Declare an argument that names runs or results files."""
-    return typer.Argument(help=words, metavar=metavar, autocompletion=completion.runs_or_files)
+    return argument(default, words, metavar=metavar, autocompletion=completion.runs_or_files)
 
 
 def domain_option(words: str, **more: Any) -> Any:
     """Declare an option for a domain, or for several."""
-    return typer.Option("--domain", "-d", help=words, autocompletion=completion.domains, **more)
+    return option(None, words, "--domain", "-d", autocompletion=completion.domains, **more)
 
 
 RunName = Annotated[
@@ -65,45 +80,32 @@ TasksVersion = Annotated[
     ),
 ]
 RunOrFile = Annotated[str, runs_argument("A results file or a run.", metavar="FILE")]
-OnlyDomains = Annotated[
-    list[str] | None, domain_option("Only this domain, or your own: FILE.py:NAME (repeatable).")
-]
+ONLY_DOMAINS = domain_option("Only this domain, or your own: FILE.py:NAME (repeatable).")
 RUNS_OR_FILES = runs_argument("Runs, results files, or folders of them.", metavar="RUN_OR_FILE")
-DomainOfFile = Annotated[
-    str | None,
-    domain_option(
+
+
+class Scoring:
+    """How conversations are judged again; the keywords of ``ScoringKeywords``."""
+
+    domain: str | None = domain_option(
         "The domain, whatever the file calls its own; or yours: FILE.py:NAME.", callback=load_domain
-    ),
-]
-DataVersion = Annotated[
-    str | None,
-    typer.Option(
-        "--data-version",
-        help=f"Release by whose tasks and rules files are judged: {', '.join(VERSIONS)}, or "
+    )
+    as_recorded: bool = flag("Count the recorded rewards; marked in the output.", "--as-recorded")
+    embedded_tasks: bool = flag(
+        "Judge by the tasks in the file; marked in the output.", "--embedded-tasks"
+    )
+    remap_tasks: bool = flag(
+        "Judge each simulation by the task its recorded checks belong to.", "--remap-tasks"
+    )
+    data_version: str | None = option(
+        None,
+        f"Release by whose tasks and rules files are judged: {', '.join(VERSIONS)}, or "
         "1.0.1+tasks.0.2.0 for the tasks of one under the rules of the other.",
+        "--data-version",
         show_default="runs: their own; files: by their form, else 0.2.0",
-    ),
-]
-AsRecorded = Annotated[
-    bool, typer.Option("--as-recorded", help="Count the recorded rewards; marked in the output.")
-]
-EmbeddedTasks = Annotated[
-    bool,
-    typer.Option("--embedded-tasks", help="Judge by the tasks in the file; marked in the output."),
-]
-RemapTasks = Annotated[
-    bool,
-    typer.Option(
-        "--remap-tasks", help="Judge each simulation by the task its recorded checks belong to."
-    ),
-]
-_SCORING = {
-    "domain": (DomainOfFile, None),
-    "as_recorded": (AsRecorded, False),
-    "embedded_tasks": (EmbeddedTasks, False),
-    "remap_tasks": (RemapTasks, False),
-    "data_version": (DataVersion, None),
-}
+    )
+
+
 T = TypeVar("T")
 _Command = TypeVar("_Command", bound=Callable[..., None])
 
@@ -112,13 +114,11 @@ def renamed_option(former: T | None, old: str, value: T | None, new: str) -> T |
     """Return the value of an option, or what was given under its old name, with a note."""
     if former is None:
         return value
-    stderr().print(
-        f"[yellow]Note:[/yellow] {old} of this command is called {new} now; {old} goes in 0.9."
-    )
+    stderr().print(note(f"{old} of this command is called {new} now; {old} goes in 0.9."))
     return former if value is None else value
 
 
-def with_scoring_options(**declared: object) -> Callable[[_Command], _Command]:
+def with_scoring_options(**declared: Any) -> Callable[[_Command], _Command]:
     """Declare an option of the command for each of its ``**scoring`` keywords.
 
     ``declared`` replaces the declaration of an option.
@@ -128,13 +128,8 @@ def with_scoring_options(**declared: object) -> Callable[[_Command], _Command]:
         signature = inspect.signature(command)
         kept = [each for each in signature.parameters.values() if each.kind != each.VAR_KEYWORD]
         added = [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=default,
-                annotation=declared.get(name, option),
-            )
-            for name, (option, default) in _SCORING.items()
+            _keyword(name, kind, declared.get(name, getattr(Scoring, name)))
+            for name, kind in Scoring.__annotations__.items()
         ]
         # Typer reads the options of a command from its signature.
         cast(Any, command).__signature__ = signature.replace(parameters=[*kept, *added])

@@ -1,17 +1,30 @@
-"""``maseval report``, ``plots`` and ``export``: files that are written from runs."""
+"""``maseval report``, ``plots``, ``export``, ``bundle``, ``unbundle``, ``sync``: files of runs."""
 
 from pathlib import Path
-from typing import Annotated, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import typer
 
 from maseval import commands
-from maseval.cli.console import counting, inert, print_json, stderr
-from maseval.cli.groups import examples
+from maseval.cli.command_line import FAILED, with_examples
+from maseval.cli.console import (
+    counting,
+    inert,
+    note,
+    print_json,
+    print_parts,
+    shorten_line,
+    stderr,
+    stdout,
+)
 from maseval.cli.options import (
     AsJson,
     Explain,
+    RunName,
     RunOrResultsFile,
+    argument,
+    flag,
+    option,
     renamed_option,
     runs_argument,
     with_scoring_options,
@@ -19,7 +32,11 @@ from maseval.cli.options import (
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.words import count_of
 
-REPORT_EXAMPLES = examples(
+if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.app.sharing.sync import SyncResult
+
+
+@with_examples(
     ("maseval report last", "report.html in the folder of the latest run"),
     ("maseval report last --no-explain", "without explanations of what failed, in less time"),
     ("maseval report own.jsonl", "what your own benchmark's FileResultLogger wrote"),
@@ -27,26 +44,17 @@ REPORT_EXAMPLES = examples(
     ("maseval report --compare careful hurried gold", "runs compared, in one file"),
     ("maseval report runs/mine --output mine.html --title 'Mine'", "elsewhere, under a name"),
 )
-
-
 @with_scoring_options()
 def report(
-    runs: Annotated[
-        list[str],
-        runs_argument(
-            "A run: its folder, its name, or last; or a results file of tau2-bench. Several "
-            "are compared."
-        ),
-    ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The HTML file.")] = None,
-    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    runs: list[str] = runs_argument(
+        "A run: its folder, its name, or last; or a results file of tau2-bench. Several "
+        "are compared."
+    ),
+    output: Path | None = option(None, "The HTML file.", "--output", "-o"),
+    title: str | None = option(None, "Title of the page."),
     explain: Explain = True,
-    compare: Annotated[
-        bool, typer.Option("--compare", help="Compare the runs, two or more, on one page.")
-    ] = False,
-    against: Annotated[
-        list[str] | None, typer.Option(help="A run or file to compare with the first.")
-    ] = None,
+    compare: bool = flag("Compare the runs, two or more, on one page.", "--compare"),
+    against: list[str] | None = option(None, "A run or file to compare with the first."),
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Write a run, or several compared, as one HTML file that opens without server or network."""
@@ -66,22 +74,16 @@ def report(
     typer.echo(page)
 
 
-PLOTS_EXAMPLES = examples(
+@with_examples(
     ("maseval plots last", "SVG files in the folder of the latest run"),
     ("maseval plots last --format pdf", "for a paper"),
     ("maseval plots runs/mine --output figures", "elsewhere"),
 )
-
-
 @with_scoring_options()
 def plots(
     run: RunOrResultsFile,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder to write the files to.")
-    ] = None,
-    form: Annotated[
-        str, typer.Option("--format", help="svg, png or pdf; the last two need the extra plots.")
-    ] = "svg",
+    output: Path | None = option(None, "Folder to write the files to.", "--output", "-o"),
+    form: str = option("svg", "svg, png or pdf; the last two need the extra plots.", "--format"),
     explain: Explain = True,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -90,59 +92,46 @@ def plots(
         drawn = commands.plots(
             run, output, form=form, explain=explain, on_progress=count, **scoring
         )
-    for note in drawn.notes:
-        stderr().print(f"[yellow]Note:[/yellow] {inert(note)}", soft_wrap=True)
+    print_parts(map(note, drawn.notes), stderr())
     for path in drawn:
         typer.echo(path)
 
 
-EXPORT_EXAMPLES = examples(
+@with_examples(
     ("maseval export last --format csv", "simulations.csv: a line for each simulation"),
     ("maseval export runs --format parquet --table all --output tables", "everything below ./runs"),
     ("maseval export a b --format jsonl --table tool_calls --output -", "two runs, into a program"),
     ("maseval export theirs.json --format csv --as-recorded", "a results file, its own rewards"),
     ("maseval export last --format csv --spreadsheet", "no text is taken for a formula"),
 )
-
-
 @with_scoring_options()
 def export(
-    runs: Annotated[
-        list[str],
-        runs_argument("Runs, folders that hold runs, results files, or files of reports."),
-    ],
-    form: Annotated[
-        str | None,
-        typer.Option(
-            "--format", help="parquet, csv or jsonl.", show_default="by the ending of --output"
-        ),
-    ] = None,
-    to: Annotated[str | None, typer.Option(hidden=True)] = None,
-    table: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="runs, simulations, messages, tool_calls, checks, findings, scores, remarks or "
-            "all (repeatable).",
-            show_default="simulations",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "--out",
-            "-o",
-            help="The file (without an ending, that of the form is added), - for the standard "
-            "output, or the folder for several tables.",
-            show_default="TABLE.FORM here",
-        ),
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", "--force", help="Replace existing files.")
-    ] = False,
-    spreadsheet: Annotated[
-        bool, typer.Option(help="In CSV, put ' before texts that a spreadsheet would compute.")
-    ] = False,
+    runs: list[str] = runs_argument(
+        "Runs, folders that hold runs, results files, or files of reports."
+    ),
+    form: str | None = option(
+        None, "parquet, csv or jsonl.", "--format", show_default="by the ending of --output"
+    ),
+    to: str | None = option(None, "", hidden=True),
+    table: list[str] | None = option(
+        None,
+        "runs, simulations, messages, tool_calls, checks, findings, scores, remarks or "
+        "all (repeatable).",
+        show_default="simulations",
+    ),
+    output: Path | None = option(
+        None,
+        "The file (without an ending, that of the form is added), - for the standard "
+        "output, or the folder for several tables.",
+        "--output",
+        "--out",
+        "-o",
+        show_default="TABLE.FORM here",
+    ),
+    overwrite: bool = flag("Replace existing files.", "--overwrite", "--force"),
+    spreadsheet: bool = option(
+        False, "In CSV, put ' before texts that a spreadsheet would compute."
+    ),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -171,4 +160,111 @@ def export(
         stderr().print(f"{inert(each.table)}: {count_of(each.rows, 'row')}")
 
 
-COMMANDS = {report: REPORT_EXAMPLES, plots: PLOTS_EXAMPLES, export: EXPORT_EXAMPLES}
+@with_examples(
+    ("maseval bundle last", "NAME.maseval.zip here, for others to check"),
+    ("maseval bundle runs/mine --output paper/mine.zip", "elsewhere"),
+)
+def bundle(
+    run: RunName,
+    output: Path | None = option(
+        None, "The archive.", "--output", "--out", "-o", show_default="NAME.maseval.zip here"
+    ),
+    overwrite: bool = flag("Replace an existing file.", "--overwrite", "--force"),
+    as_json: AsJson = False,
+) -> None:
+    """Write a run as one archive that others can check and open with `maseval unbundle`.
+
+    It holds the configuration, the log, the certificate, the report, the fingerprint of the data
+    and the versions of all packages. The same run always gives the same bytes.
+    """
+    made = commands.bundle(run, output, overwrite=overwrite)
+    print_parts(map(note, made.manifest["notes"]), stderr())
+    if as_json:
+        print_json(made.to_dict())
+    else:
+        typer.echo(made.path)
+
+
+@with_examples(
+    ("maseval unbundle theirs.maseval.zip", "checked, and opened as runs/theirs"),
+    ("maseval unbundle theirs.maseval.zip --output elsewhere", "in a folder of your choice"),
+    ("maseval show theirs", "then look at it like at a run of your own"),
+)
+def unbundle(
+    file: Path = argument(..., "What `maseval bundle` wrote."),
+    output: Path | None = option(
+        None, "The folder to make.", "--output", "-o", show_default="its name below the runs"
+    ),
+    to: Path | None = option(None, "", hidden=True),
+    verify: bool = option(
+        True, "Compute the rewards of its certificate anew.", "--verify/--no-verify"
+    ),
+    as_json: AsJson = False,
+) -> None:
+    """Check a bundle, and open it as a run folder for `show`, `report`, `tau2 score` and others.
+
+    An archive that holds anything else, unpacks to too much, or differs from its checksums or its
+    log's seals is refused and nothing is written. Exit code 1 also if the certificate or a recorded
+    verdict does not hold, or the data here is not that of the run.
+    """
+    found = commands.unbundle(file, renamed_option(to, "--to", output, "--output"), verify=verify)
+    print_parts(map(note, found.notes), stderr())
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        typer.echo(found.path)
+        for line in [*found.data, *(found.certificate or ()), *filter(None, [found.verdicts])]:
+            words = inert(shorten_line(line, 300))
+            stderr().print(f"[red]differs[/red] {words}", soft_wrap=True)
+        stderr().print(
+            inert(_unbundle_summary(found.simulations, found.certificate, found.unchecked))
+        )
+    if not found.holds:
+        raise typer.Exit(FAILED)
+
+
+def _unbundle_summary(
+    simulations: int, certificate: list[str] | None, unchecked: str | None
+) -> str:
+    held = f"{count_of(simulations, 'simulation')}; the checksums and the log hold"
+    if unchecked is not None:
+        return f"{held}; the certificate was not checked: {unchecked}"
+    return f"{held}, the certificate {'does not' if certificate else 'does as well'}"
+
+
+@with_examples(
+    ("maseval sync last --to mlflow=http://localhost:5000", "the latest run, to an MLflow server"),
+    ("maseval sync runs/mine --to wandb=my-project --to otel", "to two places at once"),
+    ("WANDB_MODE=offline maseval sync last --to wandb", "into files for wandb sync"),
+    ("maseval sync theirs.json --to langfuse --otel-content", "a results file, with all texts"),
+)
+def sync(
+    run: RunOrResultsFile,
+    to: list[str] = option(
+        ..., "otel, langfuse, mlflow or wandb; =ADDRESS for another than the usual (repeatable)."
+    ),
+    otel_content: bool = flag(
+        "Traces also hold what was said and what tools got.", "--otel-content"
+    ),
+    explain: bool = flag("The attached report explains failures; slower.", "--explain"),
+    as_json: AsJson = False,
+) -> None:
+    """Send a finished run to OpenTelemetry, Langfuse, MLflow or Weights & Biases.
+
+    What was sent is noted in the run's folder: the same command again sends only what is new.
+    """
+    found = commands.sync(run, to, content=otel_content, explain=explain)
+    if as_json:
+        print_json([each.to_dict() for each in found])
+        return
+    for each in found:
+        stdout().print(inert(_sync_words(each)), soft_wrap=True)
+
+
+def _sync_words(each: "SyncResult") -> str:
+    if each.run is None:
+        return (
+            f"{each.to} ({each.at}): {count_of(each.sent, 'trace')} sent, {each.before} sent before"
+        )
+    state = "sent" if each.sent else "unchanged since it was sent"
+    return f"{each.to} ({each.at}): run {each.run} {state}"

@@ -11,7 +11,6 @@ from rich.table import Column, Table
 from maseval.app.results.recording import human_sides
 from maseval.app.results.results import DomainScore, RunResult, RunSummary
 from maseval.app.results.variants import (
-    ConventionScore,
     VariantScore,
     conventions_in_words,
     worth_showing,
@@ -20,20 +19,24 @@ from maseval.app.results.variants import (
 from maseval.app.running.prices import unpriced_models
 from maseval.cli.command_line import FAILED, INCOMPLETE, InterruptedRun
 from maseval.cli.console import (
+    FirstFitting,
+    Parts,
     count,
     duration,
     here,
+    indent,
     inert,
-    natural_width,
     number_columns,
     print_json,
+    print_parts,
     shorten_line,
+    styled,
 )
-from maseval.cli.view import Watching
+from maseval.cli.servers import Watching
 from maseval.core.figures import between, in_percent, money, percent
-from maseval.core.outcome import RecordedReport, SimulationLine
+from maseval.core.outcome import Outcome, RecordedReport
 from maseval.core.words import count_of
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import RunFolder
 from maseval.stats import Estimate
 
 MARKS = {
@@ -47,7 +50,7 @@ _SHOWN_K = (1, 2, 4, 8)
 _MOST_REASONS = 3
 
 
-def scores(summary: RunSummary, width: int, all_k: bool = False) -> Table:
+def scores(summary: RunSummary, all_k: bool = False) -> FirstFitting:
     """Return each domain's pass^k with its interval, in the first form that fits; no number is cut.
 
     The interval stands beside its value or below it. Where not every k fits, the k shown are 1, 2,
@@ -55,8 +58,7 @@ def scores(summary: RunSummary, width: int, all_k: bool = False) -> Table:
     """
     every = sorted({k for score in summary.rows for k in score.pass_hat})
     some = every if all_k else some_k(every)
-    return first_fitting(
-        width,
+    return FirstFitting(
         lambda: _across(summary, every, estimate),
         lambda: _across(summary, every, stacked_estimate),
         lambda: _across(summary, some, estimate),
@@ -69,15 +71,6 @@ def scores(summary: RunSummary, width: int, all_k: bool = False) -> Table:
 def some_k(every: Sequence[int]) -> list[int]:
     """Choose 1, 2, 4, 8 and the last of them."""
     return [k for k in every if k in (*_SHOWN_K, every[-1])]
-
-
-def first_fitting(width: int, *forms: Callable[[], Table]) -> Table:
-    """Return the first form of a table that needs at most ``width`` columns, or the last one."""
-    for form in forms[:-1]:
-        table = form()
-        if natural_width(table) <= width:
-            return table
-    return forms[-1]()
 
 
 def _across(
@@ -139,29 +132,28 @@ def stacked_estimate(value: Estimate | None) -> str:
     return f"{percent(value.value)}\n[dim]{in_percent(value.low)}-{in_percent(value.high)}[/dim]"
 
 
-def print_variants(scores: Sequence[VariantScore], console: Console) -> None:
-    """Print the official number, those beside it below, and what they change."""
+def variant_parts(scores: Sequence[VariantScore]) -> Parts:
+    """Yield the official number, those beside it below, and what they change."""
     shown = worth_showing(scores)
     if any(not each.is_official for each in shown):
         rows: dict[str, NamedNumbers] = {}
         for each in shown:
             name = "the official number" if each.is_official else each.counted
             rows.setdefault(each.domain, {})[f"pass^k, {name}"] = each.pass_hat
-        _print_numbers(rows, console)
+        yield _numbers(rows)
     for each in worth_telling(scores):
-        words = f"{each.domain}, {each.counted}: {each.effect}"
-        console.print(inert(words), soft_wrap=True)
+        yield inert(f"{each.domain}, {each.counted}: {each.effect}")
 
 
 NamedNumbers = dict[str, Mapping[int, Estimate]]
 
 
-def _print_numbers(rows: Mapping[str, NamedNumbers], console: Console) -> None:
-    """Print several numbers of each domain, the official one first, in the form that fits."""
+def _numbers(rows: Mapping[str, NamedNumbers]) -> FirstFitting:
+    """Draw several numbers of each domain, the official one first."""
     official = (next(iter(named.values())) for named in rows.values())
     known = {k for every in official for k, each in every.items() if each.value is not None}
     ks = some_k(sorted(known))
-    console.print(first_fitting(console.width, *(partial(f, rows, ks) for f in (_beside, _below))))
+    return FirstFitting(partial(_beside, rows, ks), partial(_below, rows, ks))
 
 
 def _beside(rows: Mapping[str, NamedNumbers], ks: Sequence[int]) -> Table:
@@ -211,50 +203,32 @@ def consumption(
     return f"{count(tokens)} tokens, {known}{without}"
 
 
-def print_errors(
-    lines: Iterable[SimulationLine], console: Console, most: int | None = None
-) -> None:
-    """Print the reasons of errors in the order they were met, at ``most`` so many."""
-    reasons: dict[str, list[SimulationLine]] = {}
+def error_parts(lines: Iterable[Outcome], most: int | None = None) -> Parts:
+    """Yield the reasons of errors in the order they were met, at ``most`` so many."""
+    reasons: dict[str, list[Outcome]] = {}
     for line in lines:
-        if line.outcome == "error":
+        if line.kind == "error":
             reason = f"{line.status}: {shorten_line(line.error or '', 200)}"
             reasons.setdefault(reason, []).append(line)
     for reason, alike in list(reasons.items())[:most]:
-        first = f"{alike[0].task} trial {alike[0].trial}"
+        first = f"{alike[0].key} trial {alike[0].trial}"
         more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
-        console.print(f"[yellow]![/] {inert(reason)} [dim]({inert(first)}{more})[/dim]")
+        yield indent(f"[yellow]![/] {inert(reason)} [dim]({inert(first)}{more})[/dim]")
     if most is not None and len(reasons) > most:
-        console.print(f"[yellow]![/] and {len(reasons) - most} other reasons: maseval show")
+        yield f"[yellow]![/] and {len(reasons) - most} other reasons: maseval show"
 
 
-def print_conventions(found: Sequence[ConventionScore], console: Console) -> None:
-    """Print the numbers with and without simulations that failed outside the conversation."""
-    for line in conventions_in_words(found):
-        console.print(inert(line), soft_wrap=True)
-
-
-def print_rehearsal(config: Mapping[str, object], console: Console) -> None:
-    """Print a warning if the run measured no model."""
-    agent = config.get("agent")
-    if isinstance(agent, Mapping) and (player := agent.get("rehearse")):
-        console.print(
-            f"[yellow]A rehearsal: the agent's model was played by {inert(str(player))}.[/yellow]"
-        )
-
-
-def print_human(config: Mapping[str, object], console: Console) -> None:
-    """Print a warning if a person took part."""
-    for who in human_sides(config):
-        console.print(f"[yellow]Human: a person played the {who}.[/yellow]")
-
-
-def print_warnings(config: Mapping[str, object], console: Console) -> None:
-    """Print the warnings of the benchmark that must accompany the numbers of a run."""
+def warning_parts(config: Mapping[str, object]) -> Parts:
+    """Yield what must accompany the numbers of a run: no model was measured, a person took part."""
     from maseval.app.benchmarks import support_by_name  # help must not load it
 
+    agent = config.get("agent")
+    if isinstance(agent, Mapping) and (player := agent.get("rehearse")):
+        yield styled(f"A rehearsal: the agent's model was played by {player}.", "yellow")
+    for who in human_sides(config):
+        yield styled(f"Human: a person played the {who}.", "yellow")
     for words in support_by_name(config.get("benchmark")).warnings(config):
-        console.print(f"[yellow]{inert(words)}[/yellow]", soft_wrap=True)
+        yield styled(words, "yellow")
 
 
 def finish(
@@ -287,19 +261,21 @@ def finish(
 
 def print_outcome(result: RunResult, console: Console, *, with_scores: bool = True) -> None:
     """Print the numbers, their cost, and the commands to look closer or resume."""
+    print_parts(_outcome_parts(result, with_scores), console)
+
+
+def _outcome_parts(result: RunResult, with_scores: bool) -> Parts:
     if with_scores:
-        console.print(scores(result.summary, console.width))
-        console.print(f"[dim]{inert(result.summary.method)}[/dim]")
-    print_conventions(result.summary.conventions, console)
-    facts = ", ".join(_facts(result))
-    console.print(f"{facts}; in {inert(here(result.folder))}", soft_wrap=True)
-    print_rehearsal(result.config, console)
-    print_human(result.config, console)
-    print_warnings(result.config, console)
-    for note in result.notes:
-        console.print(inert(note), soft_wrap=True)
-    _print_reasons(result, console)
-    console.print(_next(result), soft_wrap=True)
+        yield scores(result.summary)
+        yield indent(styled(result.summary.method, "dim"))
+    yield from map(inert, conventions_in_words(result.summary.conventions))
+    yield f"{', '.join(_facts(result))}; in {inert(here(result.folder))}"
+    yield from warning_parts(result.config)
+    yield from map(inert, result.notes)
+    reported = result.stopped or ""
+    lines = [line for line in result.errors if not line.error or line.error not in reported]
+    yield from error_parts(lines, _MOST_REASONS)
+    yield _next(result)
 
 
 def _facts(result: RunResult) -> Iterator[str]:
@@ -327,16 +303,10 @@ def _next(result: RunResult) -> str:
     )
 
 
-def _print_reasons(result: RunResult, console: Console) -> None:
-    reported = result.stopped or ""
-    lines = [line for line in result.errors if not line.error or line.error not in reported]
-    print_errors(lines, console, _MOST_REASONS)
-
-
 def _print_traceback(result: RunResult, console: Console) -> None:
     """Print the whole traceback of the first error."""
     first = result.errors[0]
-    simulation = Simulation(first.domain, first.task_id, first.trial)
+    simulation = first.simulation
     report = RecordedReport(RunFolder.read(result.folder).report(simulation))
     console.print(f"[bold]{inert(str(simulation))}[/bold]")
     console.print(inert(str(report.error.traceback)), soft_wrap=True)

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -15,6 +15,7 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.app.results.recording import origin_in_words
+from maseval.cli.command_line import with_examples
 from maseval.cli.console import (
     age,
     here,
@@ -26,8 +27,7 @@ from maseval.cli.console import (
     stderr,
     stdout,
 )
-from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, RunOrResultsFile, runs_argument
+from maseval.cli.options import AsJson, RunOrResultsFile, argument, flag, option, runs_argument
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_percent, money, percent
 from maseval.core.recorded import mapping
@@ -35,25 +35,21 @@ from maseval.runs import RunState, change_note, default_root
 from maseval.runs.annotations import AnnotationError
 from maseval.runs.config import mark_of
 
-RUNS_EXAMPLES = examples(
-    ("maseval runs", "the runs below ./runs, the latest first"),
-    ("maseval runs /data/runs", "those of another folder"),
-    ("maseval runs --tag baseline", "those with a tag"),
-    ("maseval runs --json", "for scripts"),
-)
 _FACTS = ("state", "done", "pass^1", "domains", "agent", "user", "cost", "changed")
 _REMARKS = ("tags", "note")
 _NOTE_LENGTH = 40
 _COLOURS = {"complete": "green", "running": "cyan", "incomplete": "yellow", "damaged": "red"}
 
 
+@with_examples(
+    ("maseval runs", "the runs below ./runs, the latest first"),
+    ("maseval runs /data/runs", "those of another folder"),
+    ("maseval runs --tag baseline", "those with a tag"),
+    ("maseval runs --json", "for scripts"),
+)
 def runs(
-    root: Annotated[
-        Path | None, typer.Argument(help="The folder of runs.", show_default="./runs")
-    ] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option("--tag", help="Only runs with this tag (repeatable).")
-    ] = None,
+    root: Path | None = argument(None, "The folder of runs.", show_default="./runs"),
+    tag: list[str] | None = option(None, "Only runs with this tag (repeatable).", "--tag"),
     as_json: AsJson = False,
 ) -> None:
     """List runs: how far each has come, its score, who took part, and what it cost."""
@@ -189,21 +185,17 @@ def _record(state: RunState) -> dict[str, object]:
     }
 
 
-TAG_EXAMPLES = examples(
+@with_examples(
     ("maseval tag last --add baseline", "a word to find the latest run by"),
     ("maseval tag runs/a runs/b --add paper --remove draft", "several runs, several tags"),
     ("maseval tag theirs.json --add published", "a results file of tau2-bench"),
     ("maseval tag last", "the tags it has"),
     ("maseval runs --tag baseline", "the runs with a tag"),
 )
-
-
 def tag(
-    runs: Annotated[
-        list[str], runs_argument("Runs: folder, name or last; or results files of tau2-bench.")
-    ],
-    add: Annotated[list[str] | None, typer.Option(help="Add this tag (repeatable).")] = None,
-    remove: Annotated[list[str] | None, typer.Option(help="Remove this tag (repeatable).")] = None,
+    runs: list[str] = runs_argument("Runs: folder, name or last; or results files of tau2-bench."),
+    add: list[str] | None = option(None, "Add this tag (repeatable)."),
+    remove: list[str] | None = option(None, "Remove this tag (repeatable)."),
     as_json: AsJson = False,
 ) -> None:
     """Show or change the tags of runs; they are kept beside the results and never change them."""
@@ -220,22 +212,19 @@ def tag(
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.runs import RunNote
 
-NOTE_EXAMPLES = examples(
+
+@with_examples(
     ("maseval note last 'temperature 0; the retry bug is fixed'", "what to remember of a run"),
     ("maseval note last", "the note it has"),
     ("maseval note last --edit", "write it in your editor ($EDITOR)"),
     ("maseval note last - < findings.txt", "from a file or a pipe"),
     ("maseval note last --clear", "remove it"),
 )
-
-
 def note(
     run: RunOrResultsFile,
-    text: Annotated[
-        str | None, typer.Argument(help="The new note; - reads it from standard input.")
-    ] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Remove the note.")] = False,
-    edit: Annotated[bool, typer.Option("--edit", help="Open the note in your editor.")] = False,
+    text: str | None = argument(None, "The new note; - reads it from standard input."),
+    clear: bool = flag("Remove the note.", "--clear"),
+    edit: bool = flag("Open the note in your editor.", "--edit"),
     as_json: AsJson = False,
 ) -> None:
     """Show or change the note of a run; it is kept beside the results and never changes them."""
@@ -277,6 +266,3 @@ def _written_in_editor(text: str) -> str:
                 f"the editor {editor!r} failed ({error}); set EDITOR to one that works"
             ) from error
         return file.read_text(encoding="utf-8", errors="replace")
-
-
-COMMANDS = {runs: RUNS_EXAMPLES, tag: TAG_EXAMPLES, note: NOTE_EXAMPLES}

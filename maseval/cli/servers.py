@@ -1,25 +1,127 @@
-"""``maseval replay-server`` and ``chaos-server``: models on this machine."""
+"""``maseval view``, ``replay-server`` and ``chaos-server``: what serves until Ctrl-C."""
 
+import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import typer
 from rich.table import Table
 
 from maseval import commands
-from maseval.cli.command_line import FAILED
-from maseval.cli.console import ended_by_signals, inert, stdout
-from maseval.cli.groups import examples
-from maseval.cli.options import Host, KeyVariable, Port
+from maseval.cli.command_line import FAILED, with_examples
+from maseval.cli.console import ended_by_signals, inert, print_unreadable, stderr, stdout, telling
+from maseval.cli.options import Host, KeyVariable, Port, argument, flag, option
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
 
-if TYPE_CHECKING:  # help must not load a server
+if TYPE_CHECKING:  # help must not load what makes these
     from maseval.server import ReplayServer, ScriptServer, Served
     from maseval.testing.faults import ChaosServer, Played
 
-REPLAY_SERVER_EXAMPLES = examples(
+
+@with_examples(
+    ("maseval view", "all runs below ./runs, in the browser"),
+    ("maseval view last", "the latest run, live while it is running"),
+    ("maseval view theirs.json", "a results file of tau2-bench, its rewards recomputed"),
+    ("maseval view /data/runs --edit", "another folder; tags, notes and remarks can be changed"),
+    ("maseval view --host 0.0.0.0 --no-browser", "for other machines, who need the token"),
+    ("maseval view --export site", "all runs as a folder of pages that needs no server"),
+)
+def view(
+    folder: Path | None = argument(
+        None, "A folder of runs, or a run or results file to begin with.", show_default="./runs"
+    ),
+    port: int = option(8766, "0 is any that is free.", "--port", "-p"),
+    host: str = option("127.0.0.1", "Where to listen; other machines need the token it prints."),
+    edit: bool = flag("Let the page change tags, notes and remarks.", "--edit"),
+    browser: bool = option(True, "Open the page in the browser.", "--browser/--no-browser"),
+    export: Path | None = option(
+        None, "Write a folder of pages that need no server, and serve nothing."
+    ),
+) -> None:
+    """Browse all runs of a folder in the browser; running ones are live.
+
+    The page is served on this machine only, and it is read-only, unless options say otherwise.
+
+    Ctrl-C ends it.
+    """
+    if export is not None:
+        if edit:
+            raise ConfigurationError("--edit needs a server, which a site of --export has not")
+        return write_site(export, folder)
+    server, address, root = commands.view(folder, host=host, port=port, edit=edit)
+    serve(server, address, root, browser=browser)
+
+
+def write_site(target: Path, folder: Path | None) -> None:
+    """Write a site, and say what is in it and where it begins."""
+    with ended_by_signals(), telling() as show:
+        site = commands.export_site(target, folder, on_progress=show)
+    print_unreadable(f"{name}: {why}" for name, why in site.unreadable.items())
+    console = stdout()
+    console.print(
+        f"Wrote {count_of(site.runs, 'run')} with {count_of(site.simulations, 'simulation')} "
+        f"({site.bytes / 1e6:.1f} MB); open [bold]{inert(str(site.folder / 'index.html'))}[/]",
+        soft_wrap=True,
+    )
+
+
+def serve(server: Any, address: str, root: Path, *, browser: bool) -> None:
+    """Serve until Ctrl-C."""
+    with ended_by_signals(), suppress(KeyboardInterrupt), server:
+        console = stdout()
+        console.print(
+            f"Viewing {inert(str(root))} at [bold]{inert(address)}[/]; Ctrl-C ends it.",
+            soft_wrap=True,
+        )
+        if browser:
+            import webbrowser
+
+            webbrowser.open(address)
+        server.wait()
+
+
+class Watching:
+    """Shows the address when a run begins; after the run the same page stays, in a terminal."""
+
+    def __init__(self, *, wanted: bool) -> None:
+        self._wanted = wanted
+        self._port = 0
+
+    def on_view(self, address: str) -> None:
+        """Say where the page is, and open it if somebody is there."""
+        self._port = urlsplit(address).port or 0
+        _say_on_stderr(f"Watch it at [bold]{inert(address)}[/]")
+        if _somebody_is_there():
+            import webbrowser
+
+            webbrowser.open(address)
+
+    def stay(self, run: Path) -> None:
+        """Serve the finished run until Ctrl-C, unless nobody could press it."""
+        if not (self._wanted and _somebody_is_there()):
+            return
+        viewer = commands.view(run, port=self._port)
+        with ended_by_signals(), suppress(KeyboardInterrupt), viewer.server:
+            _say_on_stderr(f"The page stays at [bold]{inert(viewer.address)}[/] (Ctrl-C ends it)")
+            viewer.server.wait()
+
+
+def _somebody_is_there() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _say_on_stderr(words: str) -> None:
+    stderr().print(words, soft_wrap=True)
+
+
+_COLOURS = {"played": "dim", "recorded": "green", "missed": "red", "refused": "yellow"}
+
+
+@with_examples(
     (
         "maseval replay-server answers --record --upstream https://api.openai.com/v1",
         "pass requests on to a provider, and keep every answer",
@@ -32,30 +134,15 @@ REPLAY_SERVER_EXAMPLES = examples(
     ),
     ("maseval replay-server --script replies.json", "no recording, only a list of replies"),
 )
-
-_COLOURS = {"played": "dim", "recorded": "green", "missed": "red", "refused": "yellow"}
-
-
 def replay_server(
-    folder: Annotated[
-        Path | None, typer.Argument(help="Folder of recorded answers.", show_default=False)
-    ] = None,
-    record: Annotated[
-        bool,
-        typer.Option("--record", help="Ask --upstream what was not recorded yet, and record it."),
-    ] = False,
-    upstream: Annotated[
-        str | None, typer.Option(help="Base URL of the provider to record.")
-    ] = None,
+    folder: Path | None = argument(None, "Folder of recorded answers.", show_default=False),
+    record: bool = flag("Ask --upstream what was not recorded yet, and record it.", "--record"),
+    upstream: str | None = option(None, "Base URL of the provider to record."),
     key_env: KeyVariable = "OPENAI_API_KEY",
-    script: Annotated[
-        Path | None, typer.Option(help="Play this JSON list of replies instead.")
-    ] = None,
+    script: Path | None = option(None, "Play this JSON list of replies instead."),
     host: Host = "127.0.0.1",
     port: Port = 8765,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print a line for every request.")
-    ] = False,
+    verbose: bool = flag("Print a line for every request.", "--verbose", "-v"),
 ) -> None:
     """Serve recorded answers of a model over OpenAI's protocol, or record them.
 
@@ -121,7 +208,10 @@ def _close(server: "ReplayServer | ScriptServer") -> None:
         server.close()
 
 
-CHAOS_SERVER_EXAMPLES = examples(
+_DEFAULT_FAULTS = "429,cut,slow,malformed"
+
+
+@with_examples(
     (
         "maseval chaos-server --faults 429,cut,slow,malformed",
         "three of ten requests are spoiled, the others are answered",
@@ -137,31 +227,19 @@ CHAOS_SERVER_EXAMPLES = examples(
     ),
     ("maseval chaos-server --list", "every fault that it can play"),
 )
-
-_DEFAULT_FAULTS = "429,cut,slow,malformed"
-
-
 def chaos_server(
-    faults: Annotated[
-        str, typer.Option(help="What may go wrong: names of faults, separated by commas.")
-    ] = _DEFAULT_FAULTS,
-    rate: Annotated[
-        float, typer.Option(help="Share of requests that are spoiled, from 0 to 1.")
-    ] = 0.3,
-    seed: Annotated[
-        int, typer.Option(help="The same seed spoils the same requests in the same way.")
-    ] = 0,
-    text: Annotated[str, typer.Option(help="Answer to all other requests.")] = "All is well.",
-    upstream: Annotated[
-        str | None, typer.Option(help="Base URL of a provider that answers all other requests.")
-    ] = None,
+    faults: str = option(
+        _DEFAULT_FAULTS, "What may go wrong: names of faults, separated by commas."
+    ),
+    rate: float = option(0.3, "Share of requests that are spoiled, from 0 to 1."),
+    seed: int = option(0, "The same seed spoils the same requests in the same way."),
+    text: str = option("All is well.", "Answer to all other requests."),
+    upstream: str | None = option(None, "Base URL of a provider that answers all other requests."),
     key_env: KeyVariable = "OPENAI_API_KEY",
     host: Host = "127.0.0.1",
     port: Port = 8767,
-    listed: Annotated[bool, typer.Option("--list", help="List the faults, and exit.")] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Do not print a line for every spoiled request.")
-    ] = False,
+    listed: bool = flag("List the faults, and exit.", "--list"),
+    quiet: bool = flag("Do not print a line for every spoiled request.", "--quiet", "-q"),
 ) -> None:
     """Serve a model that misbehaves, over OpenAI's protocol, to see how an agent copes.
 
@@ -207,6 +285,3 @@ def _serve_faults(server: "ChaosServer") -> None:
             server.closing.wait()
     played = (f"{count} {inert(name)}" for name, count in server.played.items())
     _say(", ".join(played) or "no requests")
-
-
-COMMANDS = {replay_server: REPLAY_SERVER_EXAMPLES, chaos_server: CHAOS_SERVER_EXAMPLES}

@@ -1,9 +1,10 @@
 """``maseval show``."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 from rich.cells import cell_len
@@ -13,44 +14,61 @@ from rich.text import Text
 
 from maseval import commands
 from maseval.app.results.explained import cause_in, names_of
-from maseval.app.results.recording import notes_on, origin_in_words, simulation_in
-from maseval.cli.console import counting, here, indent, inert, print_json, stdout
-from maseval.cli.conversation import print_simulation, print_unexplained
-from maseval.cli.groups import examples
+from maseval.app.results.recording import notes_on, origin_in_words
+from maseval.app.results.variants import conventions_in_words
+from maseval.cli.command_line import with_examples
+from maseval.cli.console import (
+    FirstFitting,
+    Parts,
+    counting,
+    duration,
+    here,
+    indent,
+    inert,
+    note,
+    print_json,
+    print_parts,
+    shorten_line,
+    stdout,
+    styled,
+)
 from maseval.cli.options import (
     TASK_OF_RUN,
     AsJson,
     Explain,
     RunOrResultsFile,
+    argument,
     domain_option,
+    flag,
     load_domain,
+    option,
     with_scoring_options,
 )
 from maseval.cli.results import (
     MARKS,
     consumption_of,
-    first_fitting,
-    print_conventions,
-    print_errors,
-    print_human,
-    print_rehearsal,
-    print_variants,
-    print_warnings,
+    error_parts,
     scores,
+    variant_parts,
+    warning_parts,
 )
+from maseval.core.figures import money
 from maseval.core.finding import LEFT_OUT, SOUND_PASS, Finding
-from maseval.core.outcome import SimulationLine
+from maseval.core.outcome import Outcome
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.words import count_of, excerpt
-from maseval.runs import Annotations
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.examined import RunFindings
-    from maseval.app.results.show import RunView
-    from maseval.runs.live import WorkerHistory
+    from maseval.app.results.explained import Section
+    from maseval.app.results.show import RunView, SimulationView
     from maseval.runs.verdict_check import VerdictCheck
 
-EXAMPLES = examples(
+
+_LONGEST_FACT = 100
+
+
+@with_examples(
     ("maseval show last", "the latest run: its numbers, and each task's trials"),
     ("maseval show last retail/12", "one conversation, and why it passed or failed"),
     ("maseval show theirs.json", "a results file of tau2-bench, its rewards recomputed"),
@@ -59,36 +77,21 @@ EXAMPLES = examples(
     ("maseval show last --sound", "which tasks are unsound, and which verdicts that changes"),
     ("maseval show last --json", "its numbers and simulations, for scripts"),
 )
-
-_LONGEST_FACT = 100
-_ChosenDomain = Annotated[
-    str | None,
-    domain_option("Only this domain; one of your own as FILE.py:NAME.", callback=load_domain),
-]
-
-
-@with_scoring_options(domain=_ChosenDomain)
+@with_scoring_options(
+    domain=domain_option("Only this domain; one of your own as FILE.py:NAME.", callback=load_domain)
+)
 def show(
     run: RunOrResultsFile,
     task: Annotated[str | None, TASK_OF_RUN] = None,
-    trial: Annotated[int | None, typer.Argument(help="Which trial.", show_default="first")] = None,
-    failed: Annotated[
-        bool, typer.Option("--failed", help="Only simulations that did not pass.")
-    ] = False,
-    label: Annotated[
-        str | None,
-        typer.Option(
-            help="Only simulations with such a finding: its name, a part of it, or its source."
-        ),
-    ] = None,
-    sound: Annotated[
-        bool, typer.Option("--sound", help="Say which tasks and verdicts the sound number changes.")
-    ] = False,
+    trial: int | None = argument(None, "Which trial.", show_default="first"),
+    failed: bool = flag("Only simulations that did not pass.", "--failed"),
+    label: str | None = option(
+        None, "Only simulations with such a finding: its name, a part of it, or its source."
+    ),
+    sound: bool = flag("Say which tasks and verdicts the sound number changes.", "--sound"),
     explain: Explain = True,
-    full: Annotated[bool, typer.Option("--full", help="Do not shorten texts.")] = False,
-    all_k: Annotated[
-        bool, typer.Option("--all-k", help="Every pass^k, not only 1 to 4, 8, 16, ...")
-    ] = False,
+    full: bool = flag("Do not shorten texts.", "--full"),
+    all_k: bool = flag("Every pass^k, not only 1 to 4, 8, 16, ...", "--all-k"),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -114,83 +117,62 @@ def show(
     elif isinstance(view, SimulationView):
         print_simulation(view, stdout(), full=full)
     elif failed or label or scoring.get("domain"):
-        _print_chosen(view, stdout())
+        print_parts(_chosen_parts(view), stdout())
     else:
-        _print_run(view, stdout(), sound=sound, all_k=all_k)
+        print_parts(_run_parts(view, stdout().width, sound=sound, all_k=all_k), stdout())
 
 
-def _print_run(
-    view: "RunView", console: Console, *, sound: bool = False, all_k: bool = False
-) -> None:
-    """The whole run."""
-    console.print(f"[bold]{inert(here(view.folder.path))}[/bold]", soft_wrap=True)
-    if command := view.folder.config.values.get("command"):
-        console.print(f"[dim]{inert(str(command))}[/dim]", soft_wrap=True)
-    if origin := origin_in_words(view.folder.config.values):
-        console.print(f"Continues {inert(origin)}", soft_wrap=True)
-    _print_annotations(view.annotations, console)
-    print_check(view.found.check, console)
-    for note in (*notes_on(view.folder), *filter(None, [view.unreadable_annotations])):
-        console.print(f"[yellow]Note:[/yellow] {inert(note)}")
-    print_rehearsal(view.folder.config.values, console)
-    print_human(view.folder.config.values, console)
-    print_warnings(view.folder.config.values, console)
-    console.print(scores(view.summary, console.width, all_k))
-    console.print(f"[dim]{inert(view.summary.method)}[/dim]")
-    print_conventions(view.summary.conventions, console)
-    if cost := consumption_of(view.summary, view.folder.config.values):
-        console.print(cost)
-    _print_workers(view.workers, console)
-    for damage in view.folder.damaged:
-        console.print(f"[red]damaged record, {inert(str(damage))}[/red]", soft_wrap=True)
-    console.print(_trials(view, console.width))
-    check = view.found.check
+def _run_parts(view: "RunView", width: int, *, sound: bool, all_k: bool) -> Parts:
+    """Yield all about a run."""
+    config, check = view.folder.config.values, view.found.check
+    yield styled(here(view.folder.path), "bold")
+    if command := config.get("command"):
+        yield styled(command, "dim")
+    if origin := origin_in_words(config):
+        yield f"Continues {inert(origin)}"
+    if view.annotations.tags:
+        yield f"Tags: {inert(', '.join(view.annotations.tags))}"
+    if view.annotations.note:
+        yield indent(inert(view.annotations.note), 2)
+    yield from check_parts(check)
+    yield from map(note, filter(None, (*notes_on(view.folder), view.unreadable_annotations)))
+    yield from warning_parts(config)
+    yield scores(view.summary, all_k)
+    yield indent(styled(view.summary.method, "dim"))
+    yield from map(inert, conventions_in_words(view.summary.conventions))
+    if cost := consumption_of(view.summary, config):
+        yield cost
+    if nodes := view.workers.finished:
+        counts = (f"{node} {number}" for node, number in sorted(nodes.items()))
+        yield inert(f"Simulations by node: {', '.join(counts)}")
+    yield from (styled(incident, "yellow") for incident in view.workers.incidents)
+    yield from (styled(f"damaged record, {damage}", "red") for damage in view.folder.damaged)
+    yield _trials(view, width)
     unconfirmed = ", x verdict does not hold" if check and check.differing else ""
-    legend = f"+ passed, - failed, ! ended by an error, ? no verdict{unconfirmed}"
-    console.print(legend, markup=False)
+    yield f"+ passed, - failed, ! ended by an error, ? no verdict{unconfirmed}"
     if view.reading:
-        console.print(inert(view.reading), soft_wrap=True)
-    print_errors(view.lines, console)
-    print_causes(view.found.causes, console)
-    _print_beside(view.found, console, details=sound)
+        yield inert(view.reading)
+    yield from error_parts(view.lines)
+    yield from _cause_parts(view.found.causes)
+    yield from _beside_parts(view.found, details=sound)
     if view.users:
-        console.print(f"\n{inert(view.users)} `maseval tau2 users RUN` shows each.")
-    print_unexplained(view.found.unexplained, console)
+        yield indent(f"\n{inert(view.users)} `maseval tau2 users RUN` shows each.")
+    yield from unexplained_parts(view.found.unexplained)
 
 
-def print_check(check: "VerdictCheck | None", console: Console) -> None:
-    """Print which recorded verdicts do not hold, or why they were not recomputed."""
-    if check is None or (note := check.note_on_recomputed) is None:
-        return
-    colour = "bold red" if check.differing else "yellow"
-    console.print(f"[{colour}]{inert(note)}[/{colour}]", soft_wrap=True)
+def check_parts(check: "VerdictCheck | None") -> Parts:
+    """Yield which recorded verdicts do not hold, or why they were not recomputed."""
+    if check is not None and (words := check.note_on_recomputed) is not None:
+        yield styled(words, "bold red" if check.differing else "yellow")
 
 
-def _print_annotations(given: Annotations, console: Console) -> None:
-    if given.tags:
-        console.print(f"Tags: {inert(', '.join(given.tags))}", soft_wrap=True)
-    if given.note:
-        console.print(indent(inert(given.note), 2))
-
-
-def _print_workers(workers: "WorkerHistory", console: Console) -> None:
-    """Print the simulations of each node, and the workers that died."""
-    if workers.finished:
-        counts = (f"{node} {number}" for node, number in sorted(workers.finished.items()))
-        told = f"Simulations by node: {', '.join(counts)}"
-        console.print(inert(told), soft_wrap=True)
-    for incident in workers.incidents:
-        console.print(f"[yellow]{inert(incident)}[/yellow]", soft_wrap=True)
-
-
-def _print_chosen(view: "RunView", console: Console) -> None:
-    console.print(f"[bold]{inert(here(view.folder.path))}[/bold]", soft_wrap=True)
-    print_check(view.found.check, console)
+def _chosen_parts(view: "RunView") -> Parts:
+    yield styled(here(view.folder.path), "bold")
+    yield from check_parts(view.found.check)
     if view.chosen:
-        forms = (partial(_chosen_table, view), partial(_chosen_list, view))
-        console.print(first_fitting(console.width, *forms))
-    console.print(f"{len(view.chosen)} of {len(view.lines)} simulations")
-    print_unexplained(view.found.unexplained, console)
+        yield FirstFitting(partial(_chosen_table, view), partial(_chosen_list, view))
+    yield f"{len(view.chosen)} of {len(view.lines)} simulations"
+    yield from unexplained_parts(view.found.unexplained)
 
 
 def _chosen_table(view: "RunView") -> Table:
@@ -212,9 +194,9 @@ def _chosen_list(view: "RunView") -> Table:
 def _chosen_rows(view: "RunView") -> Iterator[tuple[str, ...]]:
     for line in view.chosen:
         yield (
-            inert(str(line.task)),
+            inert(str(line.key)),
             str(line.trial),
-            f"{MARKS[line.outcome]} {line.outcome}",
+            f"{MARKS[line.kind]} {line.kind}",
             inert(", ".join(_facts(view.findings_on(line)))),
             inert(line.ended or line.status),
         )
@@ -230,11 +212,11 @@ def _facts(findings: Sequence[Finding]) -> list[str]:
     return [fact if name == cause.name else name for name in names]
 
 
-def _mark(view: "RunView", line: SimulationLine) -> str:
+def _mark(view: "RunView", line: Outcome) -> str:
     check = view.found.check
-    if check and simulation_in(line) in check.differing:
+    if check and line.simulation in check.differing:
         return "[bold red]x[/bold red]"
-    return MARKS[line.outcome]
+    return MARKS[line.kind]
 
 
 def _trials(view: "RunView", width: int) -> Table:
@@ -286,46 +268,164 @@ def _task_table(rows: Iterable[Sequence[Text]], has_domains: bool) -> Table:
 
 
 def _task_rows(view: "RunView", has_domains: bool) -> Iterator[tuple[str, ...]]:
-    tasks: dict[tuple[str, str], list[SimulationLine]] = {}
+    tasks: dict[tuple[str, str], list[Outcome]] = {}
     for line in view.lines:
         tasks.setdefault((line.domain, line.task_id), []).append(line)
     numbers = Counter[str]()
     for (domain, task_id), lines in tasks.items():
         ordered = sorted(lines, key=lambda line: line.trial)
-        passed = sum(line.outcome == "pass" for line in lines)
+        passed = sum(line.kind == "pass" for line in lines)
         marks = "".join(_mark(view, line) for line in ordered)
         named = [inert(domain), inert(task_id)] if has_domains else [inert(task_id)]
         yield str(numbers[domain]), *named, marks, f"{passed}/{len(lines)}"
         numbers[domain] += 1
 
 
-def print_causes(causes: Mapping[str, int], console: Console) -> None:
-    """Print who failed and how, with the numbers."""
+def _cause_parts(causes: Mapping[str, int]) -> Parts:
+    """Yield who failed and how, with the numbers."""
     if not causes:
         return
     failed = count_of(sum(causes.values()), "simulation")
-    console.print(f"\n[bold]Who failed[/bold] in {failed}, by rule:")
+    yield f"\n[bold]Who failed[/bold] in {failed}, by rule:"
     for what, number in causes.items():
-        console.print(f"  {number:>5}  {inert(what)}")
-    console.print("`maseval show RUN TASK` shows the evidence.")
+        yield indent(f"  {number:>5}  {inert(what)}")
+    yield "`maseval show RUN TASK` shows the evidence."
 
 
-def _print_beside(found: "RunFindings", console: Console, *, details: bool) -> None:
-    """Print the numbers beside the official one, and with ``details`` what makes the difference."""
+def _beside_parts(found: "RunFindings", *, details: bool) -> Parts:
+    """Yield the numbers beside the official one, and with ``details`` what makes the difference."""
     if all(each.is_official for each in found.scores):
         return
-    console.print("\n[bold]Beside the official number[/bold], never in its place:")
-    print_variants(found.scores, console)
+    yield "\n[bold]Beside the official number[/bold], never in its place:"
+    yield from variant_parts(found.scores)
     if not details:
-        console.print("`maseval show RUN --sound` and `maseval tau2 comply RUN` show why.")
+        yield "`maseval show RUN --sound` and `maseval tau2 comply RUN` show why."
         return
     tasks = dict[str, None]()
     for one, each in ((one, each) for one, some in found.findings.items() for each in some):
-        name = one.task
         if each.source == "erratum" and each.kind == LEFT_OUT:
-            tasks[f"[yellow]left out[/yellow] {inert(f'task {name}: {each.text}')}"] = None
+            tasks[f"[yellow]left out[/yellow] {inert(f'task {one.task}: {each.text}')}"] = None
         elif each.source == "erratum":
             mark = MARKS["pass" if each.kind == SOUND_PASS else "fail"]
-            tasks[f"{mark} {inert(f'{name} trial {one.trial}: {each.text}')}"] = None
-    for line in tasks:
-        console.print(line)
+            tasks[f"{mark} {inert(f'{one.task} trial {one.trial}: {each.text}')}"] = None
+    yield from map(indent, tasks)
+
+
+_WHO = {"assistant": ("Agent", "cyan"), "user": ("User", "magenta"), "system": ("System", "dim")}
+_RESULT_LENGTH = 300
+_EMPHASIS = (
+    (re.compile(r"\b(FAILED|NOT MET)\b"), r"[red]\1[/red]"),
+    (re.compile(r"^(agent|user|task|infrastructure|unclear): ([^()]+)"), r"[bold]\1: \2[/bold]"),
+)
+
+
+def print_simulation(view: "SimulationView", console: Console, *, full: bool = False) -> None:
+    """Print the task, the conversation, its changes, and the verdict."""
+    line = view.line
+    name = f"{line.domain} task {line.task_id}".lstrip()
+    console.rule(f"{inert(name)}, trial {line.trial}")
+    if view.title:
+        console.print(styled(view.title, "bold"))
+    if query := view.task.get("query"):
+        words = str(query) if full else shorten_line(str(query), 400)
+        console.print(f"{styled(f'User instructions: {words}', 'dim')}\n")
+    for message in view.messages:
+        print_parts(_message_parts(message, None if full else _RESULT_LENGTH), console)
+    print_verdict(view, console)
+
+
+def print_verdict(view: "SimulationView", console: Console) -> None:
+    """Print the changes that the conversation made, the verdict, and its explanation."""
+    console.rule("what changed")
+    for change in view.changes:
+        changed = "[bold]changed[/bold]" if change["changed"] else "unchanged"
+        console.print(f"{inert(str(change['name']))}: {changed}")
+    if view.error:
+        kind, words = view.error.get("error_type"), str(view.error.get("error_message"))
+        console.print(f"{styled(kind, 'red')}: {inert(words)}")
+    console.rule("verdict")
+    for verdict in view.verdicts:
+        print_parts(_verdict_parts(verdict), console)
+    if view.doubt:
+        print_parts([styled(f"Doubtful: {view.doubt}", "bold red")], console)
+    print_parts((inert(str(remark)) for remark in view.remarks), console)
+    if sections := view.sections:
+        console.rule("findings")
+        print_parts(section_parts(sections), console)
+        console.rule()
+    print_parts(unexplained_parts(view.unexplained), console)
+    print_parts(_outcome_parts(view), console)
+
+
+def unexplained_parts(why: str | None) -> Parts:
+    """Yield why failures are not explained, if that is so."""
+    if why:
+        yield styled(f"Note: {why}", "yellow")
+
+
+def _message_parts(message: Mapping[str, Any], limit: int | None) -> Parts:
+    who, colour = _WHO.get(message["who"], (str(message["who"]).capitalize(), "yellow"))
+    when = f" [dim]{message['seconds']:.1f} s[/dim]" if "seconds" in message else ""
+    if speaker := message.get("speaker"):
+        who = f"{who} ({speaker})"
+    yield f"[dim]#{message['index']}[/dim] [bold {colour}]{inert(who)}[/]{when}"
+    if words := message.get("text"):
+        yield indent(inert(words), 2)
+    for call in message.get("calls") or ():
+        writes = " [yellow](writes)[/yellow]" if call.get("writes") else ""
+        arguments = inert(_limit(call["arguments"], limit))
+        yield indent(f"→ {styled(call['name'], 'bold')} {arguments}{writes}", 2)
+        if (result := call.get("result")) is not None:
+            colour = "red" if result["failed"] else "dim"
+            yield indent(styled(f"← {_limit(result['text'], limit)}", colour), 4)
+    yield ""
+
+
+def _limit(text: str, limit: int | None) -> str:
+    return text if limit is None else shorten_line(text, limit)
+
+
+def _verdict_parts(verdict: Mapping[str, Any]) -> Parts:
+    for name, value in verdict.get("returned", ()):
+        yield indent(f"{inert(name)}: {inert(value)}")
+    for check in verdict.get("checks", ()):
+        mark = MARKS["pass" if check["met"] else "fail"]
+        weight = "" if check["counts"] else " [dim](not scored)[/dim]"
+        given = f" {shorten_line(check['arguments'], 200)}" if "arguments" in check else ""
+        yield indent(f"{mark} {check['kind']}: {inert(check['name'] + given)}{weight}")
+        if check.get("evidence"):
+            yield indent(styled(check["evidence"], "dim"), 4)
+    yield from (indent(inert(each)) for each in verdict.get("notes", ()))
+
+
+def section_parts(sections: "Sequence[Section]") -> Parts:
+    """Yield an explanation; wrapped lines keep their margin."""
+    for number, section in enumerate(sections):
+        if number:
+            yield ""
+        title = _emphasise(section.title)
+        plain = title != inert(section.title) or not section.lines
+        yield indent(title if plain else f"[bold]{title}[/bold]")
+        for line in section.lines:
+            words = line.lstrip(" ")
+            yield indent(_emphasise(words), 2 + len(line) - len(words))
+
+
+def _emphasise(words: str) -> str:
+    shown = inert(words)
+    for pattern, replacement in _EMPHASIS:
+        shown = pattern.sub(replacement, shown)
+    return shown
+
+
+def _outcome_parts(view: "SimulationView") -> Parts:
+    line = view.line
+    reward = "no reward" if line.reward is None else f"reward {line.reward:g}"
+    ended = f", ended by {inert(line.ended)}" if line.ended else ""
+    cost = f", {money(line.cost)}" if line.cost else ""
+    cached = f", {line.cache_in_words}" if line.cache_in_words else ""
+    outcome = f"{MARKS[line.kind]} [bold]{line.kind}[/bold], {reward}{ended}"
+    yield indent(f"{outcome}, {duration(line.seconds)}{cost}{cached}")
+    if len(view.trials) > 1:
+        marks = ", ".join(f"{each.trial} {MARKS[each.kind]}" for each in view.trials)
+        yield indent(f"all trials: {marks}")

@@ -1,6 +1,5 @@
 """AgentAdapter: an agent of any framework, as the engine sees it."""
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
@@ -9,8 +8,7 @@ from typing import Any, Protocol
 from maseval.core.event_loop import settle
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
-from maseval.core.storage.redaction import redact_text
-from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, now
+from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, note_end, now
 from maseval.core.usage import CostCalculator, TokenUsage, Usage, UsageTrackableMixin
 
 HUMAN = "human"
@@ -58,20 +56,12 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         """Return the agent's answer to ``query``; what it raises is logged and passed on."""
         for callback in self.callbacks:
             callback.on_run_start(self)
-        began, started = now(), time.perf_counter()
+        entry = {"timestamp": now(), "query": query}
         try:
-            result = settle(self._run_agent(query))
-        except Exception as error:
-            self.logs.append(
-                {
-                    "timestamp": began,
-                    "query": query,
-                    "duration_seconds": time.perf_counter() - started,
-                    "status": "error",
-                    "error": redact_text(str(error)),
-                    "error_type": type(error).__name__,
-                }
-            )
+            with note_end(entry):
+                result = settle(self._run_agent(query))
+        except Exception:
+            self.logs.append(entry)
             raise
         for callback in self.callbacks:
             callback.on_run_end(self, result)

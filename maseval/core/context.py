@@ -4,10 +4,11 @@ Whoever watches a run asks ``Conversations`` from another thread; repetitions do
 """
 
 import functools
+import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from maseval.core.clock import Clock
 from maseval.core.exceptions import NoRepetitionError
@@ -155,32 +156,13 @@ class Conversations:
             registry = self._here.get(key)
             if registry is None:
                 self.followed = True
-                return _Written(tuple(self._talks.get(key, ())))
+                return [json.loads(text) for text in self._talks.get(key, ())]
         for agent in registry.components_in("agents"):
             try:
                 return list(_messages_of(agent) or ())
             except Exception:  # a framework's memory, read while the framework writes to it
                 return ()
         return ()
-
-
-class _Written(Sequence[Mapping[str, object]]):
-    """Messages in JSON, each of which is read when it is asked for."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._texts = texts
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    @overload
-    def __getitem__(self, index: int) -> Mapping[str, object]: ...
-    @overload
-    def __getitem__(self, index: slice) -> "_Written": ...
-    def __getitem__(self, index: int | slice) -> "Mapping[str, object] | _Written":
-        if isinstance(index, slice):
-            return _Written(self._texts[index])
-        return strict_json.loads_object(self._texts[index].encode())
 
 
 def _messages_of(participant: object) -> Any:

@@ -1,6 +1,5 @@
 """ModelAdapter: one interface to language models; resolve_model: from an id to its adapter."""
 
-import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +22,14 @@ from maseval.core.providers import Providers
 from maseval.core.reasoning import ReasoningMemory, ReasoningPolicy, reasoning_of
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.structured import ANSWER_ATTEMPTS, AnswerForm, ModelT, add_usage, correction
-from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, call_counts, now
+from maseval.core.tracing import (
+    ConfigurableMixin,
+    JsonObject,
+    TraceableMixin,
+    call_counts,
+    note_end,
+    now,
+)
 from maseval.core.usage import CostCalculator, TokenUsage, UsageTrackableMixin
 
 if TYPE_CHECKING:  # for those who ask for structured answers
@@ -285,18 +291,13 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             "waited_seconds": attempt.waited,
             **asked,
         }
-        started = time.perf_counter()
         try:
-            yield entry
-        except UnreadableAnswerError as unreadable:
-            error = self._error(MalformedResponseError, unreadable)
-            entry |= _failure(error)
-            raise error from None
-        except BaseException as error:
-            entry |= _failure(error)
-            raise
+            with note_end(entry):
+                try:
+                    yield entry
+                except UnreadableAnswerError as unreadable:
+                    raise self._error(MalformedResponseError, unreadable) from None
         finally:
-            entry["duration_seconds"] = time.perf_counter() - started
             self.logs.append(entry)
 
     def use_prices(self, calculator: CostCalculator) -> None:
@@ -366,8 +367,9 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             "call_policy": (self.policy or default_policy()).to_dict(),
         }
         if self._cost_calculator is not None:
+            name = type(self._cost_calculator).__name__
             describe = getattr(self._cost_calculator, "gather_config", None)
-            config["cost_calculator"] = describe() if describe else _name(self._cost_calculator)
+            config["cost_calculator"] = describe() if describe else name
         return config
 
     def _check_answer(self, response: object) -> ChatResponse:
@@ -430,14 +432,6 @@ def _success(response: ChatResponse) -> ModelCallRecord:
         record["input_tokens"] = response.usage.get("input_tokens") or 0
         record["output_tokens"] = response.usage.get("output_tokens") or 0
     return record
-
-
-def _failure(error: BaseException) -> ModelCallRecord:
-    return {"status": "error", "error": redact_text(str(error)), "error_type": _name(error)}
-
-
-def _name(thing: object) -> str:
-    return type(thing).__name__
 
 
 ModelFactory: TypeAlias = Callable[..., ModelAdapter]

@@ -27,6 +27,7 @@ from maseval.core.recorded import (
     number,
 )
 from maseval.core.report import AGENT_FAILURES, TaskExecutionStatus
+from maseval.core.task import Task
 from maseval.core.usage import usage_records
 from maseval.core.words import count_of, text, text_or_none
 
@@ -39,36 +40,87 @@ _FINISHED = TaskExecutionStatus.SUCCESS.value
 
 
 class TaskKey(NamedTuple):
-    """A task's group (its domain) and id: every domain has a task "1"."""
+    """A task's domain and id: every domain has a task "1"."""
 
-    group: str
-    task: str
+    domain: str
+    task_id: str
+
+    @classmethod
+    def of(cls, task: Task) -> "TaskKey":
+        """Return a task's key; ``domain`` is in its metadata, or empty."""
+        return cls(str(task.metadata.get("domain") or ""), str(task.id))
 
     def __str__(self) -> str:
-        return f"{self.group}/{self.task}" if self.group else self.task
+        return f"{self.domain}/{self.task_id}" if self.domain else self.task_id
+
+
+class Simulation(NamedTuple):
+    """The id of one trial of one task."""
+
+    domain: str
+    task_id: str
+    trial: int
+
+    @classmethod
+    def of(cls, report: Mapping[str, object]) -> "Simulation":
+        """Return the simulation that a report is about."""
+        return RecordedReport(report).key
+
+    @classmethod
+    def of_task(cls, task: Task, trial: int) -> "Simulation":
+        return cls(*TaskKey.of(task), trial)
+
+    @property
+    def task(self) -> TaskKey:
+        """The task it is a trial of."""
+        return TaskKey(self.domain, self.task_id)
+
+    def __str__(self) -> str:
+        return f"{self.task}, trial {self.trial}"
 
 
 class Outcome(NamedTuple):
-    """One trial of one task, as statistics see it.
+    """One trial of one task, without its conversation: a row of statistics, tables and lists.
 
     ``passed`` is None for a trial without a verdict, be it missing, broken or excluded; ``reason``
-    then says why. ``cost`` is None if it is not known. Of the models' ``answers``, so many
-    ``cached_answers`` came from a cache; both are counted only in runs with one.
+    then says why. ``cost`` and ``tokens`` are those of all attempts at it; ``cost`` is None if it
+    is not known. Of the models' ``answers``, so many ``cached_answers`` came from a cache; both are
+    counted only in runs with one. What follows is what its report says, beside the verdict: rows
+    that were made without a report lack it.
     """
 
-    group: str
-    task: str
+    domain: str
+    task_id: str
     trial: int
     passed: bool | None
     cost: float | None = None
     reason: str | None = None
     answers: int = 0
     cached_answers: int = 0
+    status: str = ""
+    kind: OutcomeKind = "unjudged"
+    reward: float | None = None
+    ended: str | None = None
+    seconds: float = 0.0
+    tokens: int = 0
+    error: str | None = None
 
     @property
     def key(self) -> TaskKey:
         """The task it is a trial of."""
-        return TaskKey(self.group, self.task)
+        return TaskKey(self.domain, self.task_id)
+
+    @property
+    def simulation(self) -> Simulation:
+        """Its id."""
+        return Simulation(self.domain, self.task_id, self.trial)
+
+    @property
+    def cache_in_words(self) -> str | None:
+        """The number of the models' answers that came from a cache, in words; None if none did."""
+        if not self.cached_answers:
+            return None
+        return f"{self.cached_answers} of {count_of(self.answers, 'answer')} from a cache"
 
 
 class Score(TypedDict):
@@ -97,7 +149,7 @@ def total_cost(costs: Iterable[float | None]) -> float | None:
     return sum(cost or 0.0 for cost in every) or (None if None in every else 0.0)
 
 
-def words_on_cache(trials: Iterable["Outcome | SimulationLine"]) -> str | None:
+def words_on_cache(trials: Iterable[Outcome]) -> str | None:
     """Return what answers from a cache mean for an interval; None if there are none."""
     every = list(trials)
     cached = sum(each.cached_answers for each in every)
@@ -130,53 +182,6 @@ def verdict_for(kind: OutcomeKind, status: str | None) -> TrialVerdict:
         case "error":
             return _FAILED if status in AGENT_FAILURES else TrialVerdict(None, status)
     return _UNJUDGED
-
-
-class SimulationLine(NamedTuple):
-    """One simulation of a run, without its conversation.
-
-    ``cost`` and ``tokens`` are those of all attempts at it; ``cost`` is None if it is not known. Of
-    the models' ``answers``, so many ``cached_answers`` came from a cache; both are counted only in
-    runs with one.
-    """
-
-    domain: str
-    task_id: str
-    trial: int
-    status: str
-    outcome: OutcomeKind
-    reward: float | None
-    ended: str | None
-    seconds: float
-    cost: float | None
-    tokens: int
-    error: str | None
-    answers: int = 0
-    cached_answers: int = 0
-
-    @property
-    def passed(self) -> bool | None:
-        """True or False if it has a verdict, else None."""
-        return verdict_for(self.outcome, self.status).passed
-
-    @property
-    def task(self) -> TaskKey:
-        """The task it is a trial of."""
-        return TaskKey(self.domain, self.task_id)
-
-    @property
-    def cache_in_words(self) -> str | None:
-        """The number of the models' answers that came from a cache, in words; None if none did."""
-        if not self.cached_answers:
-            return None
-        return f"{self.cached_answers} of {count_of(self.answers, 'answer')} from a cache"
-
-    def to_outcome(self) -> Outcome:
-        """Return the line as statistics see it."""
-        key = self.domain, self.task_id, self.trial
-        passed, reason = verdict_for(self.outcome, self.status)
-        counts = self.answers, self.cached_answers
-        return Outcome(*key, passed, self.cost, reason, *counts)
 
 
 class RecordedError(Recorded):
@@ -316,8 +321,8 @@ class RecordedReport(RecordedAttempt):
         return TaskKey(self.domain, self.task_id)
 
     @property
-    def key(self) -> tuple[str, str, int]:
-        return self.domain, self.task_id, self.trial
+    def key(self) -> Simulation:
+        return Simulation(self.domain, self.task_id, self.trial)
 
     @property
     def _counted(self) -> list[RecordedEvaluation]:
@@ -399,7 +404,7 @@ class RecordedReport(RecordedAttempt):
 
     @property
     def outcome(self) -> Outcome:
-        """The report as statistics need it."""
+        """The report as a row."""
         passed, reason = verdict_for(self.kind, self.status)
         return Outcome(
             *self.key,
@@ -408,22 +413,13 @@ class RecordedReport(RecordedAttempt):
             reason,
             self._count(ANSWERS),
             self._count(ANSWERS_FROM_CACHE),
-        )
-
-    @property
-    def line(self) -> SimulationLine:
-        return SimulationLine(
-            *self.key,
             status=self.status or "",
-            outcome=self.kind,
+            kind=self.kind,
             reward=self.reward,
             ended=self.termination,
             seconds=self.seconds or 0.0,
-            cost=self.cost,
             tokens=self.tokens,
             error=None if self.error.message is None else str(self.error),
-            answers=self._count(ANSWERS),
-            cached_answers=self._count(ANSWERS_FROM_CACHE),
         )
 
     def _count(self, unit: str) -> int:

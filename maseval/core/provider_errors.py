@@ -30,7 +30,7 @@ from typing import ClassVar, Literal
 
 from maseval.core.exceptions import InvalidAnswerError, MASEvalError
 from maseval.core.storage.redaction import redact_text
-from maseval.core.words import visible
+from maseval.core.words import excerpt
 
 # Enough to recognise the fault; some providers send back whole pages.
 _LONGEST_TEXT = 500
@@ -65,7 +65,7 @@ class ProviderError(MASEvalError):
         status: int | None = None,
         retry_after: float | None = None,
     ) -> None:
-        self.text = visible(_shorten(redact_text(" ".join(text.split()))))
+        self.text = excerpt(redact_text(" ".join(text.split())), _LONGEST_TEXT)
         self.provider = provider
         self.model_id = model_id
         self.status = status
@@ -121,10 +121,6 @@ def model_of(component: Literal["user", "tool"]) -> Iterator[None]:
     except (ProviderError, InvalidAnswerError) as error:
         error.component = error.component or component
         raise
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
 
 
 class RateLimitError(ProviderError):

@@ -5,32 +5,25 @@ models are compared on multiple-choice questions.
 """
 
 import json
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias, TypedDict
+from typing import TypeAlias
 
 from maseval.core.exceptions import ConfigurationError, HookResultError
 from maseval.core.providers import Providers
-from maseval.core.storage.redaction import redact_text
-from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, call_counts, now
+from maseval.core.tracing import (
+    ConfigurableMixin,
+    JsonObject,
+    TraceableMixin,
+    call_counts,
+    note_end,
+    now,
+)
 
 TextPair: TypeAlias = tuple[str, str]
 """A context, and a continuation whose likelihood is asked for."""
-
-
-class ScoringRecord(TypedDict, total=False):
-    """One call of a scorer, for the log."""
-
-    timestamp: str
-    type: str
-    batch_size: int
-    duration_seconds: float
-    status: str
-    error: str
-    error_type: str
 
 
 class ModelScorer(ABC, TraceableMixin, ConfigurableMixin):
@@ -41,7 +34,7 @@ class ModelScorer(ABC, TraceableMixin, ConfigurableMixin):
 
     def __init__(self, seed: int | None = None) -> None:
         self.seed = seed
-        self.logs: list[ScoringRecord] = []
+        self.logs: list[JsonObject] = []
 
     @property
     @abstractmethod
@@ -78,20 +71,12 @@ class ModelScorer(ABC, TraceableMixin, ConfigurableMixin):
         return self.loglikelihood_batch([(context, delimiter + choice) for choice in choices])
 
     @contextmanager
-    def _log_call(self, entry: ScoringRecord) -> Iterator[None]:
+    def _log_call(self, entry: JsonObject) -> Iterator[None]:
         entry = {"timestamp": now(), **entry, "status": "success"}
-        started = time.perf_counter()
         try:
-            yield
-        except BaseException as error:
-            entry |= {
-                "status": "error",
-                "error": redact_text(str(error)),
-                "error_type": type(error).__name__,
-            }
-            raise
+            with note_end(entry):
+                yield
         finally:
-            entry["duration_seconds"] = time.perf_counter() - started
             self.logs.append(entry)
 
     def gather_traces(self) -> JsonObject:

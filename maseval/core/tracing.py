@@ -4,9 +4,13 @@ Subclasses extend the result with ``{**super().gather_traces(), ...}``; everythi
 JSON-serialisable, because it becomes part of the report.
 """
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, TypeAlias
+
+from maseval.core.storage.redaction import redact_text
 
 JsonObject: TypeAlias = dict[str, Any]
 """JSON-friendly data whose keys only its writer knows: traces, settings, verdicts, task data."""
@@ -15,6 +19,21 @@ JsonObject: TypeAlias = dict[str, Any]
 def now() -> str:
     """Return the local time in ISO 8601; every timestamp of the core comes from here."""
     return datetime.now().isoformat()
+
+
+@contextmanager
+def note_end(entry: Any) -> Iterator[None]:
+    """Note in the entry of a log how long a call took, and the error that it ended with."""
+    started = time.perf_counter()
+    try:
+        yield
+    except BaseException as error:
+        entry["status"] = "error"
+        entry["error"] = redact_text(str(error))
+        entry["error_type"] = type(error).__name__
+        raise
+    finally:
+        entry["duration_seconds"] = time.perf_counter() - started
 
 
 def call_counts(logs: Sequence[Mapping[str, Any]], success: str = "success") -> JsonObject:

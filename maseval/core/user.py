@@ -1,11 +1,10 @@
 """User: the agent's conversation partner, and users simulated by a language model."""
 
 import re
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, Required, TypedDict
+from typing import Any
 
 from maseval.core.exceptions import (
     ConfigurationError,
@@ -17,9 +16,8 @@ from maseval.core.messages import Message, MessageHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import ProviderError
 from maseval.core.simulator import AgenticUserLLMSimulator, LLMSimulator, UserLLMSimulator
-from maseval.core.storage.redaction import redact_text
 from maseval.core.tool import tool_definition
-from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, now
+from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin, note_end, now
 
 FAREWELL = "Thank you, that's all I needed!"
 OUT_OF_STEPS = "I need to stop checking things now."
@@ -36,24 +34,6 @@ class TerminationReason(Enum):
 
 class ConversationStartError(UserError, RuntimeError):
     """The initial query was requested in a conversation that the agent started."""
-
-
-class ToolOutput(TypedDict, total=False):
-    """The result of one tool call of a user."""
-
-    name: Required[str]
-    arguments: object
-    status: str
-    result: str
-
-
-class InternalStep(TypedDict, total=False):
-    """One round of a user's thoughts and tool calls, for the log."""
-
-    step: int
-    thought: Required[str]
-    tool_calls: list[JsonObject]
-    tool_outputs: list[ToolOutput]
 
 
 class User(ABC, TraceableMixin, ConfigurableMixin):
@@ -200,17 +180,9 @@ class LLMUser(User):
     def _ask(self, question: str | None) -> str:
         """Return the model's answer to ``question`` (None: its first words), with a log entry."""
         entry: dict[str, object] = {"timestamp": now(), "question": question, "status": "success"}
-        started = time.perf_counter()
         self.logs.append(entry)
-        try:
+        with note_end(entry):
             answer = self._generate(entry)
-        except Exception as error:
-            entry.update(
-                status="error", error=redact_text(str(error)), error_type=type(error).__name__
-            )
-            raise
-        finally:
-            entry["duration_seconds"] = time.perf_counter() - started
         entry["response_preview"] = answer[:2000]
         return answer
 
@@ -277,11 +249,11 @@ class AgenticLLMUser(LLMUser):
 
     def _generate(self, entry: dict[str, object]) -> str:
         history = self.messages.to_list()
-        steps: list[InternalStep] = []
+        steps: list[JsonObject] = []
         entry["internal_steps"] = steps
         for number in range(1, self.max_internal_steps + 1):
             text, tool_calls = self.simulator(conversation_history=list(history))
-            step: InternalStep = {"step": number, "thought": text, "tool_calls": tool_calls}
+            step: JsonObject = {"step": number, "thought": text, "tool_calls": tool_calls}
             steps.append(step)
             if not tool_calls:
                 break
@@ -292,9 +264,9 @@ class AgenticLLMUser(LLMUser):
         entry["final_response"] = text[:200]
         return str(text)
 
-    def _use(self, call: JsonObject) -> ToolOutput:
+    def _use(self, call: JsonObject) -> JsonObject:
         name, arguments = str(call.get("name")), call.get("arguments") or {}
-        output: ToolOutput = {"name": name, "arguments": arguments, "status": "error"}
+        output: JsonObject = {"name": name, "arguments": arguments, "status": "error"}
         if name not in self.tools:
             return {**output, "result": f"Error: Tool '{name}' not found"}
         try:
@@ -333,7 +305,7 @@ def _input(argument: str, schema: JsonObject) -> dict[str, str]:
     return {"type": types[0] if types else "string", "description": description}
 
 
-def _as_messages(step: InternalStep) -> list[Message]:
+def _as_messages(step: JsonObject) -> list[Message]:
     spoken = [step["thought"]]
     spoken += [f"Tool Output [{o['name']}]: {o['result']}" for o in step["tool_outputs"]]
     return [{"role": "user", "content": text} for text in spoken]

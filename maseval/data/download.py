@@ -7,7 +7,6 @@ and certificates in use here.
 
 import importlib.util
 import json
-import os
 import sys
 import threading
 import time
@@ -19,7 +18,6 @@ from typing import TYPE_CHECKING
 from maseval.data.files import MEMBER_LIMIT, DataError, SourceError
 
 if TYPE_CHECKING:  # they take long to load, and most commands download nothing
-    import subprocess
     from http.client import HTTPResponse
     from urllib.error import HTTPError
 
@@ -159,14 +157,14 @@ def _body(response: "HTTPResponse", name: str, size: int, patience: float) -> by
     return bytes(content)
 
 
-_POLL = 0.1
+_LONGEST_DOWNLOAD = 600.0
 
 
 @contextmanager
 def download_wheel(requirement: str, patience: float) -> Iterator[Path]:
     """Yield the path of the wheel, which is gone afterwards.
 
-    pip is given up when its files have not grown for ``patience`` seconds.
+    pip gives up an index that is silent for ``patience`` seconds.
     """
     if importlib.util.find_spec("pip") is None:
         raise SourceError("this Python has no pip; `python -m ensurepip` installs it")
@@ -187,49 +185,21 @@ def _run_pip(requirement: str, folder: Path, patience: float) -> None:
     command = [sys.executable, "-m", "pip", "download", requirement, "--dest", str(folder)]
     # A wheel is only copied; a source distribution would run code of its own.
     command += ["--no-deps", "--only-binary=:all:", "--ignore-requires-python"]
-    command += ["--timeout=5", "--retries=0", "--no-input", "--disable-pip-version-check", "-q"]
-    log = folder / "pip.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
+    command += [f"--timeout={patience:g}", "--retries=1", "--no-input", "-q"]
+    command += ["--disable-pip-version-check"]
+    try:
+        done = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=output,
-            env={**os.environ, "TMPDIR": str(folder)},  # so that it is seen to grow
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_LONGEST_DOWNLOAD,
         )
-        try:
-            in_time = _watch(process, folder, patience)
-        finally:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
-    if not in_time:
-        raise SourceError(f"pip received nothing for {patience:g} s")
-    if process.returncode != 0:
-        raise SourceError(_complaint(log.read_text(encoding="utf-8", errors="replace")))
-
-
-def _watch(process: "subprocess.Popen[bytes]", folder: Path, patience: float) -> bool:
-    """Wait for pip's end; False if it made no progress for too long."""
-    largest, grown_at = 0, time.monotonic()
-    while process.poll() is None:
-        if (size := _size(folder)) > largest:
-            largest, grown_at = size, time.monotonic()
-        if time.monotonic() - grown_at > patience:
-            return False
-        time.sleep(_POLL)
-    return True
-
-
-def _size(folder: Path) -> int:
-    total = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += os.path.getsize(os.path.join(parent, name))
-            except FileNotFoundError:  # pip moves and removes as it goes
-                continue
-    return total
+    except subprocess.TimeoutExpired as error:
+        raise SourceError(f"pip was not done within {_LONGEST_DOWNLOAD:g} s") from error
+    if done.returncode != 0:
+        raise SourceError(_complaint(done.stderr))
 
 
 def _complaint(log: str) -> str:

@@ -8,7 +8,6 @@ whoever edits a file can restore. Several processes may fill one folder at the s
 import errno
 import hashlib
 import os
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -83,7 +82,7 @@ class DataFolder:
 
     @contextmanager
     def lock(self, progress: FetchProgress) -> Iterator[None]:
-        """Let one process at a time download, where the platform has locks."""
+        """Let one process at a time download, where the file system has locks."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             file = (self.root / ".lock").open("ab")
@@ -153,8 +152,6 @@ def _fetch_from(
 
 def _wait_for_lock(file: IO[bytes], progress: FetchProgress) -> None:
     """Wait for the lock; it is released when its file is closed or the process ends."""
-    if sys.platform == "win32":
-        return  # downloading twice costs time but does no harm
     with suppress(LocksUnavailableError):
         if not lock(file.fileno()):
             progress.note("waiting for another process that is downloading")
@@ -172,7 +169,8 @@ def _cannot_write(path: Path, error: OSError) -> CacheError:
 def _unavailable(folder: DataFolder, missing: list[DataFile], answers: list[str]) -> str:
     more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
     manifest = folder.manifest
-    version = manifest.version
+    version, call, command = manifest.version, manifest.fetched_by, manifest.command
+    way = f"`{command}` (in Python: {call})" if command else call
     around = f", with or without {manifest.inside}/ around them" if manifest.inside else ""
     index = " or a Python package index" if manifest.wheel else ""
     tried = "".join(f"\n  - {answer}" for answer in answers) or "\n  (no source to try)"
@@ -182,14 +180,9 @@ def _unavailable(folder: DataFolder, missing: list[DataFile], answers: list[str]
         "Two ways out:\n"
         f"  1. set {manifest.variable('DATA')} to a folder or archive that holds the {version} "
         f"data ({manifest.layout}{around});\n"
-        f"  2. run {_way_to_fetch(manifest)} once, without MASEVAL_OFFLINE, where the original's "
+        f"  2. run {way} once, without MASEVAL_OFFLINE, where the original's "
         f"repository{index} is reachable: the files stay in {folder.root}."
     )
-
-
-def _way_to_fetch(manifest: Manifest) -> str:
-    call, command = manifest.fetched_by, manifest.command
-    return f"`{command}` (in Python: {call})" if command else call
 
 
 def link_equal_files(

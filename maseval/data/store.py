@@ -43,17 +43,12 @@ class DataPlace(NamedTuple):
             )
 
 
-def cache_folder(root: Path, manifest: Manifest) -> DataFolder:
-    """Return the cache of a manifest's files at ``root``."""
-    return DataFolder(root, manifest)
-
-
 def place_of(data_dir: AnyPath | None, manifest: Manifest, cache: Path) -> DataPlace:
     """Return where the files of a manifest belong; an archive is unpacked into the ``cache``."""
     if data_dir is None:
-        return DataPlace(cache_folder(cache, manifest), default_sources(manifest), True)
+        return DataPlace(DataFolder(cache, manifest), default_sources(manifest), True)
     path = Path(data_dir).expanduser()
     if path.is_file():
-        return DataPlace(cache_folder(cache, manifest), [local_source(path, manifest)], True)
+        return DataPlace(DataFolder(cache, manifest), [local_source(path, manifest)], True)
     root = data_root(path, manifest.inside)
     return DataPlace(DataFolder(root, manifest), default_sources(manifest), False)

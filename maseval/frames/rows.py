@@ -4,18 +4,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from maseval.app.benchmarks import support_by_name
-from maseval.app.results.recording import line_of, simulation_in
 from maseval.app.results.results import run_summary
 from maseval.app.results.variants import variant_scores
 from maseval.core.finding import Finding
-from maseval.core.outcome import ComponentUsage, RecordedEvaluation, RecordedReport
+from maseval.core.outcome import ComponentUsage, RecordedEvaluation, RecordedReport, Simulation
 from maseval.core.recorded import mapping, number
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.words import text, text_or_none
 from maseval.frames.sources import OpenedSource
 from maseval.report.checks import shown_verdicts
 from maseval.report.conversation import conversation
-from maseval.runs import Simulation, read_remarks
+from maseval.runs import read_remarks
 from maseval.runs.annotations import annotations_or_problem
 from maseval.runs.config import RunConfig, mark_of
 
@@ -27,14 +26,14 @@ def run_rows(opened: OpenedSource) -> Rows:
     started: list[str] = []
     lines = []
     for report in opened.reports():
-        lines.append(line_of(report))
+        lines.append(RecordedReport(report).outcome)
         started += [str(report["started_at"])] if report.get("started_at") else []
-    planned = [simulation_in(line) for line in lines] if opened.planned is None else opened.planned
+    planned = [line.simulation for line in lines] if opened.planned is None else opened.planned
     path, config = opened.source.path, opened.config
     annotations, _ = annotations_or_problem(path)
     summary = run_summary(lines, planned, config=RunConfig(dict(config))) if planned else None
     score = mapping(summary.overall.pass_1 if summary else None)
-    kinds = Counter(line.outcome for line in lines)
+    kinds = Counter(line.kind for line in lines)
     doubt = opened.doubt()
     yield {
         "path": str(path),
@@ -86,7 +85,7 @@ def score_rows(opened: OpenedSource) -> Rows:
     outcomes, findings = [], dict[Simulation, Sequence[Finding]]()
     for report in opened.reports():
         parsed = RecordedReport(report)
-        outcomes.append(parsed.line.to_outcome())
+        outcomes.append(parsed.outcome)
         if variants:
             findings[Simulation.of(report)] = opened.findings(parsed)
     opened.keep_findings()

@@ -18,13 +18,13 @@ from maseval.app.results.finding import (
 from maseval.app.results.variants import Variant
 from maseval.core.callbacks.result_logger import shared_config
 from maseval.core.finding import Finding
-from maseval.core.outcome import RecordedReport, parse_report
+from maseval.core.outcome import RecordedReport, Simulation, parse_report
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.records import iter_records
 from maseval.core.task.queues import SUBSET
-from maseval.runs import Simulation, default_root, list_runs
+from maseval.runs import default_root, list_runs
 from maseval.runs.config_file import LOG, is_run_folder
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import RunDoubt, doubt_about, recall_check

@@ -76,7 +76,7 @@ def compared_keys(
     judged = [{each.key for each in run if each.passed is not None} for run in runs.values()]
     shared = set.intersection(*judged)
     first = next(iter(runs.values()))
-    return {each.key: None for each in first if each.key in shared and each.key.group in groups}
+    return {each.key: None for each in first if each.key in shared and each.domain in groups}
 
 
 def _result_cells(overall: GroupSummary) -> dict[str, object]:
@@ -129,8 +129,8 @@ def _tasks(
     ranked = sorted(trials.items(), key=lambda item: -_spread(item[1]))
     return [
         {
-            "domain": key.group,
-            "id": key.task,
+            "domain": key.domain,
+            "id": key.task_id,
             "note": notes.get(key, ""),
             "cells": [*map(_cell, each)],
         }

@@ -22,6 +22,7 @@ from maseval.core.outcome import (
     OutcomeKind,
     RecordedReport,
     RecordedSoftware,
+    Simulation,
     TaskKey,
     verdict_for,
 )
@@ -69,11 +70,29 @@ class Entry(NamedTuple):
     answers: int
     cached_answers: int
 
-    def to_outcome(self, trial: int) -> Outcome:
-        """Return the entry as statistics see it, as the trial of this number."""
+    @property
+    def simulation(self) -> Simulation:
+        """Its id, if its trial is a number."""
+        return Simulation(*self.key, int(self.trial))
+
+    def to_outcome(self, trial: int | None = None) -> Outcome:
+        """Return the entry as a row, as the trial of this number instead of its own."""
         passed, reason = verdict_for(self.outcome, self.status)
-        counts = self.answers, self.cached_answers
-        return Outcome(*self.key, trial, passed, self.cost, reason, *counts)
+        return Outcome(
+            *self.key,
+            int(self.trial) if trial is None else trial,
+            passed,
+            self.cost,
+            reason,
+            self.answers,
+            self.cached_answers,
+            self.status or "",
+            self.outcome,
+            self.reward,
+            self.ended,
+            self.seconds or 0.0,
+            self.tokens,
+        )
 
 
 class PackedColumn(TypedDict):
@@ -126,7 +145,7 @@ def columns_of(known: Sequence[Entry]) -> dict[str, Sequence[object]]:
 
 def entry_of(report: RecordedReport, at: int, title: str | None = None) -> Entry:
     """Return the entry of a report; ``title`` is what its task is about, if that is at hand."""
-    line = report.line  # which takes most of the time that a long log is read for
+    line = report.outcome  # which takes most of the time that a long log is read for
     return Entry(
         at,
         report.task,
@@ -234,7 +253,7 @@ def shown_remarks(tasks: Trials, remarks: Remarks) -> dict[str, object]:
     for key, trials in tasks.items():
         for trial, entry in trials:
             for each in remarks.get(entry.at, ()):
-                place = {"domain": key.group, "task_id": key.task, "trial": trial}
+                place = {"domain": key.domain, "task_id": key.task_id, "trial": trial}
                 shown.append({**each, **place, "text": redact_text(text(each.get("text")))})
                 current.append((entry.outcome, each))
     return {"remarks": shown, "reading": reading_note(current)}
@@ -268,7 +287,7 @@ def _compare_verdicts(known: Iterable[Entry], names: Sequence[str]) -> ComparedD
     for each in known:
         if each.run is None or not (each.trial.isascii() and each.trial.isdecimal()):
             return None  # what belongs to no run, or to no numbered trial, is paired with nothing
-        runs[each.run].append(each.to_outcome(int(each.trial)))
+        runs[each.run].append(each.to_outcome())
     return compare_verdicts(runs)
 
 
@@ -340,7 +359,7 @@ def _task(
     unrecorded: Sequence[str],
 ) -> dict[str, object]:
     note = trials[0][1].note if trials else ""
-    shown: dict[str, object] = {"domain": key.group, "id": key.task, "note": note}
+    shown: dict[str, object] = {"domain": key.domain, "id": key.task_id, "note": note}
     if unrecorded:
         shown["unrecorded"] = list(unrecorded)
     if found := findings.get(key):

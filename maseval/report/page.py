@@ -170,7 +170,7 @@ def _record(report: RecordedReport) -> list[tuple[str, str]]:
         ("Started", report.started_at),
         ("Seed", text_or_none(report.seed)),
         ("Run", report.run_id),
-        ("Cache", report.line.cache_in_words),
+        ("Cache", report.outcome.cache_in_words),
         *((f"Model: {name}", model.model_id) for name, model in report.models.items()),
     ]
     return [(name, _redacted(value)) for name, value in known if value is not None]

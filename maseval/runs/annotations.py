@@ -17,11 +17,11 @@ from typing import Any, Literal, TypeVar, get_args
 from uuid import uuid4
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import Simulation
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import json_bytes, write_bytes, write_json
 from maseval.core.tracing import now
 from maseval.core.words import excerpt, visible
-from maseval.runs.config import Simulation
 from maseval.runs.exceptions import RunFolderError, RunLockedError, RunWriteError, check_regular
 from maseval.runs.lock import FolderLock
 

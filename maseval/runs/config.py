@@ -13,12 +13,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import RecordedReport, TaskKey
+from maseval.core.outcome import Simulation, TaskKey
 from maseval.core.recorded import mapping
-from maseval.core.report import Report
 from maseval.core.storage.redaction import redact
 from maseval.core.task import BaseTaskQueue, ChosenSubset, Task
 from maseval.core.task.queues import SUBSET
@@ -32,36 +31,12 @@ FIRST_FAILURE = "first failure"
 _NOTES = frozenset({"prices", "own_prices", "command", "cache", STOPPED})
 
 
-class Simulation(NamedTuple):
-    """One trial of one task; ``domain`` is the task's ``metadata["domain"]``, or empty."""
-
-    domain: str
-    task_id: str
-    trial: int
-
-    @classmethod
-    def of(cls, report: Report) -> "Simulation":
-        """Return the simulation that a report is about."""
-        return cls(*RecordedReport(report).key)
-
-    @classmethod
-    def of_task(cls, task: Task, trial: int) -> "Simulation":
-        return cls(_domain(task.metadata), str(task.id), trial)
-
-    @property
-    def task(self) -> TaskKey:
-        """The task it is a trial of."""
-        return TaskKey(self.domain, self.task_id)
-
-    def __str__(self) -> str:
-        return f"{self.task}, trial {self.trial}"
-
-
 def task_ids(tasks: Iterable[Task]) -> dict[str, list[str]]:
     """Return the ids of each domain's tasks: the ``tasks`` of a run's configuration."""
     ids: dict[str, list[str]] = {}
     for task in tasks:
-        ids.setdefault(_domain(task.metadata), []).append(str(task.id))
+        domain, task_id = TaskKey.of(task)
+        ids.setdefault(domain, []).append(task_id)
     return ids
 
 
@@ -96,10 +71,6 @@ def check_subset(queue: BaseTaskQueue, config: "RunConfig") -> None:
             "say so; open the folder with "
             "{**config, **subset_config(queue.subset)}"
         )
-
-
-def _domain(metadata: Mapping[str, object]) -> str:
-    return str(metadata.get("domain") or "")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, count
 from pathlib import Path
 
-from maseval.core.outcome import Score
+from maseval.core.outcome import Score, Simulation
 from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
@@ -21,7 +21,7 @@ from maseval.core.storage.records import RecordWriter, drop_rescued, mend, rescu
 from maseval.core.storage.redaction import Secrets
 from maseval.core.tracing import now
 from maseval.runs.chain import BEGINNING, LINK, Link, Seal
-from maseval.runs.config import RunConfig, Simulation
+from maseval.runs.config import RunConfig
 from maseval.runs.config_file import (
     LOCK,
     LOG,

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, NotRequired, TypedDict, TypeGuard
 
 from maseval import __version__
-from maseval.core.outcome import Score
+from maseval.core.outcome import Score, Simulation
 from maseval.core.recorded import mapping, number
 from maseval.core.report import Attempt, Report, attempt_of
 from maseval.core.storage import strict_json
@@ -36,7 +36,7 @@ from maseval.runs.chain import (
     Seal,
     lines_of,
 )
-from maseval.runs.config import RunConfig, Simulation
+from maseval.runs.config import RunConfig
 from maseval.runs.exceptions import RunFolderError, check_regular
 from maseval.runs.report_line import check_report, loads_object, report_of, simulation_of
 

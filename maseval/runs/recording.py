@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from maseval.core.outcome import Simulation
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import rescued_files
 from maseval.core.words import excerpt
 from maseval.runs.chain import lines_of
-from maseval.runs.config import RunConfig, Simulation
+from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOCK, LOG, StoredConfig
 from maseval.runs.lock import holder_of
 from maseval.runs.log import DamagedRecord, damage_in_words

@@ -15,12 +15,12 @@ from typing import Any, cast
 
 from pydantic_core import from_json
 
+from maseval.core.outcome import Simulation
 from maseval.core.report import Report
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import seal_problem
 from maseval.core.words import excerpt
 from maseval.runs.chain import LINK
-from maseval.runs.config import Simulation
 
 _TRACES = b', "traces": {'
 _CONFIG = b', "config": {'

@@ -7,11 +7,12 @@ from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import DEFAULT, AnyEngine
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import Simulation
 from maseval.core.report import Report
 from maseval.core.storage.records import Rescue
 from maseval.core.task import AdaptiveTaskQueue, BaseTaskQueue, Task
 from maseval.core.task.queues import AgentData, SelectedRepetitions, TasksToRun, task_queue
-from maseval.runs.config import Simulation, check_subset
+from maseval.runs.config import check_subset
 from maseval.runs.exceptions import RunFolderError, RunWriteError
 from maseval.runs.folder import RunFolder
 

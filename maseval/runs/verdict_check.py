@@ -12,14 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypedDict, cast
 
-from maseval.core.outcome import Outcome, Score, SimulationLine
+from maseval.core.outcome import Outcome, Score, Simulation
 from maseval.core.report import Report
 from maseval.core.storage.files import FileState
-from maseval.runs.config import Simulation
 from maseval.runs.config_file import LOG
 from maseval.runs.log import kept_about
 from maseval.runs.recording import Recording
-from maseval.stats.first_failures import summarise_run
+from maseval.stats.summary import summarise_run
 
 
 class SimulationDoubt(NamedTuple):
@@ -138,17 +137,15 @@ class RunCheck:
         self._log = run.path / LOG
         self._state = FileState.now(self._log)
         self.obstacle = obstacle
-        self._checked: dict[Simulation, SimulationLine] = {}
+        self._checked: dict[Simulation, Outcome] = {}
         self._differing: dict[Simulation, Misstatement] = {}
 
-    def add(
-        self, line: SimulationLine, found: Misstatement | None, obstacle: str | None = None
-    ) -> None:
+    def add(self, line: Outcome, found: Misstatement | None, obstacle: str | None = None) -> None:
         """Add how a verdict differs from the recomputed one, or why it cannot be recomputed."""
         if obstacle is not None:
             self.obstacle = f"rewards as recorded, not recomputed: {obstacle}"
             return
-        simulation = Simulation(line.domain, line.task_id, line.trial)
+        simulation = line.simulation
         self._checked[simulation] = line
         self._differing.pop(simulation, None)  # it may have been run again
         if found is not None:
@@ -167,7 +164,7 @@ class RunCheck:
         """Return pass^1 as recorded and as recomputed, if they differ."""
         if not self._differing:
             return None, None
-        recorded = {one: line.to_outcome() for one, line in self._checked.items()}
+        recorded = self._checked
         new = {
             one: recorded[one]._replace(passed=each.passed, reason=None)
             for one, each in self._differing.items()

@@ -136,21 +136,15 @@ def read_body(stream: BufferedIOBase, headers: Message) -> bytes:
         raise Refusal(f"the Content-Length is {declared[:40]!r}, which is not a number of bytes")
     length = int(declared)
     if length > LONGEST:
-        _discard(stream, min(length, _LONGEST_DISCARD))
-        raise _too_long(length)
+        left = min(length, _LONGEST_DISCARD)
+        while left > 0 and (piece := stream.read(min(left, _DISCARD_STEP))):
+            left -= len(piece)
+        words = f"a request of {length} bytes is too long; {LONGEST} are allowed"
+        raise Refusal(words, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
     body = stream.read(length)
     if len(body) < length:
         raise Refusal(f"the request ended after {len(body)} of {length} bytes")
     return body
-
-
-def _discard(stream: BufferedIOBase, length: int) -> None:
-    while length > 0 and (piece := stream.read(min(length, _DISCARD_STEP))):
-        length -= len(piece)
-
-
-def _too_long(length: int) -> Refusal:
-    return Refusal(f"a request of {length} bytes is too long; {LONGEST} are allowed", status=413)
 
 
 def parse_request(body: bytes) -> RequestBody:

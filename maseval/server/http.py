@@ -110,19 +110,21 @@ class _ChatHandler(BaseHTTPRequestHandler):
     def _answer(self, request: RequestBody) -> None:
         try:
             answer = self.server.owner.answer(request, dict(self.headers.items()))
-            content = (
-                list(_stream_events(request, answer)) if request.get("stream") else encode(answer)
-            )
+            options = request.get("stream_options")
+            with_usage = isinstance(options, dict) and bool(options.get("include_usage"))
+            streams = bool(request.get("stream"))
+            events = list(stream_events(answer, with_usage=with_usage)) if streams else []
+            content = b"" if streams else encode(answer)
         except Refusal as refusal:
             self._refuse(refusal)
         except Exception as error:
             _log.exception("the server failed to answer")
             self._refuse(Refusal(f"{type(error).__name__}: {error}", status=500, code="failure"))
         else:
-            if isinstance(content, bytes):
-                self._send(HTTPStatus.OK, content)
+            if streams:
+                self._stream(events)
             else:
-                self._stream(content)
+                self._send(HTTPStatus.OK, content)
 
     @property
     def _path(self) -> str:
@@ -187,12 +189,6 @@ class _ChatHandler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         _log.debug(format, *args)
-
-
-def _stream_events(request: RequestBody, answer: Completion) -> Iterator[bytes]:
-    options = request.get("stream_options")
-    wanted = isinstance(options, dict) and bool(options.get("include_usage"))
-    return stream_events(answer, with_usage=wanted)
 
 
 def _model(name: str) -> dict[str, object]:
@@ -281,7 +277,6 @@ class ChatServer:
             self._thread = None
         self._http.server_close()
         self._wait_for_answers()
-        self._finish()
         self._http.hang_up()
 
     def _wait_for_answers(self) -> None:
@@ -313,9 +308,6 @@ class ChatServer:
             selector.register(connection, selectors.EVENT_READ)
             return not selector.select(0) or connection.recv(1, socket.MSG_PEEK) != b""
         return False
-
-    def _finish(self) -> None:
-        """Clean up after the last answer."""
 
     def __enter__(self) -> Self:
         return self.start()

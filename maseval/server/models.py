@@ -13,7 +13,7 @@ from maseval.core.provider_errors import ProviderError
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.server.completion import Completion, Refusal, RequestBody, completion
 from maseval.server.http import LOCAL, ChatServer
-from maseval.server.replaying import OnRequest, Served, about
+from maseval.server.replaying import OnRequest, PlayingServer, RequestOutcome
 
 # Not parameters of generation: who is asked, what is asked, and in which form to answer.
 _OF_THE_PROTOCOL = frozenset(
@@ -82,7 +82,7 @@ def _refusal(error: ProviderError) -> Refusal:
     )
 
 
-class ScriptServer(ChatServer):
+class ScriptServer(PlayingServer):
     """Serves a scripted model under any model name; requests are answered one after another."""
 
     def __init__(
@@ -93,10 +93,8 @@ class ScriptServer(ChatServer):
         port: int = 0,
         on_request: OnRequest | None = None,
     ) -> None:
-        super().__init__(self._answer, lambda: [model.model_id], host=host, port=port)
+        super().__init__(lambda: [model.model_id], on_request, host, port)
         self.model = model
-        self.played = self.misses = self.recorded = self.under_way = 0
-        self._on_request = on_request
         self._turn = threading.Lock()
 
     @property
@@ -105,18 +103,8 @@ class ScriptServer(ChatServer):
         count = int(self.model.gather_config()["reply_count"])
         return [str(number) for number in range(len(self.model.requests) + 1, count + 1)]
 
-    def _answer(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
+    def _play(
+        self, request: RequestBody, headers: Mapping[str, str]
+    ) -> tuple[RequestOutcome, Completion, str]:
         with self._turn:
-            try:
-                answer = answer_of(self.model, request)
-            except Refusal as refusal:
-                self.misses += 1
-                self._report(Served("missed", *about(request), refusal.text))
-                raise
-            self.played += 1
-        self._report(Served("played", *about(request)))
-        return answer
-
-    def _report(self, served: Served) -> None:
-        if self._on_request is not None:
-            self._on_request(served)
+            return "played", answer_of(self.model, request), ""

@@ -11,9 +11,9 @@ its answer: ignored are delivery options, billing and user fields, keys, and eve
 import json
 import os
 import threading
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from maseval.core.answer_cache import answer_cache
@@ -42,7 +42,69 @@ class Served(NamedTuple):
 OnRequest = Callable[[Served], object]
 
 
-class ReplayServer(ChatServer):
+class PlayingServer(ChatServer):
+    """Counts and reports what became of each request; a subclass has ``_play``."""
+
+    def __init__(
+        self,
+        models: Callable[[], Iterable[str]],
+        on_request: OnRequest | None,
+        host: str,
+        port: int,
+    ) -> None:
+        self._on_request = on_request
+        self._lock = threading.Lock()
+        self._outcomes: Counter[str] = Counter()
+        self.under_way = 0
+        """The number of requests that an upstream has not answered yet."""
+        super().__init__(self._answer, models, host=host, port=port)
+
+    @property
+    def played(self) -> int:
+        """The number of answers that were there before."""
+        return self._outcomes["played"]
+
+    @property
+    def recorded(self) -> int:
+        return self._outcomes["recorded"]
+
+    @property
+    def misses(self) -> int:
+        """The number of requests to which there was no answer."""
+        return self._outcomes["missed"]
+
+    @property
+    @abstractmethod
+    def unused(self) -> list[str]:
+        """The names of the answers that were not requested."""
+
+    @abstractmethod
+    def _play(
+        self, request: RequestBody, headers: Mapping[str, str]
+    ) -> tuple[RequestOutcome, Completion, str]:
+        """Return what became of a request, its answer, and why it was not recorded."""
+
+    def _outcome_of(self, refusal: Refusal) -> RequestOutcome:
+        return "missed"
+
+    def _answer(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
+        outcome: RequestOutcome = "refused"
+        words = ""
+        try:
+            outcome, answer, words = self._play(request, headers)
+        except Refusal as refusal:
+            outcome, words = self._outcome_of(refusal), refusal.text
+            raise
+        finally:
+            with self._lock:
+                self._outcomes[outcome] += 1
+            if self._on_request is not None:
+                asked = str(request.get("model")), len(request["messages"])
+                self._on_request(Served(outcome, *asked, words))
+        return answer
+
+
+class ReplayServer(PlayingServer):
     """Plays answers by content: the same request gets the answer that was recorded for it.
 
     A request that was recorded several times gets its answers in turn, and then the first one
@@ -89,15 +151,10 @@ class ReplayServer(ChatServer):
                 f"there are no recorded answers in {os.fspath(folder)!r}; record some with "
                 "--record --upstream URL"
             )
-        self._on_request = on_request
-        self._lock = threading.Lock()
         self._asked: Counter[str] = Counter()
         self._played: set[str] = set()
         self._models: dict[str, None] = {}
-        self._outcomes: Counter[str] = Counter()
-        self.under_way = 0
-        """The number of requests that the upstream has not answered yet."""
-        super().__init__(self._answer, lambda: list(self._models), host=host, port=port)
+        super().__init__(lambda: list(self._models), on_request, host, port)
         if self._upstream is not None and self._upstream.is_at(self.port, host):
             self._http.server_close()
             raise ConfigurationError(
@@ -106,44 +163,17 @@ class ReplayServer(ChatServer):
             )
 
     @property
-    def played(self) -> int:
-        """The number of answers that were recorded before."""
-        return self._outcomes["played"]
-
-    @property
-    def recorded(self) -> int:
-        return self._outcomes["recorded"]
-
-    @property
-    def misses(self) -> int:
-        """The number of requests that were not recorded."""
-        return self._outcomes["missed"]
-
-    @property
     def unused(self) -> list[str]:
         """The names of the files, without ``.json``, that were not requested."""
         return sorted(self.cache.entries() - self._played)
 
-    def _answer(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
-        self._models[str(request.get("model"))] = None
-        outcome: RequestOutcome = "refused"
-        words = ""
-        try:
-            outcome, answer, words = self._play_or_record(request, headers)
-        except Refusal as refusal:
-            outcome = "missed" if refusal.code == NOT_RECORDED else "refused"
-            words = refusal.text
-            raise
-        finally:
-            with self._lock:
-                self._outcomes[outcome] += 1
-            if self._on_request is not None:
-                self._on_request(Served(outcome, *about(request), words))
-        return answer
+    def _outcome_of(self, refusal: Refusal) -> RequestOutcome:
+        return "missed" if refusal.code == NOT_RECORDED else "refused"
 
-    def _play_or_record(
+    def _play(
         self, request: RequestBody, headers: Mapping[str, str]
     ) -> tuple[RequestOutcome, Completion, str]:
+        self._models[str(request.get("model"))] = None
         key = self.cache.key({"chat_completions": canonical(request)})
         if key is None:
             raise Refusal("the request has a number that JSON does not have, such as NaN")
@@ -157,8 +187,13 @@ class ReplayServer(ChatServer):
                 status=_REFUSED,
                 code=NOT_RECORDED,
             )
-        with self._forwarding():
+        with self._lock:
+            self.under_way += 1
+        try:
             answer = self._upstream.ask(request, headers)
+        finally:
+            with self._lock:
+                self.under_way -= 1
         if not answer.get("choices"):
             # As good as an error: clients retry, and the next answer is worth keeping.
             return "refused", answer, "not recorded: the answer has no choices"
@@ -194,20 +229,6 @@ class ReplayServer(ChatServer):
                 self._asked[key] += 1
                 self._played.add(entry)
             return stored
-
-    @contextmanager
-    def _forwarding(self) -> Iterator[None]:
-        with self._lock:
-            self.under_way += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self.under_way -= 1
-
-
-def about(request: RequestBody) -> tuple[str, int]:
-    return str(request.get("model")), len(request["messages"])
 
 
 Canonical = dict[str, Any]

@@ -11,9 +11,6 @@ from maseval.stats.comparison import compare as compare
 from maseval.stats.comparison import compare_all as compare_all
 from maseval.stats.comparison import compatibility as compatibility
 from maseval.stats.comparison import holm as holm
-from maseval.stats.estimation import Estimate as Estimate
-from maseval.stats.estimation import estimate as estimate
-from maseval.stats.first_failures import pass_hat_until_failure as pass_hat_until_failure
 from maseval.stats.intervals import Interval as Interval
 from maseval.stats.intervals import mean_interval as mean_interval
 from maseval.stats.intervals import wilson as wilson
@@ -33,8 +30,11 @@ from maseval.stats.sequential_plan import SequentialPlan as SequentialPlan
 from maseval.stats.sequential_plan import looks_ready as looks_ready
 from maseval.stats.sign_flip import FlipTest as FlipTest
 from maseval.stats.sign_flip import sign_flip_test as sign_flip_test
+from maseval.stats.summary import Estimate as Estimate
 from maseval.stats.summary import GroupSummary as GroupSummary
 from maseval.stats.summary import Summary as Summary
+from maseval.stats.summary import estimate as estimate
+from maseval.stats.summary import pass_hat_until_failure as pass_hat_until_failure
 from maseval.stats.summary import summarise as summarise
 from maseval.stats.trials import outcomes_of as outcomes_of
 from maseval.stats.trials import pass_at_k as pass_at_k

@@ -157,9 +157,9 @@ def _check_k(k: int, most: int) -> None:
 
 
 def _groups(tasks: Mapping[TaskKey, Trials]) -> list[tuple[str | None, list[TaskKey]]]:
-    names = dict.fromkeys(key.group for key in tasks)
+    names = dict.fromkeys(key.domain for key in tasks)
     groups: list[tuple[str | None, list[TaskKey]]] = [
-        (name, [key for key in tasks if key.group == name]) for name in names
+        (name, [key for key in tasks if key.domain == name]) for name in names
     ]
     return [*groups, (None, list(tasks))] if len(groups) > 1 else groups
 
@@ -333,7 +333,7 @@ def _drop_other_data(
         other_data |= found.other_data
         cautions |= dict.fromkeys(found.cautions)
     for name, run in runs.items():
-        runs[name] = [outcome for outcome in run if outcome.group not in other_data]
+        runs[name] = [outcome for outcome in run if outcome.domain not in other_data]
     return [f"domain {group!r}: {why}" for group, why in other_data.items()], list(cautions)
 
 

@@ -22,12 +22,12 @@ from maseval.core.figures import in_percent, in_points, p_is, percent
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.words import count_of
 from maseval.stats.boundaries import Band, exits
-from maseval.stats.estimation import estimate
 from maseval.stats.intervals import Interval
 from maseval.stats.paired_evidence import Evidence, PairedTask
 from maseval.stats.planning import least_half_width
 from maseval.stats.sequential_plan import Decision, LookResult, SequentialOutcome, SequentialPlan
 from maseval.stats.sign_flip import MOST_COUNTED, JointFlips
+from maseval.stats.summary import estimate
 from maseval.stats.trials import Trials
 
 STAGEWISE = "adjusted for the looks, ordered by look and size"

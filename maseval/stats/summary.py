@@ -1,27 +1,158 @@
-"""The summary of a run: pass^k and pass@k with intervals, and the counts behind them."""
+"""The summary of a run: pass^k and pass@k with intervals, and the counts behind them.
+
+``estimate`` is the one way from trials to a number with its interval. Everything that shows a score
+(a table, a report, a comparison, a live display) takes it from here.
+
+For less, a task stops at its first failure. A task whose k trials all pass counts 1, any other
+counts 0, and one failure settles which. With as many planned trials as k, what comes after a
+failure cannot change pass^k, so a run without it has the same estimate and the same interval as the
+full run. What it does not have is a fair pass^1 of all trials: tasks that pass have more of them.
+pass^j of a smaller j is estimated from the first j trials alone, which every task has or has failed
+in; those are as good as any j trials.
+
+To stop a task after equal outcomes, as if the rest were known, is another matter: a task that
+passes half of the time passes its first two trials in a quarter of all cases, and four of four in a
+sixteenth. pass^4 would come out higher by ten points and more.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from statistics import fmean
 from typing import Literal, NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import percent
-from maseval.core.outcome import Outcome, Score
+from maseval.core.outcome import Outcome, Score, TaskKey
 from maseval.core.words import count_of
-from maseval.stats.estimation import Estimate, estimate
-from maseval.stats.intervals import LEVEL, OVER_TASKS, OVER_TASKS_IN_WORDS
+from maseval.stats.intervals import (
+    LEVEL,
+    OF_ONE_TASK,
+    OVER_TASKS,
+    OVER_TASKS_IN_WORDS,
+    Interval,
+    mean_interval,
+    wilson,
+)
 from maseval.stats.result import Result
+from maseval.stats.trial_noise import rerun_interval
 from maseval.stats.trials import (
     MEASURES,
     Measure,
     Trials,
     by_task,
+    fewest_trials,
     mean_cost,
+    mean_over_tasks,
     measure_name,
     shown_k,
+    task_scores,
 )
+
+
+@dataclass(frozen=True)
+class Estimate(Result):
+    """One measure of one group of tasks.
+
+    ``value`` and ``interval`` are None where some task has fewer than k trials. ``interval`` is
+    about tasks like these, or about the trials of a single one, ``rerun`` about these very tasks.
+    ``bounds`` is what the value can still become: every missing trial fails, every one passes; None
+    if nothing is missing.
+    """
+
+    measure: Measure
+    k: int
+    value: float | None
+    interval: Interval | None = None
+    rerun: Interval | None = None
+    bounds: tuple[float, float] | None = None
+    mean_of_groups: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The measure with its k, such as ``pass^1``."""
+        return measure_name(self.measure, self.k)
+
+    @property
+    def low(self) -> float:
+        """The lower end of ``interval``; 0 without one."""
+        return 0.0 if self.interval is None else self.interval.low
+
+    @property
+    def high(self) -> float:
+        return 1.0 if self.interval is None else self.interval.high
+
+    def in_brief(self) -> dict[str, float | None]:
+        """Return value and interval, and ``worst`` and ``best`` if there are bounds, for JSON."""
+        ends = dict(zip(("worst", "best"), self.bounds or (), strict=False))
+        return {"value": self.value, "low": self.low, "high": self.high, **ends}
+
+
+def estimate(
+    tasks: Sequence[Trials],
+    measure: Measure = "pass^k",
+    k: int = 1,
+    *,
+    planned: Sequence[int] | None = None,
+    level: float = LEVEL,
+) -> Estimate:
+    """Estimate the mean of a measure over ``tasks``, with an interval clustered by task.
+
+    Args:
+        tasks: The trials of each task. A task without a trial that counts is left out of the
+            value.
+        planned: How many trials each of them was to have; None if none is missing.
+    """
+    bounds = None if planned is None else _bounds(tasks, planned, measure, k)
+    counted = tuple(each for each in tasks if each.total)
+    if not counted or k > fewest_trials(counted):
+        return Estimate(measure, k, None, bounds=bounds)
+    found = _of_counted(counted, measure, k, level)
+    return found if bounds is None else replace(found, bounds=bounds)
+
+
+# One page shows the same trials in several tables.
+@lru_cache(maxsize=256)
+def _of_counted(tasks: tuple[Trials, ...], measure: Measure, k: int, level: float) -> Estimate:
+    value = mean_over_tasks(tasks, measure, k)
+    return Estimate(
+        measure,
+        k,
+        value,
+        interval=_interval(tasks, measure, k, level),
+        rerun=rerun_interval(tasks, measure, k, value, level),
+    )
+
+
+def _interval(tasks: Sequence[Trials], measure: Measure, k: int, level: float) -> Interval | None:
+    if len(tasks) == 1:
+        return _interval_of_one(tasks[0], measure, k, level)
+    return mean_interval(task_scores(tasks, measure, k), level)
+
+
+def _interval_of_one(task: Trials, measure: Measure, k: int, level: float) -> Interval:
+    """Return the interval of one task: that of its chance to pass, of which k are taken.
+
+    It says nothing of other tasks. The value of some k lies outside, as it is estimated without
+    bias; the interval is then extended to it.
+    """
+    span, value = wilson(task.passed, task.total, level), mean_over_tasks([task], measure, k)
+    ends = (span.low, span.high)
+    low, high = (p**k if measure == "pass^k" else 1 - (1 - p) ** k for p in ends)
+    return Interval(min(low, value), max(high, value), level, OF_ONE_TASK)
+
+
+def _bounds(
+    tasks: Sequence[Trials], planned: Sequence[int], measure: Measure, k: int
+) -> tuple[float, float] | None:
+    pairs = list(zip(tasks, planned, strict=True))
+    if all(each.total == wanted for each, wanted in pairs):
+        return None
+    worst = [Trials(wanted, each.passed) for each, wanted in pairs]
+    best = [Trials(wanted, each.passed + wanted - each.total) for each, wanted in pairs]
+    return mean_over_tasks(worst, measure, k), mean_over_tasks(best, measure, k)
+
 
 Planned = int | Collection[tuple[str, str, int]]
 Ks = Collection[int] | Literal["all"] | None
@@ -142,7 +273,7 @@ def summarise(
         raise ConfigurationError("no outcome to summarise; give at least one")
     by_name: dict[str, list[Outcome]] = {}
     for outcome in run:
-        by_name.setdefault(outcome.group, []).append(outcome)
+        by_name.setdefault(outcome.domain, []).append(outcome)
     how = _How(level, ks, tuple(MEASURES) if pass_at else ("pass^k",))
     by_group = {name: _count_tasks(mine) for name, mine in by_name.items()}
     groups = [_group(name, mine, by_group[name], how) for name, mine in by_name.items()]
@@ -156,7 +287,7 @@ def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outc
     outcomes = list(outcomes)
     if planned is None:
         return outcomes
-    there = {(outcome.group, outcome.task, outcome.trial) for outcome in outcomes}
+    there = {(outcome.domain, outcome.task_id, outcome.trial) for outcome in outcomes}
     if isinstance(planned, int):
         counts = Counter(outcome.key for outcome in outcomes)
         gaps = [
@@ -188,7 +319,7 @@ _Tasks = Mapping[tuple[str, str], _Counted]
 
 
 def _count_tasks(mine: list[Outcome]) -> _Tasks:
-    wanted = Counter((each.group, each.task) for each in mine)
+    wanted = Counter((each.domain, each.task_id) for each in mine)
     return {key: _Counted(trials, wanted[key]) for key, trials in by_task(mine).items()}
 
 
@@ -196,7 +327,7 @@ def _overall(
     run: list[Outcome], by_group: Mapping[str, _Tasks], groups: Sequence[GroupSummary], how: _How
 ) -> GroupSummary:
     # In the order of the run, as resampling draws tasks by their places.
-    order = dict.fromkeys((each.group, each.task) for each in run)
+    order = dict.fromkeys((each.domain, each.task_id) for each in run)
     summary = _group(None, run, {key: by_group[key[0]][key] for key in order}, how)
     by_name = [{each.name: each.value for each in group.estimates} for group in groups]
     estimates = [
@@ -259,3 +390,98 @@ def _notes(groups: Sequence[GroupSummary]) -> list[str]:
     if overall.untried:
         notes.append(f"left out: {count_of(overall.untried, 'task')} without any verdict")
     return [*notes, *filter(None, (overall.without_value, overall.shortfall))]
+
+
+EQUAL_OUTCOMES_REFUSED = (
+    "a task is not stopped after equal outcomes: two passes are no proof of four, and pass^4 would "
+    "come out 10 points too high or more; a task may stop at its first failure"
+)
+ONLY_FIRST = (
+    "Each task stopped at its first failure: pass^{0} is that of a full run, and a smaller k is "
+    "from the first k trials of each task only."
+)
+
+
+def is_settled(verdicts: Iterable[bool | None]) -> bool:
+    """Return whether a task needs no further trial for pass^k: one has failed."""
+    return any(verdict is False for verdict in verdicts)
+
+
+def first_trials(outcomes: Iterable[Outcome], j: int) -> list[Outcome]:
+    """Return the first j trials of each task, those after its first failure as failures.
+
+    They have the pass^j of a run without that rule. They have no other fair measure.
+    """
+    found = [each for each in outcomes if each.trial < j]
+    failed = {each.key for each in found if each.passed is False}
+    there = {(each.key, each.trial) for each in found}
+    return found + [
+        Outcome(*key, trial, passed=False)
+        for key in failed
+        for trial in range(j)
+        if (key, trial) not in there
+    ]
+
+
+def pass_hat_until_failure(
+    outcomes: Sequence[Outcome], k: int, *, level: float = LEVEL
+) -> dict[int, Estimate]:
+    """Estimate pass^1 to pass^k of a run of k trials in which tasks stop at their first failure.
+
+    Trials are numbered from 0. pass^k is that of the full run; pass^j is that of the first j
+    trials. A task without any verdict is left out; if one passed only some of them and never
+    failed, there is no value, but its bounds. Raise ConfigurationError for a trial beyond the first
+    k.
+    """
+    if k < 1:
+        raise ConfigurationError(f"k is {k}; give 1 or more")
+    by_task(outcomes)  # raises for a trial that appears twice
+    tasks: dict[TaskKey, dict[int, bool | None]] = {}
+    for each in outcomes:
+        if each.trial >= k:
+            raise ConfigurationError(
+                f"trial {each.trial} of task {str(each.key)!r} is beyond the {k} planned: tasks "
+                f"stop at their first failure only where pass^k is asked of k trials"
+            )
+        tasks.setdefault(each.key, {})[each.trial] = each.passed
+    return {j: _first_trials(tasks, j, level) for j in range(1, k + 1)}
+
+
+def summarise_run(outcomes: Iterable[Outcome], planned: Planned, k: int, ks: Ks = None) -> Summary:
+    """Summarise a run with all that was planned, as ``first_trials_only`` does for ``k``."""
+    every = with_gaps(outcomes, planned)
+    return first_trials_only(summarise(every, ks=ks), every, k)
+
+
+def first_trials_only(found: Summary, outcomes: Sequence[Outcome], k: int) -> Summary:
+    """Return a summary in which every pass^j is that of the first j trials of each task.
+
+    ``outcomes`` have those that are missing, too. ``k`` is the one for which tasks stop at their
+    first failure; 0 leaves everything as it is.
+    """
+    if not k:
+        return found
+    return replace(found, groups=[_of_group(each, outcomes, k) for each in found.groups])
+
+
+def _of_group(group: GroupSummary, outcomes: Sequence[Outcome], k: int) -> GroupSummary:
+    mine = [each for each in outcomes if group.group in (None, each.domain)]
+    estimates = [*pass_hat_until_failure(mine, k).values()] if mine else []
+    return replace(group, estimates=estimates)
+
+
+def _first_trials(
+    tasks: Mapping[TaskKey, Mapping[int, bool | None]], j: int, level: float
+) -> Estimate:
+    """Estimate pass^j from the first j trials; only whether all passed is known of each task."""
+    counts = [_count(task, j) for task in tasks.values()]
+    found = estimate(counts, k=j, planned=[j] * len(counts), level=level)
+    return replace(found, rerun=None)
+
+
+def _count(task: Mapping[int, bool | None], j: int) -> Trials:
+    verdicts = [task.get(trial) for trial in range(j)]
+    if is_settled(verdicts):
+        return Trials(j, j - 1)
+    passed = sum(verdict is True for verdict in verdicts)
+    return Trials(passed, passed)

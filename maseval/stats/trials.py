@@ -57,14 +57,14 @@ def by_task(outcomes: Iterable[Outcome]) -> dict[TaskKey, Trials]:
     """Count the trials of each task; raise ConfigurationError if a trial appears twice."""
     known = list(outcomes)
     # Plain tuples: a run has thousands of trials, and is counted many times.
-    places = [(each.group, each.task, each.trial) for each in known]
+    places = [(each.domain, each.task_id, each.trial) for each in known]
     if len(set(places)) < len(known):
         ((group, task, trial), _) = Counter(places).most_common(1)[0]
         raise ConfigurationError(
             f"trial {trial} of task {str(TaskKey(group, task))!r} appears twice; give each "
             "trial once, and continue the numbers when you put runs together"
         )
-    counted = count_trials(((each.group, each.task), each.passed) for each in known)
+    counted = count_trials(((each.domain, each.task_id), each.passed) for each in known)
     return {TaskKey(*key): trials for key, trials in counted.items()}
 
 

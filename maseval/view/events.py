@@ -192,8 +192,8 @@ class _NewsOfRun:
 
 def _simulation(entry: Entry) -> dict[str, object]:
     return {
-        "domain": entry.key.group,
-        "task": entry.key.task,
+        "domain": entry.key.domain,
+        "task": entry.key.task_id,
         "trial": entry.trial,
         "note": entry.note,
         "row": row_of(entry),  # whoever keeps the index knows its position there

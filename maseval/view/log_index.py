@@ -12,12 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from maseval.core.outcome import RecordedReport, TaskKey, total_cost
+from maseval.core.outcome import RecordedReport, Simulation, TaskKey, total_cost
 from maseval.core.recorded import Shape, mapping
 from maseval.core.report import Report
 from maseval.core.storage.files import FileState
 from maseval.report.index import Entry, columns_of, entry_of, pack, unpack
-from maseval.runs import Simulation
 from maseval.runs.chain import Chain, Link, LogLine, Seal, lines_of
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOG, read_config
@@ -270,7 +269,7 @@ class IndexedRun:
         self._entries = {entry.at: entry for entry in map(Entry._make, rows)}
         self._last, self._intact, self._saved = line, True, number
         places = {
-            Simulation(*entry.key, int(entry.trial)): ReportPlace(entry.at, entry.status or "")
+            entry.simulation: ReportPlace(entry.at, entry.status or "")
             for entry in self._entries.values()
         }
         config = None if saved["config"] is None else RunConfig.of(saved["config"])

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from maseval.core.outcome import RecordedReport
+from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.recorded import Shape
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
@@ -17,7 +17,6 @@ from maseval.report.index import (
     TaskFindings,
     entry_of,
 )
-from maseval.runs import Simulation
 from maseval.runs.recording import Recording, report_key
 from maseval.runs.verdict_check import (
     Misstatement,

@@ -25,7 +25,6 @@ from maseval.report.index import (
 )
 from maseval.report.page import Packet, packet_of
 from maseval.report.results import drawing
-from maseval.runs import Simulation
 from maseval.runs.annotations import remarks_by_simulation
 from maseval.runs.config_file import LOG
 from maseval.runs.log import kept_about
@@ -38,8 +37,7 @@ from maseval.runs.verdict_check import (
     doubt_about,
     recall_check,
 )
-from maseval.stats.first_failures import summarise_run
-from maseval.stats.summary import Summary
+from maseval.stats.summary import Summary, summarise_run
 from maseval.view.exceptions import NothingThereError
 from maseval.view.reading import Overview, RunReader, RunSource
 
@@ -194,7 +192,7 @@ class ViewedRun:
         known = {
             entry.at: [each.to_dict() for each in found[one]]
             for entry in (self.entries() if found else ())
-            if (one := Simulation(*entry.key, int(entry.trial))) in found
+            if (one := entry.simulation) in found
         }
         shown = shown_remarks(self.tasks() if found else {}, known)
         return {**shown, "reading": problem} if problem else shown
@@ -268,7 +266,7 @@ class ViewedRun:
         with self._lock:
             if self._summary is None:
                 began, run = time.monotonic(), self.source
-                outcomes = [entry.to_outcome(int(entry.trial)) for entry in self.entries()]
+                outcomes = [entry.to_outcome() for entry in self.entries()]
                 k = run.config.stops_at_failure
                 self._summary = summarise_run(outcomes, run.planned, k)
                 self._scores, ended = self._summary.overall.scores, time.monotonic()

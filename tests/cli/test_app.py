@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-from functools import cache
 
 import pytest
 from typer.main import get_command
@@ -12,73 +11,6 @@ from maseval.cli.app import app
 from maseval.cli.command_line import exit_code
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from tests.cli.commandline import COMMAND, maseval
-
-COMMANDS = [
-    ("demo",),
-    ("runs",),
-    ("show",),
-    ("report",),
-    ("compare",),
-    ("plan",),
-    ("plots",),
-    ("new",),
-    ("replay-server",),
-    ("chaos-server",),
-    ("tau2",),
-    ("tau2", "run"),
-    ("tau2", "mcp"),
-    ("tau2", "score"),
-    ("tau2", "explain"),
-    ("tau2", "audit"),
-    ("tau2", "errata"),
-    ("tau2", "certify"),
-    ("tau2", "verify"),
-    ("tau2", "export"),
-    ("tau2", "tasks"),
-    ("tau2", "show"),
-    ("tau2", "data"),
-]
-
-
-@cache
-def help_of(*command):
-    return maseval(*command, "--help")
-
-
-@pytest.mark.parametrize("command", [(), *COMMANDS], ids=" ".join)
-def test_help_teaches_by_examples(command):
-    result = help_of(*command)
-
-    _, examples = result.stdout.split("Examples")
-    assert result.exit_code == 0
-    assert 2 <= examples.count(" ".join(["maseval", *command[:1]])) <= 8
-
-
-@pytest.mark.parametrize(
-    "option",
-    [
-        *("--domain", "--split", "--task-id", "--num-tasks", "--trials", "--agent", "--user"),
-        *("--agent-model", "--user-model", "--judge-model", "--agent-args", "--user-args"),
-        *("--base-url", "--concurrency", "--max-steps", "--seed", "--timeout", "--budget"),
-        *("--mode", "--output", "--json", "--fork", "--retry-failed", "--rehearse"),
-    ],
-)
-def test_every_option_of_a_run_is_in_its_help(option):
-    assert option in help_of("tau2", "run").stdout
-
-
-@pytest.mark.parametrize("alias", ["--num-trials", "--agent-llm ", "--save-to", "--task-ids"])
-def test_habits_of_tau2_bench_do_not_crowd_the_help(alias):
-    options = help_of("tau2", "run").stdout.split("Options")[1]
-
-    assert alias not in options
-
-
-@pytest.mark.parametrize("command", [(), *COMMANDS], ids=" ".join)
-def test_a_flag_is_shown_as_a_flag(command):
-    shown = help_of(*command).stdout
-
-    assert "<bool>" not in shown and "BOOLEAN" not in shown
 
 
 def test_a_run_with_models_says_so_before_it_loads_their_libraries():

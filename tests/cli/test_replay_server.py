@@ -3,8 +3,6 @@
 import json
 import re
 import signal
-import subprocess
-import sys
 import threading
 from contextlib import contextmanager
 
@@ -212,14 +210,3 @@ def test_the_command_is_a_function_too(answers, monkeypatch, tmp_path):
         assert ask(server.url, asking("one")).content == "scripted"
     with pytest.raises(ConfigurationError, match="either a folder of recorded answers or a script"):
         commands.replay_server()
-
-
-def test_help_loads_no_server():
-    program = (
-        "import sys; from maseval.cli.app import app; "
-        "print([name for name in sys.modules if name.startswith('maseval.server')])"
-    )
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-
-    assert told.returncode == 0
-    assert told.stdout.strip() == "[]"

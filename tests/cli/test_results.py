@@ -9,7 +9,8 @@ from rich.console import Console
 from maseval.app.comparing.compare import headline
 from maseval.app.results.results import DomainScore, RunSummary
 from maseval.app.results.variants import SOUND, WITHOUT_BREACHES, variant_scores
-from maseval.cli.results import consumption, print_variants, scores
+from maseval.cli.console import print_parts
+from maseval.cli.results import consumption, scores, variant_parts
 from maseval.core.figures import in_percent, percent
 from maseval.core.finding import LEFT_OUT, Finding
 from maseval.core.outcome import Outcome
@@ -34,13 +35,13 @@ def drawn(table, width):
 
 
 def test_several_domains_are_summed_up_and_one_is_not():
-    assert drawn(scores(summary("airline", "retail"), 150), 150).count("│ all") == 1
-    assert "│ all" not in drawn(scores(summary("retail"), 150), 150)
+    assert drawn(scores(summary("airline", "retail")), 150).count("│ all") == 1
+    assert "│ all" not in drawn(scores(summary("retail")), 150)
 
 
 def test_an_interval_stands_beside_its_value_or_below_it():
-    wide = drawn(scores(summary("airline"), 150), 150)
-    narrow = drawn(scores(summary("airline"), 80), 80)
+    wide = drawn(scores(summary("airline")), 150)
+    narrow = drawn(scores(summary("airline")), 80)
 
     assert "80.0% [50.0, 90.0]" in wide
     assert "50.0-90.0" in narrow and "…" not in narrow
@@ -59,7 +60,7 @@ def many_trials(trials):
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 400])
 @pytest.mark.parametrize("trials", [5, 8, 40])
 def test_no_number_is_ever_cut(trials, width):
-    shown = drawn(scores(many_trials(trials), width), width)
+    shown = drawn(scores(many_trials(trials)), width)
 
     assert "…" not in shown and max(map(len, shown.splitlines())) <= width
     for k in {1, 2, 4, min(8, trials), trials}:
@@ -69,16 +70,16 @@ def test_no_number_is_ever_cut(trials, width):
 
 
 def test_what_is_not_shown_is_announced():
-    narrow = drawn(scores(many_trials(8), 80), 80)
-    wide = drawn(scores(many_trials(8), 300), 300)
+    narrow = drawn(scores(many_trials(8)), 80)
+    wide = drawn(scores(many_trials(8)), 300)
 
     assert "pass^3" not in narrow and "4 more k: maseval show --all-k" in narrow
     assert "pass^3" in wide and "more k" not in wide
-    assert "pass^3" in drawn(scores(many_trials(8), 80, all_k=True), 80)
+    assert "pass^3" in drawn(scores(many_trials(8), all_k=True), 80)
 
 
 def test_failed_simulations_are_shown_apart():
-    assert "(3 unfinished)" in drawn(scores(summary("retail", failed=3), 150), 150)
+    assert "(3 unfinished)" in drawn(scores(summary("retail", failed=3)), 150)
 
 
 def test_a_price_that_is_not_known_is_not_zero():
@@ -95,7 +96,7 @@ def test_numbers_beside_the_official_one_come_after_it_with_intervals():
 
     for width in (100, 60):
         console = Console(file=io.StringIO(), width=width)
-        print_variants(found, console)
+        print_parts(variant_parts(found), console)
         shown = console.file.getvalue()
 
         order = ["the official number", "without breaches found", "over sound tasks"]

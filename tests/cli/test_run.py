@@ -34,14 +34,6 @@ def in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_reference_solution_passes_every_task():
-    result = maseval(*LIBRARY, "--agent", "gold")
-
-    assert result.exit_code == 0
-    assert "100.0% [" in result.stdout
-    assert "12/12" in result.stdout
-
-
 def test_a_run_gets_a_folder_named_after_what_it_runs(tmp_path):
     maseval(*LIBRARY, "--agent", "noop")
 
@@ -63,48 +55,18 @@ def test_for_scripts_standard_output_is_one_json_object():
     assert "24/24 done" in result.stderr
 
 
-def test_the_same_command_again_runs_nothing():
-    first = maseval(*LIBRARY, "--agent", "noisy", "--output", "r", "--json")
-    second = maseval(*LIBRARY, "--agent", "noisy", "--output", "r", "--json")
+def test_a_run_is_resumed_grown_refused_or_forked(tmp_path):
+    run = (*LIBRARY, "--agent", "noisy", "--output", "r", "--json")
 
-    assert last_json(first.stdout)["ran"] == 12
-    assert last_json(second.stdout)["ran"] == 0
-    assert last_json(second.stdout)["overall"] == last_json(first.stdout)["overall"]
+    first, again, grown = (last_json(maseval(*run, "-k", k).stdout) for k in (1, 1, 3))
+    refused = maseval(*run, "--seed", 1)
+    forked = maseval(*run, "--seed", 1, "--fork")
 
-
-def test_more_trials_run_only_what_is_added():
-    maseval(*LIBRARY, "--agent", "noisy", "--output", "r")
-
-    again = maseval(*LIBRARY, "--agent", "noisy", "--output", "r", "--trials", 3, "--json")
-
-    assert last_json(again.stdout)["ran"] == 24
-
-
-def test_a_changed_option_is_refused_with_the_difference():
-    maseval(*LIBRARY, "--agent", "noisy", "--output", "r")
-
-    refused = maseval(*LIBRARY, "--agent", "noisy", "--output", "r", "--seed", 1)
-
-    assert refused.exit_code == 2
-    assert "seed: 300 -> 1" in refused.stderr
+    assert (first["ran"], again["ran"], grown["ran"]) == (12, 0, 24)
+    assert again["overall"] == first["overall"]
+    assert refused.exit_code == 2 and "seed: 300 -> 1" in refused.stderr
     assert "Traceback" not in refused.stderr
-
-
-def test_a_fork_begins_beside_the_other_run(tmp_path):
-    maseval(*LIBRARY, "--agent", "noisy", "--output", "r")
-
-    forked = maseval(*LIBRARY, "--agent", "noisy", "--output", "r", "--seed", 1, "--fork")
-
-    assert forked.exit_code == 0
-    assert len(RunFolder.read(tmp_path / "r-2").recorded) == 12
-
-
-def test_no_more_tasks_are_run_than_asked_for(tmp_path):
-    own = tmp_path / "r"
-    maseval(*LIBRARY, "--agent", "gold", "--num-tasks", 2, "--output", own)
-
-    ids = {one.task_id for one in RunFolder.read(own).planned}
-    assert len(ids) == 2
+    assert forked.exit_code == 0 and len(RunFolder.read(tmp_path / "r-2").recorded) == 12
 
 
 def test_only_the_named_tasks_are_run(tmp_path):
@@ -176,7 +138,7 @@ def test_debug_at_the_end_shows_where_an_error_comes_from(tmp_path):
 def test_a_budget_in_tokens_stops_the_run_which_can_go_on(tmp_path):
     run = [*LIBRARY, *slow_agent(tmp_path, 0), "--output", "r", "--concurrency", 1, "--json"]
 
-    stopped = maseval(*run, "--budget", "100 tokens")
+    stopped, again = (maseval(*run, "--budget", "100 tokens") for _ in range(2))
     resumed = maseval(*run, "--budget", "2M tokens")
 
     assert stopped.exit_code == 3
@@ -184,18 +146,9 @@ def test_a_budget_in_tokens_stops_the_run_which_can_go_on(tmp_path):
     assert last_json(stopped.stdout)["cost"] is None and last_json(stopped.stdout)["tokens"] > 100
     assert "the budget of 100 tokens is reached" in last_json(stopped.stdout)["stopped"]
     assert "Incomplete" in stopped.stderr
+    assert again.exit_code == 3 and last_json(again.stdout)["ran"] == 0
     assert resumed.exit_code == 0
     assert last_json(resumed.stdout)["ran"] == 11
-
-
-def test_a_budget_that_is_used_up_starts_nothing(tmp_path):
-    run = [*LIBRARY, *slow_agent(tmp_path, 0), "--output", "r", "--concurrency", 1, "--json"]
-    maseval(*run, "--budget", "100 tokens")
-
-    again = maseval(*run, "--budget", "100 tokens")
-
-    assert again.exit_code == 3
-    assert last_json(again.stdout)["ran"] == 0
 
 
 def test_a_fault_that_every_task_shares_stops_the_run():

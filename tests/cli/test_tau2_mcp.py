@@ -199,19 +199,9 @@ def test_a_task_is_solved_by_http_and_the_process_ends_by_itself(tmp_path):
 
 @with_mcp
 def test_nothing_but_the_protocol_is_written_to_standard_output(tmp_path):
-    asked = [
-        request(1, "initialize", **HANDSHAKE),
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        request(2, "tools/call", name="read_customer", arguments={}),
-        request(3, "tools/call", name="reply_to_customer", arguments={"text": GOODBYE}),
-    ]
-    process = spoken_to(tmp_path)
-    answers = []
-    for message in asked:
-        process.stdin.write(json.dumps(message) + "\n")
-        process.stdin.flush()
-        if "id" in message:
-            answers.append(json.loads(process.stdout.readline()))
+    process, answers = begun_by_stdio(tmp_path)
+    reply = request(3, "tools/call", name="reply_to_customer", arguments={"text": GOODBYE})
+    answers.append(answer_to(reply, process))
     rest, errors = process.communicate(timeout=300)
 
     assert [answer["id"] for answer in answers] == [1, 2, 3]
@@ -233,36 +223,35 @@ def request(number, method, **params):
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 
 
-def spoken_to(folder, *options):
-    return subprocess.Popen(
-        [*COMMAND, *LIBRARY, "--user", "scripted", "--output", "run", *options],
+def answer_to(message, process):
+    process.stdin.write(json.dumps(message) + "\n")
+    process.stdin.flush()
+    return json.loads(process.stdout.readline()) if "id" in message else None
+
+
+def begun_by_stdio(folder):
+    """A process in which the agent has read its customer and is now at work, and its answers."""
+    process = subprocess.Popen(
+        [*COMMAND, *LIBRARY, "--user", "scripted", "--output", "run"],
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def begun_by_stdio(folder):
-    """A process in which the agent has read its customer, and is now at work."""
-    process = spoken_to(folder)
-    for message in (
+    messages = (
         request(1, "initialize", **HANDSHAKE),
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         request(2, "tools/call", name="read_customer", arguments={}),
-    ):
-        process.stdin.write(json.dumps(message) + "\n")
-        process.stdin.flush()
-        if "id" in message:
-            process.stdout.readline()
-    return process
+    )
+    first, _, second = [answer_to(message, process) for message in messages]
+    return process, [first, second]
 
 
 @with_mcp
 @pytest.mark.slow
 def test_an_agent_that_disconnects_has_failed_on_record(tmp_path):
-    process = begun_by_stdio(tmp_path)
+    process, _ = begun_by_stdio(tmp_path)
     _, errors = process.communicate(timeout=300)  # closes its standard input
 
     report = report_in("run")
@@ -279,7 +268,7 @@ def test_an_agent_that_disconnects_has_failed_on_record(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_after_an_interruption_the_same_command_plays_it_again(number, tmp_path):
     with hang_ups_heeded():
-        process = begun_by_stdio(tmp_path)
+        process, _ = begun_by_stdio(tmp_path)
     process.send_signal(number)
     _, errors = process.communicate(timeout=300)
 
@@ -411,10 +400,6 @@ def test_the_agent_is_told_when_the_customer_broke_and_all_begins_again(tmp_path
     assert closing.startswith("The conversation is over: it failed (")
     assert not result.complete and len(report_in("run")["attempts"]) == 1
     assert texts_in("run")[1:] == [("user", "I lost my card."), ("assistant", "So?")]
-
-
-def wait_for_words(file, words):
-    wait_until(lambda: file.exists() and words in file.read_text(), words)
 
 
 @with_mcp

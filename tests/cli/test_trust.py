@@ -29,7 +29,7 @@ def beside_the_runs(folder, monkeypatch):
 @pytest.fixture(scope="module")
 def failed(folder):
     lines = show(folder / "runs" / "hurried", explain=False).lines
-    return next(line for line in lines if line.outcome == "fail")
+    return next(line for line in lines if line.kind == "fail")
 
 
 def test_several_runs_are_compared_with_the_correction_stated(folder):

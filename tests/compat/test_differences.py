@@ -6,20 +6,16 @@ from pathlib import Path
 import pytest
 
 from maseval import (
-    AgenticLLMUser,
     BenchmarkCallback,
-    LLMUser,
     ScriptedModelAdapter,
     SequentialTaskQueue,
     Task,
     TaskProtocol,
-    User,
 )
 from maseval.benchmark.tau2 import compute_pass_at_k, compute_pass_hat_k
 from maseval.core.call_policy import CallPolicy
-from maseval.core.exceptions import DuplicateTaskError
 from maseval.core.provider_errors import OverloadedError
-from tests.compat.test_core_statements import Events, Plain
+from tests.core.worlds import Shop
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -38,11 +34,11 @@ several workers
     core/engine/test_scheduling
     test_start_events_fire_when_a_repetition_starts
 `fail_on_*` with several workers
-    compat/test_core_statements
-    test_3_4_and_3_8_failures_of_setup_and_evaluation
+    core/test_benchmark
+    test_a_flag_stops_the_run_at_its_kind_of_failure_and_keeps_what_is_finished
 `on_run_end` after `fail_on_*`
-    compat/test_differences
-    test_the_end_of_a_run_is_told_however_it_ends
+    core/test_benchmark
+    test_a_flag_stops_the_run_at_its_kind_of_failure_and_keeps_what_is_finished
 adaptive queues
     core/engine/test_scheduling
     test_an_adaptive_queue_hands_out_each_task_once_to_many_workers
@@ -50,23 +46,23 @@ dicts as tasks
     compat/test_differences
     test_a_dict_keeps_all_parts_of_its_task
 two tasks of one id
-    compat/test_differences
-    test_two_tasks_of_one_id_are_refused
+    core/task/test_plan
+    test_two_tasks_with_one_id_are_refused
 the list given as `callbacks`
     compat/test_differences
     test_the_callers_list_of_callbacks_stays_as_it_is
 `add_callback`
-    compat/test_core_statements
-    test_3_7_events_come_in_order
+    core/test_benchmark
+    test_an_added_callback_and_a_function_of_the_handler_hear_every_event
 a user who is done
-    compat/test_differences
-    test_a_user_who_is_done_is_not_asked_again
+    core/test_benchmark
+    test_agents_and_user_take_turns_until_the_user_is_done
 stop tokens of a user
-    compat/test_differences
-    test_a_stop_token_is_removed_in_any_case
+    core/test_user
+    test_a_stop_token_ends_the_conversation_and_is_not_heard
 `AgenticLLMUser` without `initial_query`
-    compat/test_differences
-    test_a_user_with_tools_can_speak_first
+    core/test_user
+    test_without_one_the_model_speaks_first
 components made in other threads
     core/engine/test_scheduling
     test_a_component_made_in_a_bare_thread_belongs_nowhere_and_the_error_says_so
@@ -83,8 +79,8 @@ JSONL of `FileResultLogger`
     core/callbacks/test_result_logger
     test_what_all_reports_share_is_stored_once
 a killed process
-    core/callbacks/test_result_logger
-    test_a_killed_run_keeps_every_report_it_was_given
+    core/engine/test_process
+    test_kill_9_leaves_every_finished_report_on_disk
 `import maseval`, `Benchmark()`
     compat/test_differences
     test_no_process_is_started_to_list_packages
@@ -192,7 +188,7 @@ def test_the_test_of_a_difference_is_there(file, name):
     assert f"def {name}(" in (CHECKOUT / "tests" / f"{file}.py").read_text(encoding="utf-8")
 
 
-class Asking(Plain):
+class Asking(Shop):
     """Asks a model whose provider is overloaded so often, without waiting in between."""
 
     def __init__(self, failures, **options):
@@ -214,18 +210,6 @@ def test_a_provider_that_fails_is_asked_again():
     assert never["status"] == "provider_error"
 
 
-def test_the_end_of_a_run_is_told_however_it_ends():
-    class Failing(Plain):
-        def run_agents(self, *args):
-            raise ValueError("no")
-
-    events = Events()
-    with pytest.raises(ValueError):
-        Failing(callbacks=[events], fail_on_task_error=True).run([Task("a", id="a")], {})
-
-    assert events.seen[-1] == "run end 1"
-
-
 def test_a_dict_keeps_all_parts_of_its_task():
     described = {"query": "q", "id": "7", "user_data": {"u": 1}, "protocol": {"priority": 3}}
 
@@ -234,56 +218,10 @@ def test_a_dict_keeps_all_parts_of_its_task():
     assert (task.id, task.user_data, task.protocol) == ("7", {"u": 1}, TaskProtocol(priority=3))
 
 
-def test_two_tasks_of_one_id_are_refused():
-    with pytest.raises(DuplicateTaskError, match="two tasks have the id 'a'"):
-        Plain().run([Task("a", id="a"), Task("b", id="a")], {})
-
-
 def test_the_callers_list_of_callbacks_stays_as_it_is():
     given = [BenchmarkCallback()]
 
-    assert len(Plain(callbacks=given, progress_bar=True).callbacks) == 2 and len(given) == 1
-
-
-class Brief(User):
-    """Has said all it has to say with its first words."""
-
-    def get_initial_query(self):
-        return "Only this."
-
-    def respond(self, message):
-        raise AssertionError("a user who is done must not be asked")
-
-    def is_done(self):
-        return True
-
-
-def test_a_user_who_is_done_is_not_asked_again():
-    class Short(Plain):
-        def setup_user(self, agent_data, environment, task, seed_generator):
-            return Brief()
-
-    [report] = Short(max_invocations=5).run([Task("a")], {})
-
-    assert (report["status"], report["final_answer"]) == ("success", "did Only this.")
-
-
-def test_a_stop_token_is_removed_in_any_case():
-    model = ScriptedModelAdapter(['{"text": "Bye <End>"}'])
-    user = LLMUser(
-        *("u", model, {}, "s", "hello"),
-        max_turns=3,
-        stop_tokens=["<END>"],
-        early_stopping_condition="done",
-    )
-
-    assert user.respond("x") == "Bye" and user.is_done()
-
-
-def test_a_user_with_tools_can_speak_first():
-    user = AgenticLLMUser("u", ScriptedModelAdapter(['{"text": "hello"}']), {}, "s")
-
-    assert user.get_initial_query() == "hello"
+    assert len(Shop(callbacks=given, progress_bar=True).callbacks) == 2 and len(given) == 1
 
 
 def test_no_process_is_started_to_list_packages(monkeypatch):
@@ -293,11 +231,11 @@ def test_no_process_is_started_to_list_packages(monkeypatch):
 
     monkeypatch.setattr("subprocess.run", refuse)
 
-    assert "pytest" in Plain().benchmark_level_config["packages"]
+    assert "pytest" in Shop().benchmark_level_config["packages"]
 
 
 def test_a_report_has_further_keys():
-    [report] = Plain(seed=3).run([Task("a")], {})
+    [report] = Shop(seed=3).run([Task("a")], {})
 
     further = ["final_answer", "run_id", "started_at", "duration_seconds", "seed", "attempts"]
     assert list(report)[9:] == further and (report["final_answer"], report["seed"]) == ("did a", 3)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from maseval.benchmark.tau2.domains.telecom import TELECOM, TELECOM_WORKFLOW
+from maseval.benchmark.tau2.domains.telecom import TELECOM
 from maseval.benchmark.tau2.world.world import World
-from tests.contract.replay import records, task_sets
+from tests.contract.replay import task_sets
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]
 
@@ -28,18 +28,6 @@ def new_world(folder: Path) -> Callable[[], World]:
 @pytest.fixture(scope="module")
 def tasks(folder: Path) -> dict[str, dict[str, Any]]:
     return task_sets(TELECOM, folder)
-
-
-@pytest.fixture(scope="module")
-def facts(contract_dir: Path) -> dict[str, Any]:
-    return records(contract_dir / "db.json")[0]
-
-
-def test_the_workflow_variant_has_the_same_world(folder, facts):
-    world = World(TELECOM_WORKFLOW, folder)
-
-    assert world.get_db_hash() == facts["telecom-workflow"]["agent_db_hash"]
-    assert world.get_user_db_hash() == facts["telecom-workflow"]["user_db_hash"]
 
 
 def started(new_world: Callable[[], World], task: dict[str, Any]) -> World:

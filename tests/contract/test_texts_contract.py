@@ -91,3 +91,20 @@ def test_every_recorded_tool_has_its_texts(texts, schemas):
             if side in sides:
                 names = [tool.name for tool in getattr(texts.tools[domain], side)]
                 assert names == [tool["name"] for tool in sides[side]["tools"]]
+
+
+@pytest.mark.parametrize("recorded", ["verified"], indirect=True)
+@pytest.mark.parametrize("domain", ["airline", "retail", "telecom", "mock"])
+def test_our_tools_in_the_words_of_the_verified_release_are_its_schemas(
+    recorded, domain, shared_data
+):
+    texts = load_texts("verified", shared_data / "tau2-texts")
+    vectors = json.loads((recorded.vectors / "texts" / "schemas.json").read_text())
+    hashes, chosen = vectors["toolset_sha256"][domain], recorded.domain(domain)
+    for side, toolkit in (("assistant", chosen.toolkit), ("user", chosen.user_toolkit)):
+        if toolkit is None:
+            assert hashes[side] is None
+            continue
+        tools = getattr(texts.tools[domain], side)
+        found = describe_tools(toolkit.definitions(), tools, texts, domain)
+        assert sha256(canonical(found)) == hashes[side]

@@ -4,7 +4,6 @@ import asyncio
 import json
 import pickle
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -67,18 +66,6 @@ def test_the_active_context_is_current_until_it_is_left():
         TaskContext.current()
 
 
-def test_async_code_finds_its_repetition_by_itself():
-    async def look():
-        here = TaskContext.current()
-        there = await asyncio.to_thread(TaskContext.current)
-        child = await asyncio.create_task(asyncio.sleep(0, TaskContext.current()))
-        return {here, there, child}
-
-    context = TaskContext()
-    with context.active():
-        assert asyncio.run(look()) == {context}
-
-
 def test_a_coroutine_sent_to_another_threads_loop_finds_its_repetition():
     async def look():
         return TaskContext.current()
@@ -96,17 +83,6 @@ def test_a_coroutine_sent_to_another_threads_loop_finds_its_repetition():
         loop.close()
 
     assert found is context
-
-
-def test_a_bare_thread_knows_no_repetition_but_a_bound_function_does():
-    context = TaskContext()
-    with ThreadPoolExecutor(1) as pool, context.active():
-        bound = TaskContext.bind(TaskContext.current)
-        with pytest.raises(NoRepetitionError):
-            pool.submit(TaskContext.current).result()
-        assert pool.submit(bound).result() is context
-        with pytest.raises(NoRepetitionError):
-            pool.submit(TaskContext.current).result()
 
 
 HOOKS = ("on_run_start", "on_task_start", "on_task_repeat_start")

@@ -15,17 +15,6 @@ class Room(Environment):
         return {"look": lambda: self.state["door"]}
 
 
-class Recorder:
-    def __init__(self):
-        self.events = []
-
-    def on_setup_start(self, environment):
-        self.events.append(("start", hasattr(environment, "tools")))
-
-    def on_setup_end(self, environment):
-        self.events.append(("end", list(environment.tools)))
-
-
 @pytest.mark.parametrize(
     "room",
     [
@@ -50,14 +39,6 @@ def test_tools_see_the_state():
     assert room.get_tool("look")() == "open"
     assert room.get_tool("jump") is None
     assert list(room.get_tools()) == ["look"]
-
-
-def test_callbacks_hear_of_beginning_and_end():
-    recorder = Recorder()
-
-    Room({}, callbacks=[recorder])
-
-    assert recorder.events == [("start", False), ("end", ["look"])]
 
 
 class Tracing:

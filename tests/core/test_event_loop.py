@@ -17,13 +17,6 @@ async def doubled(number):
     return number * 2
 
 
-def test_it_works_inside_a_running_loop():
-    async def outer():
-        return run_async(doubled(4))
-
-    assert asyncio.run(outer()) == 8
-
-
 def test_inside_its_own_loop_it_would_wait_for_itself_and_says_so():
     async def inner():
         return run_async(doubled(4))
@@ -45,14 +38,6 @@ def test_many_threads_share_one_loop():
         homes = list(threads.map(lambda _: run_async(home()), range(40)))
 
     assert len(set(homes)) == 1
-
-
-def test_the_work_knows_which_repetition_it_belongs_to():
-    async def seen():
-        return Clock.here()
-
-    with Clock().active() as clock:
-        assert run_async(seen()) is clock
 
 
 def test_work_past_the_deadline_is_given_up_and_cancelled():

@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from maseval.core.messages import (
@@ -10,14 +8,6 @@ from maseval.core.messages import (
     text_of,
     tool_call,
 )
-
-
-def test_a_tool_call_has_the_form_a_model_sends():
-    call = tool_call("get_order", {"order_id": "#W1"}, id="c7")
-    assert call["id"] == "c7"
-    assert call["type"] == "function"
-    assert call["function"]["name"] == "get_order"
-    assert json.loads(call["function"]["arguments"]) == {"order_id": "#W1"}
 
 
 @pytest.mark.parametrize(

@@ -159,13 +159,6 @@ def test_a_calculator_that_tells_nothing_is_named():
     assert config["cost_calculator"] == "Flat"
 
 
-def test_a_scripted_model_needs_no_installation(no_registrations):
-    model = resolve_model("scripted/play", replies=["Hello"], seed=4)
-
-    assert isinstance(model, ScriptedModelAdapter)
-    assert (model.generate("x"), model.seed, model.model_id) == ("Hello", 4, "scripted/play")
-
-
 @pytest.mark.parametrize(
     ("model_id", "name"),
     [("openai/gpt-4o", "gpt-4o"), ("gpt-4o", "gpt-4o"), ("openai/org/tuned", "org/tuned")],

@@ -4,7 +4,6 @@ import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import (
-    Outcome,
     RecordedReport,
     TaskKey,
     is_successful,
@@ -97,7 +96,8 @@ def test_domain_task_and_trial_name_a_simulation():
 
     assert finished.key == ("retail", "7", 2)
     assert finished.task == TaskKey("retail", "7")
-    assert finished.outcome == Outcome("retail", "7", 2, True)
+    assert finished.outcome.simulation == finished.key
+    assert finished.outcome.key == finished.task
 
 
 def test_the_domain_is_the_environments_only_where_the_task_was_left_out():
@@ -164,6 +164,6 @@ def test_tokens_that_cost_nothing_are_of_unknown_price_unless_that_is_recorded()
 
     assert used(0.0, 100).cost is None
     assert used(0.0, 100, cost_calculator=free).cost == 0.0
-    assert used(0.25, 100).cost == used(0.25, 100).outcome.cost == used(0.25, 100).line.cost == 0.25
+    assert used(0.25, 100).cost == used(0.25, 100).outcome.cost == 0.25
     assert used(0.0).cost == RecordedReport({"usage": {}}).cost == 0.0
     assert RecordedReport({}).cost is None

@@ -29,14 +29,6 @@ class Meter(UsageTrackableMixin):
         return self.usage
 
 
-EMPTY = {
-    **{name: {} for name in ("agents", "models", "tools", "simulators", "callbacks")},
-    "environment": None,
-    "user": None,
-    "other": {},
-}
-
-
 def test_a_component_is_asked_on_each_axis_it_has():
     registry = ComponentRegistry()
     registry.register("agents", "a", Worker())
@@ -56,15 +48,6 @@ def test_the_name_a_component_tells_wins_over_the_registered_one():
     registry.register("agents", "registered", Worker(name="told"))
 
     assert registry.collect_traces()["agents"]["registered"]["name"] == "told"
-
-
-def test_registering_returns_the_component_and_twice_is_once():
-    registry = ComponentRegistry()
-    worker = Worker()
-
-    assert registry.register("agents", "a", worker) is worker
-    assert registry.register("agents", "a", worker) is worker
-    assert len(registry.collect_traces()["agents"]) == 1
 
 
 def test_one_component_under_two_names_is_refused():

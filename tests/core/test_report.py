@@ -79,14 +79,6 @@ def test_an_error_record_names_type_message_and_traceback():
     assert record["traceback"].endswith("ValueError: no such order\n")
 
 
-@pytest.mark.parametrize("kind", [AgentError, EnvironmentError, UserError])
-def test_the_record_of_a_blamed_error_has_its_component_and_details(kind):
-    record = error_record(kind("broken", component="till", details={"drawer": "stuck"}))
-
-    assert record["component"] == "till"
-    assert record["details"] == {"drawer": "stuck"}
-
-
 def test_secrets_in_an_error_reach_no_report():
     error = ConnectionError(
         "GET https://host/v1?api_key=abcdef0123456789 failed: Bearer 0123456789"
@@ -106,14 +98,6 @@ def test_an_error_that_cannot_be_shown_is_still_a_record():
 
     assert record["error_type"] == "Mute"
     assert "RuntimeError in Mute.__str__" in record["error_message"]
-
-
-def test_an_error_that_counts_as_false_is_still_recorded():
-    class Nothing(Exception):
-        def __len__(self):
-            return 0
-
-    assert error_record(Nothing("x"))["error_type"] == "Nothing"
 
 
 def test_what_could_not_be_collected_says_so():

@@ -10,7 +10,6 @@ from maseval.core.exceptions import (
 )
 from maseval.core.messages import ChatResponse, tool_call
 from maseval.core.scripted import ScriptedModelAdapter, from_id
-from maseval.core.usage import StaticPricingCalculator
 
 
 def user(text):
@@ -118,17 +117,6 @@ def test_usage_is_estimated_from_the_texts():
     response = model.chat([user("y" * 80), {"role": "assistant", "content": None}])
 
     assert response.usage == {"input_tokens": 20, "output_tokens": 10, "total_tokens": 30}
-
-
-def test_usage_can_be_given_and_priced():
-    prices = StaticPricingCalculator({"scripted": {"input": 0.5, "output": 2.0}})
-    usage = {"input_tokens": 10, "output_tokens": 1, "total_tokens": 11}
-    model = ScriptedModelAdapter(["a", "b"], usage=usage, cost_calculator=prices)
-
-    model.generate("x"), model.generate("y")
-
-    assert model.gather_usage().cost == 14.0
-    assert model.gather_usage().total_tokens == 22
 
 
 def test_an_answer_takes_the_time_it_was_given(ticks):

@@ -36,32 +36,6 @@ def test_known_seeds_do_not_change_between_releases():
     assert generator.derive_seed("shared", per_repetition=False) == 1494712153
 
 
-@given(
-    st.lists(words, min_size=1, unique=True).flatmap(
-        lambda w: st.tuples(st.just(w), st.permutations(w))
-    )
-)
-def test_seeds_do_not_depend_on_the_order_of_asking(orders):
-    names, shuffled = orders
-    one, other = repetition(), repetition()
-    for name in names:
-        one.derive_seed(name)
-    for name in shuffled:
-        other.derive_seed(name)
-    assert one.seed_log == other.seed_log
-
-
-def test_every_part_of_the_scope_changes_the_seed():
-    variants = [
-        repetition(),
-        repetition(global_seed=43),
-        repetition(task_id="task-2"),
-        repetition(rep_index=1),
-        repetition().child("part"),
-    ]
-    assert len({generator.derive_seed("agent") for generator in variants}) == len(variants)
-
-
 def test_without_a_global_seed_nothing_is_seeded_or_logged():
     generator = DefaultSeedGenerator()
     assert generator.derive_seed("agent") is None

@@ -308,7 +308,7 @@ def test_an_index_that_never_answers_is_given_up(file_server, monkeypatch):
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("PIP_FIND_LINKS", "")
     monkeypatch.setenv("PIP_INDEX_URL", file_server.url)
-    with pytest.raises(SourceError, match="pip received nothing for 1 s"):
+    with pytest.raises(SourceError, match="Read timed out"):
         fetched(PackageIndexSource(shop_wheel("shop-data==1.0"), patience=1))
 
 

@@ -41,56 +41,39 @@ class Expected(NamedTuple):
         return f"{times}, then `{self.kind.__name__}`{ending}"
 
 
+def expect(names: str, kind: type[errors.ProviderError], requests: int = 1) -> dict[str, Expected]:
+    return dict.fromkeys(names.split(), Expected(kind, requests))
+
+
 ERRORS = {
-    "429": Expected(errors.RateLimitError, 6),
-    "wait": Expected(errors.WaitTooLongError),
-    "500": Expected(errors.OverloadedError, 6),
-    "503": Expected(errors.OverloadedError, 6),
-    "401": Expected(errors.AuthenticationError),
-    "404": Expected(errors.ModelNotFoundError),
-    "quota": Expected(errors.QuotaExhaustedError),
-    "overflow": Expected(errors.ContextOverflowError),
-    "filter": Expected(errors.ContentFilterError),
-    "drop": Expected(errors.ProviderConnectionError, 6),
-    "cut": Expected(errors.ProviderConnectionError, 6),
-    "slow": Expected(errors.ProviderTimeoutError, 6),
-    "drip": Expected(errors.ProviderTimeoutError, 6),
-    "malformed": Expected(errors.PersistentlyMalformedError, 3),
-    "html": Expected(errors.PersistentlyMalformedError, 3),
-    "empty": Expected(errors.PersistentlyMalformedError, 3),
-    "list": Expected(errors.PersistentlyMalformedError, 3),
-    "no-choices": Expected(errors.PersistentlyMalformedError, 3),
-    "bytes": Expected(errors.PersistentlyMalformedError, 3),
-    "no-name": Expected(errors.PersistentlyMalformedError, 3),
-    "message": Expected(errors.PersistentlyMalformedError, 3),
-    "no-content": Expected(errors.PersistentlyMalformedError, 3),
-    "no-calls": Expected(errors.PersistentlyMalformedError, 3),
-    "list-arguments": Expected(errors.PersistentlyMalformedError, 3),
-    "deep-answer": Expected(errors.PersistentlyMalformedError, 3),
-    "not-http": Expected(errors.ProviderConnectionError, 6),
-    "headers": Expected(errors.ProviderConnectionError, 6),
-    "length": Expected(errors.ProviderConnectionError, 6),
-    "no-length": Expected(errors.ProviderConnectionError, 6),
-    "chunk": Expected(errors.ProviderConnectionError, 6),
-    "304": Expected(errors.PersistentlyMalformedError, 3),
-    "not-gzip": Expected(errors.PersistentlyMalformedError, 3),
-    "brotli": Expected(errors.PersistentlyMalformedError, 3),
-    "refusal-200": Expected(errors.OverloadedError, 6),
-    "digits": Expected(errors.PersistentlyMalformedError, 3),
-    "huge": Expected(errors.AnswerTooLargeError),
-    "bomb": Expected(errors.AnswerTooLargeError),
-    "many-choices": Expected(errors.AnswerTooLargeError),
-    "many-calls": Expected(errors.AnswerTooLargeError),
-    "redirect": Expected(errors.RedirectRefusedError),
-    "loop": Expected(errors.RedirectRefusedError, 4),
+    **expect("429", errors.RateLimitError, 6),
+    **expect("wait", errors.WaitTooLongError),
+    **expect("500 503 refusal-200", errors.OverloadedError, 6),
+    **expect("401", errors.AuthenticationError),
+    **expect("404", errors.ModelNotFoundError),
+    **expect("quota", errors.QuotaExhaustedError),
+    **expect("overflow", errors.ContextOverflowError),
+    **expect("filter", errors.ContentFilterError),
+    **expect("drop cut not-http headers length no-length chunk", errors.ProviderConnectionError, 6),
+    **expect("slow drip", errors.ProviderTimeoutError, 6),
+    **expect(
+        "malformed html empty list no-choices bytes no-name message no-content no-calls "
+        "list-arguments deep-answer 304 not-gzip brotli digits",
+        errors.PersistentlyMalformedError,
+        3,
+    ),
+    **expect("huge bomb many-choices many-calls", errors.AnswerTooLargeError),
+    **expect("redirect", errors.RedirectRefusedError),
+    **expect("loop", errors.RedirectRefusedError, 4),
 }
+REFUSED_BY_TOOLS = (
+    "read: arguments that no tool takes, so that the call fails as the agent's mistake"
+)
+LEFT_OUT = "read; the number is left out of the sums, with a warning"
 READ = {
     "number-ids": "read: the id becomes text",
-    "deep": "read: arguments that no tool takes, so that the call fails as the agent's mistake",
-    "deeper": "read: arguments that no tool takes, so that the call fails as the agent's mistake",
-    "infinity": "read; the number is left out of the sums, with a warning",
-    "nan": "read; the number is left out of the sums, with a warning",
-    "1e400": "read; the number is left out of the sums, with a warning",
+    **dict.fromkeys(("deep", "deeper"), REFUSED_BY_TOOLS),
+    **dict.fromkeys(("infinity", "nan", "1e400"), LEFT_OUT),
     "surrogate": "read; replaced when it is sent back",
     "twice": "read: the last one counts",
 }
@@ -136,47 +119,6 @@ def spoiled(name, times=1):
 
 def test_every_fault_that_a_server_can_play_is_in_the_table():
     assert {*ERRORS, *READ} == set(FAULTS)
-
-
-@shows(AREA, *((FAULTS[name].text, expected.outcome) for name, expected in ERRORS.items()))
-@pytest.mark.parametrize("name", ERRORS)
-def test_a_fault_has_a_name_and_is_not_asked_for_ever(server, name):
-    expected = ERRORS[name]
-    server.will(*spoiled(name, 10))
-    # The two that are only slow would be waited for.
-    seconds = 0.2 if expected.kind is errors.ProviderTimeoutError else 20
-
-    with pytest.raises(errors.ProviderError) as caught:
-        model_of(server, timeout=seconds).generate("hi")
-
-    assert type(caught.value) is expected.kind
-    assert len(server.requests) == expected.requests
-    assert KEY not in str(caught.value)
-
-
-@shows(AREA, *((FAULTS[name].text, outcome) for name, outcome in READ.items()))
-@pytest.mark.parametrize("name", READ)
-def test_what_can_be_read_is_read(server, name):
-    server.will(*spoiled(name))
-
-    answer = model_of(server).chat([{"role": "user", "content": "hi"}])
-
-    match name:
-        case "number-ids":
-            assert answer.tool_calls[0]["id"] == "7"
-        case "deep" | "deeper":
-            assert arguments_of(answer.tool_calls[0]["function"]["arguments"]).keys() == {
-                INVALID_ARGUMENTS
-            }
-        case "surrogate":
-            assert answer.content == "\ud800Hello"
-            server.will(OpenAIProtocol.text("Well."))
-            model_of(server).chat([{"role": "user", "content": "hi"}, answer.to_message()])
-            assert server.requests[1].body["messages"][1]["content"] == "\ufffdHello"
-        case "twice":
-            assert answer.content == "Hello"
-        case _:
-            assert answer.content == "Hello" and answer.usage["input_tokens"] == 0
 
 
 def test_a_number_that_is_none_is_reported_once(server, caplog):
@@ -348,25 +290,33 @@ def responses_spoiled(name, times=1):
     return [spoiled] * times
 
 
+SPOILED = {"openai/served": spoiled, "openai-responses/served": responses_spoiled}
+
+
+@shows(AREA, *((FAULTS[name].text, expected.outcome) for name, expected in ERRORS.items()))
 @pytest.mark.parametrize("name", ERRORS)
-def test_the_responses_api_names_the_same_faults(server, name):
+@pytest.mark.parametrize("api", SPOILED)
+def test_a_fault_has_a_name_and_is_not_asked_for_ever(server, api, name):
     expected = ERRORS[name]
-    server.will(*responses_spoiled(name, 10))
+    server.will(*SPOILED[api](name, 10))
+    # The two that are only slow would be waited for.
     seconds = 0.2 if expected.kind is errors.ProviderTimeoutError else 20
 
     with pytest.raises(errors.ProviderError) as caught:
-        model_of(server, "openai-responses/served", timeout=seconds).generate("hi")
+        model_of(server, api, timeout=seconds).generate("hi")
 
     assert type(caught.value) is expected.kind
     assert len(server.requests) == expected.requests
     assert KEY not in str(caught.value)
 
 
+@shows(AREA, *((FAULTS[name].text, outcome) for name, outcome in READ.items()))
 @pytest.mark.parametrize("name", READ)
-def test_the_responses_api_reads_what_can_be_read(server, name):
-    server.will(*responses_spoiled(name))
+@pytest.mark.parametrize("api", SPOILED)
+def test_what_can_be_read_is_read(server, api, name):
+    server.will(*SPOILED[api](name))
 
-    answer = model_of(server, "openai-responses/served").chat([HI])
+    answer = model_of(server, api).chat([HI])
 
     match name:
         case "number-ids":
@@ -380,6 +330,13 @@ def test_the_responses_api_reads_what_can_be_read(server, name):
             assert answer.content == "Hello"
         case _:
             assert answer.content == "Hello" and answer.usage["input_tokens"] == 0
+
+
+def test_half_a_character_is_replaced_when_it_is_sent_back(server):
+    server.will(*spoiled("surrogate"), OpenAIProtocol.text("Well."))
+    answer = model_of(server).chat([HI])
+    model_of(server).chat([HI, answer.to_message()])
+    assert server.requests[1].body["messages"][1]["content"] == "\ufffdHello"
 
 
 def openai_answer(**choice):

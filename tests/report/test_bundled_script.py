@@ -49,13 +49,6 @@ def test_a_module_comes_after_those_it_imports():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_module_imports_exists_and_is_used(name):
-    for wanted, home in imported(name):
-        assert wanted in exported(home)
-        assert re.search(rf"\b{wanted}\b", code(name)), f"{wanted} is not used"
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_a_module_imports_what_it_takes_from_others(name):
     known = {wanted for wanted, _ in imported(name)} | set(declared(name))
     for other in set(NAMES) - {name}:
@@ -63,11 +56,6 @@ def test_a_module_imports_what_it_takes_from_others(name):
             called = re.search(rf"(?<![\w.$]){missing}(?=\(|\.|\[)", code(name))
             local = re.search(rf"(const|let|\(|, |\{{ ){missing}\b", code(name))
             assert not called or local, f"{missing} of {other}.js"
-
-
-def test_no_name_is_given_twice():
-    every = [each for name in NAMES for each in declared(name)]
-    assert sorted(every) == sorted(set(every))
 
 
 def test_one_script_is_left_without_imports_and_exports():

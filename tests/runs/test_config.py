@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.runs.config import RunConfig, Simulation, task_ids
+from maseval.core.outcome import Simulation
+from maseval.runs.config import RunConfig, task_ids
 from tests.runs.worlds import config, report, tasks
 
 

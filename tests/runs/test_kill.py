@@ -20,7 +20,7 @@ from tests.runs.program import IDS
 from tests.runs.worlds import config, desk, tasks
 
 ROOT = Path(__file__).parents[2]
-KILLS = 100
+KILLS = 40
 TRIALS = 3
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and limits")
@@ -107,7 +107,7 @@ class ForkingRig(KillRig):
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_hundred_kills_lose_nothing_that_was_finished(tmp_path, uninterrupted):
+def test_dozens_of_kills_lose_nothing_that_was_finished(tmp_path, uninterrupted):
     chance, kills, number = random.Random(2024), 0, 0
     while kills < KILLS:
         number += 1
@@ -122,7 +122,7 @@ def test_a_hundred_kills_lose_nothing_that_was_finished(tmp_path, uninterrupted)
         assert victim.results() == uninterrupted
         assert RunFolder.read(victim.folder).damaged == []
         assert run_state(victim.folder).state == "complete"
-    assert number > 5
+    assert number > 2
 
 
 @shows(

@@ -2,7 +2,6 @@ import errno
 import json
 import os
 import shutil
-import time
 from dataclasses import replace
 from functools import partialmethod
 from pathlib import Path
@@ -66,18 +65,6 @@ def test_a_damaged_run_is_listed_with_its_problem(tmp_path):
     [state] = list_runs(tmp_path)
 
     assert state.state == "damaged" and "config.json is damaged" in state.problem
-
-
-def test_one_flipped_byte_is_listed(tmp_path):
-    path = finished_run(tmp_path / "run", "a", "b", trials=2)
-    log = bytearray((path / "log.jsonl").read_bytes())
-    log[len(log) // 2] ^= 1
-    (path / "log.jsonl").write_bytes(log)
-
-    state = run_state(path)
-
-    assert (state.state, state.done, state.planned) == ("damaged", 3, 4)
-    assert "its log is damaged in one place" in state.problem
 
 
 def test_a_copied_run_is_checked_and_listed_as_it_is(tmp_path):
@@ -155,15 +142,9 @@ def test_listing_does_not_read_the_logs_of_finished_runs(tmp_path):
     path = finished_run(tmp_path / "run", "a")
     log = path / "log.jsonl"
     closing = log.read_bytes().splitlines(keepends=True)[-1]
-    # A log of two gigabytes that takes no room on the disk.
-    with log.open("r+b") as file:
-        file.truncate(2 << 30)
-        file.seek(0, os.SEEK_END)
-        file.write(b"\n" + closing)
+    log.write_bytes(b"what would be reported as damaged\n" * 1000 + closing)
     Seal.write(log, Link.of(5, closing))
 
-    began = time.process_time()
     state = run_state(path)
 
-    assert time.process_time() - began < 0.3
     assert (state.state, state.done) == ("complete", json.loads(closing)["done"])

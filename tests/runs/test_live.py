@@ -45,11 +45,6 @@ def test_a_line_that_was_cut_off_spoils_nothing(tmp_path):
     assert WorkerHistory.of(tmp_path).finished == {"a": 3}
 
 
-def test_a_run_in_one_process_has_none(tmp_path):
-    assert WorkerHistory.of(tmp_path) == WorkerHistory()
-    assert not (tmp_path / WORKER_LOG).exists()
-
-
 @pytest.mark.parametrize("foreign", ['{"written by": "another program"}', "{}", "[1]", "{"])
 def test_a_file_of_another_form_does_not_say_what_a_run_is_doing(tmp_path, foreign):
     known = {"cost": 1.5, "tokens": 20, "rate_limits": 2, "in_flight": []}

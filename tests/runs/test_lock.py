@@ -100,18 +100,6 @@ def test_somebody_who_looks_sees_the_holder_and_does_not_disturb(tmp_path, holdi
     assert holder_of(tmp_path / "lock") is None
 
 
-def test_where_the_system_has_no_locks_the_name_in_the_file_decides(tmp_path, monkeypatch):
-    def unsupported(descriptor, shared, wait):
-        raise OSError(95, "not supported")
-
-    monkeypatch.setattr("maseval.core.storage.files._lock", unsupported)
-    lock = FolderLock(tmp_path / "lock")
-    with pytest.raises(RunLockedError):
-        FolderLock(tmp_path / "lock")
-    lock.release()
-    FolderLock(tmp_path / "lock").release()
-
-
 @pytest.fixture
 def no_locks(monkeypatch):
     def unsupported(descriptor, shared, wait):

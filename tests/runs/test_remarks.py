@@ -66,24 +66,6 @@ def test_a_remark_is_replaced_and_removed_and_a_blank_one_is_none(run):
     assert keep_remark(run, Remark(ONE, " \n")) == []
 
 
-def test_readers_who_write_at_the_same_time_lose_nothing(run):
-    start = threading.Barrier(8)
-
-    def write(name):
-        start.wait()
-        for number in range(5):
-            keep_remark(run, Remark(ONE, f"{name}{number}"))
-
-    threads = [threading.Thread(target=write, args=(name,)) for name in "abcdefgh"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    texts = {each.text for each in read_remarks(run)}
-    assert texts == {f"{name}{number}" for name in "abcdefgh" for number in range(5)}
-
-
 def test_what_somebody_else_changed_meanwhile_is_not_overwritten(run):
     [kept] = keep_remark(run, Remark(ONE, "theirs", opinion="agree", outcome="pass"))
     keep_remark(run, replace(kept, text="theirs, changed"))
@@ -143,7 +125,7 @@ def test_verdicts_that_readers_disagree_with_are_counted():
 
 
 def test_they_are_shown_exported_and_bundled(run, tmp_path):
-    outcome = show(run, "a", 0, explain=False).line.outcome
+    outcome = show(run, "a", 0, explain=False).line.kind
     keep_remark(run, Remark(ONE, "why?", opinion="disagree", outcome=outcome))
     keep_remark(run, Remark(ONE, "here", message=1))
 
@@ -163,3 +145,21 @@ def test_they_are_shown_exported_and_bundled(run, tmp_path):
     assert "remarks.json" in bundled.manifest["files"]
     assert read_remarks(opened.path) == read_remarks(run)
     assert json.loads((opened.path / "remarks.json").read_text())
+
+
+def test_readers_who_write_at_the_same_time_lose_nothing(run):
+    start = threading.Barrier(8)
+
+    def write(name):
+        start.wait()
+        for number in range(5):
+            keep_remark(run, Remark(ONE, f"{name}{number}"))
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in "abcdefgh"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    texts = {each.text for each in read_remarks(run)}
+    assert texts == {f"{name}{number}" for name in "abcdefgh" for number in range(5)}

@@ -50,10 +50,6 @@ def test_what_is_given_is_left_alone():
     assert given_traces == traces()
 
 
-def test_a_log_without_references_is_read_as_it_is():
-    assert with_repeats(traces()) == traces()
-
-
 def test_what_is_nested_too_deeply_to_be_read_again_is_cut():
     deep: list = [LONG]
     for _ in range(600):

@@ -235,13 +235,6 @@ def test_ctrl_c_leaves_what_is_finished(tmp_path):
         assert [one.task_id for one in folder.missing()] == ["b", "c"]
 
 
-def test_a_benchmark_that_is_stopped_finishes_what_runs_and_can_run_again():
-    benchmark = Shop(lambda query: benchmark.stop(), n_task_repeats=3)
-
-    assert [one["repeat_idx"] for one in benchmark.run(tasks("a", "b"))] == [0]
-    assert len(benchmark.run(tasks("a"))) == 1
-
-
 def test_selected_repetitions_keep_the_order_of_their_queue():
     first, second = (
         Task("", id=each, protocol=TaskProtocol(priority=rank))

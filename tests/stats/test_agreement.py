@@ -21,10 +21,6 @@ def test_kappa_of_a_table_worked_out_by_hand():
     assert found.kappa == pytest.approx(0.4)  # by chance 0.5: (0.7 - 0.5) / (1 - 0.5)
 
 
-def test_judges_who_agree_by_chance_alone_have_kappa_0():
-    assert agreement(pairs(25, 25, 25, 25)).kappa == pytest.approx(0.0)
-
-
 def test_judges_who_contradict_each_other_have_kappa_minus_1():
     assert agreement(pairs(0, 5, 5, 0)).kappa == pytest.approx(-1.0)
 

@@ -1,12 +1,12 @@
 """How far is far enough at each of several looks."""
 
 import math
+from statistics import NormalDist
 
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats.boundaries import Band, exits, normal_boundaries, spent_alpha
-from tests.stats.made_up import rng
 
 QUARTERS = (0.25, 0.5, 0.75, 1.0)
 
@@ -27,24 +27,19 @@ def test_everything_is_spent_at_the_end_and_never_taken_back():
 
 
 @pytest.mark.parametrize("effect", [0.0, 0.2])
-def test_the_chances_to_leave_are_those_of_a_random_walk(effect):
-    bands = [Band(25.0, -0.5, 0.5), Band(50.0, -0.2, math.inf), Band(100.0, -0.1, 0.15)]
-    before, at_end = exits(bands[:-1], effect)
-    found = [*before, at_end(bands[-1])]
-    numbers, draws = rng(3), 20_000
-    counted = [[0, 0] for _ in bands]
-    for _ in range(draws):
-        time = total = 0.0
-        for band, counts in zip(bands, counted, strict=True):
-            step = band.information - time
-            total += numbers.gauss(effect * step, math.sqrt(step))
-            time = band.information
-            if not band.low < total / time < band.high:
-                counts[total / time >= band.high] += 1
-                break
+def test_the_chances_to_leave_are_those_of_the_normal_law(effect):
+    (nobody,), at_end = exits([Band(25.0, -math.inf, math.inf)], effect)
+    estimate = NormalDist(effect, 1 / 10)
+    below, above = at_end(Band(100.0, -0.1, 0.15))
+    assert sum(nobody) == pytest.approx(0)
+    assert below == pytest.approx(estimate.cdf(-0.1), abs=1e-6)
+    assert above == pytest.approx(1 - estimate.cdf(0.15), abs=1e-6)
 
-    for exit_chances, counts in zip(found, counted, strict=True):
-        assert exit_chances == pytest.approx([each / draws for each in counts], abs=0.012)
+    before, at_end = exits([Band(25.0, -0.5, 0.5), Band(50.0, -0.2, math.inf)], effect)
+    everybody = [*before, at_end(Band(100.0, 0.1, 0.1))]
+    assert sum(map(sum, everybody)) == pytest.approx(1)
+    first = NormalDist(effect, 1 / 5)
+    assert before[0] == pytest.approx((first.cdf(-0.5), 1 - first.cdf(0.5)))
 
 
 @pytest.mark.parametrize("shares", [(), (0.5, 0.5, 1.0), (0.0, 1.0), (0.5, 1.2), (0.6, 0.4)])

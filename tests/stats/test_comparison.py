@@ -1,7 +1,6 @@
 """Comparison of two runs, and of several."""
 
 from fractions import Fraction
-from itertools import permutations
 
 import pytest
 
@@ -149,20 +148,6 @@ def test_holms_correction_gives_the_worked_values():
     assert holm([]) == []
 
 
-def test_holms_correction_does_not_depend_on_the_order():
-    p_values = [0.001, 0.02, 0.02, 0.6]
-    expected = dict(zip(p_values, holm(p_values), strict=True))
-    for shuffled in permutations(p_values):
-        assert holm(shuffled) == [expected[p] for p in shuffled]
-
-
-def test_holms_correction_agrees_with_statsmodels():
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
-    p_values = [0.011, 0.2, 0.0004, 0.049, 0.011, 0.97]
-
-    assert holm(p_values) == pytest.approx(multitest.multipletests(p_values, method="holm")[1])
-
-
 def test_every_pair_is_compared_and_corrected():
     table = compare_all(RUNS)
 
@@ -177,7 +162,7 @@ def test_every_pair_is_compared_and_corrected():
 
 
 def test_every_run_is_summed_up_on_the_tasks_that_all_of_them_have():
-    runs = {**RUNS, "c": [each for each in RUNS["c"] if each.task != "5"]}
+    runs = {**RUNS, "c": [each for each in RUNS["c"] if each.task_id != "5"]}
     runs["b"] = [*runs["b"], Outcome("shop", "new", 0, True)]
     table = compare_all(runs)
 

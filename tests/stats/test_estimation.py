@@ -2,8 +2,8 @@
 
 import pytest
 
-from maseval.stats.estimation import estimate
 from maseval.stats.intervals import mean_interval, wilson
+from maseval.stats.summary import estimate
 from maseval.stats.trials import Trials
 
 TASKS = [Trials(4, 4), Trials(4, 2), Trials(4, 0), Trials(4, 3)]

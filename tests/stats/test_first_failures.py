@@ -4,7 +4,7 @@ import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats import Outcome, summarise
-from maseval.stats.first_failures import is_settled, pass_hat_until_failure
+from maseval.stats.summary import is_settled, pass_hat_until_failure
 from tests.stats.made_up import rng
 
 K = 4

@@ -16,8 +16,7 @@ from benchmarks.sequential import (
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.stats import Outcome
-from maseval.stats.paired_evidence import Evidence
-from maseval.stats.sequential import decide, decide_difference
+from maseval.stats.sequential import decide
 from maseval.stats.sequential_plan import SequentialPlan, looks_ready
 from tests.stats.made_up import rng
 
@@ -89,7 +88,7 @@ def test_a_round_that_is_not_complete_is_not_looked_at():
     plan = SequentialPlan("better", LOOKS)
     run, baseline = made_up(0.6, 7), made_up(0.5, 8)
     keys = {each.key for each in run}
-    gap = [each for each in run if (each.task, each.trial) != ("9", 1)]
+    gap = [each for each in run if (each.task_id, each.trial) != ("9", 1)]
 
     assert looks_ready(LOOKS, keys, run) == 4
     assert looks_ready(LOOKS, keys, gap) == 1
@@ -104,12 +103,12 @@ def test_a_pair_without_a_verdict_does_not_count():
     plan = SequentialPlan("better", LOOKS)
     run, baseline = made_up(0.9, 1), made_up(0.5, 2)
     broken = [
-        Outcome("shop", each.task, each.trial, None, reason="provider_error")
-        if each.task == "3" and each.trial == 0
+        Outcome("shop", each.task_id, each.trial, None, reason="provider_error")
+        if each.task_id == "3" and each.trial == 0
         else each
         for each in run
     ]
-    without = [[each for each in some if each.task != "3"] for some in (run, baseline)]
+    without = [[each for each in some if each.task_id != "3"] for some in (run, baseline)]
     found, left_out = decide(plan, 1, broken, baseline), decide(plan, 1, *without)
 
     assert found.looks[0].without == 1
@@ -196,13 +195,6 @@ def test_more_pairs_than_are_counted_are_tested_by_the_normal_law(monkeypatch):
     assert normal.p_value == pytest.approx(exact.p_value, abs=0.01)
 
 
-def test_a_decision_can_be_written_as_json():
-    found = decide(SequentialPlan("better", LOOKS), 1, made_up(0.9, 1), made_up(0.5, 2)).to_dict()
-
-    assert found["plan"]["looks"] == [1, 2, 3, 4]
-    assert found["looks"][0]["trials"] == 1
-
-
 def read_table():
     """Return what the page says of each cell."""
     _, _, rest = PAGE.read_text(encoding="utf-8").partition("<!-- differences: begin -->")
@@ -224,9 +216,3 @@ def test_every_cell_of_the_page_keeps_the_promises():
             assert found.high + found.low <= ERROR
         assert found.high >= found.fixed_high - POWER_LOST
         assert COVERAGE[0] <= found.held <= COVERAGE[1]
-
-
-def test_evidence_without_pairs_has_no_difference():
-    plan = SequentialPlan("better", (1,))
-
-    assert decide_difference(plan, [Evidence([])]).estimate is None

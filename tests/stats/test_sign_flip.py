@@ -38,31 +38,6 @@ def test_with_one_trial_it_is_mcnemars_exact_test(better, worse):
     assert sign_flip_test(differences).p_value == pytest.approx(min(1.0, 2 * tail))
 
 
-def test_it_agrees_with_mcnemars_test_in_statsmodels():
-    tables = pytest.importorskip("statsmodels.stats.contingency_tables")
-    expected = tables.mcnemar([[50, 7], [18, 39]], exact=True).pvalue
-
-    differences = [Fraction(1)] * 18 + [Fraction(-1)] * 7 + [Fraction(0)] * 89
-    assert sign_flip_test(differences).p_value == pytest.approx(expected)
-
-
-def test_it_agrees_with_the_permutation_test_of_scipy():
-    stats, numpy = pytest.importorskip("scipy.stats"), pytest.importorskip("numpy")
-    numbers = rng(3)
-    before = [Fraction(numbers.randint(0, 6), 6) for _ in range(12)]
-    after = [Fraction(numbers.randint(1, 6), 6) for _ in range(12)]
-    expected = stats.permutation_test(
-        ([float(x) for x in after], [float(x) for x in before]),
-        lambda a, b, axis: numpy.mean(a - b, axis=axis),
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=10_000,
-    ).pvalue
-
-    differences = [b - a for a, b in zip(before, after, strict=True)]
-    assert sign_flip_test(differences).p_value == pytest.approx(expected)
-
-
 @given(st.lists(st.integers(1, 9), max_size=9), st.integers(0, 40))
 def test_subsets_are_counted_by_their_sum(sizes, limit):
     chosen = product((0, 1), repeat=len(sizes))

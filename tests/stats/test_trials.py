@@ -5,7 +5,6 @@ from itertools import combinations
 
 import pytest
 
-from examples.booking import BookingBenchmark, load_tasks
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.stats.trials import (
@@ -16,11 +15,8 @@ from maseval.stats.trials import (
     mean_cost,
     mean_over_tasks,
     means_up_to,
-    measure_name,
-    outcomes_of,
     pass_at_k,
     pass_hat_k,
-    shown_k,
 )
 
 
@@ -56,47 +52,11 @@ def test_what_cannot_be_is_refused_with_the_value(trials, passed, k):
             score(trials, passed, k)
 
 
-def test_a_negative_k_is_refused():
-    for score in (pass_hat_k, pass_at_k):
-        with pytest.raises(ConfigurationError, match="k is -1"):
-            score(4, 2, -1)
-
-
 def test_every_task_counts_once_however_many_trials_it_has():
     tasks = [Trials(1, 1), Trials(8, 2)]
 
     assert mean_over_tasks(tasks, "pass^k", 1) == 0.625
     assert mean_over_tasks(tasks[1:], "pass@k", 2) == 1 - 15 / 28
-
-
-def test_a_measure_is_named_with_its_number():
-    assert [measure_name("pass^k", 4), measure_name("pass@k", 12)] == ["pass^4", "pass@12"]
-
-
-def test_a_real_run_is_read_task_by_task():
-    benchmark = BookingBenchmark(seed=7, progress_bar=False, n_task_repeats=2)
-    reports = benchmark.run(load_tasks())
-    outcomes = outcomes_of(reports)
-
-    assert [(each.task, each.trial) for each in outcomes] == [
-        (each["task_id"], each["repeat_idx"]) for each in reports
-    ]
-    assert {trials.total for trials in by_task(outcomes).values()} == {2}
-
-
-@pytest.mark.parametrize("wrong", [{}, {"status": "success"}, None, 3])
-def test_something_else_than_a_report_is_refused(wrong):
-    with pytest.raises(ConfigurationError, match=r"reports\[0\] is .*, not a report"):
-        outcomes_of([wrong])
-
-
-def test_tasks_of_the_same_id_in_two_domains_are_two():
-    outcomes = [Outcome("air", "1", 0, True), Outcome("shop", "1", 0, False)]
-
-    assert by_task(outcomes) == {
-        TaskKey("air", "1"): Trials(1, 1),
-        TaskKey("shop", "1"): Trials(1, 0),
-    }
 
 
 def test_an_excluded_trial_does_not_count_and_its_task_stays():
@@ -128,14 +88,3 @@ def test_the_means_of_every_k_are_those_of_each_bit_for_bit(measure):
     assert means_up_to([], measure, 0) == {}
     with pytest.raises(ConfigurationError, match="less than k 62"):
         means_up_to(tasks, measure, 62)
-
-
-def test_the_k_that_are_shown_double_beyond_four():
-    assert [shown_k(most) for most in (0, 1, 3, 5, 8, 17)] == [
-        [],
-        [1],
-        [1, 2, 3],
-        [1, 2, 3, 4],
-        [1, 2, 3, 4, 8],
-        [1, 2, 3, 4, 8, 16],
-    ]

@@ -50,14 +50,3 @@ def test_a_long_answer_is_compressed_and_a_short_one_is_not(tmp_path):
     assert (long.headers["content-encoding"], long.json()) == ("gzip", {"heard": "a" * 5000})
     assert int(long.headers["content-length"]) < 200
     assert "content-encoding" not in short.headers
-
-
-@pytest.mark.parametrize("body", ["", "[1]", "{", "\x00"])
-def test_a_body_that_is_no_json_object_is_refused(tmp_path, body):
-    headers = {**OURS, "content-type": "application/json"}
-    client = viewer(tmp_path, features=[WEIGHTS], edit=True)
-
-    answer = client.post("/api/weights/set", content=body, headers=headers)
-
-    assert answer.status_code == 400
-    assert "the body" in answer.json()["error"]

@@ -198,5 +198,5 @@ def test_a_run_that_grew_while_it_was_open_is_as_one_that_is_opened_anew(tmp_pat
     assert live_of(grown) == live_of(anew)
     assert sorted(grown.entries()) == sorted(anew.entries())
     assert grown.entries_after(before[0]) == anew.entries_after(before[0])
-    assert [each.key.task for each in grown.entries_after(before[0])] == ["a", "b"]
+    assert [each.key.task_id for each in grown.entries_after(before[0])] == ["a", "b"]
     assert grown.last_place == anew.last_place

@@ -26,7 +26,7 @@ def index_of(path):
 
 
 def names(index):
-    return [(entry.key.task, entry.trial) for entry in index.entries()]
+    return [(entry.key.task_id, entry.trial) for entry in index.entries()]
 
 
 def without_reading(monkeypatch):
@@ -67,7 +67,7 @@ def test_a_log_that_grows_tells_what_came_and_what_that_replaces(tmp_path):
 
         index.refresh()
 
-    told = [(entry.key.task, earlier) for earlier, entry in index.growth()]
+    told = [(entry.key.task_id, earlier) for earlier, entry in index.growth()]
     assert told == [("b", ()), ("a", (failed.at,))]
 
 

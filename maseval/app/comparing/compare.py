@@ -20,7 +20,6 @@ from maseval.app.comparing.compared_runs import (
     names_of,
     open_compared,
     settled_runs,
-    simulation_of,
 )
 from maseval.app.comparing.why import (
     FailureReasons,
@@ -36,11 +35,11 @@ from maseval.app.results.recording import human_sides
 from maseval.app.results.variants import METRICS, Metric
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_percent, in_points, percent
-from maseval.core.outcome import TaskKey, words_on_cache
+from maseval.core.outcome import Simulation, TaskKey, words_on_cache
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.comparison import compared_keys
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import RunFolder
 from maseval.runs.config import subset_of
 from maseval.stats import (
     Comparison,
@@ -241,7 +240,7 @@ def compare_sources(
         metric=metric,
         official=official,
         official_passes={
-            name: {simulation_of(each) for each in run.outcomes if each.passed}
+            name: {each.simulation for each in run.outcomes if each.passed}
             for name, run in judged.items()
         },
     )
@@ -292,7 +291,7 @@ def look_into(
         why = failure_reasons(recording, counted, passes, source, on_progress)
         if recording is None:
             return why, None
-        return why, tool_use(recording, {simulation_of(each) for each in counted})
+        return why, tool_use(recording, {each.simulation for each in counted})
 
     seen = {n: remember(n, shared, partial(look, run)) for n, run in found.runs.items()}
     return replace(

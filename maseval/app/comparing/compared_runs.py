@@ -13,12 +13,11 @@ from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import RunFolder
 from maseval.runs.config import RunConfig
 from maseval.runs.recording import Recording
 from maseval.stats import Outcome
-from maseval.stats.first_failures import first_trials
-from maseval.stats.summary import with_gaps
+from maseval.stats.summary import first_trials, with_gaps
 
 FIXED_SIZE = (
     "Tests and intervals of a comparison are for runs of a fixed size and do not allow for it."
@@ -39,10 +38,6 @@ class ComparedRun:
     config: Mapping[str, object]
     notes: Sequence[str] = ()
     tasks: Mapping[TaskKey, str] = field(default_factory=dict)
-
-
-def simulation_of(outcome: Outcome) -> Simulation:
-    return Simulation(outcome.group, outcome.task, outcome.trial)
 
 
 def open_compared(run: ComparedRun, options: ScoringOptions) -> Recording | None:

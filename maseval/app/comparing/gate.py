@@ -284,7 +284,7 @@ def _task_cell(gate: Gate, key: TaskKey, report_url: str | None) -> str:
 def simulation_link(gate: Gate, key: TaskKey, report_url: str) -> str:
     """Return the address, in the report, of the trial that says most about a task."""
     trial = gate.most_telling_trial(key).trial
-    name = "/".join(part for part in (key.group, key.task, str(trial)) if part)
+    name = "/".join(part for part in (key.domain, key.task_id, str(trial)) if part)
     address = quote(report_url, safe=":/?&=%@~+", errors="replace")
     return f"{address}#{quote(name, errors='replace')}"
 
@@ -340,8 +340,8 @@ def _gate_case(gate: Gate) -> ET.Element:
 def _task_cases(gate: Gate) -> Iterator[ET.Element]:
     fallen = {TaskKey(flip.group, flip.task): flip for flip in gate.fell}
     for key, trials in by_task(gate.run.outcomes).items():
-        classname = f"maseval.{key.group}" if key.group else "maseval"
-        case = ET.Element("testcase", classname=_xml_text(classname), name=_xml_text(key.task))
+        classname = f"maseval.{key.domain}" if key.domain else "maseval"
+        case = ET.Element("testcase", classname=_xml_text(classname), name=_xml_text(key.task_id))
         if key in fallen:
             tag = "failure" if gate.verdict == "worse" else "skipped"
             ET.SubElement(case, tag, message=_change(fallen[key]))

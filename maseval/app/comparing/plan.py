@@ -10,7 +10,6 @@ from maseval.app.comparing.compared_runs import refuse_first_failures
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import lines_of
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import Outcome, SimulationLine
 from maseval.core.words import count_of
 from maseval.runs.recording import Recording
 from maseval.stats.forecast import (
@@ -79,18 +78,18 @@ def _observe(
     for run, each in zip(runs, recordings, strict=True):
         refuse_first_failures(run, each.config)
     lines = [lines_of(each) for each in recordings]
-    pilot = by_task(_outcomes(lines[0]))
+    pilot = by_task(lines[0])
     about = observed_tasks([*pilot.values()])
     seconds = [line.seconds for line in lines[0] if line.passed is not None]
     about = replace(
         about,
-        cost=mean_cost(_outcomes(lines[0])),
+        cost=mean_cost(lines[0]),
         seconds=fmean(seconds) if any(seconds) else None,
         trials=about.trials if baseline == "finished" else None,
         notes=(*about.notes, *_ends(recordings)),
     )
     if len(lines) > 1:
-        other = by_task(_outcomes(lines[1]))
+        other = by_task(lines[1])
         shared = [key for key in pilot if pilot[key].total and key in other and other[key].total]
         if not shared:
             raise ConfigurationError("the two runs share no task with a verdict; give others")
@@ -116,7 +115,3 @@ def _ends(recordings: Sequence[Recording]) -> Iterator[str]:
     for each in recordings:
         if each.config.stopped is not None:
             yield f"{each.path}: {each.config.stopped.note}"
-
-
-def _outcomes(lines: Sequence[SimulationLine]) -> list[Outcome]:
-    return [line.to_outcome() for line in lines]

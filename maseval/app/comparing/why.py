@@ -7,11 +7,9 @@ from typing import NamedTuple
 from maseval.app.benchmarks import OnProgress
 from maseval.app.results.examined import CALLS, FINDINGS, ExaminedRun, recompute_verdicts
 from maseval.app.results.explained import cause_in
-from maseval.app.results.recording import line_of
 from maseval.core.finding import Source
-from maseval.core.outcome import Outcome, RecordedReport
+from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.report.checks import shown_verdicts
-from maseval.runs import Simulation
 from maseval.runs.recording import Recording
 
 
@@ -63,7 +61,7 @@ def failure_reasons(
     for number, each in enumerate(failed):
         if on_progress is not None:
             on_progress(number, len(failed))
-        one = Simulation(each.group, each.task, each.trial)
+        one = each.simulation
         if one not in recording.recorded:  # a trial after a task's first failure, which settled it
             continue
         if one in passes:
@@ -71,7 +69,8 @@ def failure_reasons(
             labels.update({e.name for e in every if e.source == source and e.weight == "state"})
             continue
         report = recording.report(one)
-        if line_of(report).passed:  # an edited record: its reports are not those of the outcomes
+        # In an edited record, the reports are not those of the outcomes.
+        if RecordedReport(report).outcome.passed:
             recording, _ = recompute_verdicts(recording)
             report, run = recording.report(one), ExaminedRun(recording)
         cause = None if unexplained else cause_in(run.examine(one, FINDINGS, report).findings)

@@ -21,13 +21,12 @@ from maseval.app.results.recording import ReadOnce
 from maseval.app.results.variants import VariantScore, variant_scores
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding, read_findings
-from maseval.core.outcome import RecordedReport, SimulationLine
+from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.storage.files import part_size
 from maseval.core.words import text_or_none
 from maseval.data.kept import KeptValues, place_for
 from maseval.report.conversation import conversation
-from maseval.runs import Simulation
 from maseval.runs.config_file import LOG
 from maseval.runs.recording import Recording, report_key
 from maseval.runs.verdict_check import (
@@ -59,7 +58,7 @@ class SimulationFindings(NamedTuple):
     the calls of each tool, and those that failed.
     """
 
-    line: SimulationLine | None = None
+    line: Outcome | None = None
     verdict: Misstatement | None = None
     findings: Sequence[Finding] = ()
     explanation: VerdictExplanation | None = None
@@ -206,7 +205,7 @@ class ExaminedRun:
 
     def _find(self, parts: Sequence[FindingPart], report: Report) -> "_New":
         """Return parts in plain form, and why there is no verdict."""
-        line = {"line": RecordedReport(report).line} if "line" in parts else {}
+        line = {"line": RecordedReport(report).outcome} if "line" in parts else {}
         likeness = self.support.likeness(report)
         key = None if likeness is None else (likeness, *parts)
         if key is not None and key in self._alike:
@@ -277,7 +276,7 @@ def _count_calls(report: Report) -> dict[str, list[int]]:
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
-    "line": lambda form: SimulationLine(*form),
+    "line": lambda form: Outcome(*form),
     "verdict": lambda form: None if form is None else Misstatement(*form),
     "findings": read_findings,
     "explanation": lambda form: None if form is None else VerdictExplanation.read(form),
@@ -329,7 +328,7 @@ class RunFindings:
     """
 
     folder: Recording
-    lines: Sequence[SimulationLine]
+    lines: Sequence[Outcome]
     check: VerdictCheck | None = None
     unexplained: str | None = None
     findings: Mapping[Simulation, Sequence[Finding]] = field(default_factory=dict)
@@ -344,14 +343,13 @@ class RunFindings:
     @property
     def passes(self) -> set[Simulation]:
         """The simulations that passed, as the benchmark counts."""
-        return {Simulation(*line[:3]) for line in self.lines if line.passed}
+        return {line.simulation for line in self.lines if line.passed}
 
     @cached_property
     def scores(self) -> list[VariantScore]:
         """The official number, and those beside it that the findings give."""
         variants = support_for(self.folder).variants(self.folder) if self.findings else ()
-        outcomes = [line.to_outcome() for line in self.lines]
-        return variant_scores(outcomes, self.findings, variants, self.folder.planned)
+        return variant_scores(self.lines, self.findings, variants, self.folder.planned)
 
 
 def examine_run(

@@ -7,9 +7,9 @@ from pathlib import Path
 from maseval.app.benchmarks import read_results, warn_once
 from maseval.app.results.task_names import tasks_called, why_not_one
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import RecordedReport, TaskKey
+from maseval.core.outcome import RecordedReport, Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
-from maseval.runs import RunFolder, Simulation, default_root, list_runs
+from maseval.runs import RunFolder, default_root, list_runs
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.recording import Recording
 

@@ -11,7 +11,7 @@ from maseval.app.results.examined import FINDINGS, examine_run
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import beside, lines_of, notes_on
 from maseval.core.exceptions import ConfigurationError, NotRunError
-from maseval.core.outcome import SimulationLine
+from maseval.core.outcome import Outcome
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.files import write_bytes
 from maseval.interface.cairosvg import picture_of
@@ -19,9 +19,8 @@ from maseval.report.results import well_formed
 from maseval.runs.config import mark_of
 from maseval.runs.recording import Recording
 from maseval.stats import label_bars, pass_curves, trial_map
-from maseval.stats.first_failures import summarise_run
 from maseval.stats.plots.svg import in_plain_colours
-from maseval.stats.summary import Summary, with_gaps
+from maseval.stats.summary import Summary, summarise_run, with_gaps
 
 
 class PlotFiles(list[Path]):
@@ -60,7 +59,7 @@ def plots(
 def drawings(
     folder: Recording,
     causes: Mapping[str, int] | None = None,
-    lines: Sequence[SimulationLine] | None = None,
+    lines: Sequence[Outcome] | None = None,
     *,
     marks: bool = True,
     found: Summary | None = None,
@@ -69,7 +68,7 @@ def drawings(
 
     Without ``marks``, those that have a mark for each simulation are left out.
     """
-    outcomes = [each.to_outcome() for each in (lines_of(folder) if lines is None else lines)]
+    outcomes = lines_of(folder) if lines is None else lines
     if found is None:
         if not outcomes:
             raise NotRunError(f"{folder.path} has no finished simulation yet; nothing to draw")

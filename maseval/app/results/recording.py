@@ -4,27 +4,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from maseval.core.agent import HUMAN
-from maseval.core.outcome import RecordedReport, SimulationLine
+from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
-from maseval.runs import Simulation
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_about
 
 
-def lines_of(folder: Recording) -> list[SimulationLine]:
+def lines_of(folder: Recording) -> list[Outcome]:
     """Return a line for every recorded simulation, in the order of the plan."""
-    return [line_of(report) for report in folder.reports()]
-
-
-def line_of(report: Report) -> SimulationLine:
-    """Return the line of a report."""
-    return RecordedReport(report).line
-
-
-def simulation_in(line: SimulationLine) -> Simulation:
-    """Return the simulation that a line is about."""
-    return Simulation(line.domain, line.task_id, line.trial)
+    return [RecordedReport(report).outcome for report in folder.reports()]
 
 
 class ReadOnce:

@@ -25,14 +25,13 @@ from maseval.app.results.variants import variant_notes, variant_rows
 from maseval.core.callbacks import read_reports
 from maseval.core.engine.process import rare_garbage_collection
 from maseval.core.exceptions import NotRunError
-from maseval.core.outcome import RecordedReport, TaskKey
+from maseval.core.outcome import RecordedReport, Simulation, TaskKey
 from maseval.core.recorded import entries
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.words import count_of, text_or_none
 from maseval.report import write_report
 from maseval.report.page import TimelineOf
-from maseval.runs import Simulation
 from maseval.runs.annotations import remarks_by_simulation
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_about, doubt_in

@@ -10,14 +10,12 @@ from maseval.app.results.variants import (
     conventions_in_json,
     conventions_in_words,
 )
-from maseval.core.outcome import UNJUDGED, Score, SimulationLine, total_cost, words_on_cache
+from maseval.core.outcome import UNJUDGED, Outcome, Score, Simulation, total_cost, words_on_cache
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.task import ChosenSubset
-from maseval.runs import Simulation
 from maseval.runs.config import RunConfig
 from maseval.stats import Estimate, GroupSummary
-from maseval.stats.first_failures import ONLY_FIRST, summarise_run
-from maseval.stats.summary import Summary
+from maseval.stats.summary import ONLY_FIRST, Summary, summarise_run
 
 INTERRUPTED = "interrupted"
 """Why a run stopped early, if a signal ended it."""
@@ -150,7 +148,7 @@ class RunResult:
     seconds: float
     stopped: str | None = None
     config: Mapping[str, object] = field(default_factory=dict)
-    errors: Sequence[SimulationLine] = ()
+    errors: Sequence[Outcome] = ()
     notes: Sequence[str] = ()
 
     @property
@@ -188,7 +186,7 @@ class RunResult:
 
 
 def run_summary(
-    lines: Sequence[SimulationLine],
+    lines: Sequence[Outcome],
     planned: Iterable[Simulation],
     conventions: Sequence[ConventionScore] = (),
     config: RunConfig | None = None,
@@ -203,7 +201,7 @@ def run_summary(
     subset, stopped = (config.subset, config.stopped) if config else (None, None)
     k = config.stops_at_failure if config else 0
     if found is None:
-        found = summarise_run([line.to_outcome() for line in lines], planned, k)
+        found = summarise_run(lines, planned, k)
     names = dict.fromkeys(one.domain for one in planned)
     order = {domain: place for place, domain in enumerate(names)}
     domains = sorted(found.domains, key=lambda each: order.get(each.group or "", len(order)))
@@ -239,9 +237,7 @@ def run_summary(
     )
 
 
-def _score(
-    found: GroupSummary, lines: Sequence[SimulationLine], name: str | None = None
-) -> DomainScore:
+def _score(found: GroupSummary, lines: Sequence[Outcome], name: str | None = None) -> DomainScore:
     return DomainScore(
         name or found.group or "all",
         tasks=found.tasks,

@@ -18,24 +18,23 @@ from maseval.app.results.examined import (
 )
 from maseval.app.results.explained import Section, VerdictExplanation, sections_of
 from maseval.app.results.finding import open_recording, trial_numbered, trials_named, warn_of_damage
-from maseval.app.results.recording import line_of, notes_on, simulation_in
+from maseval.app.results.recording import notes_on
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.users import users_note
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
-from maseval.core.outcome import RecordedReport, SimulationLine
+from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.recorded import Shape
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.redaction import redact
 from maseval.report.checks import shown_verdicts, state_changes
 from maseval.report.conversation import conversation
-from maseval.runs import Annotations, Remark, Simulation
+from maseval.runs import Annotations, Remark
 from maseval.runs.annotations import annotations_or_problem, remarks_by_simulation
 from maseval.runs.live import WorkerHistory
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
-from maseval.stats.first_failures import summarise_run
-from maseval.stats.summary import Ks
+from maseval.stats.summary import Ks, summarise_run
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class RunView:
 
     found: RunFindings
     summary: RunSummary
-    chosen: Sequence[SimulationLine] = ()
+    chosen: Sequence[Outcome] = ()
     annotations: Annotations = field(default_factory=Annotations)
     unreadable_annotations: str | None = None
     workers: WorkerHistory = field(default_factory=WorkerHistory)
@@ -62,12 +61,12 @@ class RunView:
         return self.found.folder
 
     @property
-    def lines(self) -> Sequence[SimulationLine]:
+    def lines(self) -> Sequence[Outcome]:
         return self.found.lines
 
-    def findings_on(self, line: SimulationLine) -> Sequence[Finding]:
+    def findings_on(self, line: Outcome) -> Sequence[Finding]:
         """Return what was found about a simulation."""
-        return self.found.findings.get(simulation_in(line), ())
+        return self.found.findings.get(line.simulation, ())
 
     def to_dict(self) -> dict[str, object]:
         """Return the numbers, and a row for each chosen simulation, as JSON without secrets."""
@@ -101,8 +100,8 @@ class SimulationView:
     reason, or because the task is not that of the conversation.
     """
 
-    line: SimulationLine
-    trials: Sequence[SimulationLine]
+    line: Outcome
+    trials: Sequence[Outcome]
     task: Shape
     messages: Sequence[Shape]
     verdicts: Sequence[Shape]
@@ -138,8 +137,11 @@ class SimulationView:
         )
 
 
-def _row(line: SimulationLine) -> dict[str, object]:
-    return {**line._asdict(), "passed": line.passed}
+def _row(line: Outcome) -> dict[str, object]:
+    row = line._asdict()
+    row["outcome"] = row.pop("kind")
+    del row["reason"]  # which the status says
+    return row
 
 
 def show(
@@ -188,10 +190,10 @@ class _Wanted(NamedTuple):
     domain: str | None
     label: str | None
 
-    def includes(self, line: SimulationLine, findings: Sequence[Finding]) -> bool:
+    def includes(self, line: Outcome, findings: Sequence[Finding]) -> bool:
         label = (self.label or "").casefold()
         return (
-            (not self.failed or line.outcome != "pass")
+            (not self.failed or line.kind != "pass")
             and self.domain in (None, line.domain)
             and (not label or any(e.source == label or label in e.name for e in findings))
         )
@@ -216,12 +218,11 @@ def _run_view(
     found = examine_run(folder, FINDINGS if explain else (), on_progress)
     folder, lines, findings = found.folder, found.lines, found.findings
     conventions = support_for(folder).conventions(folder, lines)
-    outcomes, k = [line.to_outcome() for line in lines], folder.config.stops_at_failure
-    summary = summarise_run(outcomes, folder.planned, k, ks)
+    summary = summarise_run(lines, folder.planned, folder.config.stops_at_failure, ks)
     return RunView(
         found,
         run_summary(lines, folder.planned, conventions, folder.config, summary),
-        [line for line in lines if wanted.includes(line, findings.get(simulation_in(line), ()))],
+        [line for line in lines if wanted.includes(line, findings.get(line.simulation, ()))],
         *annotations_or_problem(folder.path),
         WorkerHistory.of(folder.path),
         users_note(lines, findings, support_for(folder).user_model(folder.config.values)),
@@ -229,14 +230,14 @@ def _run_view(
     )
 
 
-def _reading(folder: Recording, lines: Sequence[SimulationLine]) -> str | None:
+def _reading(folder: Recording, lines: Sequence[Outcome]) -> str | None:
     """Say how many verdicts readers disagree with, or why their remarks cannot be read."""
     remarks, problem = remarks_by_simulation(folder.path)
     if not remarks:
         return problem
     from maseval.report.index import reading_note  # all of a page, for a sentence
 
-    own = ((line.outcome, remarks.get(simulation_in(line), ())) for line in lines)
+    own = ((line.kind, remarks.get(line.simulation, ())) for line in lines)
     return reading_note((now, each.to_dict()) for now, some in own for each in some)
 
 
@@ -257,7 +258,7 @@ def _simulation_view(
     run.save()
     doubt = doubt_in(report) if verdict is None else verdict.doubt
     return SimulationView(
-        line=line_of(report),
+        line=RecordedReport(report).outcome,
         trials=lines,
         task=report["task"],
         messages=messages,

@@ -20,15 +20,15 @@ def tasks_called(name: str, tasks: Iterable[TaskKey]) -> list[TaskKey]:
     """
     every = list(dict.fromkeys(tasks))
     domain, slash, rest = name.partition("/")
-    if slash and any(task.group == domain for task in every):
-        every, name = [task for task in every if task.group == domain], rest
+    if slash and any(task.domain == domain for task in every):
+        every, name = [task for task in every if task.domain == domain], rest
     rules = (_exactly, _by_number) if name.isdecimal() else (_exactly, _beginning, _containing)
     return next((found for rule in rules if (found := rule(name, every))), [])
 
 
 def list_names(names: Iterable[str], tasks: Iterable[TaskKey]) -> list[str]:
     """Write out numbers such as ``1-5,9``, also after ``domain/``; ids stay as they are."""
-    ids = {task.task for task in tasks}
+    ids = {task.task_id for task in tasks}
     listed: list[str] = []
     for name in names:
         domain, slash, rest = name.rpartition("/")
@@ -48,16 +48,16 @@ def _numbers_in(text: str) -> Iterator[int]:
 
 
 def _exactly(name: str, tasks: Sequence[TaskKey]) -> list[TaskKey]:
-    return [task for task in tasks if task.task == name]
+    return [task for task in tasks if task.task_id == name]
 
 
 def _by_number(name: str, tasks: Sequence[TaskKey]) -> list[TaskKey]:
     met: Counter[str] = Counter()
     found = []
     for task in tasks:
-        if met[task.group] == int(name):
+        if met[task.domain] == int(name):
             found.append(task)
-        met[task.group] += 1
+        met[task.domain] += 1
     return found
 
 
@@ -66,7 +66,7 @@ def _by_text(
 ) -> Callable[[str, Sequence[TaskKey]], list[TaskKey]]:
     def rule(name: str, tasks: Sequence[TaskKey]) -> list[TaskKey]:
         wanted = name.casefold()
-        return [task for task in tasks if name and fits(task.task.casefold(), wanted)]
+        return [task for task in tasks if name and fits(task.task_id.casefold(), wanted)]
 
     return rule
 
@@ -77,7 +77,7 @@ _containing = _by_text(str.__contains__)
 
 def why_not_one(name: str, found: Sequence[TaskKey], tasks: Iterable[TaskKey]) -> str:
     """Say what to write instead of a name that means several tasks, or none."""
-    if found and len({task.task for task in found}) == 1:
+    if found and len({task.task_id for task in found}) == 1:
         choices = " or ".join(map(str, found))
         return f"{name!r} is a task of several domains; write {choices}"
     if found:
@@ -89,7 +89,7 @@ def why_not_one(name: str, found: Sequence[TaskKey], tasks: Iterable[TaskKey]) -
 
 def _alike(name: str, tasks: Sequence[TaskKey]) -> list[TaskKey]:
     wanted = name.rpartition("/")[2].casefold()
-    parts = {part: task for task in reversed(tasks) for part in _parts(task.task)}
+    parts = {part: task for task in reversed(tasks) for part in _parts(task.task_id)}
     close = difflib.get_close_matches(wanted, parts, n=_SHOWN, cutoff=0.6)
     return list(dict.fromkeys(parts[part] for part in close))
 

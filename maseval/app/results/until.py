@@ -13,14 +13,14 @@ from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import between, in_points, percent
-from maseval.core.outcome import Outcome, TaskKey
+from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.words import count_of
-from maseval.runs.config import FIRST_FAILURE, UNTIL, RunConfig, Simulation
+from maseval.runs.config import FIRST_FAILURE, UNTIL, RunConfig
 from maseval.runs.folder import RunFolder
-from maseval.stats.first_failures import is_settled
 from maseval.stats.sequential import decide
 from maseval.stats.sequential_plan import Decision, SequentialPlan
+from maseval.stats.summary import is_settled
 from maseval.stats.trials import outcomes_of
 
 _VERDICTS = {"1": True, "0": False, "-": None}
@@ -191,7 +191,7 @@ def _verdicts(outcomes: Iterable[Outcome]) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for key, mine in tasks.items():
         word = "".join(mine.get(trial, "-") for trial in range(max(mine) + 1))
-        found.setdefault(key.group, {})[key.task] = word
+        found.setdefault(key.domain, {})[key.task_id] = word
     return found
 
 

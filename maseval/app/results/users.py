@@ -13,10 +13,9 @@ from maseval.app.results.explained import MISFIT
 from maseval.app.results.variants import Findings
 from maseval.core.figures import percent
 from maseval.core.finding import NOT_READ, Finding
-from maseval.core.outcome import SimulationLine
-from maseval.runs import Simulation
+from maseval.core.outcome import Outcome, Simulation
 from maseval.stats import Estimate
-from maseval.stats.estimation import estimate
+from maseval.stats.summary import estimate
 from maseval.stats.trials import count_trials
 
 
@@ -78,15 +77,15 @@ class UserScore:
 
 
 def played_users(
-    lines: Iterable[SimulationLine], findings: Findings, model: str | None
+    lines: Iterable[Outcome], findings: Findings, model: str | None
 ) -> list[PlayedUser]:
     """Return the conversations of a run, in which this ``model`` played the user, to their end."""
     if model is None:
         return []
     played = []
     for line in lines:
-        every = findings.get(one := Simulation(*line[:3]))
-        if line.outcome == "error" or every is None or any(each.kind == MISFIT for each in every):
+        every = findings.get(one := line.simulation)
+        if line.kind == "error" or every is None or any(each.kind == MISFIT for each in every):
             continue
         mine = [each for each in every if each.source == "user"]
         played.append(PlayedUser(model, one, bool(line.passed), mine))
@@ -134,9 +133,7 @@ def _share(read: Sequence[PlayedUser], kind: str | None) -> Estimate:
     return estimate([*count_trials(found).values()])
 
 
-def users_note(
-    lines: Iterable[SimulationLine], findings: Findings, model: str | None
-) -> str | None:
+def users_note(lines: Iterable[Outcome], findings: Findings, model: str | None) -> str | None:
     """Say in a sentence how the simulated users did; None if none was checked."""
     scores = user_scores(played_users(lines, findings, model))
     told = [str(each) for each in scores if each.read]

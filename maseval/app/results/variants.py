@@ -16,11 +16,10 @@ from typing import Any, Literal
 
 from maseval.core.figures import percent
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding, Source
-from maseval.core.outcome import Outcome
+from maseval.core.outcome import Outcome, Simulation
 from maseval.core.words import count_of
-from maseval.runs import Simulation
 from maseval.stats import Estimate, summarise
-from maseval.stats.estimation import estimate
+from maseval.stats.summary import estimate
 from maseval.stats.trials import by_task, shown_k
 
 OFFICIAL = "official"
@@ -148,7 +147,7 @@ def variant_scores(
     """Return the official number of each domain, and of all, each with its variants below it."""
     if planned is not None:
         planned = trials_of_all(planned)
-        outcomes = [e for e in outcomes if (e.group, e.task, e.trial) in planned]
+        outcomes = [e for e in outcomes if (e.domain, e.task_id, e.trial) in planned]
     if not outcomes:
         return []
     found = []
@@ -160,7 +159,7 @@ def variant_scores(
             e.k: e for e in group.estimates if e.measure == "pass^k" and e.value is not None
         }
         judged = _of_group(every, group.group)
-        name, tasks = group.group or "all", len({(each.group, each.task) for each in judged})
+        name, tasks = group.group or "all", len({(each.domain, each.task_id) for each in judged})
         found.append(VariantScore(name, OFFICIAL, tasks, len(judged), official))
         for counted, some in kept.items():
             found.append(_score(name, counted, judged, _of_group(some, group.group), official))
@@ -170,7 +169,10 @@ def variant_scores(
 def outcomes_by(variant: Variant, outcomes: Iterable[Outcome], findings: Findings) -> list[Outcome]:
     """Return the outcomes that count by a variant, as they count."""
     applied = [
-        (each, variant.apply(each, findings.get(Simulation(each.group, each.task, each.trial), ())))
+        (
+            each,
+            variant.apply(each, findings.get(each.simulation, ())),
+        )
         for each in outcomes
     ]
     left_out = {each.key for each, new in applied if new is None and variant.whole_tasks}
@@ -178,7 +180,7 @@ def outcomes_by(variant: Variant, outcomes: Iterable[Outcome], findings: Finding
 
 
 def _of_group(outcomes: Sequence[Outcome], group: str | None) -> Sequence[Outcome]:
-    return outcomes if group is None else [each for each in outcomes if each.group == group]
+    return outcomes if group is None else [each for each in outcomes if each.domain == group]
 
 
 def trials_of_all(planned: Iterable[Simulation]) -> dict[Simulation, None]:
@@ -200,9 +202,9 @@ def _score(
     official: Mapping[int, Estimate],
 ) -> VariantScore:
     """Count what is ``kept`` of all with a verdict; a task with fewer than k trials has no say."""
-    verdicts = {(each.group, each.task, each.trial): each.passed for each in judged}
+    verdicts = {(each.domain, each.task_id, each.trial): each.passed for each in judged}
     trials = [*by_task(kept).values()]
-    differing = sum(each.passed != verdicts[each.group, each.task, each.trial] for each in kept)
+    differing = sum(each.passed != verdicts[each.domain, each.task_id, each.trial] for each in kept)
     pass_hat = official  # what is the same is estimated once
     if differing or len(kept) < len(judged):
         enough = {k: [each for each in trials if each.total >= k] for k in official}
@@ -213,7 +215,7 @@ def _score(
         len(trials),
         len(kept),
         pass_hat,
-        len({(each.group, each.task) for each in judged}) - len(trials),
+        len({(each.domain, each.task_id) for each in judged}) - len(trials),
         len(judged) - len(kept),
         differing,
     )

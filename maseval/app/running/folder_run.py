@@ -24,10 +24,11 @@ from maseval.app.running.run_watch import Budget, RunWatch
 from maseval.app.viewing.view import view_beside
 from maseval.core.benchmark import Benchmark
 from maseval.core.engine.engines import ForkingEngine
+from maseval.core.outcome import Simulation
 from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
 from maseval.core.task.queues import AgentData
-from maseval.runs import RunFolder, Simulation, default_root, run_into
+from maseval.runs import RunFolder, default_root, run_into
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.exceptions import writing

@@ -13,17 +13,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from maseval.app.results.recording import simulation_in
 from maseval.core.call_policy import waiting
 from maseval.core.context import Said
-from maseval.core.outcome import SimulationLine, total_cost
+from maseval.core.outcome import Outcome, Simulation, total_cost
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.storage.redaction import Secrets
 from maseval.core.throttle import complaints
 from maseval.core.tracing import now
-from maseval.runs import Simulation
 from maseval.runs.live import InFlight, LiveRun, TalkFiles, publish, withdraw
-from maseval.stats.estimation import Estimate, estimate
+from maseval.stats.summary import Estimate, estimate
 from maseval.stats.trials import count_trials
 
 T = TypeVar("T")
@@ -129,10 +127,10 @@ class RunProgress:
         self.incidents: list[str] = []
         self._lock = threading.Lock()
         self._began = time.monotonic()
-        self.lines: dict[Simulation, SimulationLine] = {}
+        self.lines: dict[Simulation, Outcome] = {}
         self._running: dict[Simulation, float] = {}
 
-    def recall(self, line: SimulationLine) -> None:
+    def recall(self, line: Outcome) -> None:
         """Count what an earlier session finished."""
         with self._lock:
             self._count(line)
@@ -142,21 +140,21 @@ class RunProgress:
         with self._lock:
             self._running[simulation] = time.monotonic()
 
-    def finish(self, line: SimulationLine) -> None:
+    def finish(self, line: Outcome) -> None:
         """Count a simulation as finished."""
         with self._lock:
-            self._running.pop(simulation_in(line), None)
+            self._running.pop(line.simulation, None)
             self.ran += 1
             self._count(line)
 
-    def _count(self, line: SimulationLine) -> None:
+    def _count(self, line: Outcome) -> None:
         self.cost = total_cost((self.cost, line.cost))
         self.tokens += line.tokens
         # What a simulation that is run again cost before was spent all the same.
-        if (before := self.lines.get(simulation_in(line))) is not None:
+        if (before := self.lines.get(line.simulation)) is not None:
             cost, tokens = total_cost((before.cost, line.cost)), before.tokens + line.tokens
             line = line._replace(cost=cost, tokens=tokens)
-        self.lines[simulation_in(line)] = line
+        self.lines[line.simulation] = line
 
     def status(self) -> RunStatus:
         """Return the run as it is now."""
@@ -210,7 +208,7 @@ class RunProgress:
         )
 
 
-def _pass_1(lines: Sequence[SimulationLine], trials: int | None) -> Estimate | None:
+def _pass_1(lines: Sequence[Outcome], trials: int | None) -> Estimate | None:
     """Estimate pass^1, from the first trials only if tasks stop at their first failure."""
     results = (
         ((line.domain, line.task_id), line.passed)

@@ -208,7 +208,7 @@ def tasks_to_run(own: OwnBenchmark, options: BenchmarkRunOptions) -> TasksOfRun:
         tasks, subset = queue.to_list(), queue.subset or subset
     if options.task_id:
         wanted = _wanted_names(tasks, options.task_id)
-        tasks = [task for task in tasks if name_of(task) in wanted]
+        tasks = [task for task in tasks if TaskKey.of(task) in wanted]
     chosen = [task for part in by_domain(tasks) for task in part[: options.num_tasks]]
     return TasksOfRun([_with_timeout(task, options.timeout) for task in chosen], subset)
 
@@ -225,18 +225,13 @@ def by_domain(tasks: Iterable[Task]) -> list[list[Task]]:
     """Group tasks by domain: ids differ within a domain only."""
     found: dict[str, list[Task]] = {}
     for task in tasks:
-        found.setdefault(name_of(task).group, []).append(task)
+        found.setdefault(TaskKey.of(task).domain, []).append(task)
     return list(found.values())
 
 
 def fingerprints(tasks: Iterable[Task]) -> dict[str, str]:
     """Hash each task's content: a run is not mixed of two versions of a task."""
-    return {str(name_of(task)): _digest(task) for task in tasks}
-
-
-def name_of(task: Task) -> TaskKey:
-    """Return the domain and id of a task."""
-    return TaskKey(str(task.metadata.get("domain") or ""), str(task.id))
+    return {str(TaskKey.of(task)): _digest(task) for task in tasks}
 
 
 def _task_source(own: OwnBenchmark, options: BenchmarkRunOptions) -> Any:
@@ -312,7 +307,7 @@ def _no_arguments(arguments: ExtraArguments, place: object) -> None:
 
 
 def _wanted_names(tasks: Sequence[Task], names: Sequence[str]) -> set[TaskKey]:
-    every, wanted = [name_of(task) for task in tasks], set[TaskKey]()
+    every, wanted = [TaskKey.of(task) for task in tasks], set[TaskKey]()
     for name in list_names(names, every):
         found = tasks_called(name, every)
         if len(found) != 1:

@@ -133,7 +133,7 @@ def read_until(text: str) -> AskedQuestion:
     if (found := _WIDTH.fullmatch(text.strip())) and 0 < float(found["points"]) < 100:
         return AskedQuestion(points=float(found["points"]), wide=bool(found["wide"]))
     if "equal" in text or "same" in text:
-        from maseval.stats.first_failures import EQUAL_OUTCOMES_REFUSED  # rarely needed
+        from maseval.stats.summary import EQUAL_OUTCOMES_REFUSED  # rarely needed
 
         raise ConfigurationError(f"until is {text!r}: {EQUAL_OUTCOMES_REFUSED} (question='pass^4')")
     raise ConfigurationError(f"until is {text!r}; give {FORMS}")
@@ -151,8 +151,8 @@ def _read_baseline(run: str, tasks: Mapping[str, Collection[str]]) -> tuple[str,
 
     found = read_outcomes(run)
     wanted = {(domain, task) for domain, ids in tasks.items() for task in ids}
-    shared = [each for each in found.outcomes if (each.group, each.task) in wanted]
-    lacking = wanted - {(each.group, each.task) for each in shared if each.passed is not None}
+    shared = [each for each in found.outcomes if (each.domain, each.task_id) in wanted]
+    lacking = wanted - {(each.domain, each.task_id) for each in shared if each.passed is not None}
     if lacking:
         domain, task = min(lacking)
         raise ConfigurationError(

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Literal, NamedTuple
 
 from maseval.app.benchmarks import BenchmarkSupport
-from maseval.app.results.recording import line_of, lines_of
+from maseval.app.results.recording import lines_of
 from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
 from maseval.app.running.prices import without_list
 from maseval.app.running.progress import Display, RunProgress, Turn, publish_progress
@@ -25,11 +25,11 @@ from maseval.core.engine.engines import Engine, SeveralNodes, WorkerEvent
 from maseval.core.engine.process import end_signals
 from maseval.core.exceptions import ConfigurationError, RunStoppedError
 from maseval.core.figures import money
-from maseval.core.outcome import SimulationLine
+from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets
 from maseval.core.task import Task
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import RunFolder
 from maseval.runs.live import note_event, note_finished
 
 _AMOUNT = r"(?P<amount>\d[\d,_]*(?:\.\d+)?|\.\d+)\s*(?P<scale>[kmb]?)"
@@ -101,13 +101,13 @@ _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
 class EqualFailures:
     """Notices if every simulation fails in the same way, ``earlier`` sessions included."""
 
-    def __init__(self, earlier: Iterable[SimulationLine] = ()) -> None:
+    def __init__(self, earlier: Iterable[Outcome] = ()) -> None:
         self._seen: list[str] = []
-        self._worked = any(line.outcome != "error" for line in earlier)
+        self._worked = any(line.kind != "error" for line in earlier)
 
-    def objection(self, line: SimulationLine) -> str | None:
+    def objection(self, line: Outcome) -> str | None:
         """Return why no more simulation should be started after this one, or None."""
-        self._worked = self._worked or line.outcome != "error"
+        self._worked = self._worked or line.kind != "error"
         self._seen.append(f"{line.status} {_VARYING.sub('', line.error or '')}")
         if self._worked or len(self._seen) < _ENOUGH or len(set(self._seen)) > 1:
             return None
@@ -196,10 +196,10 @@ class RunWatch(BenchmarkCallback):
             seconds=time.monotonic() - self.began,
             stopped=self.progress.stopping,
             config=self.folder.config.values,
-            errors=[line for line in lines if line.outcome == "error"],
+            errors=[line for line in lines if line.kind == "error"],
         )
 
-    def _recorded_lines(self) -> list[SimulationLine]:
+    def _recorded_lines(self) -> list[Outcome]:
         """Return the lines of what is on disk, in the order of ``lines_of``, without reading it."""
         recorded, lines = self.folder.recorded, self.progress.lines
         ordered = dict.fromkeys([*self.folder.planned, *recorded])
@@ -223,7 +223,7 @@ class RunWatch(BenchmarkCallback):
         self.progress.start(Simulation.of_task(task, repeat_idx))
 
     def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
-        line = line_of(report)
+        line = RecordedReport(report).outcome
         if line.error is not None:  # a provider may quote a key in its error
             line = line._replace(error=self.secrets.removed_from_text(line.error))
         self.progress.finish(line)

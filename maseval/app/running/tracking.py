@@ -14,7 +14,7 @@ from maseval.app.sharing.destinations import SENT, Destination, SentLog, destina
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.report import Report
-from maseval.interface.telemetry.sender import END_SECONDS, Sender
+from maseval.interface.telemetry.otlp import END_SECONDS, Sender
 from maseval.interface.telemetry.simulation import trace_of
 from maseval.interface.trackers.tracked_run import TRACKER_SECONDS, BoundedProcess
 
@@ -25,7 +25,7 @@ class Tracking(BenchmarkCallback):
     def __init__(self, names: Sequence[str], *, content: bool = False) -> None:
         self._destinations = destinations_of(names)  # raises if a run cannot be sent there
         self._content = content
-        self._senders: dict[Destination, Sender[Report]] = {}
+        self._senders: dict[Destination, Sender] = {}
 
     def start(self, folder: Path) -> None:
         """Begin to send the run in ``folder``."""
@@ -33,7 +33,7 @@ class Tracking(BenchmarkCallback):
         traced = [each for each in self._destinations if each.sends_traces]
         self._senders = {each: self._sender(each) for each in traced}
 
-    def _sender(self, destination: Destination) -> Sender[Report]:
+    def _sender(self, destination: Destination) -> Sender:
         sent = SentLog(self._folder / SENT, destination)
 
         def note(reports: Sequence[Report]) -> None:

@@ -9,17 +9,15 @@ from pathlib import Path
 
 from maseval.app.results.examined import recompute_verdicts
 from maseval.app.results.finding import open_recording, warn_of_damage
-from maseval.app.results.recording import beside, line_of, name_of
+from maseval.app.results.recording import beside, name_of
 from maseval.app.results.report import report as write_page
 from maseval.app.results.results import run_summary
 from maseval.app.sharing.destinations import SENT, Destination, SentLog, destinations_of
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
-from maseval.interface.telemetry.conversation import bounds
-from maseval.interface.telemetry.sender import BATCH, DeliveryError
-from maseval.interface.telemetry.simulation import trace_of
-from maseval.interface.telemetry.span import SECOND
+from maseval.interface.telemetry.otlp import BATCH, DeliveryError
+from maseval.interface.telemetry.simulation import SECOND, bounds, trace_of
 from maseval.interface.trackers.tracked_run import (
     OVERALL,
     TrackedRun,
@@ -127,7 +125,7 @@ def _tracked_run(recording: Recording, explain: bool) -> Iterator[TrackedRun]:
     recording, check = recompute_verdicts(recording)
     lines, times = [], []
     for report in recording.reports():
-        lines.append(line_of(report))
+        lines.append(RecordedReport(report).outcome)
         times.append(bounds(RecordedReport(report)))
     summary = run_summary(lines, recording.planned, config=recording.config)
     scores: dict[str, dict[int, Estimate]] = {OVERALL: dict(summary.overall.pass_hat)}

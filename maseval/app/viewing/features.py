@@ -8,12 +8,12 @@ from pathlib import Path
 
 from maseval.app.benchmarks import WorldTimeline, support_for
 from maseval.app.results.recording import ORIGIN
+from maseval.core.outcome import Simulation
 from maseval.core.recorded import mapping
 from maseval.runs import (
     Annotations,
     Remark,
     RunFolderError,
-    Simulation,
     change_note,
     change_tags,
     keep_remark,
@@ -146,7 +146,7 @@ def _remark(library: Library, body: Body) -> Mapping[str, object]:
     run = library.run(name)
     [(_, entry)] = run.trials(*place)
     try:
-        one = Simulation(*entry.key, int(entry.trial))
+        one = entry.simulation
         new = {"id": "", "written": "", "text": ""}
         remark = Remark.from_dict({**new, **body, **one._asdict()})
     except ValueError as error:

@@ -22,12 +22,11 @@ from maseval.app.results.users import users_note
 from maseval.app.results.variants import variant_notes, variant_rows, variant_scores
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
-from maseval.core.outcome import SimulationLine
+from maseval.core.outcome import Simulation
 from maseval.core.recorded import Shape
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.report.index import Entry
-from maseval.runs import Simulation
 from maseval.runs.config_file import LOG
 from maseval.runs.recording import Recording, report_key
 from maseval.runs.verdict_check import Misstatement, RunCheck
@@ -58,7 +57,7 @@ class BenchmarkReader(RunReader):
     def overview(
         self, run: Recording, known: Sequence[Entry], found: Summary, labelled: bool = False
     ) -> Overview:
-        support, lines = support_for(run), list(map(_line, known))
+        support, lines = support_for(run), list(map(Entry.to_outcome, known))
         conventions = support.conventions(run, lines)
         summary = run_summary(lines, run.planned, conventions, run.config, found=found).for_report()
         unexplained = support.explanation_obstacle(run)
@@ -68,9 +67,8 @@ class BenchmarkReader(RunReader):
             *([f"Note: {unexplained}"] if unexplained else []),
         ]
         if labelled and not unexplained:
-            findings = {one: self._findings(run, one) for one in map(_simulation, known)}
-            outcomes = [line.to_outcome() for line in lines]
-            scores = variant_scores(outcomes, findings, support.variants(run), run.planned)
+            findings = {(one := each.simulation): self._findings(run, one) for each in known}
+            scores = variant_scores(lines, findings, support.variants(run), run.planned)
             note = users_note(lines, findings, support.user_model(run.config.values))
             summary["rows"] += variant_rows(scores)
             summary["notes"] += [*variant_notes(scores), *filter(None, [note])]
@@ -87,8 +85,8 @@ class BenchmarkReader(RunReader):
     ) -> Sequence[str]:
         # A log has simulations in the order in which they ended.
         place = {one: number for number, one in enumerate(run.planned)}
-        lines = list(map(_line, known)) if marks else []
-        lines.sort(key=lambda line: place.get(Simulation(*line[:3]), len(place)))
+        lines = list(map(Entry.to_outcome, known)) if marks else []
+        lines.sort(key=lambda line: place.get(line.simulation, len(place)))
         return list(drawings(run, None, lines, marks=marks, found=found).values())
 
     def begin_check(self, run: Recording) -> RunCheck | None:
@@ -141,24 +139,3 @@ class BenchmarkReader(RunReader):
     def keep_findings(self, run: Recording) -> None:
         if run in self._examined:
             self._examined[run].save()
-
-
-def _simulation(entry: Entry) -> Simulation:
-    return Simulation(*entry.key, int(entry.trial))
-
-
-def _line(entry: Entry) -> SimulationLine:
-    return SimulationLine(
-        *entry.key,
-        int(entry.trial),
-        entry.status or "",
-        entry.outcome,
-        entry.reward,
-        entry.ended,
-        entry.seconds or 0.0,
-        entry.cost,
-        entry.tokens,
-        None,
-        entry.answers,
-        entry.cached_answers,
-    )

@@ -339,7 +339,7 @@ def _count_omitted(found: RescoredRecord) -> dict[str, int]:
 def _numbers(found: RescoredRecord, domain: str) -> DomainNumbers:
     slots = [slot for slot in found.passes if slot.domain == domain]
     counted = [slot for slot in slots if found.passes[slot] is not None]
-    summary = found.summarise([each for each in found.outcomes if each.group == domain])
+    summary = found.summarise([each for each in found.outcomes if each.domain == domain])
     bounds = summary.estimate("pass^k", 1).bounds
     rewards = [min(each.reward or 0.0 for each in found.by_slot[slot]) for slot in counted]
     return {

@@ -10,29 +10,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, cast
 
-from maseval.benchmark.tau2.data.domain_files import (
-    MissingTasksError,
-    TaskFolder,
-    UnknownSplitError,
-    UnknownTaskError,
-    domain_folder,
-    files_of,
-    split_names,
-    task_of_id,
-    tasks_by_id,
-    tasks_of_split,
-)
 from maseval.benchmark.tau2.data.files import (
     DEFAULT_VERSION,
     GITHUB_BASE,
     URLS,
+    MissingTasksError,
+    TaskFolder,
     Tau2DataError,
+    UnknownSplitError,
+    UnknownTaskError,
     default_data_dir,
+    domain_folder,
     download_file,
     download_json,
     fetch_files,
+    files_of,
     manifest_of,
     published_files,
+    split_names,
+    task_of_id,
+    tasks_by_id,
+    tasks_of_split,
     verified_root,
 )
 from maseval.benchmark.tau2.domains import DOMAINS, Domain, domain_named

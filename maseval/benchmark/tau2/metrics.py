@@ -179,8 +179,8 @@ def _warn_of_left_out(names: Collection[str], trials: Mapping[TaskKey, Trials]) 
     logger.warning(
         "%s left out: task %r%s has %s",
         ", ".join(names),
-        task.task,
-        f" of {task.group}" if task.group else "",
+        task.task_id,
+        f" of {task.domain}" if task.domain else "",
         count_of(trials[task].total, "trial"),
     )
 

@@ -5,18 +5,18 @@ from typing import ClassVar
 
 import typer
 
-from maseval.cli.groups import CommandGroup, examples
+from maseval.cli.command_line import CommandGroup, examples
 
 
 class MACSCommands(CommandGroup):
     """Every command of ``maseval macs``."""
 
     places: ClassVar[Mapping[str, str]] = {
-        "run": "maseval.cli.macs.run:run",
-        "rates": "maseval.cli.macs.results:rates",
-        "score": "maseval.cli.macs.results:score",
-        "export": "maseval.cli.macs.results:export",
-        "data": "maseval.cli.macs.data:app",
+        "run": "maseval.cli.macs.commands:run",
+        "rates": "maseval.cli.macs.commands:rates",
+        "score": "maseval.cli.macs.commands:score",
+        "export": "maseval.cli.macs.commands:export",
+        "data": "maseval.cli.macs.commands:app",
     }
 
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import typer
 
-from maseval.cli.groups import CommandGroup, examples
+from maseval.cli.command_line import CommandGroup, examples
 
 
 class Tau2Commands(CommandGroup):
@@ -14,18 +14,18 @@ class Tau2Commands(CommandGroup):
     places: ClassVar[Mapping[str, str]] = {
         "run": "maseval.cli.tau2.run:run",
         "play": "maseval.cli.tau2.play:play",
-        "branch": "maseval.cli.tau2.branch:branch",
-        "mcp": "maseval.cli.tau2.mcp:mcp",
+        "branch": "maseval.cli.tau2.play:branch",
+        "mcp": "maseval.cli.tau2.play:mcp",
         "score": "maseval.cli.tau2.score:score",
-        "explain": "maseval.cli.tau2.explain:explain",
+        "explain": "maseval.cli.tau2.score:explain",
         "comply": "maseval.cli.tau2.conduct:comply",
         "users": "maseval.cli.tau2.conduct:users",
-        "audit": "maseval.cli.tau2.audit:audit",
-        "errata": "maseval.cli.tau2.audit:errata",
-        "certify": "maseval.cli.tau2.certify:certify",
-        "verify": "maseval.cli.tau2.certify:verify",
-        "export": "maseval.cli.tau2.export:export",
-        "submit": "maseval.cli.tau2.export:submit",
+        "audit": "maseval.cli.tau2.tasks:audit",
+        "errata": "maseval.cli.tau2.tasks:errata",
+        "certify": "maseval.cli.tau2.sharing:certify",
+        "verify": "maseval.cli.tau2.sharing:verify",
+        "export": "maseval.cli.tau2.sharing:export",
+        "submit": "maseval.cli.tau2.sharing:submit",
         "tasks": "maseval.cli.tau2.tasks:tasks",
         "show": "maseval.cli.tau2.tasks:show",
         "data": "maseval.cli.tau2.tasks:data",

@@ -4,28 +4,37 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
-from rich.console import Console
 from rich.table import Column, Table
 
 from maseval import commands
 from maseval.app.results.explained import lines_of
 from maseval.cli import completion
-from maseval.cli.command_line import FAILED
+from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
+    Parts,
+    chosen_stream,
     counting,
     here,
     indent,
     inert,
+    note,
     number_columns,
     print_json,
+    print_parts,
     print_unreadable,
-    stderr,
     stdout,
+    styled,
 )
-from maseval.cli.groups import examples
-from maseval.cli.options import RUNS_OR_FILES, AsJson, load_domain, with_scoring_options
-from maseval.cli.results import estimate, print_variants
-from maseval.cli.show import print_check
+from maseval.cli.options import (
+    RUNS_OR_FILES,
+    AsJson,
+    flag,
+    load_domain,
+    option,
+    with_scoring_options,
+)
+from maseval.cli.results import estimate, variant_parts
+from maseval.cli.show import check_parts
 from maseval.core.scoring_options import ScoringKeywords
 
 if TYPE_CHECKING:  # help must not load what makes these
@@ -33,35 +42,31 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.results.comply import CompliedRun, RuleBook
     from maseval.benchmark.tau2.app.results.sources import FilesRead
     from maseval.benchmark.tau2.app.results.users import UsersOfRun, UsersOfRuns
-    from maseval.runs import Simulation
+    from maseval.core.outcome import Simulation
 
-COMPLY_EXAMPLES = examples(
+
+_SHOWN = 12
+_OUTCOMES = {True: "passed", False: "did not pass"}
+
+
+@with_examples(
     ("maseval tau2 comply last", "pass^k without breaches found, and which rules were broken"),
     ("maseval tau2 comply theirs.json", "a results file of tau2-bench, or several"),
     ("maseval tau2 comply last --all", "every conversation in which something was found"),
     ("maseval tau2 comply --rules airline", "the rules of a domain, and what they do not cover"),
     ("maseval tau2 comply last --json", "for scripts"),
 )
-
-_SHOWN = 12
-_OUTCOMES = {True: "passed", False: "did not pass"}
-
-
 @with_scoring_options()
 def comply(
     files: Annotated[list[str] | None, RUNS_OR_FILES] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="List every conversation and all that was found in it.")
-    ] = False,
-    rules: Annotated[
-        str | None,
-        typer.Option(
-            help="Show the rules of a domain instead; yours as FILE.py:NAME.",
-            metavar="DOMAIN",
-            callback=load_domain,
-            autocompletion=completion.domains,
-        ),
-    ] = None,
+    every: bool = flag("List every conversation and all that was found in it.", "--all"),
+    rules: str | None = option(
+        None,
+        "Show the rules of a domain instead; yours as FILE.py:NAME.",
+        metavar="DOMAIN",
+        callback=load_domain,
+        autocompletion=completion.domains,
+    ),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -75,15 +80,14 @@ def comply(
         if as_json:
             print_json(book.to_dict())
         else:
-            _print_rules(book, stdout())
+            print_parts(_rule_parts(book), stdout())
         return
     if not files:
         raise typer.BadParameter("name a run or a results file, such as `last`, or --rules DOMAIN")
     with counting("checked") as count:
         found = commands.tau2.comply(files, on_progress=count, **scoring)
-    console = stderr() if as_json else stdout()
     for each in found:
-        _print_compliance(each, console, every=every)
+        print_parts(_compliance_parts(each, every=every), chosen_stream(as_json))
     _finish(found, {}, as_json=as_json)
 
 
@@ -99,77 +103,69 @@ def _finish(
         raise typer.Exit(FAILED)
 
 
-def _print_compliance(run: "CompliedRun", console: Console, *, every: bool) -> None:
-    console.print(f"[bold]{inert(here(run.path))}[/bold]", soft_wrap=True)
-    print_check(run.check, console)
-    for note in run.notes:
-        console.print(f"[yellow]Note:[/yellow] {inert(note)}", soft_wrap=True)
+def _compliance_parts(run: "CompliedRun", *, every: bool) -> Parts:
+    yield styled(here(run.path), "bold")
+    yield from check_parts(run.check)
+    yield from map(note, run.notes)
     if run.estimate:
-        console.print(f"[yellow]{inert(run.estimate)}[/yellow]", soft_wrap=True)
+        yield styled(run.estimate, "yellow")
     for name in run.without_rules:
-        console.print(
-            f"[yellow]Note:[/yellow] the domain {inert(name)} has no rules: its passes cannot be "
-            "checked"
-        )
+        yield note(f"the domain {name} has no rules: its passes cannot be checked")
     if not run.found:
         return
-    print_variants(run.scores, console)
+    yield from variant_parts(run.scores)
     if not run.rules:
-        console.print("No rule found anything.")
+        yield "No rule found anything."
         return
     table = Table(Column("rule", overflow="fold"), "found", *number_columns("in passes", "in all"))
     for each in run.rules:
         table.add_row(inert(each.rule), each.kind, str(each.passes), str(each.simulations))
-    console.print(table)
+    yield table
     shown = []
     for one, findings in sorted(run.found.items(), key=lambda each: each[0] not in run.passes):
         told = findings if every else [each for each in findings if each.counts]
         if told:
             shown.append((one, _OUTCOMES[one in run.passes], lines_of(told)))
-    _print_simulations(shown, console, every=every)
+    yield from _simulation_parts(shown, every=every)
 
 
-def _print_simulations(
-    shown: "Sequence[tuple[Simulation, str, Iterable[str]]]", console: Console, *, every: bool
-) -> None:
-    """Print the names of simulations, how they ended, and what was found in each."""
+def _simulation_parts(
+    shown: "Sequence[tuple[Simulation, str, Iterable[str]]]", *, every: bool
+) -> Parts:
+    """Yield the names of simulations, how they ended, and what was found in each."""
     for one, outcome, lines in shown if every else shown[:_SHOWN]:
-        name = f"{one.task}, trial {one.trial}"
-        console.print(f"[bold]{inert(name)}[/bold], {outcome}")
-        for line in lines:
-            console.print(f"  {inert(line)}", soft_wrap=True)
+        yield f"{styled(f'{one.task}, trial {one.trial}', 'bold')}, {outcome}"
+        yield from (f"  {inert(line)}" for line in lines)
     if len(shown) > _SHOWN and not every:
-        console.print(f"and {len(shown) - _SHOWN} more; --all lists them")
+        yield f"and {len(shown) - _SHOWN} more; --all lists them"
 
 
-def _print_rules(book: "RuleBook", console: Console) -> None:
+def _rule_parts(book: "RuleBook") -> Parts:
     if not book.rules:
-        console.print(f"The domain {inert(book.domain)} has no rules.")
+        yield f"The domain {inert(book.domain)} has no rules."
         return
     for each in book.rules:
-        console.print(f"[bold]{inert(each.id)}[/bold] [dim]{each.kind.value}[/dim]")
-        console.print(indent(f"{inert(each.text)} ({inert(each.place)})", 2))
+        yield f"{styled(each.id, 'bold')} [dim]{each.kind.value}[/dim]"
+        yield indent(f"{inert(each.text)} ({inert(each.place)})", 2)
     names = {"records": "by the records", "words": "by words", "no": "by neither"}
     for kind, (covered, total) in book.coverage.items():
-        console.print(f"{total} statements decidable {names[kind]}: {covered} with a rule")
+        yield f"{total} statements decidable {names[kind]}: {covered} with a rule"
     for one in book.statements:
         if not one.rules:
             words = f"{inert(one.statement)}: {inert(one.reason or '')}"
-            console.print(f"  [dim]{inert(one.id)}[/dim] {words}")
+            yield indent(f"  {styled(one.id, 'dim')} {words}")
 
 
-USERS_EXAMPLES = examples(
+@with_examples(
     ("maseval tau2 users last", "faults of the simulated user, by kind and user model"),
     ("maseval tau2 users theirs.json mine", "several runs and results files together"),
     ("maseval tau2 users last --all", "every fault, with its message and words"),
     ("maseval tau2 users last --json", "for scripts"),
 )
-
-
 @with_scoring_options()
 def users(
     files: Annotated[list[str], RUNS_OR_FILES],
-    every: Annotated[bool, typer.Option("--all", help="List every fault that was found.")] = False,
+    every: bool = flag("List every fault that was found.", "--all"),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -180,31 +176,25 @@ def users(
     """
     with counting("checked") as count:
         found = commands.tau2.users(files, on_progress=count, **scoring)
-    console = stderr() if as_json else stdout()
-    console.print(found.looked_for)
-    for run in found:
-        _print_users(run, console, every=every)
-    _print_scores(found.scores, console)
+    runs = (part for run in found for part in _user_parts(run, every=every))
+    scores = _scores(found.scores) if found.scores else "No model played the user."
+    print_parts([indent(found.looked_for), *runs, scores], chosen_stream(as_json))
     kinds = {"looked_for": found.looked_for}
     _finish(found, {**kinds, "users": [each.to_dict() for each in found.scores]}, as_json=as_json)
 
 
-def _print_users(run: "UsersOfRun", console: Console, *, every: bool) -> None:
-    console.print(f"[bold]{inert(here(run.path))}[/bold]", soft_wrap=True)
-    for note in run.notes:
-        console.print(f"[yellow]Note:[/yellow] {inert(note)}", soft_wrap=True)
+def _user_parts(run: "UsersOfRun", *, every: bool) -> Parts:
+    yield styled(here(run.path), "bold")
+    yield from map(note, run.notes)
     shown = [
         (each.simulation, _OUTCOMES[each.passed], lines_of(each.findings))
         for each in run.played
         if each.kinds or (every and each.findings)
     ]
-    _print_simulations(shown, console, every=every)
+    yield from _simulation_parts(shown, every=every)
 
 
-def _print_scores(scores: "list[UserScore]", console: Console) -> None:
-    if not scores:
-        console.print("No model played the user.")
-        return
+def _scores(scores: "list[UserScore]") -> Table:
     counted = number_columns("in passes", "in all", "share of conversations")
     table = Table(Column("user model", overflow="fold"), "fault", *counted)
     for score in scores:
@@ -217,7 +207,4 @@ def _print_scores(scores: "list[UserScore]", console: Console) -> None:
         if unread := score.conversations - score.read:
             table.add_row("", "not read", "", str(unread), "")
             table.add_section()
-    console.print(table)
-
-
-COMMANDS = {comply: COMPLY_EXAMPLES, users: USERS_EXAMPLES}
+    return table

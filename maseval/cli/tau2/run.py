@@ -1,7 +1,7 @@
 """``maseval tau2 run``, and with ``--dry-run`` the plan of a run."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -10,6 +10,7 @@ from rich.table import Table
 from maseval import commands
 from maseval.app.running.options import EXECUTION
 from maseval.benchmark.tau2.app.running.options import RunOptions
+from maseval.cli.command_line import with_examples
 from maseval.cli.console import (
     count,
     here,
@@ -21,11 +22,11 @@ from maseval.cli.console import (
     stdout,
 )
 from maseval.cli.display import run_and_finish
-from maseval.cli.groups import examples
-from maseval.cli.options import AsJson, command_with
+from maseval.cli.options import AsJson, command_with, flag
 from maseval.core.words import count_of
 
-EXAMPLES = examples(
+
+@with_examples(
     (
         "maseval tau2 run --domain retail --agent gold",
         "the reference solution of every task, no key needed",
@@ -53,32 +54,23 @@ EXAMPLES = examples(
         "maseval tau2 run --domain retail --agent gold --output runs/mine --json",
         "for scripts; the same command again resumes the run",
     ),
+    settings={"allow_extra_args": True},
 )
-
-SETTINGS = {"allow_extra_args": True}
-
-
 @command_with(RunOptions, file=True)
 def run(
     given: dict[str, Any],
     context: typer.Context,
     as_json: AsJson = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Show what would run and its estimated cost; ask no model, write nothing.",
-            rich_help_panel=EXECUTION,
-        ),
-    ] = False,
-    show_prompts: Annotated[
-        bool,
-        typer.Option(
-            "--show-prompts",
-            help="With --dry-run, the whole prompts of the first task.",
-            rich_help_panel=EXECUTION,
-        ),
-    ] = False,
+    dry_run: bool = flag(
+        "Show what would run and its estimated cost; ask no model, write nothing.",
+        "--dry-run",
+        rich_help_panel=EXECUTION,
+    ),
+    show_prompts: bool = flag(
+        "With --dry-run, the whole prompts of the first task.",
+        "--show-prompts",
+        rich_help_panel=EXECUTION,
+    ),
 ) -> None:
     """Run tasks, and save every finished simulation in a run folder.
 

@@ -1,32 +1,40 @@
-"""``maseval tau2 score``, with the numbers under several releases by ``--under``."""
+"""``maseval tau2 score`` and ``explain``: verdicts, judged again and explained."""
 
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
-from rich.console import Console
 
 from maseval import commands
 from maseval.app.results.variants import conventions_in_words
 from maseval.app.running.options import RAY_ADDRESS, WORKER_PROCESSES
-from maseval.cli.command_line import FAILED
+from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
+    Parts,
+    chosen_stream,
     counting,
     inert,
     print_json,
+    print_parts,
     print_unreadable,
     shorten_line,
-    stderr,
     stdout,
+    styled,
 )
-from maseval.cli.groups import examples
 from maseval.cli.options import (
+    TASK_OF_RUN,
     AsJson,
     JudgeAddress,
     JudgeModels,
+    RunOrResultsFile,
+    Scoring,
+    argument,
+    flag,
+    option,
     runs_argument,
     with_scoring_options,
 )
-from maseval.cli.results import estimate, print_variants
+from maseval.cli.results import estimate, variant_parts
+from maseval.cli.show import section_parts
 from maseval.core.engine.engines import PROCESSES
 from maseval.core.figures import in_percent, percent
 from maseval.core.scoring_options import ScoringKeywords
@@ -42,7 +50,12 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.rescoring.rescore import JudgePanel
     from maseval.stats.agreement import Agreement
 
-EXAMPLES = examples(
+
+_SHOWN = 12
+_WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]judge[/yellow]"}
+
+
+@with_examples(
     ("maseval tau2 score results.json", "a results file of tau2-bench, or several"),
     ("maseval tau2 score last --fail-on-disagreement", "a run of ours; exit code 1 if it differs"),
     ("maseval tau2 score theirs.json --domain airline", "a fork that calls its domain otherwise"),
@@ -52,50 +65,28 @@ EXAMPLES = examples(
     ("maseval tau2 score runs/* --json", "for scripts"),
     ("maseval tau2 score runs/* --engine ray --ray-address auto", "on a cluster"),
 )
-
-_SHOWN = 12
-_WAYS = {"up": "[green]up[/green]", "down": "[red]down[/red]", "open": "[yellow]judge[/yellow]"}
-
-
 @with_scoring_options()
 def score(
-    files: Annotated[
-        list[str], runs_argument("Results files, folders of them, or runs.", metavar="FILE")
-    ],
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict", help="Count what the original could not replay as a disagreement."
-        ),
-    ] = False,
-    sound: Annotated[
-        bool,
-        typer.Option("--sound", help="Also count over sound tasks, beside the official number."),
-    ] = False,
+    files: list[str] = runs_argument("Results files, folders of them, or runs.", metavar="FILE"),
+    strict: bool = flag("Count what the original could not replay as a disagreement.", "--strict"),
+    sound: bool = flag("Also count over sound tasks, beside the official number.", "--sound"),
     judge_model: JudgeModels = None,
     base_url: JudgeAddress = None,
-    fail_on_disagreement: Annotated[
-        bool,
-        typer.Option(
-            "--fail-on-disagreement", help="Exit code 1 if a verdict differs or anything is wrong."
-        ),
-    ] = False,
-    under: Annotated[
-        str | None,
-        typer.Option(
-            help="Releases, such as 0.2.0,1.0.1,1.0.1+tasks.0.2.0: judge the same conversations "
-            "under each, and say which verdicts change from the first, and why."
-        ),
-    ] = None,
-    engine: Annotated[
-        str,
-        typer.Option(
-            help="Where to judge: processes (all cores, for large files), threads (this process "
-            "alone), or ray (clusters)."
-        ),
-    ] = PROCESSES,
-    ray_address: Annotated[str | None, typer.Option(help=f"{RAY_ADDRESS}.")] = None,
-    processes: Annotated[int | None, typer.Option(help=f"{WORKER_PROCESSES}.")] = None,
+    fail_on_disagreement: bool = flag(
+        "Exit code 1 if a verdict differs or anything is wrong.", "--fail-on-disagreement"
+    ),
+    under: str | None = option(
+        None,
+        "Releases, such as 0.2.0,1.0.1,1.0.1+tasks.0.2.0: judge the same conversations "
+        "under each, and say which verdicts change from the first, and why.",
+    ),
+    engine: str = option(
+        PROCESSES,
+        "Where to judge: processes (all cores, for large files), threads (this process "
+        "alone), or ray (clusters).",
+    ),
+    ray_address: str | None = option(None, f"{RAY_ADDRESS}."),
+    processes: int | None = option(None, f"{WORKER_PROCESSES}."),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -137,9 +128,8 @@ def score(
             on_progress=count,
             **scoring,
         )
-    console = stderr() if as_json else stdout()
     for each in scores:
-        _print_score(each, console)
+        print_parts(_score_parts(each), chosen_stream(as_json))
     print_unreadable(scores.unreadable)
     agree = all(each.agrees for each in scores) and not scores.unreadable
     if as_json:
@@ -152,14 +142,14 @@ def score(
 
 
 def _finish_under(found: "ScoresUnder", as_json: bool) -> None:
-    console = stderr() if as_json else stdout()
+    console = chosen_stream(as_json)
     for each in found:
-        _print_file_under(each, console)
+        print_parts(_file_under_parts(each), console)
     if len(found) > 1:
         first = found[0].found.first
-        console.print(f"[bold]all {len(found)} files[/bold], compared with {first}")
-        for name, totals in found.totals.items():
-            _print(f"{name}: {_totals(totals)}", console)
+        totals = (f"  {name}: {_totals(each)}" for name, each in found.totals.items())
+        head = f"[bold]all {len(found)} files[/bold], compared with {first}"
+        print_parts([head, *totals], console)
     print_unreadable(found.unreadable)
     if as_json:
         print_json(found.to_dict())
@@ -167,59 +157,48 @@ def _finish_under(found: "ScoresUnder", as_json: bool) -> None:
         raise typer.Exit(FAILED)
 
 
-def _print(words: str, console: Console) -> None:
-    console.print(f"  {words}", soft_wrap=True)
-
-
-def _print_record(score: "FileScore | FileUnder", console: Console) -> None:
-    """Print the path of a file, and the faults of its record."""
-    console.print(f"[bold]{inert(str(score.path))}[/bold]", soft_wrap=True)
-    for mark in getattr(score, "marks", ()):
-        _print(f"[yellow]{inert(mark)}[/yellow]", console)
+def _record_parts(score: "FileScore | FileUnder") -> Parts:
+    """Yield the path of a file, and the faults of its record."""
+    yield styled(score.path, "bold")
+    yield from (f"  {styled(mark, 'yellow')}" for mark in getattr(score, "marks", ()))
     for each in score.findings:
-        colour = "yellow" if each.weight == "remark" else "red"
-        words = inert("; ".join((each.text, *each.evidence)))
-        _print(f"[{colour}]{inert(each.kind)}[/{colour}]: {words}", console)
+        kind = styled(each.kind, "yellow" if each.weight == "remark" else "red")
+        yield f"  {kind}: {inert('; '.join((each.text, *each.evidence)))}"
 
 
-def _print_score(score: "FileScore", console: Console) -> None:
-    """Print the faults of a record, then the numbers that follow from the new verdicts."""
-    _print_record(score, console)
-    _print_agreement(score, console)
-    _print_judges(score.panel, console)
-    if score.judged or score.open:
-        _print_passes(score, console)
-        version, source = score.found.version, score.found.record.version_from
-        _print(f"judged by tau2-bench {version} ({source})", console)
-    for one in score.disagreements[:_SHOWN]:
-        _print(f"[red]differs[/red] {_disagreement(one)}", console)
-    if len(score.disagreements) > _SHOWN:
-        _print(f"and {len(score.disagreements) - _SHOWN} more; --json lists all", console)
-
-
-def _print_agreement(score: "FileScore", console: Console) -> None:
+def _score_parts(score: "FileScore") -> Parts:
+    """Yield the faults of a record, then the numbers that follow from the new verdicts."""
+    yield from _record_parts(score)
     if score.compared:
         share = f" ({percent(score.agreeing / score.compared)})"
-        _print(f"{score.agreeing} of {score.compared} recorded verdicts confirmed{share}", console)
+        yield f"  {score.agreeing} of {score.compared} recorded verdicts confirmed{share}"
     else:
         number = score.simulations
-        _print(f"none of {number} simulations could be compared with a recorded verdict", console)
+        yield f"  none of {number} simulations could be compared with a recorded verdict"
     for reason, number in score.skipped.items():
-        _print(f"{number} not compared: {inert(reason)}", console)
+        yield f"  {number} not compared: {inert(reason)}"
     if score.not_replayable:
-        _print(f"{score.not_replayable} cannot be replayed, and count as failures", console)
+        yield f"  {score.not_replayable} cannot be replayed, and count as failures"
+    yield from _judge_parts(score.panel)
+    if score.judged or score.open:
+        yield from _pass_parts(score)
+        version, source = score.found.version, score.found.record.version_from
+        yield f"  judged by tau2-bench {version} ({source})"
+    for one in score.disagreements[:_SHOWN]:
+        yield f"  [red]differs[/red] {_disagreement(one)}"
+    if len(score.disagreements) > _SHOWN:
+        yield f"  and {len(score.disagreements) - _SHOWN} more; --json lists all"
 
 
-def _print_judges(panel: "JudgePanel", console: Console) -> None:
+def _judge_parts(panel: "JudgePanel") -> Parts:
     for judge in panel.judges:
         kept = f"{judge.remembered} known from {judge.memory.path.name}"
-        _print(inert(f"judge {judge.model_id}: {judge.asked} asked, {kept}"), console)
+        yield inert(f"  judge {judge.model_id}: {judge.asked} asked, {kept}")
     for each in panel.agreements:
-        words = (
-            f"{each.first} and {each.second} agree on {_agreement(each.assertions)} of the "
+        yield inert(
+            f"  {each.first} and {each.second} agree on {_agreement(each.assertions)} of the "
             f"assertions and {_agreement(each.verdicts)} of the verdicts"
         )
-        _print(inert(words), console)
 
 
 def _agreement(found: "Agreement") -> str:
@@ -229,19 +208,15 @@ def _agreement(found: "Agreement") -> str:
     return f"{found.equal} of {found.total} ({percent(found.share)}, Cohen's kappa {kappa})"
 
 
-def _print_passes(score: "FileScore", console: Console) -> None:
-    _print(f"{_passes(score, 'passed:')}; {score.recorded_passes} as recorded", console)
-    for k, value in score.pass_hat.items():
-        _print(f"pass^{k} {estimate(value)}", console)
+def _pass_parts(score: "FileScore") -> Parts:
+    yield f"  {_passes(score, 'passed:')}; {score.recorded_passes} as recorded"
+    yield from (f"  pass^{k} {estimate(value)}" for k, value in score.pass_hat.items())
     if score.shortfall:
-        _print(inert(score.shortfall), console)
+        yield f"  {inert(score.shortfall)}"
     if score.open:
-        _print(f"{score.open} depend on a judge (--judge-model)", console)
-    if conventions := score.conventions:
-        for line in conventions_in_words(conventions):
-            _print(inert(line), console)
-    if score.beside:
-        print_variants(score.beside, console)
+        yield f"  {score.open} depend on a judge (--judge-model)"
+    yield from (f"  {inert(line)}" for line in conventions_in_words(score.conventions or ()))
+    yield from variant_parts(score.beside or ())
 
 
 def _passes(score: "FileScore", word: str) -> str:
@@ -265,33 +240,32 @@ def _disagreement(one: "Disagreement") -> str:
     return f"task {inert(one.task_id)}, trial {one.trial}: {inert(first)}{more}"
 
 
-def _print_file_under(file: "FileUnder", console: Console) -> None:
-    _print_record(file, console)
+def _file_under_parts(file: "FileUnder") -> Parts:
+    yield from _record_parts(file)
     for name, score in file.scores.items():
-        _print(f"{name}: {_passes(score, 'passed')}", console)
+        yield f"  {name}: {_passes(score, 'passed')}"
         if name in file.totals:
-            _print_changes(file, name, console)
-    _print_judges(next(iter(file.scores.values())).panel, console)
-    early = file.found.ended_early
-    if early:
-        _print(f"early end: {early}, which neither side ended, fail under every release", console)
+            yield from _change_parts(file, name)
+    yield from _judge_parts(next(iter(file.scores.values())).panel)
+    if early := file.found.ended_early:
+        yield f"  early end: {early}, which neither side ended, fail under every release"
 
 
-def _print_changes(file: "FileUnder", name: str, console: Console) -> None:
+def _change_parts(file: "FileUnder", name: str) -> Parts:
     from maseval.benchmark.tau2.rescoring.releases import counted_reasons  # help must not load it
 
     changes = file.changes(name)
     reasons = counted_reasons(changes).most_common()
-    _print(f"  from {file.found.first}: {_totals(file.totals[name])}", console)
+    yield f"    from {file.found.first}: {_totals(file.totals[name])}"
     for way, label in _WAYS.items():
         counts = [f"{kind} {number}" for (direction, kind), number in reasons if direction == way]
         if counts:
-            _print(f"  {label}: {inert(', '.join(counts))}", console)
+            yield f"    {label}: {inert(', '.join(counts))}"
     for each in sorted(changes, key=lambda each: each.direction == "open")[:_SHOWN]:
         why = shorten_line("; ".join(map(str, each.reasons)), 120)
-        _print(f"  {_WAYS[each.direction]} {inert(str(each.trial))}: {inert(why)}", console)
+        yield f"    {_WAYS[each.direction]} {inert(str(each.trial))}: {inert(why)}"
     if len(changes) > _SHOWN:
-        _print(f"  and {len(changes) - _SHOWN} more; --json lists all", console)
+        yield f"    and {len(changes) - _SHOWN} more; --json lists all"
 
 
 def _totals(totals: "ReleaseTotals") -> str:
@@ -306,3 +280,35 @@ def _totals(totals: "ReleaseTotals") -> str:
         if totals.judge_is_moot:
             words += f", {totals.judge_is_moot} of them fail whatever it says"
     return words
+
+
+@with_examples(
+    ("maseval tau2 explain last retail/12", "the first trial that failed"),
+    ("maseval tau2 explain theirs.json 12 3", "trial 3 in a results file of tau2-bench"),
+    ("maseval tau2 explain last 12 --json", "for scripts"),
+)
+def explain(
+    run: RunOrResultsFile,
+    task: Annotated[str, TASK_OF_RUN],
+    trial: int | None = argument(None, "Which trial.", show_default="first that failed"),
+    domain: str | None = Scoring.domain,
+    embedded_tasks: bool = Scoring.embedded_tasks,
+    remap_tasks: bool = Scoring.remap_tasks,
+    data_version: str | None = Scoring.data_version,
+    as_json: AsJson = False,
+) -> None:
+    """Explain a verdict: what decided it, who failed, and what would have changed it."""
+    found = commands.tau2.explain(
+        run,
+        task,
+        trial,
+        domain=domain,
+        embedded_tasks=embedded_tasks,
+        remap_tasks=remap_tasks,
+        data_version=data_version,
+    )
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        parts = section_parts(found.sections())
+        print_parts([styled(found.simulation, "bold"), *parts], stdout())

@@ -1,7 +1,9 @@
-"""``maseval tau2 tasks``, ``show`` and ``data``: look at the benchmark itself."""
+"""``maseval tau2 tasks``, ``show``, ``data``, ``audit`` and ``errata``: the benchmark itself."""
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,21 +14,50 @@ from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION
 from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS, title_of
 from maseval.cli import completion
-from maseval.cli.command_line import FAILED
-from maseval.cli.console import indent, inert, print_check, shorten_line, stdout
-from maseval.cli.groups import CommandGroup, PlainCommand, examples
-from maseval.cli.options import OnlyDomains, Split, TasksVersion, domain_option
+from maseval.cli.command_line import FAILED, CommandGroup, PlainCommand, examples, with_examples
+from maseval.cli.console import (
+    Parts,
+    counting,
+    data_check_parts,
+    indent,
+    inert,
+    number_columns,
+    print_json,
+    print_parts,
+    shorten_line,
+    stdout,
+    styled,
+)
+from maseval.cli.options import (
+    ONLY_DOMAINS,
+    AsJson,
+    Split,
+    TasksVersion,
+    argument,
+    domain_option,
+    flag,
+    option,
+)
 from maseval.core.words import count_of, visible
 
-if TYPE_CHECKING:  # help must not load what makes it
+if TYPE_CHECKING:  # help must not load what makes these
+    from maseval.benchmark.tau2.app.results.audit import Audit
+    from maseval.benchmark.tau2.app.results.errata import ErrataFound
     from maseval.benchmark.tau2.domains.banking_knowledge.documents import Hit
+    from maseval.benchmark.tau2.review.audit import TaskFinding
+    from maseval.benchmark.tau2.review.errata import Erratum
 
 
+@with_examples(
+    ("maseval tau2 tasks", "the base tasks of airline, retail and telecom"),
+    ("maseval tau2 tasks --domain telecom --split small", "another set"),
+    ("maseval tau2 tasks --domain airline --ids", "only ids, for scripts"),
+)
 def tasks(
-    domain: OnlyDomains = None,
+    domain: list[str] | None = ONLY_DOMAINS,
     split: Split = "base",
     data_version: TasksVersion = DATA_VERSION,
-    ids: Annotated[bool, typer.Option("--ids", help="Print only domain/id, one per line.")] = False,
+    ids: bool = flag("Print only domain/id, one per line.", "--ids"),
 ) -> None:
     """List tasks: what they are about, and how they are judged."""
     chosen = {"domain": domain} if domain else {}
@@ -54,20 +85,26 @@ def tasks(
     stdout().print(f"{count_of(len(found), 'task')} of tau2-bench {data_version}")
 
 
+@with_examples(
+    ("maseval tau2 show retail/12", "a task: the user instructions, what is scored"),
+    ("maseval tau2 show tools --domain telecom", "what the agent and the user can do"),
+    ("maseval tau2 show policy --domain airline", "what the agent must obey"),
+    (
+        'maseval tau2 show banking_knowledge documents "out-of-network ATM"',
+        "search the knowledge base of banking_knowledge",
+    ),
+)
 def show(
-    what: Annotated[
-        str,
-        typer.Argument(
-            help="A task, 'tools', 'policy', or 'documents'.",
-            metavar="WHAT",
-            autocompletion=completion.tasks_of_domain,
-        ),
-    ],
-    query: Annotated[
-        list[str] | None,
-        typer.Argument(help="What the documents should be about; without it, all their titles."),
-    ] = None,
-    domain: Annotated[str | None, domain_option("The domain, or your own: FILE.py:NAME.")] = None,
+    what: str = argument(
+        ...,
+        "A task, 'tools', 'policy', or 'documents'.",
+        metavar="WHAT",
+        autocompletion=completion.tasks_of_domain,
+    ),
+    query: list[str] | None = argument(
+        None, "What the documents should be about; without it, all their titles."
+    ),
+    domain: str | None = domain_option("The domain, or your own: FILE.py:NAME."),
     data_version: TasksVersion = DATA_VERSION,
 ) -> None:
     """Show a task, or a domain's tools, policy or documents."""
@@ -125,23 +162,6 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-COMMANDS = {
-    tasks: examples(
-        ("maseval tau2 tasks", "the base tasks of airline, retail and telecom"),
-        ("maseval tau2 tasks --domain telecom --split small", "another set"),
-        ("maseval tau2 tasks --domain airline --ids", "only ids, for scripts"),
-    ),
-    show: examples(
-        ("maseval tau2 show retail/12", "a task: the user instructions, what is scored"),
-        ("maseval tau2 show tools --domain telecom", "what the agent and the user can do"),
-        ("maseval tau2 show policy --domain airline", "what the agent must obey"),
-        (
-            'maseval tau2 show banking_knowledge documents "out-of-network ATM"',
-            "search the knowledge base of banking_knowledge",
-        ),
-    ),
-}
-
 data = typer.Typer(
     cls=CommandGroup,
     help="The benchmark's data: fetch it, verify it, find it.",
@@ -162,10 +182,8 @@ _Release = Annotated[
 
 @data.command(cls=PlainCommand)
 def fetch(
-    domain: Annotated[str | None, typer.Option("--domain", "-d", help="Only this domain.")] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Fetch again what is already there.")
-    ] = False,
+    domain: str | None = option(None, "Only this domain.", "--domain", "-d"),
+    force: bool = flag("Fetch again what is already there.", "--force"),
     version: _Release = "0.2.0",
 ) -> None:
     """Fetch what is missing, from the first source that has the right files."""
@@ -188,5 +206,161 @@ def path() -> None:
 @data.command(cls=PlainCommand)
 def verify() -> None:
     """Read every file again and compare it with its checksum."""
-    if not print_check(commands.tau2.data.verify(), stdout(), "maseval tau2 data fetch"):
+    check = commands.tau2.data.verify()
+    print_parts(data_check_parts(check, "maseval tau2 data fetch"), stdout())
+    if not check.complete:
         raise typer.Exit(FAILED)
+
+
+_COLOURS = {"error": "red", "warning": "yellow", "info": "dim"}
+
+
+@with_examples(
+    ("maseval tau2 audit", "airline, retail and telecom: where to read numbers with care"),
+    ("maseval tau2 audit library --severity info", "another domain, or one of your own"),
+    ("maseval tau2 audit retail --show 15", "one task: what was tried, and what happened"),
+    ("maseval tau2 audit retail --json", "for scripts"),
+)
+def audit(
+    domain: list[str] | None = argument(
+        None,
+        "Domains, or your own: FILE.py:NAME.",
+        show_default="airline, retail, telecom",
+        autocompletion=completion.domains,
+    ),
+    severity: str | None = option(
+        None,
+        "Lowest severity to list: error, warning or info.",
+        show_default="warning; info with --show or --json",
+    ),
+    split: Split = "base",
+    data_version: TasksVersion = DATA_VERSION,
+    show: str | None = option(
+        None, "Only this task, with what was tried and what happened.", metavar="TASK"
+    ),
+    as_json: AsJson = False,
+) -> None:
+    """Proof-read a benchmark by experiment: is a right answer sure to pass, and a wrong one not?"""
+    chosen = {"domain": domain} if domain else {}
+    with counting("looked at", "tasks") as count:
+        found = commands.tau2.audit(
+            **chosen,
+            severity=severity or ("info" if as_json or show is not None else "warning"),
+            split=split,
+            data_version=data_version,
+            show=show,
+            on_progress=count,
+        )
+    if as_json:
+        print_json(found.to_dict())
+        return
+    print_parts(_audit_parts(found, severity, in_detail=show is not None), stdout())
+
+
+def _audit_parts(found: "Audit", severity: str | None, *, in_detail: bool) -> Parts:
+    if in_detail:
+        yield from (part for each in found.findings for part in _experiment_parts(each))
+        yield _sum_up_audit(found, severity or "info")
+        return
+    for _, alike in groupby(found.findings, key=lambda each: (each.severity, each.kind)):
+        findings = list(alike)
+        kind = styled(findings[0].kind, f"bold {_COLOURS[findings[0].severity]}")
+        yield indent(f"{kind}: {inert(findings[0].meaning)}")
+        for each in findings:
+            yield indent(inert(f"{each.place}: {shorten_line(each.text, 400)}"), 2)
+        yield ""
+    if found.findings:
+        yield _count_findings(found)
+    yield _sum_up_audit(found, severity or "warning")
+
+
+def _experiment_parts(finding: "TaskFinding") -> Parts:
+    """Yield a finding with what was tried: the gold's call, the one instead, and what happened."""
+    kind = styled(finding.kind, f"bold {_COLOURS[finding.severity]}")
+    yield f"{kind} ({inert(finding.place)}): {inert(finding.text)}"
+    for line in ([f"gold: {finding.call}"] if finding.call else []) + [*finding.evidence]:
+        yield indent(inert(line), 2)
+    yield ""
+
+
+def _count_findings(found: "Audit") -> Table:
+    table = Table("severity", "finding", *number_columns(*map(inert, found.domains)))
+    numbers = Counter((each.severity, each.kind, each.domain) for each in found.findings)
+    for severity, kind in dict.fromkeys((each.severity, each.kind) for each in found.findings):
+        row = [str(numbers[severity, kind, name] or "") for name in found.domains]
+        table.add_row(f"[{_COLOURS[severity]}]{severity}[/]", inert(kind), *row)
+    return table
+
+
+def _sum_up_audit(found: "Audit", severity: str) -> str:
+    listed = [f"{number} of severity {name}" for name, number in found.counts.items() if number]
+    if not listed:
+        where = f"{', '.join(found.domains)} of tau2-bench {found.data_version}"
+        return f"nothing of severity {severity} or worse in {where}"
+    number = count_of(len(found.findings), "finding")
+    return f"{number} in tau2-bench {found.data_version}: {', '.join(listed)}"
+
+
+_MOST_TASKS = 4
+
+
+@with_examples(
+    ("maseval tau2 errata", "all that is known to be wrong"),
+    ("maseval tau2 errata --domain retail --data-version verified", "of one domain and release"),
+    ("maseval tau2 errata --task retail/18", "one task, with what would be right"),
+    ("maseval tau2 errata --json", "for scripts"),
+)
+def errata(
+    domain: list[str] | None = ONLY_DOMAINS,
+    task: str | None = option(None, "Only this task, such as retail/18, in detail.", "--task"),
+    data_version: TasksVersion = DATA_VERSION,
+    as_json: AsJson = False,
+) -> None:
+    """List what is known to be wrong in tasks, and what a sound verdict would be."""
+    found = commands.tau2.errata(domain or (), task=task, data_version=data_version)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    print_parts(_errata_parts(found, task), stdout())
+
+
+def _errata_parts(found: "ErrataFound", task: str | None) -> Parts:
+    for (name, kind, what, verdict), alike in groupby(
+        found.errata, key=lambda each: (each.domain, each.kind, each.what, str(each.sound_verdict))
+    ):
+        same = list(alike)
+        more = f" and {len(same) - _MOST_TASKS} more" if len(same) > _MOST_TASKS else ""
+        tasks = ", ".join(each.task for each in same[:_MOST_TASKS]) + more
+        yield indent(f"{styled(f'{name} {tasks}', 'bold')}: {inert(kind)}")
+        lines = [what, f"Sound verdict: {verdict}.", *(_detail(found, same[0]) if task else ())]
+        yield indent(inert("\n".join(lines)), 2)
+    if found.errata and task is None:
+        yield _count_errata(found)
+    yield indent(inert(_sum_up_errata(found, task)))
+
+
+def _detail(found: "ErrataFound", erratum: "Erratum") -> Iterator[str]:
+    yield f"Known from: {'; '.join(erratum.known)}."
+    for title, calls in found.solutions(erratum):
+        yield f"{title}:"
+        yield from (f"  {call}" for call in calls)
+
+
+def _count_errata(found: "ErrataFound") -> Table:
+    table = Table("what is wrong", *number_columns(*map(inert, found.domains)))
+    for kind in dict.fromkeys(each.kind for each in found.errata):
+        numbers = [found.counts.get((kind, name), 0) for name in found.domains]
+        table.add_row(kind, *(str(number or "") for number in numbers))
+    return table
+
+
+def _sum_up_errata(found: "ErrataFound", task: str | None) -> str:
+    where = f"tau2-bench {found.data_version}"
+    if not found.errata:
+        return f"nothing is known against {task or ', '.join(found.domains)} in {where}"
+    left_out = len({(e.domain, e.task) for e in found.errata if e.sound_verdict.leave_out})
+    number = len(found.errata)
+    return (
+        f"{number} {'erratum' if number == 1 else 'errata'} in {count_of(found.tasks, 'task')} "
+        f"of {where}; tasks left out of the sound number: {left_out}"
+    )

@@ -5,15 +5,14 @@ before it takes the target's name: a reader sees the old file or the new one, ne
 process that is killed leaves at most such a hidden file, ``.<random>.tmp``.
 
 ``lock`` is the operating system's lock on an open file. It ends when the file is closed or the
-process dies, and also keeps two openings within one process apart. On POSIX it is advisory.
+process dies, and also keeps two openings within one process apart. It is advisory.
 """
 
 import errno
+import fcntl
 import json
 import os
-import sys
 import threading
-import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -78,28 +77,12 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        _put_in_place(hidden, path)
+        hidden.replace(path)
     except BaseException:
         with suppress(OSError):
             hidden.unlink()
         raise
     sync_folder(path.parent)
-
-
-# Windows replaces no file that somebody is reading: access denied, or a sharing violation.
-_IN_USE = frozenset({5, 32})
-_ATTEMPTS, _PAUSE = 40, 0.05
-
-
-def _put_in_place(hidden: Path, path: Path) -> None:
-    for attempt in range(_ATTEMPTS):
-        try:
-            hidden.replace(path)
-            return
-        except OSError as error:
-            if getattr(error, "winerror", None) not in _IN_USE or attempt == _ATTEMPTS - 1:
-                raise
-        time.sleep(_PAUSE)
 
 
 def make_room(path: Path) -> None:
@@ -136,7 +119,7 @@ def json_bytes(value: object) -> bytes:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the folder's list of names survive a power failure, where the platform can."""
+    """Have the folder's list of names survive a power failure, where the file system can."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -149,44 +132,18 @@ _HELD = frozenset({errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK}
 
 
 class LocksUnavailableError(MASEvalError, OSError):
-    """The file system, or the platform, has no locks."""
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(descriptor: int, shared: bool, wait: bool) -> None:
-        # Locked bytes cannot be read by others there, so lock one far behind the content.
-        position = os.lseek(descriptor, 0, os.SEEK_CUR)
-        os.lseek(descriptor, 1 << 30, os.SEEK_SET)
-        try:
-            while True:
-                try:
-                    msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
-                    return
-                except OSError as error:
-                    # It gives up after ten seconds.
-                    if not wait or error.errno not in _HELD:
-                        raise
-        finally:
-            os.lseek(descriptor, position, os.SEEK_SET)
-
-else:
-    import fcntl
-
-    def _lock(descriptor: int, shared: bool, wait: bool) -> None:
-        kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-        fcntl.flock(descriptor, kind if wait else kind | fcntl.LOCK_NB)
+    """The file system has no locks."""
 
 
 def lock(descriptor: int, *, shared: bool = False, wait: bool = False) -> bool:
-    """Lock an open file; return whether that worked, or False if somebody else holds it.
+    """Lock an open file; return False if somebody else holds it.
 
     With ``wait``, until it is free. Any number of ``shared`` locks can be held at the same time.
     Raises ``LocksUnavailableError`` where there are no locks.
     """
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:
-        _lock(descriptor, shared, wait)
+        fcntl.flock(descriptor, kind if wait else kind | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in _HELD:
             return False

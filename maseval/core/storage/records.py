@@ -24,8 +24,7 @@ from maseval.core.exceptions import OutputExistsError, ResultFileError
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import sync_folder
 
-# Windows would otherwise turn line ends into two bytes.
-_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
 class TornRecordWarning(UserWarning):
@@ -329,8 +328,7 @@ def rescued_files(intended: Path, owner: str) -> list[Path]:
 
 def _is_own_folder(path: Path) -> bool:
     found = path.lstat()
-    own = not hasattr(os, "getuid") or found.st_uid == os.getuid()
-    return stat.S_ISDIR(found.st_mode) and own
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
 
 
 def drop_rescued(path: Path) -> None:

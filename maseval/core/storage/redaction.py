@@ -260,24 +260,20 @@ def _with_texts(value: object, change: Callable[[str], str]) -> object:
             return value
 
 
-def _secrets_in(options: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+def _secrets_in(value: object, key: str = "") -> Iterator[tuple[str, str]]:
     """Yield each secret and the name under which it stands."""
-    for key, value in options.items():
-        if is_secret(str(key), value):
-            yield from ((text, str(key)) for text in _texts(value))
-        else:
-            yield from _secrets_within(str(key), value)
-
-
-def _secrets_within(key: str, value: object) -> Iterator[tuple[str, str]]:
     match value:
-        case str():
-            yield from ((text, key) for text in _cut_out(value))
         case Mapping():
-            yield from _secrets_in(value)
+            for name, item in value.items():
+                if is_secret(str(name), item):
+                    yield from ((text, str(name)) for text in _texts(item))
+                else:
+                    yield from _secrets_in(item, str(name))
         case list() | tuple():
             for item in value:
-                yield from _secrets_within(key, item)
+                yield from _secrets_in(item, key)
+        case str():
+            yield from ((text, key) for text in _cut_out(value))
 
 
 def _texts(value: object) -> Iterator[str]:

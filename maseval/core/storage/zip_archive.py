@@ -10,7 +10,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, NamedTuple
@@ -115,8 +115,16 @@ class ArchiveReader:
 
     def copy(self, name: str, target: IO[bytes], most: int | None = None) -> FileDigest:
         """Copy a file's content, and say what it was; ``most`` bytes, if that is given."""
+
+        def count(read: int, size: int) -> None:
+            self._unpacked += read
+            if self._unpacked > self._allowed:
+                raise ArchiveError(f"it unpacks to more than {self._allowed:,} bytes")
+            if most is not None and size > most:
+                raise ArchiveError(f"its {name} is larger than such a file can be")
+
         with self._named_errors(), self._archive.open(name) as source:
-            return _copy(_CountedReader(self, name, source, most), target)
+            return _copy(source, target, count)
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -129,35 +137,19 @@ class ArchiveReader:
                 f"{self._path} is not a zip archive, or is damaged ({error}); ask for another copy"
             ) from error
 
-    def count(self, size: int) -> None:
-        """Refuse to unpack more than is allowed in all."""
-        self._unpacked += size
-        if self._unpacked > self._allowed:
-            raise ArchiveError(f"it unpacks to more than {self._allowed:,} bytes")
 
-
-class _CountedReader:
-    def __init__(
-        self, archive: ArchiveReader, name: str, source: IO[bytes], most: int | None
-    ) -> None:
-        self._archive, self._name, self._source, self._left = archive, name, source, most
-
-    def read(self, size: int) -> bytes:
-        piece = self._source.read(size)
-        self._archive.count(len(piece))
-        if self._left is not None:
-            self._left -= len(piece)
-            if self._left < 0:
-                raise ArchiveError(f"its {self._name} is larger than such a file can be")
-        return piece
-
-
-def _copy(source: "IO[bytes] | _CountedReader", target: IO[bytes]) -> FileDigest:
+def _copy(
+    source: IO[bytes],
+    target: IO[bytes],
+    count: Callable[[int, int], object] = lambda read, size: None,
+) -> FileDigest:
+    """Copy a file; ``count`` is told how much was read, and in all, before it is written."""
     digest, size = hashlib.sha256(), 0
     while piece := source.read(CHUNK):
+        size += len(piece)
+        count(len(piece), size)
         target.write(piece)
         digest.update(piece)
-        size += len(piece)
     return FileDigest(digest.hexdigest(), size)
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Self
 
-from maseval.core.exceptions import DuplicateTaskError, HookResultError
-from maseval.core.task.queues import BaseTaskQueue
+from maseval.core.exceptions import HookResultError
+from maseval.core.task.queues import BaseTaskQueue, tasks_by_id
 from maseval.core.task.task import Task
 from maseval.core.tracing import TraceableMixin
 
@@ -64,15 +64,7 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
         return self._handed_out(self._begin())
 
     def _begin(self) -> _Progress:
-        remaining: dict[str, Task] = {}
-        for task in self._tasks:
-            if str(task.id) in remaining:
-                raise DuplicateTaskError(
-                    f"two tasks have the id {task.id!r}; their reports would be indistinguishable, "
-                    "so give each task its own id"
-                )
-            remaining[str(task.id)] = task
-        self._progress = _Progress(remaining, self.initial_state())
+        self._progress = _Progress(tasks_by_id(self._tasks), self.initial_state())
         return self._progress
 
     def _current(self) -> _Progress:

@@ -243,25 +243,25 @@ def task_queue(tasks: TasksToRun) -> BaseTaskQueue:
             queue: BaseTaskQueue = SequentialTaskQueue([tasks])
         case BaseTaskQueue():
             queue = tasks
-        case str() | Mapping():
-            raise ConfigurationError(f"tasks is {tasks!r}; give a Task, a queue or a list of tasks")
-        case Iterable():
+        case Iterable() if not isinstance(tasks, str | Mapping):
             queue = SequentialTaskQueue.from_list(tasks)
         case _:
             raise ConfigurationError(f"tasks is {tasks!r}; give a Task, a queue or a list of tasks")
-    _check_ids(queue)
+    tasks_by_id(queue.to_list())
     return queue
 
 
-def _check_ids(queue: BaseTaskQueue) -> None:
-    seen: set[str] = set()
-    for task in queue.to_list():
-        if str(task.id) in seen:
+def tasks_by_id(tasks: Iterable[Task]) -> dict[str, Task]:
+    """Return the tasks by their ids; raise if two have the same."""
+    found: dict[str, Task] = {}
+    for task in tasks:
+        if str(task.id) in found:
             raise DuplicateTaskError(
                 f"two tasks have the id {str(task.id)!r}; their reports would be "
                 "indistinguishable, so give each task its own id"
             )
-        seen.add(str(task.id))
+        found[str(task.id)] = task
+    return found
 
 
 def lasting(agent_data: AgentData) -> AgentData:

@@ -4,14 +4,16 @@ import logging
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from maseval.core.engine.dispatch import ProcessLostError
 from maseval.core.engine.engines import Job, MappedBatch
 from maseval.core.engine.parcel import pack, pack_for_worker, unpack
 from maseval.core.engine.remote_workers import Limits, RemoteEngine, RemoteWorkers
+from maseval.core.engine.worker import Place, Worker
 from maseval.core.engine.worker_setup import (
     CodeFacts,
     ModuleSource,
@@ -20,7 +22,6 @@ from maseval.core.engine.worker_setup import (
     own_modules,
 )
 from maseval.core.exceptions import ConfigurationError, WorkerDiedError
-from maseval.interface.ray.carrier import ray_carrier
 from maseval.interface.ray.connection import (
     LOCAL,
     RayConnectionError,
@@ -28,8 +29,96 @@ from maseval.interface.ray.connection import (
     connect_ray,
     load_ray,
 )
+from maseval.interface.ray.limiter import share_limits, start_limits
 
 logger = logging.getLogger(__name__)
+
+# Beside the one that waits: submits, and what is given up.
+_CALLS_AT_ONCE = 8
+
+
+class RayWorker(Worker):
+    """A worker on a node of Ray, which shares the limits of the cluster."""
+
+    def _place(self) -> Place:
+        ray = load_ray()
+        context, address = ray.get_runtime_context(), ray.util.get_node_ip_address()
+        return super()._place()._replace(node_id=context.get_node_id(), address=address)
+
+    def _share_limits(self, limits: Any) -> None:
+        share_limits(limits)
+
+
+@contextmanager
+def ray_carrier(
+    address: str, processes: int | None, connection: ExitStack | None
+) -> Iterator["RayCarrier"]:
+    """Connect to Ray for one run; a ``connection`` that is given stays open after it."""
+    with ExitStack() as own:
+        keeping = own if connection is None else connection
+        carrier = RayCarrier(keeping.enter_context(connect_ray(address, processes)))
+        try:
+            yield carrier
+        finally:
+            carrier.end_limits()
+
+
+class RayCarrier:
+    """Starts worker processes on Ray; see ``Carrier``."""
+
+    def __init__(self, ray: ModuleType) -> None:
+        self._ray = ray
+        self.cores = int(ray.cluster_resources().get("CPU", 1))
+        self.limits = start_limits(ray)
+
+    def end_limits(self) -> None:
+        self._ray.kill(self.limits, no_restart=True)
+        self.limits = None
+
+    def start(self) -> Any:
+        actor = self._ray.remote(RayWorker).options(
+            num_cpus=0,  # it waits for models most of the time
+            max_restarts=0,
+            max_concurrency=_CALLS_AT_ONCE,
+            scheduling_strategy="SPREAD",
+        )
+        return actor.remote()
+
+    def share(self, value: object) -> Any:
+        return self._ray.put(value)
+
+    def call(self, process: Any, method: str, *args: object) -> Any:
+        return getattr(process, method).remote(*args)
+
+    def wait(self, calls: Sequence[Any], timeout: float) -> Sequence[Any]:
+        number = 1 if timeout else len(calls)
+        ready, _ = self._ray.wait(list(calls), num_returns=number, timeout=timeout)
+        found: Sequence[Any] = ready
+        return found
+
+    def reply(self, call: Any, timeout: float | None = None) -> Any:
+        errors = self._ray.exceptions
+        try:
+            return self._ray.get(call, timeout=timeout)
+        except errors.GetTimeoutError as error:
+            raise TimeoutError from error
+        except (errors.RayError, ConnectionError) as error:
+            raise ProcessLostError(_in_a_line(error)) from error
+
+    def kill(self, process: Any) -> None:
+        with suppress(Exception):  # the connection may be what is gone
+            self._ray.kill(process, no_restart=True)
+
+    def is_down(self, node_id: str) -> bool:
+        nodes = {node["NodeID"]: node["Alive"] for node in self._ray.nodes()}
+        return not nodes.get(node_id, False)
+
+
+def _in_a_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    reasons = [line for line in lines if "because" in line]
+    return (reasons or lines or [type(error).__name__])[0]
+
 
 Function = Callable[[Sequence[Any]], Any]
 
@@ -121,7 +210,8 @@ class RayMap:
 
 
 MOST_DEATHS = 3
-START_SECONDS = 600.0
+# How long the start of the processes may take.
+_START_SECONDS = 600.0
 
 
 class RayEngine(RemoteEngine):
@@ -135,7 +225,6 @@ class RayEngine(RemoteEngine):
             machine is part of, or ``ray://HOST:PORT``.
         processes: How many worker processes; by default one for each core.
         most_deaths: A repetition whose process died this often is given up.
-        start_seconds: How long the start of the processes may take.
         variables: Environment variables that workers need, beside keys and addresses of providers.
     """
 
@@ -145,7 +234,6 @@ class RayEngine(RemoteEngine):
         processes: int | None = None,
         *,
         most_deaths: int = MOST_DEATHS,
-        start_seconds: float = START_SECONDS,
         variables: tuple[str, ...] = (),
     ) -> None:
         check_address(address)
@@ -155,7 +243,7 @@ class RayEngine(RemoteEngine):
         load_ray()  # raises if it is missing, before anything has begun
         self.address = address
         self.processes = processes
-        self._limits = most_deaths, start_seconds, variables
+        self._limits = most_deaths, _START_SECONDS, variables
         self._connection: ExitStack | None = None
         self._entered = 0
 

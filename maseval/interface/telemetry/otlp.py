@@ -1,7 +1,8 @@
 """Traces over OTLP/HTTP, by OpenTelemetry's own exporter (the ``opentelemetry-sdk`` package).
 
 Langfuse takes them at an endpoint of its own, with the keys of a project. The callbacks send each
-repetition of a benchmark while it runs.
+repetition of a benchmark while it runs, in the background: the run neither waits nor fails when a
+receiver does.
 
 Spans are made with the times that reports have, not with those of sending. The exporter honours
 the variables ``OTEL_EXPORTER_OTLP_*``, and the resource ``OTEL_SERVICE_NAME`` and
@@ -12,8 +13,11 @@ import base64
 import json
 import logging
 import os
+import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
@@ -21,21 +25,36 @@ from urllib.parse import urlsplit
 
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets, redact_text
 from maseval.core.words import excerpt
 from maseval.interface import extras
-from maseval.interface.telemetry.sender import END_SECONDS, Delivery, DeliveryError, Sender
-from maseval.interface.telemetry.simulation import SCHEMA_URL, simulation_span, trace_of
-from maseval.interface.telemetry.span import NumberedSpan, Value, drop_unknown, number_spans
+from maseval.interface.telemetry.simulation import (
+    SCHEMA_URL,
+    Span,
+    Value,
+    drop_unknown,
+    number_spans,
+    simulation_span,
+    trace_of,
+)
 
 EXTRA = "otel"
 PATH = "/v1/traces"
 _EXPORTER = "opentelemetry.exporter.otlp.proto.http.trace_exporter"
 _LOGGER = "opentelemetry.exporter"
 _SAMPLED = 1
+
+END_SECONDS = 10.0
+"""The end of a run waits at most so long for what is still to be sent."""
+CAPACITY = 500
+BATCH = 50
+
+
+class DeliveryError(MASEvalError):
+    """A receiver did not take what it was sent; the text says why."""
 
 
 class OTLPReceiver:
@@ -60,7 +79,7 @@ class OTLPReceiver:
         self.endpoint = None if endpoint is None else traces_url(endpoint)
         self._headers = dict(headers or {})
         self._content, self._attributes = content, attributes
-        self._clean = clean_text()
+        self._known = Secrets.of({})
         self._exporter: Any = None
         self._failure: Exception | None = None
         self._over = threading.Event()
@@ -104,26 +123,23 @@ class OTLPReceiver:
 
     def _spans(self, reports: Sequence[Report]) -> Iterator[object]:
         sdk = import_module("opentelemetry.sdk.trace")
-        scope = _scope()
-        resource = _resource()
+        origin = {"resource": _resource(), "instrumentation_scope": _scope()}
         for report in reports:
             trace = trace_of(report)
             root = simulation_span(report, content=self._content)
             root.attributes |= self._attributes(report)
-            for each in number_spans(root, trace):
-                yield sdk.ReadableSpan(
-                    **self._span_fields(each, trace), resource=resource, instrumentation_scope=scope
-                )
+            for span, own, parent in number_spans(root, trace):
+                context = _context(trace, own)
+                above = None if parent is None else _context(trace, parent)
+                fields = self._span_fields(span)
+                yield sdk.ReadableSpan(context=context, parent=above, **fields, **origin)
 
-    def _span_fields(self, each: NumberedSpan, trace: int) -> dict[str, object]:
+    def _span_fields(self, span: Span) -> dict[str, object]:
         api = import_module("opentelemetry.trace")
         sdk = import_module("opentelemetry.sdk.trace")
-        span = each.span
         code = api.StatusCode.UNSET if span.error is None else api.StatusCode.ERROR
         return {
             "name": self._clean(span.name),
-            "context": _context(trace, each.id),
-            "parent": None if each.parent is None else _context(trace, each.parent),
             "kind": api.SpanKind.CLIENT if span.client else api.SpanKind.INTERNAL,
             "attributes": self._clean_all(span.attributes),
             "events": [
@@ -135,6 +151,10 @@ class OTLPReceiver:
             "end_time": span.end,
         }
 
+    def _clean(self, text: str) -> str:
+        """Return a text without the secrets of the environment."""
+        return redact_text(self._known.removed_from_text(text))
+
     def _clean_all(self, attributes: Mapping[str, Value]) -> dict[str, Value]:
         return {key: self._clean_value(value) for key, value in attributes.items()}
 
@@ -142,12 +162,6 @@ class OTLPReceiver:
         if isinstance(value, tuple):
             return tuple(map(self._clean, value))
         return self._clean(value) if isinstance(value, str) else value
-
-
-def clean_text() -> Callable[[str], str]:
-    """Return a function that removes the secrets of the environment from a text."""
-    known = Secrets.of({})
-    return lambda text: redact_text(known.removed_from_text(text))
 
 
 def traces_url(endpoint: str) -> str:
@@ -288,6 +302,88 @@ def _trace_attributes(given: Report, session: str | None) -> Mapping[str, Value]
     )
 
 
+@dataclass
+class Delivery:
+    """The number of items sent and not sent, and the reason of the first failure."""
+
+    sent: int = 0
+    unsent: int = 0
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.unsent} of {self.sent + self.unsent} traces were not sent ({self.reason})"
+
+
+@dataclass
+class Sender:
+    """Sends the reports that are put into it; ``on_sent`` gets every batch that was taken.
+
+    A thread of its own takes them from a queue of limited size and hands over batches. A report
+    that finds the queue full is left out, one that the receiver does not take is counted.
+    """
+
+    receiver: OTLPReceiver
+    on_sent: Callable[[Sequence[Report]], object] = lambda items: None
+    _delivery: Delivery = field(default_factory=Delivery)
+    _put: int = 0
+
+    def __post_init__(self) -> None:
+        # One place more, for the sign that all is put.
+        self._queue: queue.Queue[Report | None] = queue.Queue(CAPACITY + 1)
+        self._thread = threading.Thread(target=self._run, daemon=True, name="maseval-telemetry")
+        self._thread.start()
+
+    def put(self, report: Report) -> None:
+        """Have a report sent; one that finds the queue full is left out."""
+        self._put += 1
+        if self._queue.qsize() >= CAPACITY:
+            self._fail(1, f"more than {CAPACITY} simulations waited to be sent")
+        else:
+            self._queue.put_nowait(report)
+
+    def finish(self, seconds: float = END_SECONDS) -> Delivery:
+        """Wait until all is sent, but no longer than that; the rest counts as unsent."""
+        deadline = time.monotonic() + seconds
+        self._queue.put_nowait(None)
+        self._thread.join(seconds)
+        if self._thread.is_alive():
+            self.receiver.abort()
+            self._thread.join(max(0.0, deadline + 0.5 - time.monotonic()))
+        sent, reason = self._delivery.sent, self._delivery.reason
+        unsent = self._put - sent
+        late = f"no answer within {seconds:g} s" if unsent else None
+        return Delivery(sent, unsent, reason or late)
+
+    def _run(self) -> None:
+        more = True
+        while more:
+            batch, more = self._batch()
+            if not batch:
+                continue
+            try:
+                self.receiver.send(batch)
+            except Exception as error:  # whatever a foreign library raises, the run must not see it
+                self._fail(len(batch), str(error) or type(error).__name__)
+            else:
+                self._delivery.sent += len(batch)
+                self.on_sent(batch)
+        self.receiver.abort()
+
+    def _batch(self) -> tuple[list[Report], bool]:
+        """Take what waits by now; the second value tells whether more can come."""
+        items = [self._queue.get()]
+        while len(items) < BATCH and items[-1] is not None:
+            try:
+                items.append(self._queue.get_nowait())
+            except queue.Empty:
+                break
+        return [item for item in items if item is not None], items[-1] is not None
+
+    def _fail(self, count: int, reason: str) -> None:
+        self._delivery.unsent += count
+        self._delivery.reason = self._delivery.reason or reason
+
+
 logger = logging.getLogger(__name__)
 
 
@@ -300,7 +396,7 @@ class _TraceCallback(BenchmarkCallback):
         self.delivery = Delivery()
         make()  # a wrong address and a missing library are reported before the run
         self._make = make
-        self._sender: Sender[Report] | None = None
+        self._sender: Sender | None = None
 
     def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
         if self._sender is None:

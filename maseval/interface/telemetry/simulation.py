@@ -1,19 +1,201 @@
-"""A finished repetition as a trace: turns, agents at work, model calls and tool calls."""
+"""A finished repetition as a trace: turns, agents at work, model calls and tool calls.
 
+Spans are trees before any library, whose ids follow from their subject. Times are nanoseconds since
+1970, as OpenTelemetry counts them.
+
+A report's messages are cut into stretches where the speaker changes. An environment that records
+the whole conversation with its times is asked first, because it sees the agents of all frameworks
+alike. Otherwise every agent's own messages are read; frameworks hand these over when a turn is
+finished, so that the steps of a turn may seem to take no time.
+"""
+
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
 
 from maseval.core.outcome import RecordedReport
 from maseval.core.recorded import LoggedCall, RecordedCall, RecordedMessage, Shape
 from maseval.core.words import text, text_or_none
-from maseval.interface.telemetry.conversation import (
-    USER,
-    Step,
-    Stretch,
-    bounds,
-    counts_its_tokens,
-    stretches,
-)
-from maseval.interface.telemetry.span import Span, Value, began_and_ended, drop_unknown, trace_id
+
+Value = str | bool | int | float | tuple[str, ...]
+
+
+@dataclass
+class Span:
+    """A part of a simulation; ``client`` marks a request to a provider, ``error`` a failure."""
+
+    name: str
+    start: int
+    end: int
+    attributes: dict[str, Value] = field(default_factory=dict)
+    client: bool = False
+    error: str | None = None
+    events: dict[str, dict[str, Value]] = field(default_factory=dict)
+    children: list["Span"] = field(default_factory=list)
+
+    def innermost(self, moment: int) -> "Span":
+        """Return the deepest span that lasted at a moment, of which the last begun; else this one.
+
+        Model calls have no children.
+        """
+        for child in reversed(self.children):
+            if child.start <= moment <= child.end and not child.client:
+                return child.innermost(moment)
+        return self
+
+    def settle(self) -> None:
+        """Put children in order of time, none of them outside its parent."""
+        for child in self.children:
+            child.settle()
+        self.children.sort(key=lambda child: child.start)
+        self.start = min([self.start, *(child.start for child in self.children)])
+        self.end = max([self.start, self.end, *(child.end for child in self.children)])
+
+
+def number_spans(
+    span: Span, trace: int, parent: int | None = None, place: tuple[int, ...] = ()
+) -> Iterator[tuple[Span, int, int | None]]:
+    """Yield every span of a trace, parents first, with its id and that of its parent.
+
+    An id depends on the place of its span alone.
+    """
+    own = _hash([trace, *place], 8)
+    yield span, own, parent
+    for position, child in enumerate(span.children):
+        yield from number_spans(child, trace, own, (*place, position))
+
+
+def _hash(identity: list[str | int], size: int) -> int:
+    digest = hashlib.sha256(json.dumps(identity).encode()).digest()
+    return int.from_bytes(digest[:size]) or 1  # an id of zero is not valid
+
+
+def drop_unknown(attributes: Mapping[str, Value | None]) -> dict[str, Value]:
+    return {key: value for key, value in attributes.items() if value is not None}
+
+
+SECOND = 1_000_000_000
+
+
+def moment(text: object) -> int | None:
+    """Return the moment that an ISO 8601 text names; without a zone, as in reports, it is local."""
+    if not isinstance(text, str):
+        return None
+    try:
+        found = datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return None
+    return int(found.timestamp()) * SECOND + found.microsecond * 1000
+
+
+def lasting(seconds: float | None) -> int:
+    """Return a duration in nanoseconds; 0 if it is not known."""
+    return int(max(seconds or 0.0, 0.0) * SECOND)
+
+
+def began_and_ended(call: LoggedCall) -> tuple[int, int] | None:
+    """Return the times at which a call began and ended."""
+    start = moment(call.timestamp)
+    if start is None and call.start_time is not None:
+        start = int(call.start_time * SECOND)
+    return None if start is None else (start, start + lasting(call.seconds))
+
+
+USER = "user"
+NOTHING = RecordedMessage({})
+"""The message that nobody sent, before the first one."""
+
+
+@dataclass
+class Step:
+    """One message of a participant, or a tool's answer to it, and when it was complete."""
+
+    message: RecordedMessage
+    end: int
+
+
+@dataclass
+class Stretch:
+    """The steps of one participant between messages of others, from ``heard`` to its answer."""
+
+    name: str
+    start: int
+    end: int
+    steps: Sequence[Step]
+    heard: RecordedMessage = NOTHING
+
+
+def stretches(report: RecordedReport) -> list[Stretch]:
+    found = _of_conversation(report) if report.simulation.messages else _of_agents(report)
+    return sorted(found, key=lambda each: each.start)
+
+
+def bounds(report: RecordedReport) -> tuple[int, int]:
+    """Return the times at which the repetition began and ended."""
+    start = moment(report.started_at)
+    if start is None:  # in a file of another program
+        start = moment(report.simulation.start_time) or 0
+    return start, start + lasting(report.seconds)
+
+
+def _of_conversation(report: RecordedReport) -> Iterator[Stretch]:
+    name = next(iter(report.traced_agents), "agent")
+    last = moment(report.simulation.start_time) or bounds(report)[0]
+    heard = NOTHING
+    groups = [(who, list(group)) for who, group in groupby(report.simulation.messages, _speaker)]
+    for position, (who, group) in enumerate(groups):
+        steps = _time_steps(group, last)
+        # What a conversation is opened with is not the agent's own.
+        is_greeting = position == 0 and who != USER and len(groups) > 1
+        if not is_greeting:
+            spoken = USER if who == USER else name
+            yield Stretch(spoken, last, steps[-1].end, steps, heard)
+        last, heard = steps[-1].end, group[-1]
+
+
+def _speaker(message: RecordedMessage) -> str | None:
+    # A tool's answer belongs to the caller of the tool.
+    return message.requestor if message.role == "tool" else message.role
+
+
+def _time_steps(messages: Sequence[RecordedMessage], start: int) -> list[Step]:
+    steps: list[Step] = []
+    for message in messages:
+        start = max(start, moment(message.timestamp) or start)
+        steps.append(Step(message, start))
+    return steps
+
+
+def _of_agents(report: RecordedReport) -> Iterator[Stretch]:
+    for name, trace in report.traced_agents.items():
+        start = bounds(report)[0]
+        for heard, answers in _exchanges(trace.messages):
+            start = max(start, moment(heard.timestamp) or start)
+            steps = _time_steps(answers, start)
+            yield Stretch(name, start, steps[-1].end, steps, heard)
+            start = steps[-1].end
+
+
+def _exchanges(
+    messages: Sequence[RecordedMessage],
+) -> Iterator[tuple[RecordedMessage, list[RecordedMessage]]]:
+    """Yield each message of a user that was answered, and all answers up to the next one."""
+    heard = NOTHING
+    answers: list[RecordedMessage] = []
+    for message in messages:
+        if message.role in ("assistant", "tool"):
+            answers.append(message)
+            continue
+        if answers:
+            yield heard, answers
+            answers = []
+        heard = message
+    if answers:
+        yield heard, answers
+
 
 # OpenTelemetry's semantic conventions for generative AI, in the version that the URL names.
 SCHEMA_URL = "https://opentelemetry.io/schemas/1.38.0"
@@ -22,20 +204,9 @@ OPERATION = "gen_ai.operation.name"
 PROVIDER = "gen_ai.provider.name"
 MODEL = "gen_ai.request.model"
 AGENT = "gen_ai.agent.name"
-CONVERSATION = "gen_ai.conversation.id"
 INPUT_TOKENS = "gen_ai.usage.input_tokens"
 OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
-TOOL = "gen_ai.tool.name"
-TOOL_TYPE = "gen_ai.tool.type"
-CALL_ID = "gen_ai.tool.call.id"
-CALL_ARGUMENTS = "gen_ai.tool.call.arguments"
-CALL_RESULT = "gen_ai.tool.call.result"
-INPUT = "gen_ai.input.messages"
 OUTPUT = "gen_ai.output.messages"
-EVALUATION = "gen_ai.evaluation.result"
-SCORE_NAME = "gen_ai.evaluation.name"
-SCORE = "gen_ai.evaluation.score.value"
-SCORE_LABEL = "gen_ai.evaluation.score.label"
 ERROR_TYPE = "error.type"
 
 CHAT, EXECUTE_TOOL, INVOKE_AGENT = "chat", "execute_tool", "invoke_agent"
@@ -62,25 +233,27 @@ def _message(role: str, content: object, calls: Sequence[Shape] = ()) -> str:
 
 
 def trace_of(report: Shape) -> int:
-    """Return the id of the trace about a repetition: that of its run, task and trial."""
+    """Return the id of the trace about a run, task and trial: 128 bits, the same every time."""
     parsed = RecordedReport(report)
     run = parsed.run_id or parsed.simulation.id or parsed.started_at or ""
-    return trace_id(text(run), *parsed.key)
+    return _hash([text(run), *parsed.key], 16)
 
 
 def simulation_span(given: Shape, *, content: bool = False) -> Span:
     """Return the tree of spans; ``content`` adds messages, and arguments and results of tools."""
     report = RecordedReport(given)
     failure = text(report.error.message or report.status) if report.error else None
-    root = Span(_title(report), *bounds(report), _facts(report), error=failure)
-    root.events[EVALUATION] = _verdict(report)
+    domain, task, trial = report.key
+    title = " ".join(filter(None, ("simulation", domain, task, f"trial {trial}")))
+    root = Span(title, *bounds(report), _facts(report), error=failure)
+    root.events["gen_ai.evaluation.result"] = _verdict(report)
     found = stretches(report)
     worked = [_stretch_span(report, each, content=content) for each in found]
     for number_of_turn, turn in enumerate(_turns(worked), start=1):
         turn.name, turn.attributes["maseval.turn"] = f"turn {number_of_turn}", number_of_turn
         root.children.append(turn)
     for call in _model_calls(report):
-        root.innermost(call.start, besides=(CHAT,)).children.append(call)
+        root.innermost(call.start).children.append(call)
     if content:
         for stretch, span in zip(found, worked, strict=True):
             _note_answers(stretch, span)
@@ -88,16 +261,11 @@ def simulation_span(given: Shape, *, content: bool = False) -> Span:
     return root
 
 
-def _title(report: RecordedReport) -> str:
-    domain, task, trial = report.key
-    return " ".join(filter(None, ("simulation", domain, task, f"trial {trial}")))
-
-
 def _facts(report: RecordedReport) -> dict[str, Value]:
     domain, task, trial = report.key
     return drop_unknown(
         {
-            CONVERSATION: f"{report.run_id or ''}/{domain}/{task}/{trial}",
+            "gen_ai.conversation.id": f"{report.run_id or ''}/{domain}/{task}/{trial}",
             "maseval.run_id": report.run_id,
             "maseval.domain": domain or None,
             "maseval.task_id": task,
@@ -119,9 +287,9 @@ def _verdict(report: RecordedReport) -> dict[str, Value]:
     named = next((each.evaluator for each in report.evaluations), None)
     return drop_unknown(
         {
-            SCORE_NAME: named or "reward",
-            SCORE: report.reward,
-            SCORE_LABEL: report.kind,
+            "gen_ai.evaluation.name": named or "reward",
+            "gen_ai.evaluation.score.value": report.reward,
+            "gen_ai.evaluation.score.label": report.kind,
         }
     )
 
@@ -131,7 +299,7 @@ def _turns(worked: Sequence[Span]) -> Iterator[Span]:
     turn: Span | None = None
     for span in worked:
         if turn is not None and span.end <= turn.end and span.start < turn.end:
-            turn.innermost(span.start, besides=(CHAT,)).children.append(span)
+            turn.innermost(span.start).children.append(span)
         elif turn is not None and all(each.attributes.get(AGENT) == USER for each in turn.children):
             turn.children.append(span)
             turn.end = span.end
@@ -146,18 +314,22 @@ def _turns(worked: Sequence[Span]) -> Iterator[Span]:
 def _stretch_span(report: RecordedReport, stretch: Stretch, *, content: bool) -> Span:
     settings = report.agents.get(stretch.name)
     model = settings.model_id if settings else None
-    facts = {
+    facts: dict[str, Value | None] = {
         OPERATION: INVOKE_AGENT,
         PROVIDER: _provider_of(model),
         AGENT: stretch.name,
         MODEL: model,
         **_tokens_logged(report, stretch),
     }
+    if content:
+        heard, last = stretch.heard.content, stretch.steps[-1].message
+        facts["gen_ai.input.messages"] = _message("user", heard) if heard else None
+        facts[OUTPUT] = _as_output(last) if last.role != "tool" else None
     name = f"{INVOKE_AGENT} {stretch.name}"
     span = Span(name, stretch.start, stretch.end, drop_unknown(facts))
-    if content:
-        span.attributes |= drop_unknown(_content_attributes(stretch))
-    span.children += _steps(stretch, model, counts_its_tokens(report, stretch.name), content)
+    # An agent with tokens of its own asks its model itself, as those of frameworks do.
+    asks_itself = "input_tokens" in report.agent_usage.get(stretch.name, {})
+    span.children += _steps(stretch, model, asks_itself, content)
     return span
 
 
@@ -209,14 +381,14 @@ def _tool_span(step: Step, call: RecordedCall, start: int, *, content: bool) -> 
     failed = step.message.error is True
     facts: dict[str, Value | None] = {
         OPERATION: EXECUTE_TOOL,
-        TOOL: name,
-        TOOL_TYPE: "function",
-        CALL_ID: text_or_none(step.message.call_id),
+        "gen_ai.tool.name": name,
+        "gen_ai.tool.type": "function",
+        "gen_ai.tool.call.id": text_or_none(step.message.call_id),
         ERROR_TYPE: "tool_error" if failed else None,
     }
     if content:
-        facts[CALL_ARGUMENTS] = text_or_none(call.function.get("arguments"))
-        facts[CALL_RESULT] = text_or_none(step.message.content)
+        facts["gen_ai.tool.call.arguments"] = text_or_none(call.function.get("arguments"))
+        facts["gen_ai.tool.call.result"] = text_or_none(step.message.content)
     error = "the tool returned an error" if failed else None
     return Span(f"{EXECUTE_TOOL} {name}", start, step.end, drop_unknown(facts), error=error)
 
@@ -224,29 +396,19 @@ def _tool_span(step: Step, call: RecordedCall, start: int, *, content: bool) -> 
 def _model_calls(report: RecordedReport) -> Iterator[Span]:
     for trace in report.traced_models.values():
         for call in trace.logs:
-            if (times := began_and_ended(call)) is not None:
-                yield _logged_call(call, _chat_span(trace.model_id, trace.type or "", *times))
-
-
-def _logged_call(call: LoggedCall, span: Span) -> Span:
-    tokens = {
-        INPUT_TOKENS: call.input_tokens,
-        OUTPUT_TOKENS: call.output_tokens,
-        "maseval.attempt": call.attempt,
-    }
-    span.attributes |= {key: int(value) for key, value in tokens.items() if value is not None}
-    if call.status == "error":
-        span.attributes[ERROR_TYPE] = text(call.error_type)
-        span.error = text(call.error)
-    return span
-
-
-def _content_attributes(stretch: Stretch) -> Mapping[str, Value | None]:
-    heard, last = stretch.heard.content, stretch.steps[-1].message
-    return {
-        INPUT: _message("user", heard) if heard else None,
-        OUTPUT: _as_output(last) if last.role != "tool" else None,
-    }
+            if (times := began_and_ended(call)) is None:
+                continue
+            span = _chat_span(trace.model_id, trace.type or "", *times)
+            counts = {
+                INPUT_TOKENS: call.input_tokens,
+                OUTPUT_TOKENS: call.output_tokens,
+                "maseval.attempt": call.attempt,
+            }
+            span.attributes |= {k: int(value) for k, value in counts.items() if value is not None}
+            if call.status == "error":
+                span.attributes[ERROR_TYPE] = text(call.error_type)
+                span.error = text(call.error)
+            yield span
 
 
 def _note_answers(stretch: Stretch, span: Span) -> None:

@@ -1,2 +1,2 @@
-from maseval.interface.trackers.callback import MLflowCallback as MLflowCallback
-from maseval.interface.trackers.callback import WandbCallback as WandbCallback
+from maseval.interface.trackers.tracked_run import MLflowCallback as MLflowCallback
+from maseval.interface.trackers.tracked_run import WandbCallback as WandbCallback

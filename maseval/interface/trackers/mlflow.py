@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -82,18 +82,13 @@ def _log(client: Any, run_id: str, run: TrackedRun) -> None:
         for name, value in run.parameters.items()
         if there.get(name, value) != value
     ]
-    for metric_part, param_part in _parts(metrics, fresh):
-        client.log_batch(run_id, metrics=metric_part, params=param_part)
+    for start in range(0, max(len(metrics), len(fresh)), _MOST_AT_ONCE):
+        part = slice(start, start + _MOST_AT_ONCE)
+        client.log_batch(run_id, metrics=metrics[part], params=fresh[part])
     client.log_batch(run_id, tags=changed)
     client.log_dict(run_id, {"columns": run.columns, "data": run.rows()}, TABLE)
     shown = json.dumps([{"path": TABLE, "type": "table"}])
     client.set_tag(run_id, "mlflow.loggedArtifacts", shown)
-
-
-def _parts(*lists: Sequence[object]) -> Iterator[tuple[Sequence[object], ...]]:
-    longest = max(map(len, lists))
-    for start in range(0, longest, _MOST_AT_ONCE):
-        yield tuple(each[start : start + _MOST_AT_ONCE] for each in lists)
 
 
 def _note_end(client: Any, run_id: str, run: TrackedRun) -> None:

@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.figures import in_points, money, percent
 from maseval.stats.comparison import Comparison, Difference
-from maseval.stats.estimation import Estimate
 from maseval.stats.plots import svg
 from maseval.stats.plots.svg import Figure, Scale
-from maseval.stats.summary import Summary
+from maseval.stats.summary import Estimate, Summary
 from maseval.stats.trials import Measure
 
 _WIDTH, _HEIGHT = 680, 412

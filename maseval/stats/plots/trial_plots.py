@@ -29,8 +29,8 @@ def trial_map(outcomes: Iterable[Outcome], title: str = "Trials of each task") -
         raise ConfigurationError("no outcome to draw; give at least one")
     parts, y = _legend(), _MAP_TOP + 24.0
     tallies = []
-    for group in dict.fromkeys(key.group for key in tasks):
-        mine = [trials for key, trials in tasks.items() if key.group == group]
+    for group in dict.fromkeys(key.domain for key in tasks):
+        mine = [trials for key, trials in tasks.items() if key.domain == group]
         mine.sort(key=lambda trials: -sum(bool(each.passed) for each in trials) / len(trials))
         tallies.append(_tally(group, mine))
         parts.append(svg.text(_MAP_LEFT, y + 10, tallies[-1], "ink", size=12))
@@ -56,7 +56,7 @@ def _column(trials: Sequence[Outcome], x: float, y: float) -> str:
 
 def _simulation_attribute(trial: Outcome) -> str:
     """Return an attribute that names the simulation, for pages that link a cell to it."""
-    name = "/".join(filter(None, (trial.group, trial.task, str(trial.trial))))
+    name = "/".join(filter(None, (trial.domain, trial.task_id, str(trial.trial))))
     return f' data-simulation="{escape(name)}"'
 
 

@@ -191,7 +191,7 @@ def test_a_second_look_asks_nothing_and_says_the_same(run, asked):
 
 def test_every_command_uses_what_another_found(run, asked, tmp_path):
     view = show(run)
-    failed = next(line for line in view.lines if line.outcome == "fail")
+    failed = next(line for line in view.lines if line.kind == "fail")
     asked.clear()
 
     report(run, tmp_path / "page.html")

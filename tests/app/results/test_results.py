@@ -6,12 +6,14 @@ from maseval.app.results.recording import lines_of
 from maseval.app.results.results import run_summary
 from maseval.benchmark.tau2.metrics import compute_pass_hat_k
 from maseval.commands import tau2
-from maseval.core.outcome import SimulationLine
+from maseval.core.outcome import Outcome, verdict_for
 from maseval.runs import RunFolder, Simulation
 
 
 def line(task, trial, outcome="pass", *, domain="shop", status="success", cost=0.0, tokens=0):
-    return SimulationLine(domain, task, trial, status, outcome, None, None, 1.0, cost, tokens, None)
+    passed, reason = verdict_for(outcome, status)
+    row = Outcome(domain, task, trial, passed, cost, reason, status=status, kind=outcome)
+    return row._replace(seconds=1.0, tokens=tokens)
 
 
 def planned(*tasks, trials=2, domain="shop"):

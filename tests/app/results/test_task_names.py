@@ -29,7 +29,7 @@ EVERY = [*AIRLINE, *RETAIL, *TELECOM]
         ("BAD_VPN", EVERY, [TELECOM[1]]),
         ("telecom/bad_vpn", EVERY, [TELECOM[1]]),
         ("[mms_issue]airplane_mode_on", EVERY, TELECOM[1:]),
-        (TELECOM[2].task, EVERY, [TELECOM[2]]),
+        (TELECOM[2].task_id, EVERY, [TELECOM[2]]),
         ("", EVERY, []),
         ("telecom/", EVERY, []),
     ],

@@ -3,11 +3,11 @@
 import pytest
 
 from maseval.app.running.run_watch import EqualFailures
-from maseval.core.outcome import SimulationLine
+from maseval.core.outcome import Outcome
 
 
 def line(outcome="error", error="task '1' has no ticket", status="setup_failed"):
-    return SimulationLine(*("library", "1", 0, status, outcome, None, None), *(1.0, 0.0, 0, error))
+    return Outcome("library", "1", 0, None, status=status, kind=outcome, error=error)
 
 
 def objections(*lines, earlier=()):

@@ -10,7 +10,7 @@ from maseval import commands
 from maseval.app.running import tracking as tracking_module
 from maseval.app.sharing.destinations import Destination, SentLog
 from maseval.core.exceptions import ConfigurationError
-from maseval.interface.telemetry.sender import DeliveryError
+from maseval.interface.telemetry.otlp import DeliveryError
 from tests.cli.commandline import maseval
 from tests.interface.libraries import needing
 from tests.interface.telemetry.receiver import attributes, receiving

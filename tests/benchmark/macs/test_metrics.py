@@ -1,6 +1,6 @@
 from maseval.benchmark.macs import compute_benchmark_metrics
 from maseval.benchmark.macs.metrics import goal_rates, judge_problems
-from maseval.cli.macs.results import _rate
+from maseval.cli.macs.commands import _rate
 
 
 def report(status="success", task="task-000001", **evaluation):

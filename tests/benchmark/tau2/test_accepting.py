@@ -11,7 +11,7 @@ from maseval.benchmark.tau2 import Broken, Kind, rule
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains.domain import OpenChoice
 from maseval.benchmark.tau2.review.errata import errata_for, sound_finding
-from maseval.benchmark.tau2.review.errata.accepting import other_right_end
+from maseval.benchmark.tau2.review.errata.sound import other_right_end
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.scoring.score import score
 from tests.benchmark.tau2.compliance import breaches, gold_talk

@@ -189,7 +189,7 @@ def test_the_adapter_tells_how_the_agent_is_set_up_and_what_it_saw():
     adapter.run("Hi")
 
     config, traces = adapter.gather_config(), adapter.gather_traces()
-    assert config["llm_args"] == {"temperature": 0.5}
+    assert (adapter.name, config["llm_args"]) == ("default_agent", {"temperature": 0.5})
     assert config["tool_names"] == ["paint"]
     assert config["model_id"] == "scripted"
     assert traces["message_count"] == 2

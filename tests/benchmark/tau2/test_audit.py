@@ -171,7 +171,7 @@ def test_findings_are_machine_readable_and_the_worst_come_first(findings):
 
 
 def test_what_the_next_release_put_right_is_no_longer_found(findings, tau2_data_of_1_0_1):
-    later = audit(version="1.0.1")
+    later = audit(["airline", "retail"], version="1.0.1")
 
     assert len(of(findings, "retail", "gold raises")) == 23
     assert len(of(later, "retail", "gold raises")) == 18

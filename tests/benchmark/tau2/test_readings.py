@@ -12,11 +12,16 @@ PAGE = Path(__file__).parents[3] / "docs" / "label-readings.md"
 pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_data")]
 
 
+@pytest.fixture(scope="module")
+def compared(contract_dir, tau2_data, tau2_data_of_1_0_1):
+    return {name: list(compare_readings(name, contract_dir)) for name in ("readings", "earlier")}
+
+
 @pytest.mark.parametrize(
     ("name", "first", "named"), [("readings", 0.85, 0.92), ("earlier", 0.88, 0.88)]
 )
-def test_causes_agree_with_the_readers(name, first, named, contract_dir, tau2_data_of_1_0_1):
-    found = list(compare_readings(name, contract_dir))
+def test_causes_agree_with_the_readers(name, first, named, compared):
+    found = compared[name]
     total = count_agreement(found)
 
     assert total["first"] >= first * total["read"]
@@ -27,11 +32,8 @@ def test_causes_agree_with_the_readers(name, first, named, contract_dir, tau2_da
         assert f"| {' | '.join(map(str, row))} |" in written
 
 
-def test_likely_causes_name_the_readers_first_party(contract_dir, tau2_data_of_1_0_1):
-    found = [
-        *compare_readings("readings", contract_dir),
-        *compare_readings("earlier", contract_dir),
-    ]
+def test_likely_causes_name_the_readers_first_party(compared):
+    found = [*compared["readings"], *compared["earlier"]]
     likely = count_agreement(each for each in found if each.cause.grade == "likely")
 
     assert likely["read"] > 100 and likely["first"] >= 0.95 * likely["read"]

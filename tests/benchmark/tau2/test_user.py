@@ -98,7 +98,7 @@ def test_each_stop_token_ends_it_and_stays_in_the_text(token):
     one = user([f"Bye {token}", "never said"])
 
     assert one.respond("Hi") == f"Bye {token}"
-    assert one.is_done()
+    assert one.is_done() and one.gather_traces()["stopped_by_user"]
     with pytest.raises(UserExhaustedError, match="after 1 turn"):
         one.respond("Still there?")
 

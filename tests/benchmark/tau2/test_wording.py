@@ -26,10 +26,6 @@ def here(monkeypatch, shared_data):
     monkeypatch.setenv("MASEVAL_TAU2_TEXTS", str(shared_data / "tau2-texts"))
 
 
-def test_without_any_choice_and_texts_it_is_ours():
-    assert wording_of().name == "ours"
-
-
 @pytest.mark.data
 @pytest.mark.parametrize("version", ["0.2.0", "v1.0.1"])
 def test_without_any_choice_it_is_the_original_where_the_texts_are(here, version):

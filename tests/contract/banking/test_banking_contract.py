@@ -37,10 +37,9 @@ from maseval.core.call_policy import CallPolicy
 from maseval.core.provider_errors import ProviderConnectionError
 from maseval.core.providers import register_embedder
 from tests.contract.replay import assert_same, records, sha256
-from tests.contract.test_orchestrator_contract import differences
+from tests.contract.test_orchestrator_contract import differences, played
+from tests.contract.test_scoring_contract import comparable, outcome
 from tests.contract.timelines import timeline_differences
-from tests.contract.v1_0_1.test_orchestrator_contract import played
-from tests.contract.v1_0_1.test_scoring_contract import comparable, outcome
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]
 
@@ -335,7 +334,7 @@ def test_every_recorded_orchestration_comes_out_the_same(vectors, folder, domain
 
 def of_run(record: dict[str, Any], domain, folder) -> Iterator[str]:
     """Here the record counts farewells, and gives one hash for the one database."""
-    found = played(record, domain, folder.parents[1])
+    found = played(record, domain, folder)
     for farewells in ("agent_stop_calls", "user_stop_calls"):
         found[farewells] = len(found.get(farewells, ()))
     one_database = {"final_user_db_hash": record["final_agent_db_hash"]}

@@ -82,10 +82,11 @@ def prompt_of(task: dict[str, Any], with_tools: bool) -> str:
     return user_prompt(load_guidelines(with_tools, version="1.0.1"), scenario)
 
 
-def test_user_prompts_have_the_recorded_hashes_whatever_the_persona(user_sim, domain_called):
+@pytest.mark.parametrize("recorded", ["1.0.1"], indirect=True)
+def test_user_prompts_have_the_recorded_hashes_whatever_the_persona(user_sim, recorded):
     assert user_sim["user_prompt"]
     for case in user_sim["user_prompt"]:
-        domain = domain_called(case["domain"])
+        domain = recorded.domain(case["domain"])
         # The original asks whether there is a list of tools, though it may be an empty one.
         prompt = prompt_of(load_raw_task(domain, case["task_id"]), case["tools"] is not None)
         assert sha256(prompt) == case["system_prompt_sha256"], case

@@ -45,18 +45,6 @@ class Rewarding(Plain):
         return {"reward": str(report["eval"][0]["reward"])}
 
 
-@pytest.mark.parametrize(
-    ("choice", "kind"),
-    [
-        (True, TqdmProgressBarCallback),
-        ("tqdm", TqdmProgressBarCallback),
-        ("rich", RichProgressBarCallback),
-    ],
-)
-def test_the_argument_chooses_the_bar(choice, kind):
-    assert type(progress_callback(choice)) is kind
-
-
 @pytest.mark.parametrize("choice", ["bar", "", None, 1, "True"])
 def test_any_other_choice_is_refused_with_the_way_out(choice):
     with pytest.raises(ConfigurationError, match=r"Invalid progress_bar value: .*'tqdm' or 'rich'"):

@@ -2,17 +2,12 @@ import json
 import logging
 import math
 import os
-import signal
-import subprocess
-import sys
-import textwrap
 
 import pytest
 
 from maseval.core.callbacks import (
     FileResultLogger,
     ResultLogger,
-    TornRecordWarning,
     read_reports,
 )
 from maseval.core.exceptions import OutputExistsError, ResultFileError
@@ -251,93 +246,6 @@ def test_validation_says_what_is_wrong(tmp_path, rehearsal, caplog, damage, prob
 
     assert not results.validate()
     assert any(problem in message for message in warned(caplog))
-
-
-def test_a_torn_last_report_is_left_out_with_a_warning(tmp_path, rehearsal):
-    rehearsal("a", "b").run(file_logger(tmp_path))
-    path = tmp_path / "r.jsonl"
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-30])
-
-    with pytest.warns(TornRecordWarning, match=r"r\.jsonl.*bytes are left out"):
-        assert [report["task_id"] for report in read_reports(path)] == ["a"]
-
-
-LONG_RUN = """
-    import sys
-    from types import SimpleNamespace
-    from maseval.core.callbacks import FileResultLogger
-    from maseval.core.task import SequentialTaskQueue, Task
-
-    tasks = SequentialTaskQueue([Task(query="q", id="a")])
-    run = SimpleNamespace(tasks=tasks, n_task_repeats=10**5)
-    results = FileResultLogger(sys.argv[1], "r.jsonl")
-    results.on_run_start(run)
-    machine = {"git": "c0ffee"}
-    for n in range(10**5):
-        report = {"task_id": "a", "repeat_idx": n, "traces": "x" * 50_000, "run_id": "r"}
-        results.on_task_repeat_end(run, {**report, "config": {"benchmark": machine}})
-        print(end=".", flush=True)
-"""
-
-
-@pytest.mark.filterwarnings("ignore::maseval.core.callbacks.TornRecordWarning")
-def test_a_killed_run_keeps_every_report_it_was_given(tmp_path):
-    command = [sys.executable, "-c", textwrap.dedent(LONG_RUN), tmp_path / "out"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        confirmed = len(process.stdout.read(10))
-        process.send_signal(signal.SIGKILL)
-        confirmed += len(process.stdout.read())
-
-    reports = read_reports(tmp_path / "out" / "r.jsonl")
-
-    assert [report["repeat_idx"] for report in reports] == list(range(len(reports)))
-    assert 10 <= confirmed <= len(reports) <= confirmed + 1
-    assert all(report["config"]["benchmark"] == {"git": "c0ffee"} for report in reports)
-
-
-FULL_DISK = """
-    import resource, signal, sys, tempfile
-    from types import SimpleNamespace
-    from maseval.core.callbacks import FileResultLogger
-    from maseval.core.task import SequentialTaskQueue, Task
-
-    tempfile.tempdir = sys.argv[2]
-    tasks = SequentialTaskQueue([Task(query="q", id=name) for name in "abc"])
-    run = SimpleNamespace(tasks=tasks, n_task_repeats=1)
-    results = FileResultLogger(sys.argv[1], "r.jsonl")
-    results.on_run_start(run)
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    for name in "abc":
-        limit = 30_000 if name == "b" else resource.RLIM_INFINITY
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-        report = {"task_id": name, "repeat_idx": 0, "run_id": "r", "traces": "x" * 20_000}
-        results.on_task_repeat_end(run, {**report, "config": {"benchmark": {"git": 1}}})
-    results.on_run_end(run, [])
-"""
-
-
-def test_a_report_that_no_longer_fits_is_kept_beside_and_the_next_goes_on(tmp_path):
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(FULL_DISK), tmp_path / "out", tmp_path],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    beside = tmp_path / "out" / "r.rescued.jsonl"
-    assert [each["task_id"] for each in read_reports(tmp_path / "out" / "r.jsonl")] == ["a", "c"]
-    [kept] = read_reports(beside)
-    assert (kept["task_id"], kept["config"]) == ("b", {"benchmark": {"git": 1}})
-    assert f"task b, repetition 0 is kept in {beside}" in run.stderr
-    assert f"reports are kept in {beside}" in run.stderr
-
-
-def test_a_name_in_a_folder_that_is_a_file_fails_at_the_start(tmp_path, rehearsal):
-    (tmp_path / "taken").write_text("")
-
-    with pytest.raises(OSError, match="taken"):
-        file_logger(tmp_path / "taken").on_run_start(rehearsal("a"))
 
 
 def test_records_are_flushed_to_the_disk_unless_told_otherwise(tmp_path, rehearsal, monkeypatch):

@@ -1,13 +1,10 @@
 import errno
 import gc
-import importlib.util
 import json
 import os
 import stat
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +15,6 @@ from maseval.core.storage.files import (
     Scratch,
     atomic_file,
     lock,
-    write_bytes,
     write_json,
 )
 
@@ -138,10 +134,10 @@ def test_a_locked_file_can_still_be_read_and_written(opened, tmp_path):
 
 @pytest.mark.parametrize("number", [errno.ENOTSUP, errno.ENOLCK, errno.ENOSYS, errno.EINVAL])
 def test_a_file_system_without_locks_is_reported_as_such(opened, monkeypatch, number):
-    def unsupported(descriptor, shared, wait):
+    def unsupported(descriptor, kind):
         raise OSError(number, "not supported")
 
-    monkeypatch.setattr(files, "_lock", unsupported)
+    monkeypatch.setattr(files.fcntl, "flock", unsupported)
 
     with pytest.raises(LocksUnavailableError):
         lock(opened().fileno())
@@ -165,70 +161,3 @@ def test_the_file_is_closed_with_its_object():
     gc.collect()
 
     assert file.closed
-
-
-def in_use(number):
-    """The error of Windows for a file that somebody is reading."""
-    error = PermissionError(errno.EACCES, "The process cannot access the file")
-    error.winerror = number
-    return error
-
-
-@pytest.mark.parametrize("number", [5, 32])
-def test_on_windows_a_file_that_is_being_read_is_replaced_a_moment_later(
-    tmp_path, monkeypatch, number
-):
-    refusals, replace = [in_use(number), in_use(number)], Path.replace
-
-    def refuse_first(self, target):
-        if refusals:
-            raise refusals.pop()
-        return replace(self, target)
-
-    monkeypatch.setattr(Path, "replace", refuse_first)
-    monkeypatch.setattr(files, "_PAUSE", 0)
-    write_bytes(tmp_path / "x", b"new")
-
-    assert (tmp_path / "x").read_bytes() == b"new" and os.listdir(tmp_path) == ["x"]
-    refusals += [in_use(number)] * 1000
-    with pytest.raises(PermissionError):
-        write_bytes(tmp_path / "x", b"newer")
-    assert (tmp_path / "x").read_bytes() == b"new" and os.listdir(tmp_path) == ["x"]
-
-
-class Msvcrt:
-    """The locks of Windows: one byte of a file, refused in its own ways."""
-
-    LK_LOCK, LK_NBLCK = 1, 2
-
-    def __init__(self):
-        self.held, self.calls = {}, []
-
-    def locking(self, descriptor, mode, count):
-        self.calls.append((mode, os.lseek(descriptor, 0, os.SEEK_CUR), count))
-        holder = self.held.setdefault(os.fstat(descriptor).st_ino, descriptor)
-        if holder != descriptor:
-            if mode == self.LK_LOCK:  # after ten seconds; meanwhile the other one has ended
-                self.held.clear()
-            raise OSError(errno.EDEADLK if mode == self.LK_LOCK else errno.EACCES, "held")
-
-
-def test_on_windows_the_locks_of_its_own_library_are_used(opened, monkeypatch):
-    locks = Msvcrt()
-    with monkeypatch.context() as patch:
-        patch.setattr(sys, "platform", "win32")
-        patch.setitem(sys.modules, "msvcrt", locks)
-        patch.setitem(sys.modules, "fcntl", None)
-        spec = importlib.util.spec_from_file_location("files_on_windows", files.__file__)
-        on_windows = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(on_windows)
-    first, second = opened(), opened()
-    os.write(first.fileno(), b"name")
-
-    assert on_windows.lock(first.fileno())
-    assert not on_windows.lock(second.fileno())
-    assert on_windows.lock(second.fileno(), wait=True)
-
-    # Far behind what is written, as locked bytes cannot be read there; the place is as before.
-    assert {place for _, place, _ in locks.calls} == {1 << 30}
-    assert os.lseek(first.fileno(), 0, os.SEEK_CUR) == 4

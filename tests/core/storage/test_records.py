@@ -1,6 +1,5 @@
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -110,28 +109,6 @@ def test_damage_before_the_end_names_file_and_line(tmp_path, damage):
 
     with pytest.raises(ResultFileError, match=r"r\.jsonl, line 2: not a record"):
         read_records(path)
-
-
-def test_a_killed_writer_leaves_every_finished_record(tmp_path):
-    path = tmp_path / "r.jsonl"
-    code = """
-        import sys
-        from maseval.core.storage.records import RecordWriter
-        writer = RecordWriter(sys.argv[1])
-        for n in range(10**9):
-            writer.append({"n": n, "padding": "x" * 200_000})
-            print(end=".", flush=True)
-    """
-    with subprocess.Popen(script(code, path), stdout=subprocess.PIPE) as process:
-        confirmed = len(process.stdout.read(5))
-        process.send_signal(signal.SIGKILL)
-        confirmed += len(process.stdout.read())
-
-    records, torn = read_records(path)
-
-    assert [record["n"] for record in records] == list(range(len(records)))
-    assert 5 <= confirmed <= len(records) <= confirmed + 1
-    assert torn is None or len(torn) < 200_100
 
 
 FULL_DISK = """

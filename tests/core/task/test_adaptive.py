@@ -3,7 +3,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maseval.core.exceptions import (
-    DuplicateTaskError,
     HookResultError,
 )
 from tests.core import worlds
@@ -62,20 +61,6 @@ def test_results_steer_the_choice():
         queue.on_task_repeat_end(None, {"task_id": chosen.id, "status": status})
     assert order[:4] == ["5", "7", "4", "6"]
     assert len(order) == 10
-
-
-def test_a_selection_never_sees_a_task_in_flight():
-    seen = []
-
-    class Watching(InOrder):
-        def select_next_task(self, remaining, state):
-            seen.append(ids(remaining))
-            return remaining[-1]
-
-    queue = Watching(tasks(3))
-    assert ids(queue) == ["2", "1", "0"]
-    assert seen == [["0", "1", "2"], ["0", "1"], ["0"]]
-    assert ids(queue.in_flight) == ["2", "1", "0"]
 
 
 def test_every_repetition_is_learnt_from_and_the_first_report_is_kept():
@@ -173,13 +158,6 @@ def test_forgetting_to_return_the_state_is_an_error():
     queue = Forgetful(tasks(1))
     with pytest.raises(HookResultError, match=r"Forgetful.update_state returned None; return"):
         finish(queue, next(iter(queue)))
-
-
-def test_two_tasks_with_one_id_cannot_be_told_apart():
-    with pytest.raises(DuplicateTaskError, match="two tasks have the id '1'"):
-        iter(InOrder([task("1"), task("2"), task(1)]))
-    with pytest.raises(DuplicateTaskError, match="two tasks have the id '1'"):
-        iter(InOrder([task("1")] * 2))
 
 
 def test_a_part_of_a_queue_with_settings_of_its_own_keeps_them():

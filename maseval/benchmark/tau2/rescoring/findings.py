@@ -431,7 +431,7 @@ def unlisted_tasks(found: RescoredRecord) -> Iterator[Finding]:
         absent = [] if split is None else [each for each in split[1] if each not in listed]
         if split is None or not absent:
             continue
-        outcomes = [each for each in found.outcomes if each.group == name]
+        outcomes = [each for each in found.outcomes if each.domain == name]
         value, whole = found.summarise(outcomes).estimate("pass^k", 1).value, len(split[1])
         words = ""
         if value is not None:

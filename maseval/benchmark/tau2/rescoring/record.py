@@ -35,7 +35,7 @@ from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import ConfigurationError, ResultFileError
-from maseval.core.outcome import OutcomeKind
+from maseval.core.outcome import OutcomeKind, Simulation
 from maseval.core.recorded import mapping, whole_number
 from maseval.core.report import Report
 from maseval.core.task import ChosenSubset
@@ -49,23 +49,12 @@ MALFORMED = "not in v0.2.0's form"
 BY_DEFAULT, BY_OPTION, BY_FORM, BY_RUN = "by default", "as asked", "by the file's form", "as run"
 
 
-class PlannedTrial(NamedTuple):
-    """One trial of one task."""
-
-    domain: str
-    task_id: str
-    trial: int
-
-    def __str__(self) -> str:
-        return f"{self.domain} task {self.task_id}, trial {self.trial}"
-
-
 def planned_trials(
     domain: str | None,
     task_ids: Iterable[str],
     num_trials: int | None,
-    seen: Iterable[PlannedTrial],
-) -> list[PlannedTrial]:
+    seen: Iterable[Simulation],
+) -> list[Simulation]:
     """Tasks times trials: those that are listed, and those that are there without being listed."""
     found = list(dict.fromkeys(seen))
     trials = max([num_trials or 0, *(slot.trial + 1 for slot in found)], default=0)
@@ -78,7 +67,7 @@ def planned_trials(
             f"than {MOST_SIMULATIONS:,} simulations; look at its num_trials and at the trial of "
             "each simulation, or split it"
         )
-    return [PlannedTrial(*task, trial) for task in tasks for trial in range(trials)]
+    return [Simulation(*task, trial) for task in tasks for trial in range(trials)]
 
 
 def smallest_split(
@@ -158,7 +147,7 @@ class SimulationRecord:
     tasks: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     policy: str | None = None
     num_trials: int | None = None
-    planned: Sequence[PlannedTrial] = ()
+    planned: Sequence[Simulation] = ()
     malformed: list[str] = field(default_factory=list)
     version: str | None = None
     version_from: str = BY_DEFAULT

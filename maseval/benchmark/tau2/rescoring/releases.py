@@ -10,7 +10,6 @@ from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release
 from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.rescoring.record import (
-    PlannedTrial,
     RecordItem,
     RecordSource,
     SimulationRecord,
@@ -21,6 +20,7 @@ from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK
 from maseval.benchmark.tau2.world.replay import ReplayError
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import Simulation
 from maseval.core.recorded import entries, mapping
 from maseval.core.scoring_options import ScoringOptions
 
@@ -210,7 +210,7 @@ class VerdictChange:
     release asks one about it; ``judge_is_moot`` if it fails whatever one would say.
     """
 
-    trial: PlannedTrial
+    trial: Simulation
     before: bool | None
     after: bool | None
     asks_judge: bool = False

@@ -18,7 +18,6 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.rescoring.record import (
-    PlannedTrial,
     RecordItem,
     SimulationRecord,
     planned_trials,
@@ -35,14 +34,12 @@ from maseval.benchmark.tau2.rescoring.verdict import (
 )
 from maseval.benchmark.tau2.scoring.judge import RememberingJudge
 from maseval.core.model import ModelAdapter
-from maseval.core.outcome import Outcome, Score, is_successful
+from maseval.core.outcome import Outcome, Score, Simulation, is_successful
 from maseval.core.recorded import whole_number
 from maseval.core.scoring_options import ScoringOptions
 from maseval.data.store import AnyPath
 from maseval.stats.agreement import Agreement, agreement
-from maseval.stats.estimation import Estimate
-from maseval.stats.first_failures import first_trials_only
-from maseval.stats.summary import MISSING, GroupSummary, summarise
+from maseval.stats.summary import MISSING, Estimate, GroupSummary, first_trials_only, summarise
 
 
 @dataclass(frozen=True)
@@ -184,7 +181,7 @@ class RescoredRecord:
         task = embedded if meant == named else known.raw(meant)
         new = self._verdict(item, task)
         found = RescoredSimulation(
-            PlannedTrial(item.domain.name, meant, whole_number(item.simulation.get("trial")) or 0),
+            Simulation(item.domain.name, meant, whole_number(item.simulation.get("trial")) or 0),
             named,
             identity_of(item.domain.name, item.simulation, alone=alone),
             item.simulation.get("termination_reason"),
@@ -243,7 +240,7 @@ class RescoredRecord:
         return next(iter(self.domains.values())) if len(self.domains) == 1 else None
 
     @cached_property
-    def slots(self) -> list[PlannedTrial]:
+    def slots(self) -> list[Simulation]:
         seen = [*self.record.planned, *(each.slot for each in self.simulations)]
         if not self.record.has_plan:
             return seen
@@ -274,20 +271,20 @@ class RescoredRecord:
         return {*self.record.tasks, *(slot.task_id for slot in slots)}
 
     @cached_property
-    def by_slot(self) -> Mapping[PlannedTrial, list[RescoredSimulation]]:
+    def by_slot(self) -> Mapping[Simulation, list[RescoredSimulation]]:
         """The recorded simulations of each planned trial."""
-        found: dict[PlannedTrial, list[RescoredSimulation]] = defaultdict(list)
+        found: dict[Simulation, list[RescoredSimulation]] = defaultdict(list)
         for each in self.simulations:
             found[each.slot].append(each)
         return found
 
     @property
-    def missing(self) -> list[PlannedTrial]:
+    def missing(self) -> list[Simulation]:
         """Planned simulations of which there is no record."""
         return [slot for slot in self.slots if slot not in self.by_slot]
 
     @cached_property
-    def passes(self) -> Mapping[PlannedTrial, bool | None]:
+    def passes(self) -> Mapping[Simulation, bool | None]:
         """The verdict on each planned trial; None if it has none.
 
         Of several simulations of one trial, all must pass.
@@ -319,7 +316,7 @@ class RescoredRecord:
             for slot, passed in self.passes.items()
         ]
 
-    def _reason(self, slot: PlannedTrial) -> str:
+    def _reason(self, slot: Simulation) -> str:
         several = self.by_slot.get(slot, ())
         without = (each.no_verdict for each in several if self.verdict_alone(each) is None)
         return next(without, MISSING) or NO_RECORDED_VERDICT

@@ -12,13 +12,13 @@ from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains.releases import release_named, release_of
 from maseval.benchmark.tau2.formats.message import Tau2Message, is_user_stop
 from maseval.benchmark.tau2.formats.simulation import RewardInfo, TerminationReason, replay_problem
-from maseval.benchmark.tau2.rescoring.record import PlannedTrial, PrintedVerdict, RecordItem
+from maseval.benchmark.tau2.rescoring.record import PrintedVerdict, RecordItem
 from maseval.benchmark.tau2.review.explain.evidence import ReplayFault, replay_fault
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
 from maseval.core.exceptions import MASEvalError
 from maseval.core.model import ModelAdapter
-from maseval.core.outcome import is_successful, total_cost
+from maseval.core.outcome import Simulation, is_successful, total_cost
 from maseval.core.recorded import entries, mapping, number, whole_number
 from maseval.core.report import AGENT_FAILURES, RERUN_STATUSES, TaskExecutionStatus
 from maseval.data.store import AnyPath
@@ -155,7 +155,7 @@ class RescoredSimulation:
     ``shown`` is what a report shows of it.
     """
 
-    slot: PlannedTrial
+    slot: Simulation
     named: str
     identity: SimulationIdentity
     ending: str | None

@@ -32,7 +32,7 @@ from maseval.benchmark.tau2.review.explain.snapshot import (
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.replay import ReplayError, calls_with_answers, repeat_call
-from maseval.benchmark.tau2.world.retracing import Retracing, retrace
+from maseval.benchmark.tau2.world.setting import Retracing, retrace
 from maseval.benchmark.tau2.world.state.permanence import ABSENT
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.benchmark.tau2.world.world import World

@@ -15,8 +15,7 @@ from maseval.benchmark.tau2.conversation.recording import (
     SimulationFormatError,
     read_recording,
 )
-from maseval.benchmark.tau2.data.domain_files import domain_folder
-from maseval.benchmark.tau2.data.files import default_data_dir
+from maseval.benchmark.tau2.data.files import default_data_dir, domain_folder
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import (

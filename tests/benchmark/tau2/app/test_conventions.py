@@ -6,7 +6,7 @@ import pytest
 
 from maseval.app.results.variants import conventions_in_words
 from maseval.benchmark.tau2.app.results.conventions import conventions_of_lines
-from maseval.core.outcome import SimulationLine
+from maseval.core.outcome import Outcome, verdict_for
 from tests.cli.commandline import maseval
 
 OF_1_0_1 = {"rules": "tau2-bench v1.0.1"}
@@ -14,7 +14,9 @@ OF_1_0_1 = {"rules": "tau2-bench v1.0.1"}
 
 def line(task, trial, outcome="pass", ended="user_stop", domain="airline"):
     status = "success" if ended else "unknown_execution_error"
-    return SimulationLine(domain, task, trial, status, outcome, None, ended, 1.0, 0.0, 0, None)
+    passed, reason = verdict_for(outcome, status)
+    row = Outcome(domain, task, trial, passed, 0.0, reason, status=status, kind=outcome)
+    return row._replace(ended=ended)
 
 
 def test_what_did_not_end_in_conversation_is_left_out_or_a_failure():

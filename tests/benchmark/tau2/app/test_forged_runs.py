@@ -49,7 +49,7 @@ def forged(honest, tmp_path):
 
 
 def failures(folder):
-    return [line for line in show(folder, explain=False).lines if line.outcome != "pass"]
+    return [line for line in show(folder, explain=False).lines if line.kind != "pass"]
 
 
 def test_the_honest_run_holds(forged):
@@ -140,7 +140,7 @@ def test_one_simulation_of_a_forged_run_is_marked(forged, honest):
     view = show(folder, wrong.task_id, wrong.trial)
     shown = maseval("show", folder, wrong.task_id, wrong.trial)
 
-    assert view.line.outcome == "pass" and "its own checks is 0" in view.misstatement
+    assert view.line.kind == "pass" and "its own checks is 0" in view.misstatement
     assert "Doubtful: the recorded verdict does not hold" in shown.stdout
 
 

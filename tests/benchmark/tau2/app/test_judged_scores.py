@@ -95,7 +95,7 @@ def test_what_fails_whatever_a_judge_says_is_a_failure(theirs, passed):
 def test_what_waits_for_a_judge_is_shown_as_neither_passed_nor_failed(theirs, passed):
     view = show(theirs, embedded_tasks=True)
 
-    assert sum(line.outcome == "unjudged" for line in view.lines) == passed[1]
+    assert sum(line.kind == "unjudged" for line in view.lines) == passed[1]
     assert "needs a judge" in " ".join(view.found.causes)  # what fails all the same is explained
 
 
@@ -216,7 +216,7 @@ RETAIL = {"domain": "retail", "task_id": ["16"], "data_version": "1.0.1", "agent
 def test_a_run_without_a_judge_is_neither_passed_nor_failed(tau2_data_of_1_0_1, tmp_path):
     run = tau2.run(**{**RETAIL, "task_id": ["0", "16"]}, output=tmp_path / "r")
 
-    outcomes = {line.task_id: line.outcome for line in show(run.folder).lines}
+    outcomes = {line.task_id: line.kind for line in show(run.folder).lines}
     assert outcomes == {"0": "pass", "16": "unjudged"}
     assert run.summary.unjudged == 1
     assert "pass^1 is 50.0% if all others fail, 100.0% if all pass" in run.summary.method

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from maseval.benchmark.tau2.data.domain_files import domain_folder
+from maseval.benchmark.tau2.data.files import domain_folder
 from maseval.benchmark.tau2.domains import domain_named
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step, steps_of
 

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from maseval.benchmark.tau2.data.domain_files import domain_folder
+from maseval.benchmark.tau2.data.files import domain_folder
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_of
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from maseval.benchmark.tau2.data.domain_files import domain_folder
+from maseval.benchmark.tau2.data.files import domain_folder
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_of
 from maseval.benchmark.tau2.formats.message import INITIAL_GREETING

@@ -110,10 +110,6 @@ def answers(messages, call=CANCEL):
     return list(RULE.check(moment))
 
 
-def test_a_yes_to_a_proposal_is_enough():
-    assert answers(conversation("Cancel EHGLP3", PROPOSAL, "yes")) == []
-
-
 @pytest.mark.parametrize(
     "texts",
     [

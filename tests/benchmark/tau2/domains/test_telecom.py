@@ -25,7 +25,6 @@ from maseval.benchmark.tau2.domains.telecom.user_models import (
     APNSettings,
     NetworkModePreference,
     NetworkStatus,
-    PerformanceLevel,
     TelecomUserDB,
 )
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
@@ -116,127 +115,6 @@ def hashes(world: World) -> tuple[str, str | None]:
     return world.get_db_hash(), world.get_user_db_hash()
 
 
-def test_a_customer_is_found_by_the_number_of_any_line():
-    tools = company()
-
-    assert tools.get_customer_by_phone(NUMBER).customer_id == "C1"
-    assert tools.get_customer_by_phone("555-0000").customer_id == "C1"
-    with pytest.raises(ValueError, match="Customer with phone number 555 not found"):
-        tools.get_customer_by_phone("555")
-
-
-def test_a_name_is_compared_without_regard_to_case_and_may_find_nobody():
-    tools = company()
-
-    assert [each.customer_id for each in tools.get_customer_by_name("ADA byron", "1815-12-10")]
-    assert tools.get_customer_by_name("Ada Byron", "1815-12-11") == []
-
-
-@pytest.mark.parametrize("status", ["Suspended", "Closed", "Pending Activation"])
-def test_only_an_active_line_is_suspended(status):
-    tools = company(line(status=status))
-    before = tools.get_db_hash()
-
-    with pytest.raises(ValueError, match="Line must be active to suspend"):
-        tools.suspend_line("C1", "L1", "lost phone")
-
-    assert tools.get_db_hash() == before
-
-
-def test_a_suspended_line_resumes_without_a_trace():
-    tools = company()
-    before = tools.get_db_hash()
-
-    tools.suspend_line("C1", "L1", "holiday")
-    assert tools.get_db_hash() != before
-    tools.resume_line("C1", "L1")
-
-    assert tools.get_db_hash() == before
-
-
-def test_bills_are_listed_latest_first():
-    tools = company(bill("B1"), bill("B2", issue_date="2025-02-05"), bill("B3"))
-
-    listed = [each.bill_id for each in tools.get_bills_for_customer("C1")]
-
-    assert listed == ["B2", "B1", "B3"]
-    assert [each.bill_id for each in tools.get_bills_for_customer("C1", limit=-1)] == listed[:-1]
-
-
-def test_refuelled_data_is_charged_to_the_draft_bill():
-    tools = company(bill("B1", status="Paid"), bill("B2", total_due=1.0))
-
-    result = tools.refuel_data("C1", "L1", 1.5)
-
-    assert result["charge"] == 3.0
-    assert tools.bill("B2").total_due == 4.0
-    assert tools.bill("B2").line_items[0].description == "Data refueling: 1.5 GB at $2.0/GB"
-
-
-def test_without_a_draft_a_bill_with_a_counted_id_is_opened():
-    tools = company()
-
-    tools.refuel_data("C1", "L1", 1)
-    tools.bill("B00000001").status = "Issued"
-    tools.refuel_data("C1", "L1", 1)
-
-    assert [each.bill_id for each in tools.db.bills] == ["B00000001", "B00000002"]
-    assert tools.get_customer_by_id("C1").bill_ids == ["B00000001", "B00000002"]
-
-
-def test_one_bill_at_a_time_awaits_payment():
-    tools = company(bill("B1"), bill("B2"))
-    tools.send_payment_request("C1", "B1")
-
-    with pytest.raises(ValueError, match="already awaiting payment"):
-        tools.send_payment_request("C1", "B2")
-
-
-def test_a_requested_payment_reaches_the_company():
-    tools = company(bill("B1", status="Overdue"))
-    phone = phone_of(tools)
-
-    tools.send_payment_request("C1", "B1")
-    sync(tools, phone)
-    assert phone.check_payment_request() == "You have a payment request for bill B1 of 40.0 USD."
-    phone.make_payment()
-    sync(tools, phone)
-
-    assert tools.assert_no_overdue_bill("B1")
-    assert phone.check_payment_request() == "No payment request has been made."
-
-
-def test_of_two_bills_with_one_id_the_first_counts():
-    tools = company(bill("B1", status="Paid"))
-
-    tools.suspend_line_for_overdue_bill("C1", "L1", "B1", contract_ended=False)
-
-    assert tools.assert_no_overdue_bill("B1")
-
-
-def test_a_line_suspended_for_a_bill_has_service_again_only_after_a_search():
-    tools = company()
-    phone = phone_of(tools)
-    tools.suspend_line_for_overdue_bill("C1", "L1", "B9", contract_ended=True)
-    sync(tools, phone)
-    phone.simulate_network_search()
-    assert phone.assert_service_status("no_service")
-
-    tools.resume_line("C1", "L1")
-    sync(tools, phone)
-    assert phone.assert_service_status("no_service")
-    phone.reboot_device()
-
-    assert phone.assert_service_status("connected")
-
-
-@pytest.mark.parametrize(("used", "exceeded"), [(4.9, False), (5.0, True), (5.1, True)])
-def test_data_is_exceeded_when_the_limit_is_reached(used, exceeded):
-    tools = company(line(data_used_gb=used))
-
-    assert phone_of(tools).assert_mobile_data_usage_exceeded(exceeded)
-
-
 APP = {"app_name": "messaging", "permission": "network"}
 PRESSED = {
     "grant_app_permission": APP,
@@ -303,138 +181,6 @@ def test_a_phone_without_a_number_is_not_coupled():
 
 
 @pytest.mark.parametrize(
-    ("mode", "speed"),
-    [
-        ("4g_5g_preferred", "275.00 Mbps (Excellent)"),
-        ("4g_only", "44.00 Mbps (Good)"),
-        ("3g_only", "1.50 Mbps (Poor)"),
-        ("2g_only", "0.05 Mbps (Very Poor)"),
-    ],
-)
-def test_the_network_mode_decides_the_speed(mode, speed):
-    phone = new_phone()
-
-    phone.set_network_mode_preference(mode)
-
-    assert speed in phone.run_speed_test()
-
-
-@pytest.mark.parametrize(
-    ("brakes", "speed"),
-    [
-        (["break_vpn"], "27.50 Mbps (Good)"),
-        (["turn_data_saver_mode_on"], "55.00 Mbps (Good)"),
-        (["break_vpn", "turn_data_saver_mode_on"], "5.50 Mbps (Fair)"),
-    ],
-)
-def test_a_slow_vpn_and_data_saving_slow_the_phone_down(brakes, speed):
-    phone = new_phone()
-    phone.simulate_network_search()
-
-    for step in brakes:
-        getattr(phone, step)()
-
-    assert speed in phone.run_speed_test()
-
-
-@pytest.mark.parametrize(
-    ("broken", "repairs"),
-    [
-        (["turn_airplane_mode_on"], ["toggle_airplane_mode"]),
-        (["unseat_sim_card"], ["reseat_sim_card"]),
-        (["break_apn_settings"], ["reset_apn_settings", "reboot_device"]),
-    ],
-)
-def test_service_returns_when_its_fault_is_repaired(broken, repairs):
-    phone = new_phone()
-    for step in broken:
-        getattr(phone, step)()
-    assert phone.check_network_status().count("no_service") == 1
-
-    for step in repairs:
-        getattr(phone, step)()
-
-    assert phone.db.device.network_connection_status is NetworkStatus.CONNECTED
-
-
-def test_reseating_does_not_unlock_a_sim_card():
-    phone = new_phone()
-    phone.lock_sim_card("pin")
-
-    phone.reseat_sim_card()
-
-    assert phone.check_sim_status() == "The SIM card is locked with a PIN code."
-    assert phone.assert_service_status("no_service")
-
-
-@pytest.mark.parametrize("mode", ["PIN", None, ["pin"]])
-def test_an_unknown_lock_locks_nothing_but_makes_the_phone_search(mode):
-    phone = new_phone()
-    phone.db.device.network_connection_status = NetworkStatus.NO_SERVICE
-
-    assert phone.lock_sim_card(mode) == f"SIM card locked successfully in {mode} mode."
-
-    assert phone.check_sim_status() == "Your SIM card is active and working."
-    assert phone.assert_service_status("connected")
-
-
-def test_abroad_both_phone_and_line_must_allow_roaming():
-    tools = company(line(roaming_enabled=False))
-    phone = phone_of(tools)
-    phone.set_user_location(abroad=True)
-    phone.toggle_roaming()
-    assert phone.assert_mobile_data_status(False)
-
-    tools.enable_roaming("C1", "L1")
-    sync(tools, phone)
-
-    assert phone.assert_mobile_data_status(True)
-
-
-def test_turning_a_switch_off_that_is_off_toggles_twice():
-    phone = new_phone()
-    phone.db.device.network_connection_status = NetworkStatus.NO_SERVICE
-
-    phone.turn_roaming_off()
-
-    assert phone.assert_mobile_roaming_status(False)
-    assert phone.assert_service_status("connected")
-
-
-def test_a_broken_vpn_stays_slow_when_connected_again_but_only_on_this_phone():
-    phone = new_phone()
-    phone.break_vpn()
-    phone.disconnect_vpn()
-    phone.connect_vpn()
-    other = new_phone()
-    other.connect_vpn()
-
-    assert "<PerformanceLevel.POOR: 'poor'>" in phone.check_vpn_status()
-    assert phone.assert_internet_not_excellent()
-    assert other.db.device.vpn_details.server_performance is PerformanceLevel.EXCELLENT
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        lambda phone: phone.set_network_mode_preference("2g_only"),
-        lambda phone: phone.set_wifi_calling(enabled=True, mms_over_wifi=True),
-        lambda phone: phone.break_apn_mms_setting(),
-        lambda phone: phone.remove_app_permission("messaging", "SMS"),
-        lambda phone: phone.remove_app_permission("messaging", "storage"),
-        lambda phone: phone.turn_data_off(),
-    ],
-)
-def test_a_single_fault_is_enough_to_stop_picture_messages(fault):
-    phone = new_phone()
-    assert phone.assert_can_send_mms(True)
-
-    fault(phone)
-
-    assert phone.can_send_mms() == "Your messaging app cannot send MMS messages."
-
-
-@pytest.mark.parametrize(
     ("app_name", "permission", "text"),
     [
         (["messaging"], 5, "Error: unhashable type: 'list'"),
@@ -452,31 +198,6 @@ def test_an_app_is_looked_up_before_the_permission_is_read(folder, app_name, per
     assert answer == text
 
 
-def test_the_status_bar_shows_what_is_on():
-    phone = new_phone()
-    phone.toggle_data_saver_mode()
-    phone.connect_vpn()
-    phone.db.device.wifi_enabled = phone.db.device.wifi_connected = True
-    phone.db.device.wifi_ssid = "home"
-
-    assert phone.check_status_bar() == (
-        "Status Bar: 📶³ Good | 5G | 📱 Data Enabled | 🔽 Data Saver | 📡 Connected to home "
-        "| 🔒 VPN Connected | 🔋 80%"
-    )
-    switched = phone.toggle_airplane_mode()
-    assert switched == "Airplane Mode is now ON.\nStatus Bar: ✈️ Airplane Mode | 🔋 80%"
-
-
-def test_an_unknown_network_mode_is_refused_in_words():
-    phone = new_phone()
-    before = phone.get_db_hash()
-
-    text = phone.set_network_mode_preference("6g")
-
-    assert text.startswith("Failed to set network mode: '6g' is not a valid option.")
-    assert phone.get_db_hash() == before
-
-
 def test_settings_that_are_no_settings_are_kept_and_fail_later(folder):
     world = World(SMALL, folder)
 
@@ -486,6 +207,58 @@ def test_settings_that_are_no_settings_are_kept_and_fail_later(folder):
     assert call(world, "user", "toggle_data") == "Error: 'str' object has no attribute 'apn_name'"
     assert world.user_tools.db.device.data_enabled is False
     assert call(world, "user", "set_apn_settings", apn_settings={}).startswith("APN settings set")
+
+
+def test_of_two_bills_with_one_id_the_first_counts():
+    tools = company(bill("B1", status="Paid"))
+
+    tools.suspend_line_for_overdue_bill("C1", "L1", "B1", contract_ended=False)
+
+    assert tools.assert_no_overdue_bill("B1")
+
+
+def test_a_line_suspended_for_a_bill_has_service_again_only_after_a_search():
+    tools = company()
+    phone = phone_of(tools)
+    tools.suspend_line_for_overdue_bill("C1", "L1", "B9", contract_ended=True)
+    sync(tools, phone)
+    phone.simulate_network_search()
+    assert phone.assert_service_status("no_service")
+
+    tools.resume_line("C1", "L1")
+    sync(tools, phone)
+    assert phone.assert_service_status("no_service")
+    phone.reboot_device()
+
+    assert phone.assert_service_status("connected")
+
+
+@pytest.mark.parametrize(("used", "exceeded"), [(4.9, False), (5.0, True), (5.1, True)])
+def test_data_is_exceeded_when_the_limit_is_reached(used, exceeded):
+    tools = company(line(data_used_gb=used))
+
+    assert phone_of(tools).assert_mobile_data_usage_exceeded(exceeded)
+
+
+@pytest.mark.parametrize("mode", ["PIN", None, ["pin"]])
+def test_an_unknown_lock_locks_nothing_but_makes_the_phone_search(mode):
+    phone = new_phone()
+    phone.db.device.network_connection_status = NetworkStatus.NO_SERVICE
+
+    assert phone.lock_sim_card(mode) == f"SIM card locked successfully in {mode} mode."
+
+    assert phone.check_sim_status() == "Your SIM card is active and working."
+    assert phone.assert_service_status("connected")
+
+
+def test_turning_a_switch_off_that_is_off_toggles_twice():
+    phone = new_phone()
+    phone.db.device.network_connection_status = NetworkStatus.NO_SERVICE
+
+    phone.turn_roaming_off()
+
+    assert phone.assert_mobile_roaming_status(False)
+    assert phone.assert_service_status("connected")
 
 
 def test_a_task_file_cannot_reach_what_is_not_meant_for_it(folder):

@@ -8,11 +8,6 @@ from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.data.sources import default_sources
 
 
-@pytest.mark.parametrize("name", ["verified", "verified+tasks.0.2.0", "0.2.0+tasks.verified"])
-def test_a_release_is_found_by_the_name_it_has(name):
-    assert release_named(name).name == name
-
-
 @pytest.mark.parametrize("name", ["0.2.0", "1.0.1", "verified", "1.0.1+tasks.0.2.0"])
 def test_a_recorded_title_leads_back_to_the_release(name):
     assert version_titled(f"tau2-bench {title_of(name)}") == name

@@ -116,17 +116,6 @@ def test_noop_does_nothing_and_lets_the_user_end_it(domain):
         assert len(conversation(report)) < 20
 
 
-def test_an_unknown_player_is_refused_with_the_choices(room):
-    task = room_task(room)
-
-    with pytest.raises(ConfigurationError, match="'golden'; choose one of: gold, noop, noisy"):
-        make_agent("golden", task, Tau2Environment(task.environment_data))
-    (report,) = played([task], "golden")
-    assert report["status"] == "setup_failed"
-    assert report["error"]["error_type"] == "ConfigurationError"
-    assert issubclass(ConfigurationError, ConfigurationError)
-
-
 # Noisy.
 
 

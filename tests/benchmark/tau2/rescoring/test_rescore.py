@@ -7,7 +7,6 @@ import pytest
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.rescoring.record import (
-    PlannedTrial,
     PrintedVerdict,
     RecordItem,
     SimulationRecord,
@@ -17,14 +16,15 @@ from maseval.benchmark.tau2.rescoring.record import (
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
 from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, differing_parts, task_content
 from maseval.benchmark.tau2.rescoring.verdict import contradiction
+from maseval.core.outcome import Simulation
 
 
 def test_planned_are_all_trials_of_the_listed_tasks_and_of_those_that_are_there():
-    seen = [PlannedTrial("library", "a", 0), PlannedTrial("library", "b", 2)]
+    seen = [Simulation("library", "a", 0), Simulation("library", "b", 2)]
 
     found = planned_trials("library", ["a", "c"], 2, seen)
 
-    assert found == [PlannedTrial("library", task, trial) for task in "abc" for trial in range(3)]
+    assert found == [Simulation("library", task, trial) for task in "abc" for trial in range(3)]
 
 
 def verdict(reward, **more):

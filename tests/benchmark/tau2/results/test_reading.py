@@ -52,14 +52,6 @@ def test_what_later_versions_add_is_kept(tmp_path):
     assert file.info["speech"] == {"voice": "x"}
 
 
-def test_what_has_a_default_may_be_missing(tmp_path):
-    bare = simulation(messages=[{"role": "user"}, {"role": "tool", "id": "c1"}])
-    for key in ("timestamp", "agent_cost", "user_cost", "reward_info", "trial", "seed"):
-        del bare[key]
-
-    assert list(read_results(written(tmp_path / "r.json", results(bare)))) == [bare]
-
-
 def test_the_agents_implementation_tells_whether_it_was_alone(tmp_path):
     whole = results(simulation(), info=info("telecom", agent="llm_agent_solo"))
 

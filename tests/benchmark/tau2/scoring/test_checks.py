@@ -4,8 +4,7 @@ import pytest
 
 from maseval.benchmark.tau2.conversation.recording import read_recording
 from maseval.benchmark.tau2.scoring.case import case_of
-from maseval.benchmark.tau2.scoring.checks import check_environment
-from maseval.benchmark.tau2.scoring.score import score, score_simulation
+from maseval.benchmark.tau2.scoring.score import check_environment, score, score_simulation
 from maseval.benchmark.tau2.world.world import World
 from tests.benchmark.tau2.rooms import action, room_domain, room_task
 

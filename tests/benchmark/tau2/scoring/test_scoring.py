@@ -1,7 +1,6 @@
 import copy
 import json
 import os
-import threading
 
 import pytest
 from hypothesis import given
@@ -60,13 +59,6 @@ def test_a_conversation_that_ends_where_the_reference_does_has_full_reward(domai
     assert list(verdict) == list(RewardInfo.__annotations__)
 
 
-def test_another_end_state_fails(domain):
-    verdict = score_simulation(said(domain, CREATE, COMPLETE), domain=domain)
-
-    assert verdict["db_check"] == {"db_match": False, "db_reward": 0.0}
-    assert verdict["reward"] == 0.0
-
-
 def test_what_is_outside_the_basis_is_reported_and_does_not_count(domain):
     graded = task(CREATE, communicate_info=["42"], reward_basis=["DB"])
     verdict = score_simulation(said(domain, CREATE, "I forgot."), domain=domain, task=graded)
@@ -76,13 +68,6 @@ def test_what_is_outside_the_basis_is_reported_and_does_not_count(domain):
     assert verdict["communicate_checks"] == [
         {"info": "42", "met": False, "justification": "Information '42' not communicated."}
     ]
-
-
-@pytest.mark.parametrize("reason", ["agent_stop", "user_stop"])
-def test_either_side_may_end_it(domain, reason):
-    simulation = said(domain, CREATE, termination_reason=reason)
-
-    assert score_simulation(simulation, domain=domain)["reward"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -474,20 +459,6 @@ def test_a_judge_is_not_asked_where_nothing_depends_on_it(domain):
     assert judge.requests == []
 
 
-def test_many_threads_can_score_at_once(domain):
-    simulation, verdicts = said(domain, CREATE), []
-
-    def score():
-        verdicts.append(score_simulation(simulation, domain=domain)["reward"])
-
-    threads = [threading.Thread(target=score) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert verdicts == [1.0] * 16
-
-
 @pytest.mark.data
 @pytest.mark.parametrize("answers", ["user", "assistant"])
 def test_solo_recordings_have_no_user_in_them(tau2_data, answers):
@@ -501,27 +472,6 @@ def test_solo_recordings_have_no_user_in_them(tau2_data, answers):
     )
 
     assert ("replay_error" in verdict["info"]) is (answers == "user")
-
-
-@pytest.mark.data
-def test_a_bill_opened_by_the_reference_never_equals_one_of_a_conversation(tau2_data):
-    refuel = do("refuel_data", customer_id="C1002", line_id="L1004", gb_amount=1)
-    charge = {"id": "1", "requestor": "assistant", **refuel}
-    message = "Successfully added 1 GB of data for line L1004 for $"
-    simulation = {
-        "messages": [{"role": "assistant", "tool_calls": [charge]}],
-        "termination_reason": "agent_stop",
-    }
-    unanswered = score_simulation(simulation, domain="telecom", task=task(refuel))
-    assert unanswered["info"]["replay_error"]["error"] == "Tool message expected. Got None."
-    simulation["messages"].append({"role": "tool", "id": "1", "content": ""})
-    found = score_simulation(simulation, domain="telecom", task=task(refuel))
-    simulation["messages"][1]["content"] = found["info"]["replay_error"]["found"]
-    assert message in simulation["messages"][1]["content"]
-
-    verdict = score_simulation(simulation, domain="telecom", task=task(refuel))
-    assert verdict["db_check"]["db_match"] is False
-    assert verdict["action_checks"][0]["action_match"] is True
 
 
 @pytest.mark.parametrize(("kind", "reward"), [("all", 1.0), ("all_ignore_basis", 0.0)])

@@ -120,7 +120,6 @@ def edited(contents, name, find, replace):
         (AGENT, "        def done()", "        async def done()", "not a function"),
         (AGENT, 'return f"Keeper: {action.name}."', "return None", "not an f-string"),
         (AGENT, 'return f"Keeper: {action.name}."', "pass", "3 results, not 4"),
-        (AGENT, '"###DAWN###"', "+".join(['"x"'] * 5000), "nested too deeply"),
         (JUDGE, "{nl_assertions}\n        ", "{nl_assertions=}\n        ", "conversion or format"),
         (AIRLINE, "Only this — with a dash.", "x" * 20_000, "more than 10,000 characters"),
         (AIRLINE, "def only_short(self)", "def only_short(self, /)", "cannot be given by name"),

@@ -92,10 +92,6 @@ def test_shared_records_stay_shared():
     assert copy.db.rooms is not original.db.rooms
 
 
-def test_nothing_is_copied_of_what_cannot_change():
-    assert Pattern([None, "text"]).copies() == [None, "text"]
-
-
 @pytest.mark.data
 def test_telecom_is_copied_by_a_pattern_and_its_company_knows_its_own_phone(tau2_data):
     world = Tau2Environment(load_tasks("telecom", limit=1)[0].environment_data).world

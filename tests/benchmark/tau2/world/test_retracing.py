@@ -10,9 +10,8 @@ from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.scoring import score_simulation
-from maseval.benchmark.tau2.world import retracing
-from maseval.benchmark.tau2.world.retracing import KnownStates, Retracing, retrace
-from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.world import setting
+from maseval.benchmark.tau2.world.setting import KnownStates, Retracing, Setting, retrace
 from maseval.benchmark.tau2.world.tasks import TaskSpec
 from tests.benchmark.tau2.domains.kiosk import KioskTools, kiosk, task
 
@@ -142,10 +141,10 @@ def test_a_state_is_looked_at_once_where_calls_need_not_be_made_again(tmp_path, 
         return looks[-1]
 
     for count in (1, 1, 2):
-        retracing = retrace(stage, spec)
-        assert retracing.find("sold", look) == 0
-        retracing.answer(call("sell", count=count))
-        assert [retracing.find("sold", look) for _ in range(2)] == [count, count]
+        retraced = retrace(stage, spec)
+        assert retraced.find("sold", look) == 0
+        retraced.answer(call("sell", count=count))
+        assert [retraced.find("sold", look) for _ in range(2)] == [count, count]
     assert looks == ([0, 1, 2] if predictable else [0, 1, 0, 1, 0, 2])
 
 
@@ -181,7 +180,7 @@ def test_verdicts_of_one_end_share_nothing(tmp_path):
 
 
 def test_the_answers_that_are_kept_are_bounded(monkeypatch):
-    monkeypatch.setattr(retracing, "_CHARACTERS", 100)
+    monkeypatch.setattr(setting, "_CHARACTERS", 100)
     stage = Setting(LIBRARY, LIBRARY.data_dir, TaskSpec.of(TASKS[0])).stage()
     states = KnownStates()
 

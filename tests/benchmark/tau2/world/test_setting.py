@@ -43,13 +43,6 @@ def test_a_world_begins_with_the_data_then_the_actions_then_the_history(room):
     assert begun.world([IN_OUR_FORM, ANSWER]).tools.db.wall == "red"
 
 
-def test_worlds_of_one_setting_share_nothing(room):
-    begun = setting(room)
-    begun.world().tools.paint("red")
-
-    assert begun.world().tools.db.wall == "white"
-
-
 @pytest.mark.parametrize("asked", [IN_OUR_FORM, IN_OPENAI_FORM])
 def test_a_history_may_be_in_openais_form(room, asked):
     begun = setting(room, message_history=[asked, {**ANSWER, "tool_call_id": "c"}])

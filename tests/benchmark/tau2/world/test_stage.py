@@ -121,22 +121,3 @@ def test_a_vpn_that_a_task_broke_stays_broken_in_every_copy(tau2_data):
     fresh = place(telecom).world()
     call(fresh, "connect_vpn", "user")
     assert "PerformanceLevel.EXCELLENT" in call(fresh, "check_vpn_status", "user")
-
-
-@pytest.mark.data
-def test_a_permission_is_granted_in_one_world_alone(tau2_data):
-    telecom = dataclasses.replace(
-        domain_named("telecom"), data_dir=tau2_data / "domains" / "telecom"
-    )
-    lost = ("user", "remove_app_permission", {"app_name": "messaging", "permission": "sms"})
-    one, other = (place(telecom, lost).world() for _ in range(2))
-
-    call(one, "grant_app_permission", "user", app_name="messaging", permission="sms")
-
-    assert "sms" in call(one, "check_app_permissions", "user", app_name="messaging")
-    assert "sms" not in call(other, "check_app_permissions", "user", app_name="messaging")
-    assert list(one.user_tools.db.device.app_statuses) == ["messaging", "browser"]
-    assert not one.same_state(other)
-    run = {"env_type": "user", "func_name": lost[1], "arguments": lost[2]}
-    one.run_function(run)
-    assert one.same_state(other)

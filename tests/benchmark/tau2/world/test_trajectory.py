@@ -116,12 +116,6 @@ def test_costs_are_added_one_after_the_other_as_the_original_does():
     assert cost_of([{"role": "user", "cost": 0.1}] * 10, "user") == 0.9999999999999999
 
 
-def test_calls_without_an_id_are_numbered():
-    trajectory = Trajectory()
-
-    assert [trajectory.next_call_id() for _ in range(2)] == ["call_1", "call_2"]
-
-
 PAINT = [tool_call("paint", {"colour": "red"}), tool_call("paint", {"colour": "black"})]
 PRESS = tool_call("press_switch", {})
 
@@ -201,13 +195,3 @@ def test_a_limit_of_tool_calls_given_with_the_agents_data_holds_in_a_run(tmp_pat
         *("agent_error", "TooManyToolCallsError"),
     )
     assert report["traces"]["tools"]["paint"]["total_invocations"] == 2
-
-
-@pytest.mark.parametrize(("verbose", "lines"), [(0, 0), (1, 3), (2, 6)])
-def test_a_verbose_agent_prints_in_a_run(tmp_path, capsys, verbose, lines):
-    benchmark = Live([PAINT, "Red."], ["Red", "###STOP###"])
-    agent_data = {"model_id": "caretaker", "verbose": verbose}
-
-    benchmark.run([room_task(room_domain(tmp_path))], agent_data)
-
-    assert len(capsys.readouterr().out.splitlines()) == lines

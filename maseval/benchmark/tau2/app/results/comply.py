@@ -23,9 +23,9 @@ from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.benchmark.tau2.review.policy import check_case, not_checked
 from maseval.benchmark.tau2.review.policy.rules import Rule
 from maseval.core.finding import Finding
+from maseval.core.outcome import Simulation
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
-from maseval.runs import Simulation
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictCheck
 

@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.run_metrics import CONVENTIONS, LEFT_OUT, Convention, by_convention
-from maseval.core.outcome import SimulationLine
+from maseval.core.outcome import Outcome
 
 if TYPE_CHECKING:  # a run that is shown again is not judged again
     from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
@@ -27,12 +27,12 @@ Counted = tuple[str, str, str | None, bool]
 
 
 def conventions_of_lines(
-    lines: Iterable[SimulationLine], config: Mapping[str, object]
+    lines: Iterable[Outcome], config: Mapping[str, object]
 ) -> list[ConventionScore]:
     """Count a run of 1.0.x, or its results file; none for 0.2.0, which knows no such errors."""
     release = (RecordedSetup.of(config).release or "").partition("+")[0]
     is_run = release in RELEASES and RELEASES[release].rules.metrics.detailed
-    every = [(one.domain, one.task_id, one.ended, one.outcome == "pass") for one in lines]
+    every = [(one.domain, one.task_id, one.ended, one.kind == "pass") for one in lines]
     if not is_run and not any(ended == LEFT_OUT for _, _, ended, _ in every):
         return []
     return _count_conventions(every)

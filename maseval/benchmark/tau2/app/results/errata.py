@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from maseval.benchmark.tau2.app.running.tasks import domain_name
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains.releases import release_named
+from maseval.benchmark.tau2.formats.message import render_call
 from maseval.benchmark.tau2.review.errata import Erratum, errata_of, load_errata
-from maseval.benchmark.tau2.review.explain.explanation import render_call
 from maseval.core.exceptions import ConfigurationError
 
 

@@ -17,32 +17,26 @@ from maseval.app.results.finding import (
     trials_named,
     warn_of_damage,
 )
-from maseval.app.results.recording import line_of
 from maseval.benchmark.tau2.app.results.comply import check_report
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
 from maseval.benchmark.tau2.app.results.results_file_run import ResultsFileRun
-from maseval.benchmark.tau2.app.results.sound import errata_of_report
 from maseval.benchmark.tau2.app.results.sources import ReadReport, read_report
+from maseval.benchmark.tau2.app.results.users import errata_of_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
+from maseval.benchmark.tau2.formats.message import render_call
 from maseval.benchmark.tau2.rescoring.findings import in_words
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.review.causes import explain_with_cause
 from maseval.benchmark.tau2.review.explain import Explanation, WrongField
-from maseval.benchmark.tau2.review.explain.explanation import (
-    CHECKS,
-    END_STATE,
-    format_value,
-    render_call,
-)
+from maseval.benchmark.tau2.review.explain.explanation import CHECKS, END_STATE, format_value
 from maseval.benchmark.tau2.review.explain.scored_case import score_case, score_opened
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding, Who
-from maseval.core.outcome import RecordedReport, is_successful
+from maseval.core.outcome import RecordedReport, Simulation, is_successful
 from maseval.core.recorded import entries, mapping
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
-from maseval.runs import Simulation
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import doubt_in
 
@@ -161,7 +155,7 @@ def _choose_trial(folder: Recording, task: str, trial: int | None) -> RunTrial:
 
 
 def _status(folder: Recording, simulation: Simulation) -> str:
-    line = line_of(folder.report(simulation))
+    line = RecordedReport(folder.report(simulation)).outcome
     return f"ended with {line.status}: {line.error}" if line.error else f"ended with {line.status}"
 
 

@@ -90,7 +90,7 @@ def _task_digests(
 ) -> dict[TaskKey, str]:
     """Hash each task: the file's where it has one under that id, else the benchmark's."""
     keys = dict.fromkeys(outcome.key for outcome in outcomes)
-    tasks = {key: embedded.get(key.task) or known[key.group].raw(key.task) for key in keys}
+    tasks = {key: embedded.get(key.task_id) or known[key.domain].raw(key.task_id) for key in keys}
     return {key: digest(task_content(task)) for key, task in tasks.items() if task is not None}
 
 
@@ -131,11 +131,11 @@ def outcomes_of_run(
         notes: list[str | None] = [*ScoringOptions(as_recorded=True).marks]
     else:
         found = examine_run(folder, (), on_progress)
-        outcomes = [line.to_outcome() for line in found.lines]
+        outcomes = [*found.lines]
         notes = [] if found.check is None else [found.check.note_on_recomputed]
         if found.check is None or not found.check.obstacle:
             release = release_named(RecordedSetup.of(folder.config.values).release)
-            names = {one.group for one in outcomes}
+            names = {one.domain for one in outcomes}
             known = {each: KnownTasks(release.domain(each), version=release.name) for each in names}
             tasks = _task_digests(outcomes, known)
     if folder.damaged:

@@ -15,7 +15,7 @@ from typing import cast
 from maseval.benchmark.tau2.app.results.recorded_setup import RecordedSetup
 from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings, scoring_remedy
-from maseval.benchmark.tau2.rescoring.record import PlannedTrial, RecordItem, open_record
+from maseval.benchmark.tau2.rescoring.record import RecordItem, open_record
 from maseval.benchmark.tau2.rescoring.rescore import (
     NO_RECORDED_VERDICT,
     RescoredRecord,
@@ -26,13 +26,13 @@ from maseval.benchmark.tau2.results import ResultsFile, read_results
 from maseval.benchmark.tau2.results.reports import JUDGED_BY
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
+from maseval.core.outcome import Simulation
 from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES, Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import Scratch
 from maseval.core.words import text_or_none
 from maseval.report.simulations import report_of_simulation
-from maseval.runs import Simulation
 from maseval.runs.config import RunConfig
 from maseval.runs.log import DamagedRecord
 from maseval.runs.recording import report_key
@@ -91,7 +91,7 @@ class ResultsFileRun:
             again = recount.judge(item)
             passed = recount.verdict_alone(again.simulation)
             place = self._scratch.put(self._make_report(recount, item, again, passed))
-            trials[Simulation(*again.simulation.slot)].append((passed, place))
+            trials[again.simulation.slot].append((passed, place))
             self.judged += 1
         if not trials:
             raise ConfigurationError(f"{self.path} holds no simulation; there is nothing to show")
@@ -146,7 +146,7 @@ class ResultsFileRun:
     @cached_property
     def planned(self) -> list[Simulation]:
         """Every simulation that should be there."""
-        return [Simulation(*slot) for slot in dict.fromkeys(self._recount.slots)]
+        return list(dict.fromkeys(self._recount.slots))
 
     @cached_property
     def recorded(self) -> dict[Simulation, None]:
@@ -162,7 +162,7 @@ class ResultsFileRun:
         if simulation not in self.recorded:
             raise ConfigurationError(f"{self.path} has no {simulation}")
         # Of several in one place, one whose verdict is that of the trial stands for it.
-        verdict = self._recount.passes[PlannedTrial(*simulation)]
+        verdict = self._recount.passes[simulation]
         place = next(place for passed, place in self._trials[1][simulation] if passed is verdict)
         report = self._scratch.get(place)
         if "doubt" in report:

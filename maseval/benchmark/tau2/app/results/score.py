@@ -49,7 +49,7 @@ from maseval.core.engine.worker_setup import check_data
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
-from maseval.stats.estimation import Estimate
+from maseval.stats.summary import Estimate
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from maseval.app.results.finding import (
 )
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2, RecordedSetup, memory_path
 from maseval.benchmark.tau2.rescoring.record import (
-    PlannedTrial,
     RecordItem,
     RecordPart,
     SimulationRecord,
@@ -40,9 +39,10 @@ from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import ModelAdapter, resolve_model
+from maseval.core.outcome import Simulation
 from maseval.core.recorded import whole_number
 from maseval.core.report import Report
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import RunFolder
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.recording import Recording
 
@@ -74,7 +74,7 @@ class SimulationSource:
         found.parts = lambda readers: (
             RecordPart(each, domain, version=data_version) for each in folder.parts(readers)
         )
-        found.planned = [PlannedTrial(*one) for one in self.folder.planned]
+        found.planned = list(self.folder.planned)
         config = self.folder.config.without_notes()
         found.subset = self.folder.config.subset
         stopped = self.folder.config.stopped

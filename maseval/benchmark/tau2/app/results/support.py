@@ -28,12 +28,12 @@ from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError, domain_n
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding
-from maseval.core.outcome import SimulationLine
+from maseval.core.outcome import Outcome, Simulation
 from maseval.core.recorded import entries, mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.data.kept import package_fingerprint
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import RunFolder
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictChecker
 
@@ -57,8 +57,7 @@ class Tau2Support(BenchmarkSupport):
     def findings(self, report: Report) -> Sequence[Finding]:
         from maseval.benchmark.tau2.app.results.comply import check_report
         from maseval.benchmark.tau2.app.results.explain import diagnose
-        from maseval.benchmark.tau2.app.results.sound import check_soundness
-        from maseval.benchmark.tau2.app.results.users import check_user_of_report
+        from maseval.benchmark.tau2.app.results.users import check_soundness, check_user_of_report
 
         found = diagnose(report)
         cause, sound = None if found is None else found.cause, check_soundness(report)
@@ -168,9 +167,7 @@ class Tau2Support(BenchmarkSupport):
         # A results file names the model alone, or the implementation if it records no model.
         return user.model or (None if "rules" in config else user.player)
 
-    def conventions(
-        self, folder: Recording, lines: Sequence[SimulationLine]
-    ) -> list[ConventionScore]:
+    def conventions(self, folder: Recording, lines: Sequence[Outcome]) -> list[ConventionScore]:
         return conventions_of_lines(lines, folder.config.values)
 
     def policies(self, folder: Recording) -> Mapping[str, Sequence[str]]:

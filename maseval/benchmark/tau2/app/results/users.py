@@ -1,4 +1,8 @@
-"""``maseval tau2 users``: how well the simulated users of recorded conversations did."""
+"""Recorded conversations in which not the agent was wrong: sound verdicts, and ``tau2 users``.
+
+A known fault of a task changes what counts; ``maseval tau2 users`` says how well the simulated
+users did.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,16 +15,55 @@ from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import notes_on
 from maseval.app.results.users import PlayedUser, UserScore, played_users, user_scores
 from maseval.benchmark.tau2.app.results.recorded_setup import TAU2
-from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, read_report
+from maseval.benchmark.tau2.app.results.sources import Files, FilesRead, ReadReport, read_report
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
+from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.review.causes import user_findings, user_not_read
 from maseval.benchmark.tau2.review.causes.users import LOOKED_FOR
+from maseval.benchmark.tau2.review.errata import Erratum
+from maseval.benchmark.tau2.review.errata.sound import errata_of_case, sound_finding
 from maseval.benchmark.tau2.scoring.case import open_case
-from maseval.core.finding import Finding
+from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.benchmark.tau2.world.replay import ReplayError
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, Finding
+from maseval.core.outcome import verdict_for
+from maseval.core.recorded import mapping, number
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.runs.recording import Recording
+
+
+def check_soundness(report: Report) -> Finding | None:
+    """Return how a known fault of the task changes what counts; None if it changes nothing."""
+    found = read_report(report)
+    if isinstance(found, Omitted):
+        return None
+    passed = verdict_for(found.parsed.kind, found.parsed.status).passed
+    try:
+        case, errata = found.case, errata_of_report(found)
+    except UnknownTaskError:
+        return None
+    try:
+        sound = sound_finding(case, errata, _whole(found.simulation["reward_info"]))
+    except (NoJudgeError, ReplayError):  # no judge was asked, or messages were deleted
+        return None
+    if sound is None or sound.kind == LEFT_OUT:
+        return sound
+    # A forged verdict counts otherwise than the conversation that the finding is about.
+    return sound if passed is (sound.kind == SOUND_FAIL) else None
+
+
+def errata_of_report(found: ReadReport) -> tuple[Erratum, ...]:
+    """Return the known faults of the task of a report."""
+    return errata_of_case(found.case, found.parsed.judged_by, found.parsed.release.name)
+
+
+def _whole(verdict: RewardInfo | None) -> RewardInfo | None:
+    """Return a recorded verdict if it has what is needed of it; anybody may have written it."""
+    given = mapping(verdict)
+    is_whole = number(given.get("reward")) is not None and "reward_breakdown" in given
+    return verdict if is_whole else None
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,8 @@ from maseval.benchmark.tau2.players.scripted import PLAYERS
 from maseval.benchmark.tau2.results import read_results
 from maseval.benchmark.tau2.results.reports import Tau2Report
 from maseval.core.exceptions import ConfigurationError
-from maseval.runs import RunFolder, Simulation
+from maseval.core.outcome import Simulation
+from maseval.runs import RunFolder
 from maseval.stats.intervals import Interval, wilson
 
 

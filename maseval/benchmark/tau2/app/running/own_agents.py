@@ -22,11 +22,10 @@ from maseval.app.running.own_code import OwnCode, load_named, qualified_name, so
 from maseval.benchmark.tau2.agent_brief import AgentBrief, MakeAgent
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
-from maseval.core.outcome import RecordedReport
+from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.provider_errors import ProviderError
 from maseval.core.report import Report
 from maseval.core.words import text
-from maseval.runs import Simulation
 
 _PACKAGE = str(Path(__file__).parents[4])  # maseval
 _LONGEST_CODE = 100

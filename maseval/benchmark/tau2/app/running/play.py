@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from maseval.app.results.recording import lines_of, simulation_in
+from maseval.app.results.recording import lines_of
 from maseval.app.results.results import RunResult
 from maseval.app.running.folder_run import new_folder
 from maseval.app.running.options import takes
@@ -28,9 +28,9 @@ from maseval.benchmark.tau2.formats.message import Requestor, tool_calls_of
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.players.human import Seat
 from maseval.core.exceptions import ConfigurationError, RunInterruptedError
-from maseval.core.outcome import RecordedReport
+from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.report import TaskExecutionStatus
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import RunFolder
 from maseval.runs.config_file import is_run_folder
 
 _TICK = 0.1
@@ -102,7 +102,7 @@ def _describe_end(result: RunResult, simulation: Simulation | None) -> str:
     if not result.ran:
         return "it had been held before, and is in the run folder"
     lines = lines_of(RunFolder.read(result.folder))
-    line = next((one for one in lines if simulation in (None, simulation_in(one))), None)
+    line = next((one for one in lines if simulation in (None, one.simulation)), None)
     if line is None:
         return "it was interrupted"
     if line.status == TaskExecutionStatus.TASK_TIMEOUT.value:

@@ -47,7 +47,7 @@ from maseval.core.engine.engines import DEFAULT
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import AgentError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
-from maseval.core.outcome import RecordedReport
+from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.report import Report
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.seeding import SeedGenerator
@@ -55,7 +55,6 @@ from maseval.core.task import Task
 from maseval.core.task.task import RepetitionKey
 from maseval.core.user import User
 from maseval.core.words import count_of, text
-from maseval.runs import Simulation
 from maseval.server import ModelServer
 
 _starting = threading.Lock()

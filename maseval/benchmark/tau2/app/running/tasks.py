@@ -232,7 +232,7 @@ def _resolve_task_names(
                 f"no task {name!r} among the {split} tasks of {', '.join(raw_tasks)}; {words} "
                 f"(`maseval tau2 tasks --domain {next(iter(raw_tasks))}` lists them)"
             )
-        if len({task.group for task in found}) < len(found):
+        if len({task.domain for task in found}) < len(found):
             raise UnknownTaskError(words)
         chosen.update(found)
     return chosen

@@ -20,9 +20,10 @@ from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.results.reports import Omitted, infrastructure_error, simulation_of
 from maseval.benchmark.tau2.run_metrics import RunMetrics, compute_run_metrics
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import Simulation
 from maseval.core.report import Report
 from maseval.core.words import count_of
-from maseval.runs import RunFolder, Simulation
+from maseval.runs import RunFolder
 from maseval.runs.config import UNTIL
 
 RELEASE = V1_0_1

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from maseval.benchmark.tau2.formats.message import INITIAL_GREETING, Tau2ToolCall
+from maseval.benchmark.tau2.formats.message import INITIAL_GREETING, Tau2ToolCall, render_call
 from maseval.benchmark.tau2.review.audit.audited import (
     AuditedDomain,
     AuditedTask,
@@ -16,7 +16,6 @@ from maseval.benchmark.tau2.review.audit.audited import (
     toolkit_with,
 )
 from maseval.benchmark.tau2.review.audit.task_finding import TaskFinding
-from maseval.benchmark.tau2.review.explain.explanation import render_call
 from maseval.benchmark.tau2.review.policy import check_gold, scenario_text
 from maseval.benchmark.tau2.world.reference import shortfall
 from maseval.benchmark.tau2.world.state.records import canonical_json

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType
-from maseval.benchmark.tau2.formats.message import Tau2ToolCall, ToolMessage
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall, ToolMessage, render_call
 from maseval.benchmark.tau2.review.audit.audited import (
     AuditedDomain,
     AuditedTask,
@@ -20,7 +20,7 @@ from maseval.benchmark.tau2.review.audit.audited import (
     reading_tools,
 )
 from maseval.benchmark.tau2.review.audit.task_finding import Severity, TaskFinding
-from maseval.benchmark.tau2.review.explain.explanation import format_value, render_call
+from maseval.benchmark.tau2.review.explain.explanation import format_value
 from maseval.benchmark.tau2.review.explain.snapshot import (
     FieldDifference,
     WorldSnapshot,

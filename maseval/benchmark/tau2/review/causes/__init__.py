@@ -1,6 +1,6 @@
 """Causes: who failed in a failed conversation, and which faults the simulated user made."""
 
-from maseval.benchmark.tau2.review.causes.cause import (
+from maseval.benchmark.tau2.review.causes.steps import (
     explain_with_cause,
     find_cause,
 )

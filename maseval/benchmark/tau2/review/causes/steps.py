@@ -1,4 +1,4 @@
-"""The steps that look for the cause of a failure, in their order: the first that answers decides.
+"""The cause of a failure: who failed, by the first step that answers, of steps in their order.
 
 Each step is one fact that decides, from what is recomputed to what is left over. A step that named
 the reader's party in at least 95 of 100 readings is *likely*; for the others, and for the agent
@@ -13,15 +13,24 @@ conversations that it was not made from.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import takewhile
+from typing import Unpack
 
-from maseval.benchmark.tau2.formats.message import OUT_OF_SCOPE
+from maseval.benchmark.tau2.conversation.recording import HasSimulation
+from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.formats.message import OUT_OF_SCOPE, render_call
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.review import words
-from maseval.benchmark.tau2.review.causes.conversation import is_id
-from maseval.benchmark.tau2.review.causes.failure import Difference, Failure, Pair
-from maseval.benchmark.tau2.review.explain.explanation import render_call
+from maseval.benchmark.tau2.review.causes.failure import Difference, Failure, Pair, is_id
+from maseval.benchmark.tau2.review.explain.explanation import Explanation, explain_subject
+from maseval.benchmark.tau2.review.explain.scored_case import (
+    CaseKeywords,
+    ScoredCase,
+    score_case,
+    score_corrected,
+)
 from maseval.benchmark.tau2.review.talk import CallMade
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score
@@ -29,6 +38,48 @@ from maseval.benchmark.tau2.versions import FIRST_ENDINGS
 from maseval.core.finding import LEFT_OUT, Finding, Grade, Who
 from maseval.core.outcome import is_successful
 from maseval.core.words import excerpt
+
+
+def find_cause(
+    simulation: Mapping[str, object] | HasSimulation,
+    *,
+    domain: str | Domain,
+    **keywords: Unpack[CaseKeywords],
+) -> Finding | None:
+    """Say who failed in a simulation, and by what; None if it passed.
+
+    The arguments are those of ``score_simulation``.
+    """
+    return explain_with_cause(score_case(simulation, domain, **keywords))[1]
+
+
+def explain_with_cause(subject: ScoredCase) -> tuple[Explanation, Finding | None]:
+    """Explain a scored case and find the cause of its failure, for the price of one."""
+    explanation = explain_subject(subject)
+    return explanation, None if explanation.passed else _cause(subject, explanation)
+
+
+def _cause(subject: ScoredCase, explanation: Explanation) -> Finding:
+    """Return what the first step says that answers.
+
+    If the task is wrong and it is known what is right, a conversation that is not that either is
+    held against what is right.
+    """
+    failure = Failure(subject.case, explanation)
+    corrected = score_corrected(subject) if explanation.sound is None else None
+    if corrected is not None and explanation.replay_fault is None:
+        held = Failure(corrected.case, explain_subject(corrected))
+        # What the task itself wants cannot be held against anybody.
+        wanted = any(failure.is_gold(each.call) for each in held.wrong)
+        failure = failure if held.explanation.passed or wanted else held
+    found = ((step, step(failure)) for step in STEPS)
+    step, finding = next((step, each) for step, each in found if each is not None)
+    finding = replace(finding, rule=step.__name__.replace("_", " "))
+    sound = explanation.sound
+    if sound is None or finding.who != "agent" or finding.also is not None:
+        return finding
+    return replace(finding, also="task", evidence=(*finding.evidence, sound.text))
+
 
 CauseStep = Callable[[Failure], Finding | None]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from maseval.benchmark.tau2.review import words
-from maseval.benchmark.tau2.review.causes.conversation import Conversation
+from maseval.benchmark.tau2.review.causes.failure import Conversation
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.core.finding import NOT_READ, Finding
 

@@ -4,25 +4,318 @@ A task is unsound if no verdict on it can be right: its errata say so, or its re
 fails, is forbidden by the rules of the policy, or can never be matched. Such a task is left out
 with all its simulations, passes too. For the others a corrected reference solution takes the place
 of the task's own, and other right end states count as well.
+
+These are the end states that errata accept, and those that are told by rule. The official verdict
+knows one. A conversation that ends in another may be as right: its writes are those of a right
+solution, and differ from them only in the spelling of words, in the order of writes that do not
+touch each other, or in a choice that policy and scenario leave open. It is told by its calls, one
+by one, and not by the fields in which the states differ, so that nothing else that an agent did can
+hide among them.
 """
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
-from maseval.benchmark.tau2.review.errata.accepting import other_right_end, passes, with_criteria
 from maseval.benchmark.tau2.review.errata.erratum import Erratum, errata_for, gold_actions
-from maseval.benchmark.tau2.review.policy import check_gold
+from maseval.benchmark.tau2.review.policy import check_case, check_gold
+from maseval.benchmark.tau2.review.policy.checking import BROKE, DEMANDED, NOT_ENGLISH
+from maseval.benchmark.tau2.review.policy.rules import INNER_TOOL
+from maseval.benchmark.tau2.review.words import record
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case
 from maseval.benchmark.tau2.scoring.score import score
-from maseval.benchmark.tau2.world.reference import GoldKey, gold_key, gold_state, shortfall
+from maseval.benchmark.tau2.world.reference import (
+    GoldKey,
+    call_as_evaluator,
+    evaluator_world,
+    gold_key,
+    gold_state,
+    shortfall,
+)
+from maseval.benchmark.tau2.world.replay import calls_with_answers
 from maseval.benchmark.tau2.world.setting import Setting
 from maseval.benchmark.tau2.world.state.copying import once
-from maseval.benchmark.tau2.world.tasks import Criteria, RewardType, TaskSpec
+from maseval.benchmark.tau2.world.state.records import Table
+from maseval.benchmark.tau2.world.tasks import Action, Criteria, RewardType, TaskSpec
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding
 from maseval.core.outcome import is_successful
+from maseval.core.recorded import mapping
+
+_ALIKE = {
+    **{"street": "st", "avenue": "ave", "drive": "dr", "lane": "ln", "road": "rd", "suite": "ste"},
+    **{"boulevard": "blvd", "apartment": "apt", "us": "usa", "united states": "usa"},
+    **{"united states of america": "usa", "na": "", "none": "", "null": ""},
+}
+_WORD = re.compile(r"(?:[^\W_]|\.)+")
+# The point in 14.50 is no sign to leave out: it tells the number from 1450.
+_SIGNS = re.compile(r"(?<!\d)\.|\.(?!\d)|[^\w\s.]|_")
+
+
+def with_criteria(case: Case, **changes: object) -> Case:
+    """Return the case of a task with other criteria."""
+    criteria = case.criteria.model_copy(update=changes)
+    task = case.task.model_copy(update={"evaluation_criteria": criteria})
+    return case._replace(setting=case.setting._replace(task=task))
+
+
+def passes(case: Case, official: RewardInfo) -> bool:
+    """Score by other criteria; what a judge said of the conversation stays as it was."""
+    judged = mapping(official["reward_breakdown"]).get(RewardType.NL_ASSERTION.value, 1.0)
+    basis = [kind for kind in case.criteria.reward_basis if kind is not RewardType.NL_ASSERTION]
+    found = score(with_criteria(case, reward_basis=basis)).reward_info["reward"]
+    return is_successful(found) and judged == 1.0
+
+
+def other_right_end(case: Case, errata: Sequence[Erratum], official: RewardInfo) -> str | None:
+    """Return in words in which other right way a conversation ended; None if in no such way."""
+    if not case.recording.ended_by_choice or not case.counts(RewardType.DB):
+        return None
+    gold: Sequence[Action] = case.task.actions
+    accepted = [gold_actions(steps) for each in errata for steps in each.sound_verdict.accept]
+    for solution in accepted:
+        if passes(with_criteria(case, actions=solution), official) and _chosen_well(case):
+            return ", ".join(_differences(case.setting, gold, solution)) or "the same calls"
+    if case.counts(RewardType.ACTION):
+        return None
+    for right in (gold, *accepted):
+        made = _made_alike(case, right)
+        if made is None or not passes(with_criteria(case, actions=list(made.actions)), official):
+            continue
+        if not (made.chosen or right is not gold) or _chosen_well(case):
+            return ", ".join([*_differences(case.setting, gold, right), *made.words])
+    return None
+
+
+def _differences(
+    setting: Setting, gold: Sequence[Action], accepted: Sequence[Action]
+) -> Iterator[str]:
+    """Yield the writes, and their arguments, in which another solution differs from the gold."""
+    ours, theirs = (
+        [(each.name, each.arguments) for each in steps if setting.may_write(each.call())]
+        for steps in (gold, accepted)
+    )
+    lost = [each for each in ours if each not in theirs]
+    for name, arguments in (each for each in theirs if each not in ours):
+        twin = next((each for each in lost if each[0] == name), None)
+        if twin is None:
+            yield f"also {name}"
+            continue
+        lost.remove(twin)
+        for key, value in arguments.items():
+            if value != twin[1].get(key):
+                yield _instead(_noun(setting.domain, name, key), value, twin[1].get(key))
+    yield from (f"without {name}" for name, _ in lost)
+
+
+def _noun(domain: Domain, tool: str, argument: str) -> str:
+    named = (c.noun for c in domain.choices if c.argument == argument and tool in c.tools)
+    return next(named, argument.replace("_", " "))
+
+
+def _instead(noun: str, found: object, wanted: object) -> str:
+    return f"{noun} {_brief(found)} instead of {_brief(wanted)}"
+
+
+class _MadeAlike(NamedTuple):
+    """The writes of a conversation that are those of a solution, and how they differ from it."""
+
+    actions: Sequence[Action]
+    words: Sequence[str]
+    chosen: bool
+
+
+class _Twin(NamedTuple):
+    """A call that does what a step of a solution does, ``at`` a place among the writes made.
+
+    ``chosen`` is True if it made an open choice in its own way.
+    """
+
+    at: int
+    call: Tau2ToolCall
+    words: Sequence[str]
+    chosen: bool
+
+
+def _made_alike(case: Case, solution: Sequence[Action]) -> _MadeAlike | None:
+    """Find the writes of a solution in a conversation; None if one is missing or not alike."""
+    setting = case.setting
+    steps = [each for each in solution if setting.may_write(each.call())]
+    made = [
+        call
+        for _, call, answer in calls_with_answers(case.messages)
+        if setting.may_write(call) and not answer.get("error")
+    ]
+    scenario = "\n".join(_texts(case.raw_task.get("user_scenario")))
+    twins: list[_Twin] = []
+    for step in steps:
+        taken = {twin.at for twin in twins}
+        alike = [
+            twin
+            for at, call in enumerate(made)
+            if at not in taken
+            and (twin := _twin(setting.domain, step.call(), call, at, scenario)) is not None
+        ]
+        if not alike:
+            return None
+        twins.append(min(alike, key=lambda twin: len(twin.words)))
+    swapped = any(one.at > other.at for one, other in combinations(twins, 2))
+    words = [word for twin in twins for word in twin.words]
+    if not (swapped or words) or (swapped and not _may_be_swapped(setting, steps, twins)):
+        return None
+    as_made = [
+        step.model_copy(update={"arguments": dict(twin.call["arguments"])})
+        for twin, step in sorted(zip(twins, steps, strict=True), key=lambda pair: pair[0].at)
+    ]
+    words += ["the same calls in another order"] * swapped
+    # What must come before them is no write, and is made by the solution: a tool is unlocked.
+    before = [each for each in solution if each not in steps and _prepares(setting, each)]
+    return _MadeAlike([*before, *as_made], words, any(twin.chosen for twin in twins))
+
+
+def _prepares(setting: Setting, step: Action) -> bool:
+    kit = setting.domain.toolkit
+    return step.requestor == "assistant" and kit.has_tool(step.name) and kit.mutates(step.name)
+
+
+def _twin(
+    domain: Domain, wanted: Tau2ToolCall, made: Tau2ToolCall, at: int, scenario: str
+) -> _Twin | None:
+    """Hold a call against a step; None if they differ in more than words and open choices."""
+    (name, ours), (made_name, theirs) = _at_work(wanted), _at_work(made)
+    if (name, wanted["requestor"]) != (made_name, made["requestor"]):
+        return None
+    listed = [each for each in domain.choices if name in each.tools]
+    may_differ = {each.argument for each in listed if each.allows(name, each.argument, scenario)}
+    if not ours.keys() ^ theirs.keys() <= may_differ:
+        return None
+    shuffled = {
+        key: f"{each.noun} in another order"
+        for each in listed
+        if each.unordered
+        for key in _keys_in_other_order(ours, theirs, (each.argument, *each.beside))
+    }
+    words, chosen = [], False
+    for key in dict.fromkeys((*ours, *theirs)):
+        value, found = ours.get(key), theirs.get(key)
+        if found == value:
+            continue
+        if key in shuffled:
+            words.append(shuffled[key])
+        elif _same_words(found, value):
+            words.append(f"{key} written {found!r} instead of {value!r}")
+        elif key in may_differ:
+            words.append(_instead(_noun(domain, name, key), found, value))
+            chosen = True
+        else:
+            return None
+    words = list(dict.fromkeys(words))
+    return _Twin(at, made, words, chosen)
+
+
+def _at_work(call: Tau2ToolCall) -> tuple[str, Mapping[str, Any]]:
+    """Return the tool that does the work and its arguments: some are called through another."""
+    given = call["arguments"]
+    within, written = given.get(INNER_TOOL), given.get("arguments")
+    if not isinstance(within, str) or not isinstance(written, str):
+        return call["name"], given
+    try:
+        arguments = json.loads(written)
+    except ValueError:
+        return call["name"], given
+    return (within, arguments) if isinstance(arguments, dict) else (call["name"], given)
+
+
+def _same_words(one: object, other: object) -> bool:
+    return isinstance(one, str) and isinstance(other, str) and _spelling(one) == _spelling(other)
+
+
+def _spelling(text: str) -> str:
+    """Return a text in one spelling: without case and signs, common abbreviations alike."""
+    words = _WORD.findall(_SIGNS.sub("", text.casefold()))
+    whole = " ".join(words)
+    return _ALIKE.get(whole, " ".join(_ALIKE.get(word, word) for word in words))
+
+
+def _keys_in_other_order(
+    wanted: Mapping[str, Any], made: Mapping[str, Any], keys: Sequence[str]
+) -> Sequence[str]:
+    """Return the keys if their lists, taken together, have the same members in another order."""
+    ours, theirs = ([each.get(key) for key in keys] for each in (wanted, made))
+    lists = [each for each in (*ours, *theirs) if isinstance(each, list)]
+    if len(lists) < 2 * len(keys) or len({len(each) for each in lists}) != 1:
+        return ()
+    rows = [sorted(map(repr, zip(*each, strict=True))) for each in (ours, theirs)]
+    return keys if rows[0] == rows[1] else ()
+
+
+def _brief(value: object) -> str:
+    """Return a value in short: of records in a list only what names them."""
+    if isinstance(value, list):
+        return " and ".join(map(_brief, value))
+    if isinstance(value, Mapping):
+        names = (str(v) for k, v in value.items() if k.endswith(("_id", "_number", "_name")))
+        return next(names, str(value))
+    return str(value)
+
+
+def _may_be_swapped(setting: Setting, steps: Sequence[Action], twins: Sequence[_Twin]) -> bool:
+    """Return True if steps made in another order are about other records, or make new ones."""
+    creates = _creating(setting, steps)
+    for (first, one), (second, other) in combinations(enumerate(twins), 2):
+        if one.at < other.at or (creates[first] and creates[second]):
+            continue
+        about = record(one.call), record(other.call)
+        if None in about or about[0] == about[1]:
+            return False
+    return True
+
+
+def _creating(setting: Setting, steps: Sequence[Action]) -> list[bool]:
+    """Return for each step of a solution True if it makes a new record."""
+    world, created = evaluator_world(setting), []
+    for step in steps:
+        before = _records(world.tools.db)
+        call_as_evaluator(world, step.call())
+        created.append(_records(world.tools.db) > before)
+    return created
+
+
+def _records(database: Any) -> int:
+    return sum(len(table) for _, table in database if isinstance(table, Table))
+
+
+def _chosen_well(case: Case) -> bool:
+    """Return True if the policy's rules have nothing against the writes that are not the gold's.
+
+    A choice is right only if the user made it, or agreed to it.
+    """
+    if not case.setting.domain.rules:
+        return True
+    found = check_case(case)
+    if found.unreadable or any(each.text == NOT_ENGLISH for each in found.undecided):
+        return False
+    gold = [(step.name, step.arguments) for step in case.task.actions]
+    failed = found.failed_rules
+    pairs = zip(found.findings, found.calls, strict=True)
+    against = [call for each, call in pairs if each.kind in (BROKE, DEMANDED) or each in failed]
+    return all((call["name"], call["arguments"]) in gold for call in against if call)
+
+
+def _texts(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for each in value.values():
+                yield from _texts(each)
 
 
 def faults_of_task(case: Case, errata: Sequence[Erratum] = ()) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from maseval.benchmark.tau2.review.explain.evidence import (
 )
 from maseval.benchmark.tau2.review.explain.evidence import Quote as Quote
 from maseval.benchmark.tau2.review.explain.evidence import ReplayFault as ReplayFault
-from maseval.benchmark.tau2.review.explain.explaining import explain as explain
 from maseval.benchmark.tau2.review.explain.explanation import Explanation as Explanation
+from maseval.benchmark.tau2.review.explain.explanation import explain as explain
 from maseval.benchmark.tau2.review.explain.repair import CallChange as CallChange
 from maseval.benchmark.tau2.review.explain.repair import Repair as Repair
 from maseval.benchmark.tau2.review.explain.snapshot import FieldPlace as FieldPlace

@@ -34,8 +34,7 @@ from maseval.benchmark.tau2.world.reference import (
     gold_state,
 )
 from maseval.benchmark.tau2.world.replay import calls_with_answers
-from maseval.benchmark.tau2.world.retracing import TASKS, Retracing, replay_along, retrace
-from maseval.benchmark.tau2.world.setting import Setting
+from maseval.benchmark.tau2.world.setting import TASKS, Retracing, Setting, replay_along, retrace
 from maseval.benchmark.tau2.world.state.copying import once
 from maseval.benchmark.tau2.world.state.permanence import PermanenceRule
 from maseval.benchmark.tau2.world.tasks import Action

@@ -1,4 +1,4 @@
-"""Verdicts of v1.0.1: every recorded evaluation and every real conversation, key for key."""
+"""Verdicts of the later releases: every recorded evaluation and real conversation, key by key."""
 
 import json
 import re
@@ -54,7 +54,7 @@ def comparable(
     return json.dumps({"reward_info": outcome["reward_info"], "exception": exception})
 
 
-def task_of(record: dict[str, Any], domain: Domain, own: str = "1.0.1") -> dict[str, Any] | None:
+def task_of(record: dict[str, Any], domain: Domain, own: str) -> dict[str, Any] | None:
     """The task with the record's changes; None where it has none and scoring looks it up."""
     override, version = record["task_override"], record["task_source"]
     if override is None and version == own:
@@ -67,72 +67,103 @@ def task_of(record: dict[str, Any], domain: Domain, own: str = "1.0.1") -> dict[
     return task
 
 
-@pytest.mark.parametrize(
-    ("name", "count"), [("airline", 134), ("retail", 161), ("telecom", 127), ("mock", 44)]
-)
-def test_every_recorded_evaluation_comes_out_the_same(vectors, domain_called, name, count):
-    recorded = records(vectors / "evaluations" / f"{name}.jsonl.gz")
+LATER = pytest.mark.parametrize("recorded", ["1.0.1", "verified"], indirect=True)
+EVALUATIONS = {
+    "1.0.1": {"airline": 134, "mock": 44, "retail": 161, "telecom": 127},
+    "verified": {"airline": 236, "mock": 51, "retail": 237, "telecom": 102},
+}
+# The Python with which each was recorded.
+PYTHON = {"1.0.1": (3, 12), "verified": (3, 11)}
 
-    assert len(recorded) >= count
-    assert_same(evaluation_differences(recorded, domain_called(name)))
+
+@LATER
+def test_every_recorded_evaluation_comes_out_the_same(recorded):
+    counts = {}
+    for file in sorted((recorded.vectors / "evaluations").iterdir()):
+        name, vectors = file.name.partition(".")[0], records(file)
+        counts[name] = len(vectors)
+        assert_same(evaluation_differences(vectors, recorded.domain(name), recorded.version))
+    assert counts == EVALUATIONS[recorded.version]
 
 
-def evaluation_differences(recorded: list[dict[str, Any]], domain: Domain) -> Iterator[str]:
+def evaluation_differences(
+    recorded: list[dict[str, Any]], domain: Domain, version: str
+) -> Iterator[str]:
     for record in recorded:
+        # Only one release replays leniently; of the other, a judge is recorded where it was asked.
+        lenient = {"lenient_replay": not record["strict_replay"]} if version == "1.0.1" else {}
+        judged = version == "1.0.1" or record["judge_calls"] > 0
         found = outcome(
             record["simulation"],
-            record["judge_reply"],
+            record["judge_reply"] if judged else None,
+            with_judge=judged,
             domain=domain,
-            task=task_of(record, domain),
+            task=task_of(record, domain, version),
             evaluation_type=record["evaluation_type"],
             solo=record["solo_mode"],
-            lenient_replay=not record["strict_replay"],
-            version="1.0.1",
+            version=version,
+            **lenient,
         )
-        if comparable(found) != comparable(record):
+        python = PYTHON[version]
+        if comparable(found, python=python) != comparable(record, python=python):
             yield f"{record['id']} {record['variant']}\n  {found}\n  {comparable(record)}"
 
 
 @pytest.fixture(scope="module")
 def conversations(contract_dir: Path) -> dict[str, dict[str, Any]]:
     files = sorted((contract_dir / "conversations").glob("*.jsonl.gz"))
+    files.append(contract_dir / "v1.0.1" / "conversations_v1" / "conversations.jsonl.gz")
     return {record["id"]: record for file in files for record in records(file)}
 
 
-@pytest.mark.parametrize("tasks", ["0.2.0", "1.0.1"])
-def test_real_conversations_get_the_recorded_verdicts_under_both_sets_of_tasks(
-    vectors, data, conversations, tasks
-):
-    recorded = [
-        each
-        for each in records(vectors / "conversation_verdicts.jsonl.gz")
-        if each["tasks"] == tasks
-    ]
+# The file of verdicts, and how many there are under each set of tasks.
+VERDICTS = [
+    ("1.0.1", "conversation_verdicts", {"0.2.0": 400, "1.0.1": 400}),
+    ("verified", "conversation_verdicts", {"verified": 398}),
+    ("verified", "conversation_verdicts_v1", {"verified": 48}),
+]
 
-    assert len(recorded) >= 400
-    assert_same(verdict_differences(recorded, conversations))
+
+@pytest.mark.parametrize(("recorded", "file", "counts"), VERDICTS, indirect=["recorded"])
+def test_real_conversations_get_the_recorded_verdicts_under_every_set_of_tasks(
+    recorded, file, counts, conversations
+):
+    vectors = records(recorded.vectors / f"{file}.jsonl.gz")
+
+    for tasks, least in counts.items():
+        own = [each for each in vectors if each.get("tasks", tasks) == tasks]
+        assert len(own) >= least
+        assert_same(verdict_differences(own, conversations, recorded.version))
 
 
 def verdict_differences(
-    recorded: list[dict[str, Any]], conversations: dict[str, dict[str, Any]]
+    recorded: list[dict[str, Any]], conversations: dict[str, dict[str, Any]], version: str
 ) -> Iterator[str]:
     for record in recorded:
         conversation = conversations[record["id"]]
-        workflow = record["domain"] == "telecom" and conversation["policy_variant"] == "workflow"
+        variant = conversation.get("policy_variant")
+        workflow = record["domain"] == "telecom" and variant == "workflow"
+        options: dict[str, Any] = {"version": version, "with_judge": version == "1.0.1"}
+        if version == "1.0.1":
+            options["lenient_replay"] = not record["strict_replay"]
+            if record["tasks"] != version:
+                options["version"] = f"{version}+tasks.{record['tasks']}"
         found = outcome(
             conversation["simulation"],
-            record["judge_reply"],
+            record["judge_reply"] if version == "1.0.1" else None,
             domain="telecom-workflow" if workflow else record["domain"],
-            solo=record["solo"],
-            lenient_replay=not record["strict_replay"],
-            version="1.0.1" if record["tasks"] == "1.0.1" else "1.0.1+tasks.0.2.0",
+            solo=record.get("solo", False),
+            **options,
         )
         if comparable(found, SHOWN_OF_AN_ERROR) != comparable(record, SHOWN_OF_AN_ERROR):
-            yield f"{record['id']} ({record['tasks']})\n  {found}\n  {comparable(record)}"
+            yield f"{record['id']}\n  {found}\n  {comparable(record)}"
 
 
-def test_real_conversations_of_v1_get_the_verdict_that_was_recorded(vectors, data):
-    recorded = records(vectors / "conversations_v1" / "conversations.jsonl.gz")
+def test_real_conversations_of_v1_get_the_verdict_that_was_recorded(
+    contract_dir, tau2_data_of_1_0_1
+):
+    folder = contract_dir / "v1.0.1" / "conversations_v1"
+    recorded = records(folder / "conversations.jsonl.gz")
 
     assert len(recorded) >= 51
     assert_same(conversation_differences(recorded))
@@ -151,11 +182,11 @@ def conversation_differences(recorded: list[dict[str, Any]]) -> Iterator[str]:
             yield f"{record['id']}: its author got {record['recorded_reward_info']['reward']}"
 
 
-def test_the_default_is_still_v0_2_0(data, conversations):
+def test_the_default_is_still_v0_2_0(tau2_data, conversations):
     record = next(
         each
         for each in conversations.values()
-        if each["reward_info"] and each["domain"] == "retail"
+        if each.get("reward_info") and each["domain"] == "retail"
     )
 
     plain = score_simulation(record["simulation"], domain="retail")
