@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.table import best, seconds, show
-from maseval.benchmark.tau2.results.stream import JsonFile
+from maseval.benchmark.tau2.results.layout import JsonFile
 from maseval.core.storage.records import RecordWriter, iter_records
 from maseval.runs import RunFolder, list_runs
 

@@ -37,10 +37,10 @@ NOT_FOREIGN = {
 }
 MADE_WHILE_RUNNING = {
     "benchmark/tau2/domains/banking_knowledge/documents.py": "given by the agent, as a tool's rule",
-    "benchmark/tau2/review/policy/airline/details.py": "escaped values",
+    "benchmark/tau2/review/policy/airline/rules.py": "escaped values",
     "benchmark/tau2/review/policy/airline/terms.py": "words of ours, gaps of 120 characters",
     "benchmark/tau2/review/policy/consent.py": "words of the package",
-    "benchmark/tau2/review/policy/retail/details.py": "words of a record, without anything else",
+    "benchmark/tau2/review/policy/retail/rules.py": "words of a record, without anything else",
     "benchmark/tau2/review/policy/telecom/service_rules.py": "two digits of a date",
     "benchmark/tau2/review/policy/telecom/remedies.py": "words of the package",
     "benchmark/tau2/review/causes/failure.py": "escaped values, with gaps of 40 characters",

@@ -8,7 +8,7 @@ import pytest
 
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.texts.loading import load_texts
-from maseval.benchmark.tau2.texts.schemas import describe_tools
+from maseval.benchmark.tau2.texts.original import describe_tools
 from maseval.benchmark.tau2.texts.texts import Texts
 from tests.contract.replay import sha256
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from maseval.app.sharing.destinations import SENT, Destination, SentLog, destinations_of
+from maseval.app.sharing.sync import SENT, Destination, SentLog, destinations_of
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.report import Report

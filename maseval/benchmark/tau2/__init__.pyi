@@ -26,6 +26,8 @@ from maseval.benchmark.tau2.domains.base import ToolType as ToolType
 from maseval.benchmark.tau2.domains.base import for_tasks as for_tasks
 from maseval.benchmark.tau2.domains.base import is_tool as is_tool
 from maseval.benchmark.tau2.domains.domain import OpenChoice as OpenChoice
+from maseval.benchmark.tau2.domains.domain import PermanenceRule as PermanenceRule
+from maseval.benchmark.tau2.domains.domain import once_set as once_set
 from maseval.benchmark.tau2.domains.retail.models import RetailDB as RetailDB
 from maseval.benchmark.tau2.domains.retail.tools import RetailTools as RetailTools
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB as TelecomDB
@@ -60,8 +62,6 @@ from maseval.benchmark.tau2.run_metrics import by_convention as by_convention
 from maseval.benchmark.tau2.scoring.score import score_simulation as score_simulation
 from maseval.benchmark.tau2.texts.loading import load_texts as load_texts
 from maseval.benchmark.tau2.user import Tau2User as Tau2User
-from maseval.benchmark.tau2.world.state.permanence import PermanenceRule as PermanenceRule
-from maseval.benchmark.tau2.world.state.permanence import once_set as once_set
 from maseval.benchmark.tau2.world.state.records import Record as Record
 from maseval.benchmark.tau2.world.state.records import Table as Table
 from maseval.benchmark.tau2.world.world import World as World

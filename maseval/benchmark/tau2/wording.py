@@ -23,6 +23,7 @@ from maseval.benchmark.tau2.texts.original import (
     ModelRole,
     OriginalWording,
     Side,
+    ToolSchema,
     Wording,
     conversation_text,
 )
@@ -34,7 +35,6 @@ from maseval.benchmark.tau2.texts.prompts import (
     template,
     user_prompt,
 )
-from maseval.benchmark.tau2.texts.schemas import ToolSchema
 from maseval.benchmark.tau2.texts.texts import Texts, TextsError
 from maseval.benchmark.tau2.versions import RULES_0_2_0
 from maseval.core.exceptions import ConfigurationError

@@ -41,8 +41,7 @@ from maseval.cli.options import (
 from maseval.core.words import count_of, visible
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.tau2.app.results.audit import Audit
-    from maseval.benchmark.tau2.app.results.errata import ErrataFound
+    from maseval.benchmark.tau2.app.results.audit import Audit, ErrataFound
     from maseval.benchmark.tau2.domains.banking_knowledge.documents import Hit
     from maseval.benchmark.tau2.review.audit import TaskFinding
     from maseval.benchmark.tau2.review.errata import Erratum

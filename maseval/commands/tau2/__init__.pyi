@@ -3,11 +3,11 @@ from maseval.benchmark.tau2.agent_brief import AgentModel as AgentModel
 from maseval.benchmark.tau2.agent_brief import MakeAgent as MakeAgent
 from maseval.benchmark.tau2.app.results import data as data
 from maseval.benchmark.tau2.app.results.audit import audit as audit
+from maseval.benchmark.tau2.app.results.audit import errata as errata
 from maseval.benchmark.tau2.app.results.certify import certify as certify
 from maseval.benchmark.tau2.app.results.certify import verify as verify
 from maseval.benchmark.tau2.app.results.comply import comply as comply
 from maseval.benchmark.tau2.app.results.comply import rule_book as rule_book
-from maseval.benchmark.tau2.app.results.errata import errata as errata
 from maseval.benchmark.tau2.app.results.explain import explain as explain
 from maseval.benchmark.tau2.app.results.score import score as score
 from maseval.benchmark.tau2.app.results.score import score_under as score_under

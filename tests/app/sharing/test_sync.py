@@ -8,7 +8,7 @@ import pytest
 
 from maseval import commands
 from maseval.app.running import tracking as tracking_module
-from maseval.app.sharing.destinations import Destination, SentLog
+from maseval.app.sharing.sync import Destination, SentLog
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.telemetry.otlp import DeliveryError
 from tests.cli.commandline import maseval

@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
+from maseval.benchmark.tau2.domains.domain import PermanenceRule, once_set
 from maseval.benchmark.tau2.review.explain import ABSENT, explain
 from maseval.benchmark.tau2.scoring.score import score_simulation
-from maseval.benchmark.tau2.world.state.permanence import PermanenceRule, once_set
 from tests.benchmark.tau2.staged import do, gold, is_write, staged
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, said, task, todo_list
 from tests.benchmark.tau2.todo_list import do as act

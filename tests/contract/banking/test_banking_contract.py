@@ -20,8 +20,11 @@ from maseval.benchmark.tau2.domains.banking_knowledge import banking, embeddings
 from maseval.benchmark.tau2.domains.banking_knowledge.documents import knowledge_base
 from maseval.benchmark.tau2.domains.banking_knowledge.embeddings import KeptVectors
 from maseval.benchmark.tau2.domains.banking_knowledge.sandbox import export
-from maseval.benchmark.tau2.domains.banking_knowledge.search_tools import SearchOptions
-from maseval.benchmark.tau2.domains.banking_knowledge.variants import VARIANTS, variant_named
+from maseval.benchmark.tau2.domains.banking_knowledge.variants import (
+    VARIANTS,
+    SearchOptions,
+    variant_named,
+)
 from maseval.benchmark.tau2.domains.releases import V1_0_1
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.review.audit import audit

@@ -5,6 +5,8 @@ from maseval.core.exceptions import ConfigurationError
 VERIFIED = "verified"
 VERSIONS = ("0.2.0", "1.0.1", VERIFIED)
 VERSIONS_IN_WORDS = f"{', '.join(VERSIONS[:-1])} or {VERSIONS[-1]}"
+VARIANT_MARK = "@"
+"""What stands between a domain and the way in which it searches, as in banking_knowledge@bm25."""
 
 
 class UnknownVersionError(ConfigurationError):

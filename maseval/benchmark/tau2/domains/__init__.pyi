@@ -4,8 +4,8 @@ from maseval.benchmark.tau2.domains.base import DB as DB
 from maseval.benchmark.tau2.domains.base import ToolKitBase as ToolKitBase
 from maseval.benchmark.tau2.domains.base import ToolType as ToolType
 from maseval.benchmark.tau2.domains.base import is_tool as is_tool
-from maseval.benchmark.tau2.domains.catalogue import DOMAINS as DOMAINS
 from maseval.benchmark.tau2.domains.domain import Domain as Domain
+from maseval.benchmark.tau2.domains.registration import DOMAINS as DOMAINS
 from maseval.benchmark.tau2.domains.registration import DuplicateDomainError as DuplicateDomainError
 from maseval.benchmark.tau2.domains.registration import InvalidDomainError as InvalidDomainError
 from maseval.benchmark.tau2.domains.registration import UnknownDomainError as UnknownDomainError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from maseval.benchmark.tau2.data import VERIFIED, UnknownVersionError, version_titled
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.domains.catalogue import BANKING, PLACES, DomainCatalogue
+from maseval.benchmark.tau2.domains.registration import BANKING, PLACES, DomainCatalogue
 from maseval.benchmark.tau2.versions import RULES_0_2_0, RULES_1_0_1, RULES_VERIFIED, RuleSet
 
 if TYPE_CHECKING:  # each is loaded when it is used

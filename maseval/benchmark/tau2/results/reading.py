@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from maseval.benchmark.tau2.conversation.recording import is_full_duplex
+from maseval.benchmark.tau2.data import VARIANT_MARK
 from maseval.benchmark.tau2.domains import DOMAINS
-from maseval.benchmark.tau2.domains.catalogue import VARIANT_MARK
 from maseval.benchmark.tau2.formats.simulation import RawTask, RewardInfo, RunInfo, SimulationForm
 from maseval.benchmark.tau2.results.layout import (
+    LONGEST_VALUE,
     MOST_SIMULATIONS,
     NOT_SUPPORTED,
     RESULTS_NAME,
@@ -31,6 +32,8 @@ from maseval.benchmark.tau2.results.layout import (
     SIMULATION,
     SIMULATIONS_NAME,
     TASK,
+    JsonFile,
+    JsonStreamError,
     Layout,
     ResultsFormatError,
     abbreviate,
@@ -50,7 +53,6 @@ from maseval.benchmark.tau2.results.reports import (
     release_of_report,
     simulation_of,
 )
-from maseval.benchmark.tau2.results.stream import LONGEST_VALUE, JsonFile, JsonStreamError
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.storage.files import part_size

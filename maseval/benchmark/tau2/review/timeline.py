@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.domain import ABSENT
 from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.formats.message import (
     Tau2Message,
@@ -33,7 +34,6 @@ from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
 from maseval.benchmark.tau2.world.reference import gold_state
 from maseval.benchmark.tau2.world.replay import ReplayError, calls_with_answers, repeat_call
 from maseval.benchmark.tau2.world.setting import Retracing, retrace
-from maseval.benchmark.tau2.world.state.permanence import ABSENT
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.benchmark.tau2.world.world import World
 from maseval.core.exceptions import ConfigurationError

@@ -4,10 +4,9 @@ import pytest
 
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.domains.base import ToolKitBase, is_tool
-from maseval.benchmark.tau2.domains.domain import policy_file
+from maseval.benchmark.tau2.domains.domain import PermanenceRule, policy_file, stays
 from maseval.benchmark.tau2.domains.faults import faults
 from maseval.benchmark.tau2.review.policy.rules import Kind, Rule
-from maseval.benchmark.tau2.world.state.permanence import PermanenceRule, stays
 from tests.benchmark.tau2.domains.kiosk import KioskDB, KioskTools, kiosk
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maseval.benchmark.tau2.results.stream import JsonFile, JsonStream, JsonStreamError
+from maseval.benchmark.tau2.results.layout import JsonFile, JsonStream, JsonStreamError
 
 # Characters that mean something to a parser come up more often than chance would have it.
 texts = st.text(

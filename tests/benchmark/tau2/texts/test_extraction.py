@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from maseval.benchmark.tau2.texts.extraction import extract_texts
-from maseval.benchmark.tau2.texts.schemas import describe_tools
+from maseval.benchmark.tau2.texts.original import describe_tools
 from maseval.benchmark.tau2.texts.texts import TextsError
 from maseval.data.files import ChecksumError
 from maseval.data.python_source import SourceShapeError

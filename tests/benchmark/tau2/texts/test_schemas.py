@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from maseval.benchmark.tau2.texts.schemas import described_tool
+from maseval.benchmark.tau2.texts.original import described_tool
 from maseval.benchmark.tau2.texts.texts import (
     FORMAT,
     ModelText,

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maseval.benchmark.tau2.texts.extraction import discoverable_tool, read_docstring
 from maseval.benchmark.tau2.texts.shapes import Scope
-from maseval.benchmark.tau2.texts.tools import discoverable_tool, read_docstring
 from maseval.data.python_source import SourceShapeError
 
 WHOLE = """Count shells.

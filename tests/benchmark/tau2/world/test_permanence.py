@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.benchmark.tau2.world.state.permanence import (
+from maseval.benchmark.tau2.domains.domain import (
     ABSENT,
     append_only,
     gone_for_good,

@@ -1,14 +1,17 @@
-"""``maseval tau2 audit``: proof-read a benchmark's tasks."""
+"""``maseval tau2 audit`` and ``errata``: proof-read a benchmark's tasks, and list known faults."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from maseval.app.benchmarks import OnProgress
 from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, domain_name
+from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains.releases import release_named
+from maseval.benchmark.tau2.formats.message import render_call
 from maseval.benchmark.tau2.review.audit import KINDS, SEVERITIES, TaskFinding
 from maseval.benchmark.tau2.review.audit import audit as audit_domains
+from maseval.benchmark.tau2.review.errata import Erratum, errata_of, load_errata
 from maseval.core.exceptions import ConfigurationError
 
 
@@ -59,3 +62,66 @@ def audit(
     counts = Counter(finding.severity for finding in findings)
     by_severity: dict[str, int] = {name: counts[name] for name in listed}
     return Audit(names, findings, by_severity, release_named(data_version).name)
+
+
+@dataclass(frozen=True)
+class ErrataFound:
+    """The errata of some domains, or of one of their tasks, in a release."""
+
+    domains: Sequence[str]
+    errata: Sequence[Erratum]
+    data_version: str
+
+    @property
+    def counts(self) -> Mapping[tuple[str, str], int]:
+        """The number of errata by kind and domain."""
+        return Counter((each.kind, each.domain) for each in self.errata)
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks that they are about."""
+        return len({(each.domain, each.task) for each in self.errata})
+
+    @staticmethod
+    def solutions(erratum: Erratum) -> Iterator[tuple[str, list[str]]]:
+        """Yield what would be right, each a title and its calls."""
+        correction = erratum.sound_verdict
+        titled = [
+            *([] if correction.gold is None else [("Corrected gold", correction.gold)]),
+            *(("Another right end state", steps) for steps in correction.accept),
+        ]
+        for title, steps in titled:
+            yield title, [render_call(step.model_dump()) for step in steps] or ["no write at all"]
+        if correction.tell is not None:
+            yield "To be told", [*correction.tell] or ["nothing in particular"]
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "domains": list(self.domains),
+            "data_version": self.data_version,
+            "errata": [each.model_dump(mode="json", exclude_unset=True) for each in self.errata],
+        }
+
+
+def errata(
+    domain: str | Sequence[str] = (), *, task: str | None = None, data_version: str | None = None
+) -> ErrataFound:
+    """List the errata of domains, by default of all that have any, or of the task called ``task``.
+
+    A task may be called ``12`` or ``retail/12``.
+    """
+    release = release_named(data_version)
+    given = [domain] if isinstance(domain, str) else list(domain)
+    if task is not None and "/" in task and not given:
+        given, task = [task.partition("/")[0]], task.partition("/")[2]
+    published = (each.domain for each in load_errata() if release.tasks.version in each.releases)
+    names = list(dict.fromkeys(map(domain_name, given or published)))
+    for name in names if given else ():
+        release.domain(name)  # one that the release does not have is an error
+    found = [each for name in names for each in errata_of(name, release)]
+    if task is not None:
+        if len(given) != 1:
+            raise ConfigurationError(f"which domain's task {task!r}? Name one with --domain")
+        load_raw_task(names[0], task, version=release)  # an unknown one is an error
+        found = [each for each in found if each.task == task]
+    return ErrataFound(names, found, release.name)

@@ -6,13 +6,16 @@ After tau2-bench v0.2.0, src/tau2/domains/airline/ (MIT, Sierra Research).
 from maseval.benchmark.tau2.domains.airline.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.airline.models import AirlineDB
 from maseval.benchmark.tau2.domains.airline.tools import CERTIFICATE_IDS, AirlineTools
-from maseval.benchmark.tau2.domains.domain import Domain, LateRules, OpenChoice, payment_choice
-from maseval.benchmark.tau2.world.state.permanence import (
+from maseval.benchmark.tau2.domains.domain import (
+    Domain,
+    LateRules,
+    OpenChoice,
     PermanenceRule,
     append_only,
     gone_for_good,
     once_set,
     only_falls,
+    payment_choice,
     stays,
 )
 

@@ -5,10 +5,9 @@ After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierr
 
 from collections.abc import Collection, Mapping, Sequence
 
-from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, discoverable
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, discoverable, is_empty
 from maseval.benchmark.tau2.domains.banking_knowledge.discovery import executed
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
-from maseval.benchmark.tau2.domains.banking_knowledge.query import is_empty
 from maseval.benchmark.tau2.domains.banking_knowledge.values import (
     TODAY,
     Refused,

@@ -11,10 +11,12 @@ from typing import Literal, get_args
 
 from maseval.benchmark.tau2.domains.banking_knowledge.accounts import AccountTools
 from maseval.benchmark.tau2.domains.banking_knowledge.credit_cards import CreditCardTools
-from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_limits import DebitCardLimitTools
 from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_orders import DebitCardOrderTools
 from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_use import DebitCardUseTools
-from maseval.benchmark.tau2.domains.banking_knowledge.debit_cards import DebitCardTools
+from maseval.benchmark.tau2.domains.banking_knowledge.debit_cards import (
+    DebitCardLimitTools,
+    DebitCardTools,
+)
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import bank_tool, discoverable
 from maseval.benchmark.tau2.domains.banking_knowledge.discovery import (
     call_tool,

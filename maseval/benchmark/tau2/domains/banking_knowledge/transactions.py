@@ -6,10 +6,14 @@ After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierr
 from datetime import datetime
 
 from maseval.benchmark.tau2.domains.banking_knowledge.deposit_images import deposit_image
-from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, discoverable
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
+    Desk,
+    discoverable,
+    is_empty,
+    render_rows,
+)
 from maseval.benchmark.tau2.domains.banking_knowledge.discovery import executed
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
-from maseval.benchmark.tau2.domains.banking_knowledge.query import is_empty, render_rows
 from maseval.benchmark.tau2.domains.banking_knowledge.values import (
     TODAY,
     Refused,

@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     USER,
     Desk,
+    answer,
     bank_tool,
     discoverable,
+    is_empty,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.discovery import (
     call_tool,
@@ -19,7 +21,6 @@ from maseval.benchmark.tau2.domains.banking_knowledge.discovery import (
     parse_arguments,
     signature,
 )
-from maseval.benchmark.tau2.domains.banking_knowledge.query import answer, is_empty
 from maseval.benchmark.tau2.domains.banking_knowledge.values import (
     TODAY,
     Refused,

@@ -6,7 +6,16 @@ After tau2-bench v0.2.0, src/tau2/domains/retail/ (MIT, Sierra Research).
 import re
 from dataclasses import replace
 
-from maseval.benchmark.tau2.domains.domain import Domain, LateRules, OpenChoice, payment_choice
+from maseval.benchmark.tau2.domains.domain import (
+    Domain,
+    LateRules,
+    OpenChoice,
+    PermanenceRule,
+    append_only,
+    moves_along,
+    once_set,
+    payment_choice,
+)
 from maseval.benchmark.tau2.domains.retail.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.retail.models import RetailDB
 from maseval.benchmark.tau2.domains.retail.release_tools import (
@@ -17,12 +26,6 @@ from maseval.benchmark.tau2.domains.retail.release_tools import (
     LenientRetailTools,
 )
 from maseval.benchmark.tau2.domains.retail.tools import RetailTools
-from maseval.benchmark.tau2.world.state.permanence import (
-    PermanenceRule,
-    append_only,
-    moves_along,
-    once_set,
-)
 
 # The tools that change something, in groups by what they change.
 CANCEL, MODIFY_ITEMS = "cancel_pending_order", "modify_pending_order_items"

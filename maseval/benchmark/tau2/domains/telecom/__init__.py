@@ -8,7 +8,15 @@ After tau2-bench v0.2.0, src/tau2/domains/telecom/ (MIT, Sierra Research).
 
 from pathlib import Path
 
-from maseval.benchmark.tau2.domains.domain import Domain, LateRules, Policy
+from maseval.benchmark.tau2.domains.domain import (
+    Domain,
+    LateRules,
+    PermanenceRule,
+    Policy,
+    append_only,
+    only_rises,
+    stays,
+)
 from maseval.benchmark.tau2.domains.telecom.coupling import SYNC_AFTER, sync
 from maseval.benchmark.tau2.domains.telecom.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB
@@ -16,12 +24,6 @@ from maseval.benchmark.tau2.domains.telecom.tools import TelecomTools
 from maseval.benchmark.tau2.domains.telecom.user_models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.telecom.user_models import TelecomUserDB
 from maseval.benchmark.tau2.domains.telecom.user_tools import TelecomUserTools
-from maseval.benchmark.tau2.world.state.permanence import (
-    PermanenceRule,
-    append_only,
-    only_rises,
-    stays,
-)
 
 # Values that no tool can undo.
 PERMANENCE = (

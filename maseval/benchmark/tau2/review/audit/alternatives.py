@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.review.audit.audited import AuditedDomain, AuditedTask
+from maseval.benchmark.tau2.review.audit.audited import AuditedDomain, AuditedTask, TaskFinding
 from maseval.benchmark.tau2.review.audit.experiments import TAKEN, Laboratory, render_apart
-from maseval.benchmark.tau2.review.audit.task_finding import TaskFinding
 from maseval.benchmark.tau2.review.audit.values import (
     RecordHolder,
     holders_of,

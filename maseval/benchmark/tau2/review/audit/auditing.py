@@ -12,8 +12,12 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_of
 from maseval.benchmark.tau2.review.audit import criteria, experiments, knowledge, references
 from maseval.benchmark.tau2.review.audit.alternatives import RecordsBeside, undecided_choices
-from maseval.benchmark.tau2.review.audit.audited import AuditedTask, audited_domain
-from maseval.benchmark.tau2.review.audit.task_finding import SEVERITIES, TaskFinding
+from maseval.benchmark.tau2.review.audit.audited import (
+    SEVERITIES,
+    AuditedTask,
+    TaskFinding,
+    audited_domain,
+)
 from maseval.benchmark.tau2.review.audit.tool_trials import faulty_tools
 from maseval.core.exceptions import TaskFormatError
 from maseval.data.store import AnyPath

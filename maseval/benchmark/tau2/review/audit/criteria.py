@@ -12,10 +12,10 @@ from maseval.benchmark.tau2.formats.message import INITIAL_GREETING, Tau2ToolCal
 from maseval.benchmark.tau2.review.audit.audited import (
     AuditedDomain,
     AuditedTask,
+    TaskFinding,
     missing_tool_text,
     toolkit_with,
 )
-from maseval.benchmark.tau2.review.audit.task_finding import TaskFinding
 from maseval.benchmark.tau2.review.policy import check_gold, scenario_text
 from maseval.benchmark.tau2.world.reference import shortfall
 from maseval.benchmark.tau2.world.state.records import canonical_json

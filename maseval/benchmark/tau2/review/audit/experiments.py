@@ -13,8 +13,7 @@ from functools import cached_property
 from itertools import islice, pairwise, permutations
 
 from maseval.benchmark.tau2.formats.message import render_call
-from maseval.benchmark.tau2.review.audit.audited import AuditedTask, toolkit_with
-from maseval.benchmark.tau2.review.audit.task_finding import TaskFinding
+from maseval.benchmark.tau2.review.audit.audited import AuditedTask, TaskFinding, toolkit_with
 from maseval.benchmark.tau2.review.audit.values import replace_part, texts_in
 from maseval.benchmark.tau2.review.policy import check_gold, scenario_text
 from maseval.benchmark.tau2.world.tasks import Action, RewardType

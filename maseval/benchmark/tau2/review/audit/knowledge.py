@@ -8,8 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 
 from maseval.benchmark.tau2.formats.message import render_call
-from maseval.benchmark.tau2.review.audit.audited import AuditedTask, ReadingTool, reading_tools
-from maseval.benchmark.tau2.review.audit.task_finding import Severity, TaskFinding
+from maseval.benchmark.tau2.review.audit.audited import (
+    AuditedTask,
+    ReadingTool,
+    Severity,
+    TaskFinding,
+    reading_tools,
+)
 from maseval.benchmark.tau2.review.audit.values import words_of
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.benchmark.tau2.world.world import to_json_str

@@ -4,8 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from maseval.benchmark.tau2.review.audit.audited import AuditedDomain, AuditedTask
-from maseval.benchmark.tau2.review.audit.task_finding import Severity, TaskFinding
+from maseval.benchmark.tau2.review.audit.audited import (
+    AuditedDomain,
+    AuditedTask,
+    Severity,
+    TaskFinding,
+)
 from maseval.benchmark.tau2.review.audit.values import words_of
 
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]*\w")

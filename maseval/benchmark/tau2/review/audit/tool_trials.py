@@ -17,9 +17,10 @@ from maseval.benchmark.tau2.review.audit.audited import (
     AuditedDomain,
     AuditedTask,
     ReadingTool,
+    Severity,
+    TaskFinding,
     reading_tools,
 )
-from maseval.benchmark.tau2.review.audit.task_finding import Severity, TaskFinding
 from maseval.benchmark.tau2.review.explain.explanation import format_value
 from maseval.benchmark.tau2.review.explain.snapshot import (
     FieldDifference,

@@ -1,3 +1,4 @@
+from maseval.benchmark.tau2.domains.domain import ABSENT as ABSENT
 from maseval.benchmark.tau2.review.explain.evidence import AssertionEvidence as AssertionEvidence
 from maseval.benchmark.tau2.review.explain.evidence import CheckSummary as CheckSummary
 from maseval.benchmark.tau2.review.explain.evidence import (
@@ -13,4 +14,3 @@ from maseval.benchmark.tau2.review.explain.snapshot import FieldPlace as FieldPl
 from maseval.benchmark.tau2.review.explain.tracing import CallAt as CallAt
 from maseval.benchmark.tau2.review.explain.tracing import Divergence as Divergence
 from maseval.benchmark.tau2.review.explain.tracing import WrongField as WrongField
-from maseval.benchmark.tau2.world.state.permanence import ABSENT as ABSENT

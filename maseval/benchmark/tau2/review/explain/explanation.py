@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from maseval.benchmark.tau2.conversation.recording import HasSimulation
 from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.domain import ABSENT, Absent
 from maseval.benchmark.tau2.formats.message import render_call as render_call
 from maseval.benchmark.tau2.review.errata.sound import sound_finding
 from maseval.benchmark.tau2.review.explain.evidence import (
@@ -42,7 +43,6 @@ from maseval.benchmark.tau2.review.explain.tracing import (
     needed_actions,
     wrong_fields,
 )
-from maseval.benchmark.tau2.world.state.permanence import ABSENT, Absent
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.core.finding import Finding
 from maseval.core.outcome import is_successful

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
+from maseval.benchmark.tau2.domains.domain import ABSENT
 from maseval.benchmark.tau2.world.state.hashing import DBState
-from maseval.benchmark.tau2.world.state.permanence import ABSENT
 from maseval.benchmark.tau2.world.state.records import SharedTable, Table, TableState
 from maseval.benchmark.tau2.world.world import World, WorldState
 

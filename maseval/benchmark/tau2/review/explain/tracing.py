@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains.domain import PermanenceRule
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall
 from maseval.benchmark.tau2.review.explain.snapshot import (
     FieldPath,
@@ -36,7 +37,6 @@ from maseval.benchmark.tau2.world.reference import (
 from maseval.benchmark.tau2.world.replay import calls_with_answers
 from maseval.benchmark.tau2.world.setting import TASKS, Retracing, Setting, replay_along, retrace
 from maseval.benchmark.tau2.world.state.copying import once
-from maseval.benchmark.tau2.world.state.permanence import PermanenceRule
 from maseval.benchmark.tau2.world.tasks import Action
 from maseval.benchmark.tau2.world.world import World, WorldState
 

@@ -1,13 +1,251 @@
-"""The bank's policy as rules; ``statements.json`` says what of policy and documents they cover."""
+"""The bank's policy as rules; ``statements.json`` says what of policy and documents they cover.
 
+Here are those on dealing with a customer: whose records, what was read, transfers.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, Row
+from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.banking_knowledge import (
     account_rules,
     credit_card_rules,
     debit_card_rules,
     dispute_rules,
-    identity_rules,
 )
-from maseval.benchmark.tau2.review.policy.rules import rules_in
+from maseval.benchmark.tau2.review.policy.banking_knowledge.account_rules import (
+    CHECKING_CREDIT,
+    CLOSE,
+    MOVE,
+    OPEN,
+    REPORT,
+    SAVINGS_CREDIT,
+)
+from maseval.benchmark.tau2.review.policy.banking_knowledge.credit_card_rules import (
+    CREDIT_CARD_WRITES,
+)
+from maseval.benchmark.tau2.review.policy.banking_knowledge.debit_card_rules import (
+    DEBIT_CARD_WRITES,
+)
+from maseval.benchmark.tau2.review.policy.banking_knowledge.dispute_rules import (
+    CREDIT_DISPUTE,
+    DEBIT_DISPUTE,
+)
+from maseval.benchmark.tau2.review.policy.banking_knowledge.inner_calls import (
+    BankCall,
+    bank,
+    find_row,
+    inner_call,
+    is_same,
+)
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
+from maseval.benchmark.tau2.review.talk import Talk
+
+_IDENTITY = "Additional Instructions: Authenticating Users"
+GUIDELINES = "Guidelines"
+BANK_WRITES = frozenset(
+    {
+        *(OPEN, CLOSE, MOVE, CHECKING_CREDIT, SAVINGS_CREDIT, REPORT),
+        *(*DEBIT_CARD_WRITES, *CREDIT_CARD_WRITES, CREDIT_DISPUTE, DEBIT_DISPUTE),
+        "change_user_email",
+    }
+)
+_READS = frozenset(
+    {
+        *("get_referrals_by_user", "get_credit_card_transactions_by_user"),
+        *("get_credit_card_accounts_by_user", "get_all_user_accounts_by_user_id_3847"),
+        *("get_bank_account_transactions_9173", "get_debit_cards_by_account_id_7823"),
+        *("get_debit_dispute_status_7483", "get_user_dispute_history_7291"),
+        *("get_pending_replacement_orders_5765", "get_closure_reason_history_8293"),
+        *("get_credit_limit_increase_history_4829", "get_payment_history_6183"),
+        "get_atm_deposit_images_8473",
+    }
+)
+_CODE = "9K2X7M4P1N8Q3R5T6A"
+_DAY = "2025-11-14"
+_LOGGED = {
+    "name": "name",
+    "address": "address",
+    "email": "email",
+    "phone_number": "phone_number",
+    "date_of_birth": "date_of_birth",
+}
+TABLES = {
+    "account_id": "accounts",
+    "source_account_id": "accounts",
+    "destination_account_id": "accounts",
+    "checking_account_id": "accounts",
+    "card_id": "debit_cards",
+    "credit_card_account_id": "credit_card_accounts",
+}
+_BOOKINGS = ("credit_card_transaction_history", "bank_account_transaction_history")
+LOG = "log_verification"
+
+
+def _owners(db: BankingDB, arguments: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+    """Return to whom the records belong that a call names; a parent owns a child's account too."""
+    found: dict[str, frozenset[str]] = {}
+    for field, table in TABLES.items():
+        row = find_row(db, table, arguments.get(field))
+        if row is not None:
+            found[field] = _people(db, row)
+    for table in _BOOKINGS:
+        row = find_row(db, table, arguments.get("transaction_id"))
+        if row is not None:
+            account = find_row(db, "accounts", row.get("account_id"))
+            found["transaction_id"] = _people(db, account or row)
+    user = arguments.get("user_id")
+    if isinstance(user, str) and user in db.users:
+        found["user_id"] = frozenset({user})
+    return found
+
+
+def _people(db: BankingDB, row: Row) -> frozenset[str]:
+    parent = find_row(db, "accounts", row.get("parent_account_id"))
+    return frozenset(str(each.get("user_id")) for each in (row, parent) if each is not None)
+
+
+@bank.state("record.owner", "each internal procedure: ownership", *BANK_WRITES)
+def check_owner(call: BankCall) -> Iterator[Answer]:
+    """All records that a call names belong to one customer."""
+    owners = _owners(call.db, call.arguments)
+    if owners and not frozenset.intersection(*owners.values()):
+        values = {field: sorted(people) for field, people in owners.items()}
+        yield Broken("the records belong to different customers", values)
+
+
+def _verified_users(db: BankingDB) -> set[str]:
+    """Return the customers whose verification was logged today."""
+    rows = db.verification_history.values()
+    return {str(r.get("user_id")) for r in rows if str(r.get("time_verified")).startswith(_DAY)}
+
+
+@bank.state("identity.own", _IDENTITY, *(BANK_WRITES | _READS))
+def check_own_records(call: BankCall) -> Iterator[Answer]:
+    """The records of the customer who was verified are read and changed, and nobody else's."""
+    verified = _verified_users(call.db)
+    if not verified or _CODE in verified:
+        return
+    for field, people in _owners(call.db, call.arguments).items():
+        if not people & verified:
+            yield Broken(f"{call.arguments.get(field)} is not the verified customer's")
+
+
+@bank.state("identity.record", _IDENTITY, LOG)
+def check_log(call: BankCall) -> Iterator[Answer]:
+    """A verification is logged with the customer's data as on record."""
+    user = call.row("users", "user_id")
+    if call.arguments.get("user_id") == _CODE:
+        wrong = [field for field in _LOGGED if call.arguments.get(field) != _CODE]
+        if wrong:
+            yield Broken(f"personal data is logged beside the bypass code: {', '.join(wrong)}")
+        return
+    if user is None:
+        named = call.arguments.get("user_id")
+        yield Broken(f"there is no customer {named!r}")
+        return
+    for field, known in _LOGGED.items():
+        given = call.arguments.get(field)
+        if not is_same(given, user.get(known)):
+            text = f"the {field.replace('_', ' ')} on record is {user.get(known)}, not {given}"
+            yield Broken(text)
+
+
+@bank.flow("identity.time", f"{GUIDELINES}: 4", LOG)
+def check_log_time(call: BankCall) -> Iterator[Answer]:
+    """The time of a verification is the one that the clock gave before."""
+    given = call.text("time_verified")
+    answers = [made.answer for name, _, made in call.earlier if name == "get_current_time"]
+    if not answers:
+        yield Broken("the time was not looked up before")
+    elif not any(given and given in answer for answer in answers):
+        yield Broken(f"{given} is not the time that was looked up")
+
+
+@bank.talk("identity.logged", _IDENTITY, words=False)
+def check_logged(talk: Talk) -> Iterator[Answer]:
+    """A verification is logged in a conversation in which records are opened or changed."""
+    made = [(inner_call(each.call)[0], each) for each in talk.calls if not each.failed]
+    opened = [each for name, each in made if name in BANK_WRITES | _READS]
+    if opened and not any(name == LOG for name, _ in made):
+        yield Broken("no verification was logged", message_index=opened[0].message_index)
+
+
+_TOOLS = "Additional Instructions: Discoverable Tools"
+_INCIDENT = "Backend incident 11/13 (internal)"
+
+_TRANSFER = "transfer_to_human_agents"
+_UNLOCK, _GIVE = "unlock_discoverable_agent_tool", "give_discoverable_user_tool"
+_BUSY, _EARLY = "initial_transfer_to_human_agent_0218", "initial_transfer_to_human_agent_1822"
+_SEARCHES = ("KB_search", "grep", "KB_search_bm25", "KB_search_dense", "shell")
+_IDS = (*TABLES, "transaction_id", "user_id")
+
+
+@bank.flow("tool.found", _TOOLS, _UNLOCK, _GIVE)
+def check_tool_found(call: BankCall) -> Iterator[Answer]:
+    """A tool is unlocked or given after the knowledge base named it."""
+    name = call.text("agent_tool_name") or call.text("discoverable_tool_name")
+    if not any(call.moment.tools.has_tool(each) for each in _SEARCHES):
+        return
+    answers = [made.answer for tool, _, made in call.earlier if tool in _SEARCHES]
+    if not any(name and name in answer for answer in answers):
+        yield Broken(f"no document that was read names {name}")
+
+
+@bank.talk("tool.used", _TOOLS, words=False)
+def check_tool_used(talk: Talk) -> Iterator[Answer]:
+    """A tool that the agent unlocks is a tool that it uses."""
+    called = {inner_call(each.call)[0] for each in talk.calls}
+    for made in talk.calls:
+        name = made.call["arguments"].get("agent_tool_name")
+        if made.call["name"] != _UNLOCK or made.failed or name in called:
+            continue
+        later = [each.text for each in talk.user if each.message_index > made.message_index]
+        if any(
+            phrases.SAYS_NO.match(each.strip()) or phrases.TURNS_DOWN.search(each) for each in later
+        ):
+            yield CannotTell(f"{name} was unlocked, and the customer may have changed the plan")
+        else:
+            yield Broken(f"{name} was unlocked and never used", message_index=made.message_index)
+
+
+@bank.flow("record.known", f"{GUIDELINES}: 1", *BANK_WRITES)
+def check_known(call: BankCall) -> Iterator[Answer]:
+    """The ids in a change were read or said before."""
+    answers = (made.answer for _, _, made in call.earlier)
+    known = "\n".join((call.moment.user_said, *answers))
+    for field in _IDS:
+        value = call.arguments.get(field)
+        if isinstance(value, str) and value and value not in known:
+            yield Broken(f"{value} was neither read nor said before")
+
+
+@bank.protocol(
+    "transfer.steps", f"Purchase declines; {_INCIDENT}", _TRANSFER, _BUSY, _EARLY, words=False
+)
+def check_transfer_steps(call: BankCall) -> Iterator[Answer]:
+    """A transfer that goes by steps takes all of them, in order."""
+    made = [name for name, _, each in call.earlier if not each.failed]
+    busy, early = made.count(_BUSY), made.count(_EARLY)
+    if call.name == _EARLY:
+        if busy or early:
+            yield Broken(f"{_EARLY} comes first, and once")
+    elif call.name == _BUSY:
+        if busy >= (1 if early else 3):
+            yield Broken(f"{_BUSY} was called {busy} times already")
+    elif early and not busy:
+        yield Broken(f"{_BUSY} is still to be called")
+    elif busy and not early and busy < 3:
+        yield Broken(f"{_BUSY} was called {busy} times of three")
+
+
+@bank.protocol("incident.unverified", _INCIDENT, _EARLY, words=False)
+def check_incident(call: BankCall) -> Iterator[Answer]:
+    """Nobody is verified under the protocol of the payment incident."""
+    if any(name == LOG for name, _, _ in call.earlier):
+        yield Broken("the customer was verified, which this protocol does not want")
+
 
 _CARDS = (debit_card_rules, credit_card_rules, dispute_rules)
-RULES = rules_in(*map(vars, (account_rules, *_CARDS, identity_rules)))
+RULES = rules_in(*map(vars, (account_rules, *_CARDS)), globals())

@@ -1,6 +1,24 @@
-"""The shop's policy as rules; ``statements.json`` says what of the policy they cover."""
+"""The shop's policy as rules; ``statements.json`` says what of the policy they cover.
 
-from maseval.benchmark.tau2.domains.retail import WRITES
+Here are those about what the customer is told: before the yes, and of records and times.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from maseval.benchmark.tau2.domains.retail import (
+    CANCEL,
+    MODIFY_ADDRESS,
+    OF_ITEMS,
+    REPLACING,
+    RETURN,
+    USER_ADDRESS,
+    WRITES,
+)
+from maseval.benchmark.tau2.domains.retail.models import OrderItem, UserAddress, Variant
+from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.confirming import (
     explicit_yes,
     no_text_beside_a_call,
@@ -10,14 +28,342 @@ from maseval.benchmark.tau2.review.policy.confirming import (
 )
 from maseval.benchmark.tau2.review.policy.retail import (
     agreement,
-    details,
     eligibility,
     identity,
 )
-from maseval.benchmark.tau2.review.policy.rules import rules_in
+from maseval.benchmark.tau2.review.policy.retail.agreement import (
+    changes_on_this_reply,
+    report_of,
+    texts_backwards,
+)
+from maseval.benchmark.tau2.review.policy.retail.eligibility import (
+    REASONS,
+    items_of,
+    order_of,
+    owner_of,
+    replacements,
+    retail,
+)
+from maseval.benchmark.tau2.review.policy.retail.identity import helped_user
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
+from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, Talk, Utterance, once_per_call
+from maseval.benchmark.tau2.review.words import agrees, asks, mentions, refusal, sentences
+
+_REASON_WORDS = {
+    "no longer needed": re.compile(
+        r"\b(?:no longer|any ?more|any longer|(?:do|does|did|is|are|was)(?:n't| not)|not|never"
+        r"|no|without) (?:\w+ ){0,3}(?:need|want|require|use|interest)|changed (?:my|their) mind"
+        r"|(?:need|want) (?:it|them|this|that|those|these) any|unneeded|unnecessary",
+        re.I,
+    ),
+    "ordered by mistake": re.compile(
+        r"\b(?:mistake|accident|wrong|in error|by error|didn't mean|did not mean|unintention"
+        r"|inadvertent)",
+        re.I,
+    ),
+}
+_WHOLE = ("anything else", "everything", "complete list", "full list", "one-time", "one time")
+_SIZES = {"s": "s|small", "m": "m|medium", "l": "l|large", "xl": "xl|extra[ -]large"}
+
+
+@retail.protocol("cancel.reason_said", "Cancel pending order: 2nd paragraph", CANCEL)
+def reason_is_the_customers(moment: CallMoment) -> Iterator[Answer]:
+    """The reason of a cancellation is the one that the customer gave or agreed to."""
+    reason = moment.arguments.get("reason")
+    words = _REASON_WORDS.get(reason) if isinstance(reason, str) else None
+    if words is None or words.search(moment.user_said):
+        return
+    question, reply = moment.question_and_reply
+    other = next(name for name in _REASON_WORDS if name != reason)
+    if question is not None and reply is not None and agrees(reply.text):
+        offered = [name for name in REASONS if _REASON_WORDS[name].search(question.text)]
+        if offered == [reason] and not phrases.OTHER_REASON.search(moment.user_said):
+            return
+    if _REASON_WORDS[other].search(moment.user_said):
+        yield Broken(f"the customer said {other!r}, and {reason!r} is booked")
+    else:
+        yield Broken(f"the customer never gave the reason {reason!r}")
+
+
+@retail.form(
+    "items.reminder",
+    "Modify items: 1st paragraph; Exchange delivered order: 1st paragraph",
+    *REPLACING,
+    words=True,
+)
+def customer_is_reminded(moment: CallMoment) -> Iterator[Answer]:
+    """The customer is reminded to name all items before the only change of the items."""
+    said = moment.agent_texts
+    if not any(_reminds(each.text.lower()) for each in reversed(said)):
+        yield Broken("the customer was not reminded to name all items that are to be changed")
+
+
+def _reminds(text: str) -> bool:
+    """Return True if a text speaks of all items, of further ones, or of the only chance."""
+    if any(each in text for each in _WHOLE) or ("once" in text and phrases.ONCE.search(text)):
+        return True
+    places = (found.start() for found in phrases.CHANGEABLE.finditer(text))
+    return any(phrases.ALL.search(text[max(0, at - 70) : at]) for at in places)
+
+
+@retail.protocol(
+    "details.order",
+    "Cancel pending order: 2nd paragraph; Return delivered order: 2nd paragraph",
+    CANCEL,
+    RETURN,
+)
+def order_was_named(moment: CallMoment) -> Iterator[Answer]:
+    """The customer is asked to confirm the order by its id."""
+    order = order_of(moment)
+    if order is None:
+        return
+    bare = order.order_id.lstrip("#").lower()
+    if not any(bare in said.text for said in texts_backwards(moment)):
+        yield Broken(f"order {order.order_id} was never named")
+
+
+@retail.protocol(
+    "details.items", "Introduction: 5th paragraph; Return delivered order: 2nd paragraph", *OF_ITEMS
+)
+def items_were_named(moment: CallMoment) -> Iterator[Answer]:
+    """The items that are changed or returned were named before the customer agreed."""
+    text = _before_the_reply(moment)
+    order, listed = order_of(moment), items_of(moment)
+    if order is not None and len(listed) == len(order.items) and mentions(text, order.order_id):
+        return
+    for item in {each.item_id: each for each in listed}.values():
+        if not _names_item(text, item):
+            if phrases.EVERYTHING.search(text) and len(listed) > 1:
+                yield CannotTell(f"{item.name} is among all of them, if at all")
+            else:
+                yield Broken(f"{item.name} was not spoken of before the customer agreed")
+
+
+@once_per_call
+def _before_the_reply(moment: CallMoment) -> str:
+    """Return all that both sides said before the customer's last words, in small letters."""
+    _, reply = moment.question_and_reply
+    at = reply.message_index if reply else moment.message_index
+    return "\n".join(said.text for said in texts_backwards(moment) if said.message_index < at)
+
+
+def _names_item(text: str, item: OrderItem) -> bool:
+    words = [each for each in re.split(r"[\s-]+", item.name.lower()) if len(each) > 2]
+    return item.item_id in text or any(each.rstrip("s") in text for each in words)
+
+
+@retail.protocol("details.options", "Introduction: 5th paragraph", *REPLACING)
+def new_items_were_described(moment: CallMoment) -> Iterator[Answer]:
+    """The item that comes instead was described before the customer agreed."""
+    text = _before_the_reply(moment)
+    for item, variant in replacements(moment):
+        if variant.item_id in text or f"{variant.price:.2f}" in text.replace(",", ""):
+            continue
+        changed = [
+            key if value in ("yes", "no") else value  # "waterproof" tells more than "yes"
+            for key, value in variant.options.items()
+            if item.options.get(key) != value
+        ]
+        told = [each for each in changed if _says_option(text, each)]
+        if changed and not told:
+            yield Broken(f"the new {item.name} was never described")
+        elif len(told) < len(changed):
+            missing = ", ".join(each for each in changed if each not in told)
+            yield CannotTell(f"the new {item.name} was described without {missing}")
+
+
+def _says_option(text: str, value: str) -> bool:
+    """Return True if a text in small letters has the words of an option, in any order or as one."""
+    words = re.findall(r"[a-z0-9]+", value.lower())
+    if all(_find_word(_SIZES.get(word, word)).search(text) for word in words):
+        return True
+    return (
+        len(value) > 3 and not value.isalpha() and "".join(words) in phrases.NO_WORD.sub("", text)
+    )
+
+
+@cache
+def _find_word(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![a-z0-9])(?:{word})s?(?![a-z0-9])")
+
+
+@retail.flow("items.confirmed", "Introduction: 5th paragraph", *OF_ITEMS, words=True)
+def items_are_those_agreed(moment: CallMoment) -> Iterator[Answer]:
+    """The items of a change are those that the question before the yes was about."""
+    question, reply = moment.question_and_reply
+    if question is None or reply is None or changes_on_this_reply(moment) > 1:
+        return
+    text = f"{question.text}\n{reply.text}".lower()
+    for item, variant in replacements(moment):
+        other = _other_variant(text, moment, item, variant)
+        if other is not None:
+            yield Broken(f"{item.name} {other} was agreed to, and {variant.item_id} is booked")
+    yield from _unexpected_items(moment, text)
+
+
+def _other_variant(text: str, moment: CallMoment, item: OrderItem, variant: Variant) -> str | None:
+    """Return the id, or an option, of a variant that a text names instead of the booked one."""
+    if variant.item_id in text:
+        return None
+    variants: dict[str, Variant] = moment.tools.db.products.view(item.product_id).variants
+    named = [each for each in variants if each != item.item_id and each in text]
+    if named:
+        return named[0]
+    for key, value in variant.options.items():
+        known = {each.options.get(key, "") for each in variants.values()}
+        known -= {value, item.options.get(key)}
+        words = [each for each in known if each.isalpha() and len(each) > 2]
+        if value.isalpha() and len(value) > 2 and not _says_option(text, value):
+            said = [each for each in words if _says_option(text, each)]
+            if said and f"{variant.price:.2f}" not in text.replace(",", ""):
+                return said[0]
+    return None
+
+
+def _unexpected_items(moment: CallMoment, text: str) -> Iterator[Answer]:
+    """Yield the items that a question about items of the same order leaves out."""
+    listed = items_of(moment)
+    named = [item for item in listed if _names_item(text, item)]
+    if not named or len(named) == len(listed) or phrases.EVERYTHING.search(text):
+        return
+    earlier = "\n".join(said.text for said in moment.agent_texts if asks(said.text)).lower()
+    tried = {each for made in moment.earlier_calls for each in _listed_before(made, moment)}
+    for item in listed:
+        if item.item_id not in tried and not _names_item(earlier, item):
+            yield Broken(
+                f"{item.name} {item.item_id} is changed, and the question was about "
+                f"{', '.join(each.name for each in named)}"
+            )
+
+
+def _listed_before(made: CallMade, moment: CallMoment) -> list[str]:
+    """Return the items of an earlier attempt at the same change."""
+    before: Mapping[str, Any] = made.call["arguments"]
+    listed = before.get("item_ids")
+    if made.call["name"] != moment.call["name"] or not isinstance(listed, list):
+        return []
+    if before.get("order_id") != moment.arguments.get("order_id"):
+        return []
+    return [each for each in listed if isinstance(each, str)]
+
+
+@retail.protocol("details.address", "Introduction: 5th paragraph", MODIFY_ADDRESS, USER_ADDRESS)
+def address_was_named(moment: CallMoment) -> Iterator[Answer]:
+    """The new address was named before the customer agreed."""
+    texts = "\n".join(said.text for said in texts_backwards(moment))
+    street, suite, zip_code, city = (
+        moment.arguments.get(each) for each in ("address1", "address2", "zip", "city")
+    )
+    missing = {
+        name: value
+        for name, value in (("address1", street), ("address2", suite), ("zip", zip_code))
+        if isinstance(value, str)
+        and value
+        and value.lower() not in texts
+        and value != getattr(_address_now(moment), name, None)
+    }
+    if not missing or (_is_the_default(moment) and phrases.DEFAULT.search(texts)):
+        return
+    if _names_place(texts, city) and ("address1" not in missing or _hints_at(texts, street)):
+        yield CannotTell(f"the address in {city} was named in other words, if at all")
+        return
+    yield Broken(f"{', '.join(missing.values())} was never named", missing)
+
+
+def _names_place(texts: str, city: object) -> bool:
+    return isinstance(city, str) and city != "" and city.lower() in texts
+
+
+def _hints_at(texts: str, street: object) -> bool:
+    """Return True if texts have the number of a house, or speak of an address that is on record."""
+    number = re.match(r"\d+", street) if isinstance(street, str) else None
+    return (
+        phrases.DEFAULT.search(texts) is not None or (number and mentions(texts, number[0])) is True
+    )
+
+
+def _is_the_default(moment: CallMoment) -> bool:
+    user = owner_of(moment)
+    return user is not None and user.address.address1 == moment.arguments.get("address1")
+
+
+@retail.flow(
+    "address.confirmed", "Introduction: 5th paragraph", MODIFY_ADDRESS, USER_ADDRESS, words=True
+)
+def address_is_the_one_agreed(moment: CallMoment) -> Iterator[Answer]:
+    """The address that is entered is the one that was agreed to."""
+    question, reply = moment.question_and_reply
+    if question is None or reply is None:
+        return
+    text, now = question.text.lower(), _address_now(moment)
+    for name, told in (
+        ("zip", phrases.ZIP.findall(text)),
+        ("address1", phrases.STREET.findall(text)),
+    ):
+        value = moment.arguments.get(name)
+        others = set(told) - {getattr(now, name, "").lower()}
+        if isinstance(value, str) and others and value.lower() not in text:
+            yield Broken(f"{', '.join(sorted(others))} was agreed to, and {value} is entered")
+            return
+
+
+def _address_now(moment: CallMoment) -> UserAddress | None:
+    """Return the address that a call would replace."""
+    record = order_of(moment) if moment.call["name"] == MODIFY_ADDRESS else owner_of(moment)
+    return record.address if record else None
+
+
+_UNITS = (" day", " hour", " week")
+_KNOWN_SPAN = ("5", "7")
+
+
+@retail.talk("told.time", "Introduction: 6th paragraph")
+def times_told_are_known(talk: Talk) -> Iterator[Answer]:
+    """The agent tells no other time than the policy has: five to seven days for a refund."""
+    for said in talk.agent:
+        if not any(unit in said.text for unit in _UNITS) or not phrases.SPAN.search(said.text):
+            continue
+        for sentence in sentences(said.text):
+            for found in phrases.SPAN.finditer(sentence):
+                right = found.groups() == _KNOWN_SPAN and not _of_a_delivery(sentence)
+                if not right and not _is_known(sentence, found, said, talk):
+                    yield Broken(
+                        f"neither the policy nor a record gives the time {found[0]!r}",
+                        message_index=said.message_index,
+                    )
+
+
+def _of_a_delivery(sentence: str) -> bool:
+    return phrases.DELIVERY.search(sentence) is not None and phrases.REFUND.search(sentence) is None
+
+
+def _is_known(sentence: str, found: re.Match[str], said: Utterance, talk: Talk) -> bool:
+    """Return True if a time is that of a product, or was said by the customer or read."""
+    if phrases.PRODUCT_TIME.search(sentence):
+        return True
+    times = (found[0], f"{found[1]} hours")
+    return any(talk.is_known_before(each, said.message_index) for each in times)
+
+
+@retail.protocol("told.foreign", "Introduction: 4th paragraph", "get_order_details")
+def strangers_order_is_not_told(moment: CallMoment) -> Iterator[Answer]:
+    """The agent does not tell one customer about the order of another."""
+    order, helped = order_of(moment), helped_user(moment)
+    if order is None or helped is None or order.user_id == helped:
+        return
+    report = report_of(moment)
+    if report is None or refusal(report.text):
+        return
+    named = [item.name for item in order.items if item.name.lower() in report.text.lower()]
+    if named or order.address.address1 in report.text:
+        yield Broken(
+            f"order {order.order_id} of {order.user_id} is told to {helped}",
+            message_index=report.message_index,
+        )
+
 
 RULES = (
-    *rules_in(*map(vars, (eligibility, identity, agreement, details))),
+    *rules_in(*map(vars, (eligibility, identity, agreement)), globals()),
     explicit_yes("retail", "Introduction: 5th paragraph", WRITES),
     nothing_after_a_transfer("retail", "Introduction: 9th paragraph", WRITES),
     transfer_is_announced("retail", "Introduction: 9th paragraph"),

@@ -18,7 +18,7 @@ from maseval.benchmark.tau2.domains.telecom.user_models import (
     SimStatus,
     TelecomUserDB,
 )
-from maseval.benchmark.tau2.review.policy.telecom.records import is_cut_off
+from maseval.benchmark.tau2.review.policy.telecom.refuel_rules import is_cut_off
 
 
 class Remedy(NamedTuple):

@@ -16,7 +16,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
 )
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
 from maseval.benchmark.tau2.review.policy.telecom import refuel_rules, service_rules
-from maseval.benchmark.tau2.review.policy.telecom.records import (
+from maseval.benchmark.tau2.review.policy.telecom.refuel_rules import (
     bill_of,
     customer_of,
     has_ended,

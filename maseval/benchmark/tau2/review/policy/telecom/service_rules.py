@@ -7,13 +7,13 @@ from typing import Any
 from maseval.benchmark.tau2.domains.telecom.models import Line
 from maseval.benchmark.tau2.review.policy import phrases
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Kind
-from maseval.benchmark.tau2.review.policy.telecom.records import (
+from maseval.benchmark.tau2.review.policy.telecom.refuel_rules import (
     customer_of,
+    gigabytes,
     line_of,
     phone_of,
     telecom,
 )
-from maseval.benchmark.tau2.review.policy.telecom.refuel_rules import gigabytes
 from maseval.benchmark.tau2.review.policy.telecom.remedies import (
     MORE_DATA,
     find_hopeless_fault,
