@@ -85,7 +85,7 @@ RUNS_OR_FILES = runs_argument("Runs, results files, or folders of them.", metava
 
 
 class Scoring:
-    """How conversations are judged again; the keywords of ``ScoringKeywords``."""
+    """The way in which conversations are judged again; the keywords of ``ScoringKeywords``."""
 
     domain: str | None = domain_option(
         "The domain, whatever the file calls its own; or yours: FILE.py:NAME.", callback=load_domain

@@ -38,7 +38,7 @@ class DataWheel(NamedTuple):
 
 
 class DataError(MASEvalError, RuntimeError):
-    """A benchmark's data files cannot be had or cannot be trusted."""
+    """A benchmark's data files are not available, or are not what they should be."""
 
 
 class SourceError(DataError):

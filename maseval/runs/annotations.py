@@ -1,4 +1,4 @@
-"""What people write about a run, beside its log and never in it: tags, a note, and remarks.
+"""Tags, a note and remarks that people write about a run: beside its log, never in it.
 
 Remarks are on simulations or messages, and may say whether a verdict is right. All this is what
 somebody thinks of a run and no part of its results, and nothing that is checked depends on it: two

@@ -305,7 +305,7 @@ class _Design:
         if least >= precision:
             tasks = math.ceil(about.tasks * (least / precision) ** 2)
             why = (
-                f"cannot be had from {count_of(about.tasks, 'task')}: unlimited trials still leave "
+                f"not reachable with {count_of(about.tasks, 'task')}: even unlimited trials leave "
                 f"\u00b1{in_percent(least)}; it takes more than {count_of(tasks, 'task')}"
             )
             return [*answers, f"{wanted}, on tasks like these: {why}"]
@@ -316,7 +316,7 @@ class _Design:
 
     def _precise(self, trials: int) -> str:
         if trials > MOST_TRIALS:
-            return f"cannot be had: it would take {trials:,} trials of each task"
+            return f"not reachable: it would take {trials:,} trials of each task"
         trials = max(1, trials)
         price = self._price(trials * self.about.tasks)
         return f"{count_of(trials, 'trial')} per task of one run, {price}"

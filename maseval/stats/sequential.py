@@ -390,8 +390,8 @@ def decide_precision(
     elif plan.claim == "on tasks like these" and least is not None and least > plan.half_width:
         stops = True
         reason = (
-            f"{wanted} cannot be had from {count_of(looks[-1].tasks, 'task')}: with unlimited "
-            f"trials it would be \u00b1{in_percent(least)}; only more tasks help"
+            f"{wanted} is not reachable with {count_of(looks[-1].tasks, 'task')}: with "
+            f"unlimited trials it would be \u00b1{in_percent(least)}; only more tasks help"
         )
     else:
         now = "not known yet" if reached is None else f"\u00b1{in_percent(reached)} now"

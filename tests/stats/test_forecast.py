@@ -30,7 +30,7 @@ def test_a_precision_that_the_tasks_cannot_give_is_answered_with_what_they_can()
     (here, like) = forecast(as_hard_as("airline"), precision=0.03).answers
 
     assert here == "±3.0 points, on these tasks: 12 trials per task of one run, 600 simulations"
-    assert "cannot be had from 50 tasks: unlimited trials still leave ±9.7" in like
+    assert "not reachable with 50 tasks: even unlimited trials leave ±9.7" in like
     assert "on tasks like these" in like
 
 

@@ -153,7 +153,7 @@ def test_a_precision_that_these_tasks_cannot_give_is_answered_with_what_they_can
     found = ended(plan, halves)
 
     assert (found.outcome, found.looks[-1].trials) == ("undecided", 2)
-    assert "cannot be had from 50 tasks: with unlimited trials it would be ±14." in found.reason
+    assert "not reachable with 50 tasks: with unlimited trials it would be ±14." in found.reason
 
 
 @pytest.mark.parametrize(

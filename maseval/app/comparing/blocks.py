@@ -1,4 +1,4 @@
-"""What is shown of compared runs, as tables and lines; a terminal and Markdown draw them."""
+"""The tables and lines about compared runs; a terminal and Markdown draw them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

@@ -22,7 +22,7 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True)
 class VerdictExplanation:
-    """What explains a verdict beside the findings.
+    """The explanation of a verdict beside the findings.
 
     ``summary`` says in a sentence what decided it, ``sections`` what led to it, and ``fields``
     lists what is wrong in the end state, in the form of the HTML page.

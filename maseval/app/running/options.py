@@ -121,7 +121,7 @@ def _parameter(option: OptionSpec) -> inspect.Parameter:
 
 
 def chosen_engine(engine: "AnyEngine", ray_address: str | None, processes: int | None) -> "Engine":
-    """Return the engine; raise if there is none of that name, or it cannot be had."""
+    """Return the engine; raise if there is none of that name, or it is not installed."""
     from maseval.core.engine.engines import engine_of
 
     check_engine_options(engine, ray_address, processes)

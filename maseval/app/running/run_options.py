@@ -293,7 +293,7 @@ class FolderRunOptions(QuestionOptions, OutputOptions):
 
     @cached_property
     def chosen_engine(self) -> Engine:
-        """Return the engine that the options ask for; raise if it cannot be had."""
+        """Return the engine that the options ask for; raise if it is not installed."""
         if self.engine is None and self.processes == 1:
             return ThreadEngine()
         return chosen_engine(self._engine, self.ray_address, self.processes)

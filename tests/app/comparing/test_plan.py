@@ -80,7 +80,7 @@ def test_the_command_prints_a_table_and_the_answers() -> None:
     )
 
     assert shown.exit_code == 0
-    assert "±3.0 points, on tasks like these: cannot be had from 50 tasks" in shown.stdout
+    assert "±3.0 points, on tasks like these: not reachable with 50 tasks" in shown.stdout
     assert "a difference of 5.0 points, on these tasks: 23 trials per task" in shown.stdout
     assert maseval("plan", "--tasks", "50").exit_code == 2
 

@@ -129,13 +129,13 @@ class DomainRegistry:
         """Make a domain known by its name; see ``register_domain``."""
         _require_sound(domain)
         with self._lock:
-            known = self._known(domain.name)
+            known = self._find(domain.name)
             if known not in (None, domain):
                 self._check_replacement(domain, replace)
             self._added[domain.name] = domain
         return domain
 
-    def _known(self, name: str) -> "Domain | None":
+    def _find(self, name: str) -> "Domain | None":
         return self._added.get(name) or self._built_in.get(name)
 
     def _check_replacement(self, domain: "Domain", replace: bool) -> None:
@@ -152,9 +152,9 @@ class DomainRegistry:
 
     def find(self, name: str) -> "Domain":
         """The domain of that name."""
-        if self._known(name) is None:
+        if self._find(name) is None:
             self._ask_packages()
-        found = self._known(name) or self.find_elsewhere(name)
+        found = self._find(name) or self.find_elsewhere(name)
         if found is None:
             raise self._unknown_domain(name)
         return found

@@ -256,17 +256,17 @@ class RescoredRecord:
         if not self._whole_split or self.domain is None:
             return None
         known = self.known_tasks(self.domain)
-        ours = [task_id for task_id in self._listed if known.raw(task_id) is not None]
+        ours = [task_id for task_id in self._task_ids if known.raw(task_id) is not None]
         return smallest_split(self.domain, ours, self.data_dir, known.version)
 
     @cached_property
     def tasks_left_out(self) -> list[str]:
         """The tasks of the split that the record does not even list."""
         ids = () if self.split is None else self.split[1]
-        return [task_id for task_id in ids if task_id not in self._listed]
+        return [task_id for task_id in ids if task_id not in self._task_ids]
 
     @cached_property
-    def _listed(self) -> set[str]:
+    def _task_ids(self) -> set[str]:
         slots = [*self.record.planned, *(each.slot for each in self.simulations)]
         return {*self.record.tasks, *(slot.task_id for slot in slots)}
 

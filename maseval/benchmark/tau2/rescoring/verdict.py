@@ -423,7 +423,7 @@ def _differing(found: RewardInfo, recorded: Mapping[str, object]) -> Iterator[st
 
 
 def _met(verdict: Mapping[str, object], kind: str) -> bool | None:
-    """Tell whether a check of a verdict passed; None if it was not made."""
+    """Return True if a check of a verdict passed; None if it was not made."""
     if kind not in _CHECKS:
         return None
     name, key = _CHECKS[kind]

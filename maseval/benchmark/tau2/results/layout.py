@@ -143,7 +143,7 @@ class JsonStream:
         return False
 
     def is_past(self, end: int | None) -> bool:
-        """Tell whether the next value begins at or after the byte ``end``."""
+        """Return True if the next value begins at or after the byte ``end``."""
         self.peek()
         # Counting bytes takes time, and most of a text is far from the end.
         return end is not None and self._bytes_read >= end and self.offset >= end
@@ -189,7 +189,7 @@ class JsonStream:
             raise self._format_error(f"expected {character!r}", self._at)
 
     def _may_continue(self, error: JSONDecodeError) -> bool:
-        """Tell whether a value that could not be read may be complete once more is read."""
+        """Return True if a value that could not be read may be complete once more is read."""
         open_string = error.msg.startswith("Unterminated string")
         if not open_string and error.pos < len(self._text) - _MARGIN:
             return False
@@ -284,7 +284,7 @@ REWARD_INFO = _form(RewardInfo)
 
 
 def is_trial(value: object) -> TypeGuard[int]:
-    """Tell whether a value can be the number of a trial."""
+    """Return True if a value can be the number of a trial."""
     return isinstance(value, int) and 0 <= value < MOST_SIMULATIONS
 
 
@@ -348,7 +348,7 @@ _LINE_KEYS = frozenset({"simulation", "traces", "repeat_idx", "messages"})
 
 
 def is_voice(info: Mapping[str, Any]) -> bool:
-    """Tell whether a run's ``info`` describes a full-duplex (voice) run."""
+    """Return True if a run's ``info`` describes a full-duplex (voice) run."""
     user = mapping(info, "user_info")
     native = info.get("audio_native_config") is not None
     return native or user.get("implementation") == _VOICE_USER
@@ -394,7 +394,7 @@ def _layout_of_content(path: Path) -> Layout | None:
 
 
 def has_simulations(path: Path) -> bool:
-    """Tell whether a file is a results file, or the ``results.json`` of a folder."""
+    """Return True if a file is a results file, or the ``results.json`` of a folder."""
     try:
         with open_json(path) as stream:
             return any(name in _SIMULATION_KEYS for name in member_names(stream))

@@ -384,10 +384,10 @@ class ResultsPart(ResultsFile):
             self.start = self._find_start()
         with JsonFile(self.path, self.start) as stream:
             whole = self.layout == "results"
-            is_over = yield from (self._listed(stream) if whole else self._in_lines(stream))
+            is_over = yield from (self._read_list(stream) if whole else self._in_lines(stream))
             self.end = None if is_over else stream.offset
 
-    def _listed(self, stream: JsonFile) -> Generator[Any, None, bool]:
+    def _read_list(self, stream: JsonFile) -> Generator[Any, None, bool]:
         if self._first:
             is_over = yield from stream.more_elements(self._last)
         else:

@@ -1,1 +1,1 @@
-"""What a number means: rules of the policy, who failed and why, and faults of the tasks."""
+"""The meaning of a number: rules of the policy, who failed and why, and faults of the tasks."""

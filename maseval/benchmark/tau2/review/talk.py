@@ -127,7 +127,7 @@ class Talk:
 
     def known_before(self, at: int) -> str:
         """Return all that the user said and the tools answered before a message."""
-        return self._known[0][: self._known_until(at)]
+        return self._texts_with_places[0][: self._known_until(at)]
 
     def known_words_before(self, at: int) -> str:
         """Return the same in lower case."""
@@ -135,21 +135,21 @@ class Talk:
 
     def is_known_before(self, value: str, at: int) -> bool:
         """Return True if the user had said, or a tool answered, a text before a message."""
-        return self._known[0].find(value, 0, self._known_until(at)) >= 0
+        return self._texts_with_places[0].find(value, 0, self._known_until(at)) >= 0
 
     def _known_until(self, at: int) -> int:
-        _, places, ends = self._known
+        _, places, ends = self._texts_with_places
         return ends[bisect_left(places, at)]
 
     @cached_property
     def _known_words(self) -> str:
-        text = self._known[0]
+        text = self._texts_with_places[0]
         lower = text.lower()
         # A few letters are longer in lower case, and would shift all that follows.
         return lower if len(lower) == len(text) else "".join(c.lower()[:1] for c in text)
 
     @cached_property
-    def _known(self) -> tuple[str, list[int], list[int]]:
+    def _texts_with_places(self) -> tuple[str, list[int], list[int]]:
         """The user's texts and the tools' answers as one text, their messages, and where each ends.
 
         An answer is known after the message with its call.

@@ -133,7 +133,7 @@ class JudgeMemory:
         self._prepared = False
 
     @cached_property
-    def _known(self) -> dict[str, str]:
+    def _replies_by_request(self) -> dict[str, str]:
         return {str(each.get("request")): str(each.get("reply")) for each in self._records()}
 
     @property
@@ -148,7 +148,7 @@ class JudgeMemory:
     def reply(self, request: str) -> str | None:
         """Return the kept reply to a request, or None."""
         with self._lock:
-            return self._known.get(request)
+            return self._replies_by_request.get(request)
 
     def prepare(self) -> None:
         """Make sure that a reply can be kept, before somebody pays for it."""
@@ -170,13 +170,13 @@ class JudgeMemory:
         """Keep a reply."""
         self.prepare()
         with self._lock, RecordWriter(self.path, resume=True) as file:
-            self._known[request] = reply
+            self._replies_by_request[request] = reply
             file.append({"request": request, "model": model_id, "reply": reply})
 
     def for_worker(self) -> "RemoteJudgeMemory":
         """Return the same replies, for another process."""
         with self._lock:
-            return RemoteJudgeMemory(self.path, dict(self._known))
+            return RemoteJudgeMemory(self.path, dict(self._replies_by_request))
 
 
 class RemoteJudgeMemory(JudgeMemory):
@@ -188,7 +188,7 @@ class RemoteJudgeMemory(JudgeMemory):
         self._fresh: list[tuple[str, str, str]] = []
 
     @cached_property
-    def _known(self) -> dict[str, str]:
+    def _replies_by_request(self) -> dict[str, str]:
         return self._replies
 
     def prepare(self) -> None:

@@ -46,7 +46,7 @@ class RuleCount(NamedTuple):
 class CompliedRun:
     """A run or results file, and what the rules of the policy found in its simulations.
 
-    ``without_rules`` names the domains that have no rules, whose passes cannot be told apart.
+    ``without_rules`` names the domains that have no rules, so nothing is known of their passes.
     ``check`` compares the recorded verdicts with recomputed ones. ``estimate`` says that the tasks
     were chosen, if they were. ``notes`` say what is wrong with the record.
     """

@@ -31,7 +31,7 @@ from maseval.core.finding import Finding
 
 
 class Conversation:
-    """What the task wanted, what was done, and what was said."""
+    """A failure as the steps read it: what the task wanted, what was done, and what was said."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -40,7 +40,7 @@ class Conversation:
         self.talk = Talk(self.messages)
 
     @cached_property
-    def told(self) -> str:
+    def scenario(self) -> str:
         """All that the task gives the user, or the agent that works alone, in small letters."""
         return self.case.scenario.lower()
 
@@ -136,7 +136,7 @@ class Conversation:
 
         What a tool reads after the next write may be what the user has made up.
         """
-        if _has(self.told, value) or _has(self._gold_text, value):
+        if _has(self.scenario, value) or _has(self._gold_text, value):
             return True
         if any(_has(each.text, value) for each in self.talk.agent_before(before)):
             return True
@@ -148,7 +148,7 @@ class Conversation:
     def agent_can_have(self, value: str, before: int) -> bool:
         """Return True if the agent can have a value: from the user, a tool, or the task."""
         known = self.talk.known_before(before)
-        return any(_has(text, value) for text in (self.told, self._gold_text, known))
+        return any(_has(text, value) for text in (self.scenario, self._gold_text, known))
 
     @cached_property
     def _gold_text(self) -> str:

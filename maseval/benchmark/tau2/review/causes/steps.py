@@ -236,7 +236,7 @@ def choice_left_open(failure: Failure) -> Finding | None:
         return None
     for each in differences:
         said = next((said for name, said in _OPEN_CHOICES.items() if name in each.argument), None)
-        if said is None or said.search(failure.told):
+        if said is None or said.search(failure.scenario):
             return None
     at, text = failure.pairs[0].made.message_index, f"{differences[0]}; the task does not say which"
     return _blame("task", "choice left open", text, message=at, grade="undecided")
@@ -282,7 +282,7 @@ def chosen_by_the_user(failure: Failure) -> Finding | None:
     for pair in failure.pairs:
         for each in pair.choices:
             wish, named = failure.last_wish(each, pair.made.message_index), each.made_words
-            if wish is None or not wish.for_made or named is None or named.search(failure.told):
+            if wish is None or not wish.for_made or named is None or named.search(failure.scenario):
                 continue
             at = wish.said.message_index
             if failure.is_first_said_by_user(named, at) or _was_listed(failure, each, at):
@@ -343,7 +343,7 @@ _CHANGE_OF_MIND = re.compile(
 
 def changes_its_mind(failure: Failure) -> Finding | None:
     """The task wants the user to change its mind when it is asked to confirm."""
-    if not _CHANGE_OF_MIND.search(failure.told):
+    if not _CHANGE_OF_MIND.search(failure.scenario):
         return None
     text = "the task wants the user to change its mind when it is asked to confirm"
     return _blame("unclear", "change of mind", text, grade="undecided")

@@ -148,7 +148,7 @@ def free_to_cancel(moment: CallMoment, reservation: Reservation) -> bool:
 
 
 def amount_moved(moment: CallMoment) -> float | None:
-    """Return what a call charges, negative for a refund; None if that cannot be told."""
+    """Return what a call charges, negative for a refund; None if the record does not say."""
     reservation, arguments = reservation_of(moment), moment.arguments
     match moment.call["name"]:
         case "book_reservation":

@@ -167,7 +167,7 @@ def figure_reported_is_right(moment: CallMoment) -> Iterator[Answer]:
     if booked is None or moment.failed or report is None or not _is_well_formed(moment):
         return
     if changes_on_this_reply(moment) > 1:
-        return  # whose figure it is cannot be told, and often a sum is reported
+        return  # nobody knows whose figure it is, and often a sum is reported
     about = _words_about(moment)
     figures = _figures_told(moment, report.text, about, done=True)
     if not asks(report.text):
@@ -292,7 +292,7 @@ def payment_is_the_one_agreed(moment: CallMoment) -> Iterator[Answer]:
         if changes_on_this_reply(moment) > 1:
             yield CannotTell(f"{', '.join(sorted(named))} was named for several changes at once")
         elif not named & set(user.payment_methods) and _question_names(moment, user, method.id):
-            yield CannotTell(f"{', '.join(sorted(named))} was wished for, and is not to be had")
+            yield CannotTell(f"{', '.join(sorted(named))} was asked for; the account has none")
         else:
             yield Broken(f"{', '.join(sorted(named))} was agreed to, and {method.id} is used")
         return

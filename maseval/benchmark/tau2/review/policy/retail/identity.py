@@ -123,7 +123,7 @@ def status_was_checked(moment: CallMoment) -> Iterator[Answer]:
 @retail.flow("values.known", "Introduction: 6th paragraph", *WRITES)
 def ids_are_known(moment: CallMoment) -> Iterator[Answer]:
     """The ids of a call were read, or said by the customer, before."""
-    known = _known(moment)
+    known = _texts_before(moment)
     named = [moment.arguments.get(name) for name in ("order_id", "payment_method_id", "user_id")]
     for each in (*named, *ids(moment, "item_ids"), *ids(moment, "new_item_ids")):
         if isinstance(each, str) and each and each.lstrip("#") not in known:
@@ -135,7 +135,7 @@ def ids_are_known(moment: CallMoment) -> Iterator[Answer]:
 )
 def address_is_known(moment: CallMoment) -> Iterator[Answer]:
     """Each part of a new address was said by the customer, or read."""
-    known = _words(_known(moment))
+    known = _words(_texts_before(moment))
     for name in _ADDRESS_PARTS:
         value = moment.arguments.get(name)
         if not isinstance(value, str) or not _words(value).strip():
@@ -162,7 +162,7 @@ def _number(value: str) -> str:
     return f" {found[0]} " if found else " never said "
 
 
-def _known(moment: CallMoment) -> str:
+def _texts_before(moment: CallMoment) -> str:
     """Return all that the customer said and the tools answered before a call."""
     answers = (made.answer for made in moment.calls_read if not made.failed)
     return "\n".join([moment.user_said, *answers])

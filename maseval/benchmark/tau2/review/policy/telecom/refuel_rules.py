@@ -1,4 +1,4 @@
-"""Rules about adding data to a line: needed or wished for, within the limit, at the price told.
+"""Rules about adding data to a line: needed or asked for, within the limit, at the price named.
 
 The records that a call is about, for these and other rules, are found here, or are None, whatever
 the arguments are.
