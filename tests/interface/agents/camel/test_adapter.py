@@ -22,6 +22,11 @@ from tests.interface.agents.served import KEY, NAME, answers, served
 pytestmark = Camel.marks()
 
 
+@pytest.fixture(scope="module")
+def kind():
+    return Camel
+
+
 @pytest.fixture
 def chat_agent(clerk):
     return lambda *arguments, **options: clerk(*arguments, **options).agent

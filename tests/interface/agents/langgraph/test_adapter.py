@@ -25,6 +25,11 @@ from tests.interface.agents.solving import solve
 pytestmark = LangGraph.marks()
 
 
+@pytest.fixture(scope="module")
+def kind():
+    return LangGraph
+
+
 def test_a_checkpointer_keeps_a_conversation_of_several_turns(framework):
     def make(environment, url, name):
         graph = agent_graph(

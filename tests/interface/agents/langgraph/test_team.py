@@ -16,6 +16,11 @@ from tests.interface.agents.served import served
 pytestmark = LangGraph.marks()
 
 
+@pytest.fixture(scope="module")
+def kind():
+    return LangGraph
+
+
 def message(text, **more):
     return import_module("langchain_core.messages").AIMessage(text, **more)
 

@@ -26,6 +26,11 @@ from tests.interface.agents.solving import solve
 pytestmark = LlamaIndex.marks()
 
 
+@pytest.fixture(scope="module")
+def kind():
+    return LlamaIndex
+
+
 @pytest.fixture
 def own_loop():
     """Some of LlamaIndex makes an event loop where there is none, and leaves it open."""
