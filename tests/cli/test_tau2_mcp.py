@@ -92,9 +92,13 @@ def played(work, lingers=False, **options):
         # A server that refuses to play may be gone before the client has reached it.
         result.result(300)
         raise
+    patience = mcp._LINGER_SECONDS, mcp._ABSENCE_SECONDS
     if not lingers:
         mcp._LINGER_SECONDS = mcp._ABSENCE_SECONDS = 0.0
-    return done, result.result(300)
+    ended = result.result(300)
+    # The next server must wait for its client again.
+    mcp._LINGER_SECONDS, mcp._ABSENCE_SECONDS = patience
+    return done, ended
 
 
 def played_by_stdio(work, *options, mode="auto", errors="errors.txt"):

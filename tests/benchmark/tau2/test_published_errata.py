@@ -26,7 +26,7 @@ from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS
 
 pytestmark = [
     pytest.mark.data,
-    pytest.mark.usefixtures("tau2_data", "banking_data", "tau2_texts"),
+    pytest.mark.usefixtures("tau2_data_verified", "banking_data", "tau2_texts"),
 ]
 
 PAGE = Path(__file__).parents[3] / "docs/errata.md"

@@ -27,7 +27,7 @@ def test_every_failed_simulation_and_no_other_has_a_cause(noisy):
     lines = {(line.domain, line.task_id, line.trial): line for line in show(noisy).lines}
     assert found.keys() == lines.keys()
     for key, findings in found.items():
-        assert (cause_in(findings) is None) == (lines[key].outcome == "pass")
+        assert (cause_in(findings) is None) == (lines[key].kind == "pass")
     assert told[-1] == (24, 24)
 
 
