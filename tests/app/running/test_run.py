@@ -259,7 +259,11 @@ def test_runs_of_any_benchmark_are_shown_and_compared_task_by_task():
     assert len(show(one.folder).lines) == 8
     assert show(one.folder, "trio").line.kind == "pass"
     found = compare([one.folder, other.folder])
-    assert {outcome.task_id for outcome in found.runs["other"].outcomes} == {"trio", "team", "board"}
+    assert {outcome.task_id for outcome in found.runs["other"].outcomes} == {
+        "trio",
+        "team",
+        "board",
+    }
     assert found.dropped == ["task 'pair': its content differs between the runs"]
 
 
