@@ -77,7 +77,7 @@ def check_environment(case: Case, criteria: Criteria) -> CheckOutcome:
     stage, forms = case.stage, criteria.assertion_forms()
 
     def look(world: World) -> EndState:
-        match = world.compare(gold_state(case.setting, stage.files).world)
+        match = world.compare(gold_state(case.setting).world)
         # The assertions come last: they may change the world they look at.
         return EndState(match, [_holds(world, each) for each in forms])
 
