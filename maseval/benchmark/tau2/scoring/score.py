@@ -250,8 +250,6 @@ def score_simulation(
     recording = read_recording(simulation, messages_required=rules.evaluation.messages_required)
     chosen = domain_named(domain)
     kind = _evaluation_type(evaluation_type, rules)
-    if not recording.ended_by_choice:
-        return cut_off(recording.termination_reason, rules)
     case = case_of(
         recording,
         chosen,
