@@ -14,7 +14,7 @@ from rich.text import Text
 
 from maseval import commands
 from maseval.app.results.explained import cause_in, names_of
-from maseval.app.results.recording import notes_on, origin_in_words
+from maseval.app.results.recording import notes_on, origin_in_words, warnings_on
 from maseval.app.results.variants import conventions_in_words
 from maseval.cli.command_line import with_examples
 from maseval.cli.console import (
@@ -50,7 +50,6 @@ from maseval.cli.results import (
     error_parts,
     scores,
     variant_parts,
-    warning_parts,
 )
 from maseval.core.figures import money
 from maseval.core.finding import LEFT_OUT, SOUND_PASS, Finding
@@ -136,7 +135,7 @@ def _run_parts(view: "RunView", width: int, *, sound: bool, all_k: bool) -> Part
         yield indent(inert(view.annotations.note), 2)
     yield from check_parts(check)
     yield from map(note, filter(None, (*notes_on(view.folder), view.unreadable_annotations)))
-    yield from warning_parts(config)
+    yield from (styled(words, "yellow") for words in warnings_on(config))
     yield scores(view.summary, all_k)
     yield indent(styled(view.summary.method, "dim"))
     yield from map(inert, conventions_in_words(view.summary.conventions))

@@ -180,14 +180,13 @@ def _cached_path(cache: Path, version: str) -> Path:
 
 def read_mapping(path: Path) -> dict[str, Any]:
     """Read a JSON or TOML file whose top level is a mapping."""
-    text = path.read_text(encoding="utf-8")
     match path.suffix:
         case ".json":
-            content = json.loads(text)
+            content = _read_json(path)
         case ".toml":
             import tomllib  # one domain has such a file
 
-            content = tomllib.loads(text)
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
         case suffix:
             raise ValueError(f"cannot read {path.name}: {suffix!r} is neither .json nor .toml")
     if not isinstance(content, dict):
