@@ -29,6 +29,7 @@ from maseval.app.comparing.why import (
     side_by_side,
     tool_use,
 )
+from maseval.app.results.examined import recompute_verdicts
 from maseval.app.results.finding import open_run_or_file
 from maseval.app.results.plots import write_plot
 from maseval.app.results.recording import human_sides
@@ -286,6 +287,9 @@ def look_into(
 
     def look(run: ComparedRun, on_progress: OnProgress | None) -> Insight:
         recording = open_compared(run, options)
+        # In an edited record, the recorded checks are not those of the verdicts that count.
+        if isinstance(recording, RunFolder) and not options.as_recorded:
+            recording, _ = recompute_verdicts(recording)
         counted = [each for each in run.outcomes if each.key in shared]
         passes = found.official_passes[run.name]
         why = failure_reasons(recording, counted, passes, source, on_progress)

@@ -154,10 +154,12 @@ def verdict_checker(folder: Recording) -> VerdictChecker:
     def check(report: Report) -> Misstatement | None:
         parsed, read = parse_report(report), read_report(report)
         simulation = read if isinstance(read, Omitted) else read.simulation
-        found = scored.assess(item_of_report(report, simulation), alone=True).simulation
+        again = scored.assess(item_of_report(report, simulation), alone=True)
+        found, checks = again.simulation, again.verdict.reward_info
         if not found.misstatement:
             return None
-        return Misstatement(found.misstatement, _recompute(parsed.outcome, found).passed)
+        passed = _recompute(parsed.outcome, found).passed
+        return Misstatement(found.misstatement, passed, None if checks is None else {**checks})
 
     return check
 
