@@ -232,7 +232,8 @@ class Orchestrator:
         return assistant_message(INITIAL_GREETING, cost=0.0)
 
     def _take_opening(self, message: SpokenMessage) -> None:
-        self._refuse_empty(message, EmptyAgentTurnError)
+        if self.rules.speech_alone is None:  # otherwise it ends as any first message without a call
+            self._refuse_empty(message, EmptyAgentTurnError)
         self._opens_alone = False
         self.trajectory.open_with(message)
         stops = self.rules.speech_alone is not None and self.agent.is_stop(message)

@@ -155,6 +155,17 @@ def test_alone_the_agent_has_nobody_to_talk_to(new_environment, lines):
         Orchestrator(new_environment(solo=True), agent, None).run()
 
 
+@pytest.mark.parametrize("nothing", [None, "", " \n"])
+def test_alone_an_agent_that_begins_with_nothing_ends_by_its_own_error(new_environment, nothing):
+    environment = new_environment(solo=True, version="verified")
+
+    Orchestrator(environment, Side("assistant", nothing), None).run()
+
+    assert environment.trajectory.termination_reason == "agent_error"
+    assert [each["content"] for each in environment.trajectory.messages] == [nothing]
+    assert environment.trajectory.steps == 0
+
+
 HISTORY = [
     assistant_message("Hi"),
     user_message("Dark"),
