@@ -225,8 +225,8 @@ def test_a_run_resumes_and_grows_but_is_not_mixed_of_two_versions(tmp_path):
     again = run(benchmark="shopping.py:Shopping", num_tasks=3, trials=2, output="r")
 
     assert (first.ran, again.ran) == (2, 4)
-    (tmp_path / "shopping.py").write_text(SHOPPING + "# another version\n")
-    with pytest.raises(RunConfigError, match="source_sha256"):
+    (tmp_path / "shopping.py").write_text(SHOPPING + "VERSION = 2\n")
+    with pytest.raises(RunConfigError, match="shopping.py: changed"):
         run(benchmark="shopping.py:Shopping", num_tasks=3, trials=2, output="r")
 
 
