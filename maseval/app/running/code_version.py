@@ -18,7 +18,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib import metadata
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
@@ -49,6 +49,7 @@ def code_of(
     the parts are told apart; without one, ``judges`` are the classes that decide verdicts.
     """
     importlib.invalidate_caches()  # what was written since this process began counts too
+    _source.cache_clear()
     every = [*things, *judges, *(inspect.getmro(benchmark) if benchmark else ())]
     files, modules = _closure(home for thing in every if (home := source_of(thing)) is not None)
     versions = {name: version for name in modules if (version := _version(name)) is not None}
@@ -126,7 +127,7 @@ class _Source:
     """A file, parsed; one that cannot be counts byte by byte, and imports nothing."""
 
     def __init__(self, file: Path, content: bytes) -> None:
-        self.file, self.content = file, content
+        self.file = file
         try:
             self.tree = ast.parse(content if file.suffix == ".py" else b"")
             text = _describe(self.tree).encode() if file.suffix == ".py" else content
@@ -151,10 +152,15 @@ class _Source:
             elif isinstance(node, ast.Call) and (name := _imported_by_call(node)):
                 yield "", _Target(name.partition(".")[0], _find(name))
 
-    @property
-    def bindings(self) -> Iterator[tuple[str, ast.stmt]]:
-        """Yield the statements that are executed when the file is, by the names they bind."""
-        yield from _bindings(self.tree.body)
+    @cached_property
+    def imported(self) -> list[tuple[str, _Target]]:
+        """What imports anywhere in the file bind, by the name there."""
+        return list(self.imports(self.tree))
+
+    @cached_property
+    def bindings(self) -> list[tuple[str, ast.stmt]]:
+        """The statements that are executed when the file is, by the names they bind."""
+        return list(_bindings(self.tree.body))
 
 
 def _bindings(body: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
@@ -205,14 +211,9 @@ def _file_of(spec: ModuleSpec | None) -> Path | None:
     return file if _is_own(file) else None
 
 
-_sources: dict[Path, _Source] = {}
-
-
+@cache
 def _source(file: Path) -> _Source:
-    content = file.read_bytes()
-    if file not in _sources or _sources[file].content != content:
-        _sources[file] = _Source(file, content)
-    return _sources[file]
+    return _Source(file, file.read_bytes())
 
 
 def _closure(roots: Iterable[Path]) -> tuple[list[Path], list[str]]:
@@ -230,7 +231,7 @@ def _closure(roots: Iterable[Path]) -> tuple[list[Path], list[str]]:
         files.add(file)
         waiting += _packages_around(file)
         source = _source(file)
-        for _, target in source.imports(source.tree):
+        for _, target in source.imported:
             own = _file_of(target.spec)
             waiting += [own] if own else []
             if own is None and target.spec is not None:
@@ -341,13 +342,10 @@ class _Part:
         """Add what a name stands for in a file."""
         nodes = [node for key, node in source.bindings if key == name]
         self._add_all(source, nodes, None)
-        imported = [
-            (key, target) for key, target in source.imports(source.tree) if key in (name, "*")
-        ]
-        for key, target in imported:
+        for key, target in source.imported:
             if key == name:
                 self._target(target, rest)
-            elif not nodes and (file := _file_of(target.spec)):
+            elif key == "*" and not nodes and (file := _file_of(target.spec)):
                 self._global(_source(file), name, rest)
 
     def _target(self, target: _Target, rest: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 ``maseval run shopping.py:Shopping`` makes the benchmark once. It is a subclass of ``Benchmark``, a
 function that returns one, or one that is made already. Its tasks come from the option ``tasks``,
 else from the benchmark: those it was made with, those that its method ``load_tasks`` returns, or
-``TASKS`` or ``load_tasks`` in its module.
+``TASKS`` or ``load_tasks`` in its module. What the module defines comes before what it imports.
 """
 
 import hashlib

@@ -18,7 +18,8 @@ from maseval import AgentAdapter, Benchmark, Environment, Task
 from own_judges import Judge
 from own_kitchen import *
 
-TASKS = [Task(query=name, id=name, evaluation_data={"wanted": name}) for name in ("tea", "milk", "bread")]
+IDS = ("tea", "milk", "bread")
+TASKS = [Task(query=name, id=name, evaluation_data={"wanted": name}) for name in IDS]
 
 class World(Environment):
     def setup_state(self, task_data):
@@ -64,14 +65,14 @@ class Judge(Evaluator):
         from own_rules.texts import equal  # only when it is needed
         return {"passed": equal(final_answer, self.task.evaluation_data["wanted"])}
 '''
-KITCHEN = '''
+KITCHEN = """
 def answer(query):
     if query == "milk" and BROKEN:
         raise RuntimeError("spilt")
     return query
 
 BROKEN = False
-'''
+"""
 TEXTS = "from . import basis\ndef equal(one, other): return basis.equal(one, other)\n"
 BASIS = "def equal(one, other):\n    return one == other\n"
 
@@ -212,7 +213,7 @@ def test_another_version_of_a_distribution_is_another_code():
     RunFolder.open("s", config).close()
     config["code"]["distributions"] = {"frame": "1.1"}
 
-    with pytest.raises(RunConfigError, match="frame: version 1.0 -> version 1.1"):
+    with pytest.raises(RunConfigError, match=r"frame: version 1\.0 -> version 1\.1"):
         RunFolder.open("s", config)
 
 
