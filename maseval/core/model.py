@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict, overload
 
 from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE, TOKENS_FROM_CACHE, AnswerCache
-from maseval.core.answers import MOST_PARTS, TOO_MANY_PARTS, check_answer, size_of
+from maseval.core.answers import MOST_CALLS, check_answer, size_of
 from maseval.core.call_policy import CallAttempt, CallPolicy, default_policy
 from maseval.core.exceptions import HookResultError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message, MessageForm, MessageHistory, openai_form
@@ -378,8 +378,8 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
                 f"{type(self).__name__}._chat_impl returned {response!r} for model "
                 f"{self.model_id!r}; it must return a ChatResponse"
             )
-        if len(response.tool_calls or ()) > MOST_PARTS:
-            raise self._error(AnswerTooLargeError, TOO_MANY_PARTS)
+        if (calls := len(response.tool_calls or ())) > MOST_CALLS:
+            raise self._error(AnswerTooLargeError, f"{calls:,} tool calls; {MOST_CALLS} at most")
         answer = check_answer(response)
         if answer.reasoning is not None:
             answer.reasoning["model"] = self.model_id

@@ -236,7 +236,8 @@ class Requirement(Result):
 def requirement(tasks: Sequence[Trials], at_least: float, alpha: float = ALPHA) -> Requirement:
     """Compare pass^1 of ``tasks`` with ``at_least``.
 
-    Tasks are what varies; if there is only one, its trials are.
+    Tasks are what varies; if there is only one, its trials are. ``at_least`` 1 asks that every
+    trial passes.
     """
     check_at_least(at_least)
     check_alpha(alpha)
@@ -246,6 +247,8 @@ def requirement(tasks: Sequence[Trials], at_least: float, alpha: float = ALPHA) 
     level = 1 - 2 * alpha
     value = mean_over_tasks(counted, "pass^k", 1)
     interval = mean_interval(_units(counted), level)
+    if at_least == 1:  # not a question of chance: a single failure refutes it, and nothing else
+        return Requirement(at_least, alpha, value, interval, "met" if value == 1 else "missed")
     if interval.high < at_least:
         return Requirement(at_least, alpha, value, interval, "missed")
     if interval.low >= at_least:
