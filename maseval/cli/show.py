@@ -14,7 +14,7 @@ from rich.text import Text
 
 from maseval import commands
 from maseval.app.results.explained import cause_in, names_of
-from maseval.app.results.recording import notes_on, origin_in_words
+from maseval.app.results.recording import notes_on, origin_in_words, resume_note
 from maseval.app.results.variants import conventions_in_words
 from maseval.cli.command_line import with_examples
 from maseval.cli.console import (
@@ -139,6 +139,8 @@ def _run_parts(view: "RunView", width: int, *, sound: bool, all_k: bool) -> Part
     yield from warning_parts(config)
     yield scores(view.summary, all_k)
     yield indent(styled(view.summary.method, "dim"))
+    if resume := resume_note(view.folder, view.summary.overall.missing):
+        yield styled(resume, "yellow")
     yield from map(inert, conventions_in_words(view.summary.conventions))
     if cost := consumption_of(view.summary, config):
         yield cost

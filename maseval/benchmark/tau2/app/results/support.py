@@ -195,6 +195,8 @@ class Tau2Support(BenchmarkSupport):
         from maseval.benchmark.tau2.review.errata import errata_for
 
         wanted = {one[:2] for one in folder.recorded}
+        if not wanted:
+            return {}
         release = release_of_report(next(iter(folder.reports())))
         found: dict[tuple[str, str], list[tuple[str, str]]] = {}
         try:
