@@ -140,7 +140,7 @@ def _run_parts(view: "RunView", width: int, *, sound: bool, all_k: bool) -> Part
     yield scores(view.summary, all_k)
     yield indent(styled(view.summary.method, "dim"))
     if resume := resume_note(view.folder, view.summary.overall.missing):
-        yield styled(resume, "yellow")
+        yield indent(styled(resume, "yellow"))
     yield from map(inert, conventions_in_words(view.summary.conventions))
     if cost := consumption_of(view.summary, config):
         yield cost

@@ -76,7 +76,7 @@ def test_a_run_without_a_verdict_says_what_happened_whose_fault_it_was_and_how_t
     assert words.endswith("with --output outage: it resumes.") and words in printed
     for status, who in [*FAULTS.items()][:recorded]:
         assert f" {status} ({who})" in words
-    assert (f"{24 - recorded} missing (not run yet)" in words) == (recorded < 24)
+    assert (f"{24 - recorded} missing (no record)" in words) == (recorded < 24)
     assert [each["status"] for each in rows_of(page)].count("provider_error") == -(-recorded // 4)
     assert len(rows_of(page)) == recorded
     assert sum(len(task.get("unrecorded", ())) for task in page["tasks"]) == 24 - recorded

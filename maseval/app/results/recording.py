@@ -68,7 +68,7 @@ _AT_FAULT = {
     "evaluation_failed": "the evaluation",
     "task_timeout": "the time limit",
     "worker_died": "the worker process",
-    "missing": "not run yet",
+    "missing": "no record",
 }
 
 
@@ -81,7 +81,7 @@ def resume_note(recording: Recording, missing: Mapping[str, int]) -> str | None:
     if not missing or not path.is_dir() or holder_of(path / LOCK) is not None:
         return None
     reasons = (
-        f"{count} {reason} ({_AT_FAULT.get(reason, 'unknown')})"
+        f"{count} {reason} ({_AT_FAULT.get(reason, 'cause unknown')})"
         for reason, count in missing.items()
     )
     return (
