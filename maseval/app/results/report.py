@@ -19,6 +19,7 @@ from maseval.app.results.recording import (
     name_of,
     notes_on,
     resume_note,
+    warnings_on,
 )
 from maseval.app.results.results import run_summary
 from maseval.app.results.users import users_note
@@ -174,7 +175,8 @@ def page_summary(
     numbers = run_summary(lines, run.planned, conventions, run.config, found)
     summary = numbers.for_report()
     resume = resume_note(run, numbers.overall.missing)
-    notes = [*notes_on(run), *summary["notes"], *filter(None, [resume])]
+    known = [*warnings_on(run.config.values), *notes_on(run)]
+    notes = [*known, *summary["notes"], *filter(None, [resume])]
     summary["notes"] = [*notes, *([f"Note: {unexplained}"] if unexplained else [])]
     if findings:
         scores = variant_scores(lines, findings, support.variants(run), run.planned)

@@ -180,14 +180,14 @@ def _cached_path(cache: Path, version: str) -> Path:
 
 def read_mapping(path: Path, sha256: str | None = None) -> dict[str, Any]:
     """Read a JSON or TOML file whose top level is a mapping, and whose content has this hash."""
-    text = read_content(path, sha256 or content_hash(str(path))).decode("utf-8")
+    sha256 = sha256 or content_hash(str(path))
     match path.suffix:
         case ".json":
-            content = json.loads(text)
+            content = _read_json(path, sha256)
         case ".toml":
             import tomllib  # one domain has such a file
 
-            content = tomllib.loads(text)
+            content = tomllib.loads(read_content(path, sha256).decode("utf-8"))
         case suffix:
             raise ValueError(f"cannot read {path.name}: {suffix!r} is neither .json nor .toml")
     if not isinstance(content, dict):
@@ -296,11 +296,11 @@ class UnknownSplitError(MASEvalError, ValueError):
     """The domain has no such set of tasks."""
 
 
-class UnknownTaskError(MASEvalError, LookupError):
+class UnknownTaskError(MASEvalError, LookupError, ValueError):
     """The domain has no task of that id."""
 
 
-class MissingTasksError(UnknownTaskError, ValueError):
+class MissingTasksError(UnknownTaskError):
     """A split does not have all of the tasks that were asked for."""
 
 
