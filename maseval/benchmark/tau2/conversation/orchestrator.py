@@ -263,7 +263,7 @@ class Orchestrator:
             self.user.begin([])
             self._deliver("agent", "user", greeting)
         self._check_communication()
-        self.environment.world.settle()
+        self.environment.settle()
 
     def _greeting(self) -> SpokenMessage:
         return assistant_message(INITIAL_GREETING, cost=0.0)
@@ -322,7 +322,7 @@ class Orchestrator:
             case "agent":
                 self._let_agent_speak()
         self._check_communication()
-        self.environment.world.settle()
+        self.environment.settle()
 
     def _answer_calls(self) -> None:
         calls = tool_calls_of(self._incoming[-1])
