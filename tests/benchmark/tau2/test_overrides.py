@@ -1,4 +1,4 @@
-"""Hooks of the environment that a subclass overrides: followed by live runs, apart from verdicts."""
+"""Hooks that a subclass of the environment overrides: followed live, apart from verdicts."""
 
 import functools
 import json
