@@ -351,9 +351,8 @@ class FolderRun(ABC):
             tracking = Tracking(names, content=options.otel_content)
         every = list(parts)
         # Before the folder is open and anybody watches: forks have neither its lock nor threads.
-        early = (
-            engine.forked_for(len(every)) if isinstance(engine, ForkingEngine) else nullcontext()
-        )
+        sizes = [min(options.concurrency, len(tasks) * options.trials) for tasks in every]
+        early = engine.forked_for(sizes) if isinstance(engine, ForkingEngine) else nullcontext()
         with early, self._open({**self.config, **notes}) as folder:
             on_folder(folder.path)
             # All are in the folder; in memory only somebody's own callbacks could want them.
@@ -400,7 +399,10 @@ class FolderRun(ABC):
 
     def _open(self, config: Mapping[str, object]) -> RunFolder:
         if self.options.output is not None:
-            return RunFolder.open(self.path, config, fork=self.options.fork)
+            options = self.options
+            return RunFolder.open(
+                self.path, config, fork=options.fork, resume_changed=options.resume_changed
+            )
         RunConfig.of(config)  # raises before a folder is made
         path = new_folder(self.path)
         try:
