@@ -201,7 +201,8 @@ class Tau2Support(BenchmarkSupport):
                 parsed = Tau2Report(folder.report(one))
                 for each in errata_for(*key, parsed.release, parsed.judged_by):
                     words = f"{each.what} Known from: {', '.join(each.known)}."
-                    found.setdefault(key, []).append((f"erratum: {each.kind}", words))
+                    name = f"{'remark' if each.is_remark else 'erratum'}: {each.kind}"
+                    found.setdefault(key, []).append((name, words))
         except MASEvalError:  # the data is elsewhere, or the domain somebody else's
             return found
         return found

@@ -99,7 +99,12 @@ class Correction(_Entry):
 
 
 class Erratum(_Entry):
-    """An error in a task of some releases; without ``releases``, of every one that has the task."""
+    """An error in a task of some releases; without ``releases``, of every one that has the task.
+
+    One that changes no verdict is a remark. ``says`` are words of the task on which it rests, and
+    ``silent_on`` is a pattern: if the user were told something that it finds, it would be wrong.
+    Tests hold both against the data of each release.
+    """
 
     domain: str
     task: str
@@ -108,6 +113,12 @@ class Erratum(_Entry):
     known: tuple[str, ...] = Field(min_length=1)
     sound_verdict: Correction
     releases: tuple[str, ...] = VERSIONS
+    says: tuple[str, ...] = ()
+    silent_on: str | None = None
+
+    @property
+    def is_remark(self) -> bool:
+        return self.sound_verdict.stands
 
     @field_validator("releases")
     @classmethod
